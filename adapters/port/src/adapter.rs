@@ -1,0 +1,93 @@
+//! What an adapter does.
+
+use crate::{Card, Presses};
+use serde::{Deserialize, Serialize};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// One chat platform.
+#[crate::async_trait]
+pub trait Adapter: Send + Sync {
+    /// The platform's name, as in the config: `telegram`, `discord`, `inbox`.
+    fn name(&self) -> &'static str;
+
+    /// How it stands with the platform, for `doctor` and the health page.
+    fn health(&self) -> Health;
+
+    /// Whether posted messages outlive this process. Where they do not, the core posts open cards anew
+    /// at every start.
+    fn keeps_messages(&self) -> bool {
+        true
+    }
+
+    /// Shows a card at a target, whole, and names the message. A repeated post of the same card id may
+    /// return the first message.
+    ///
+    /// # Errors
+    /// See [`SendError`]; the core retries as the error says.
+    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError>;
+
+    /// Redraws a posted card. A message that is gone or looks like this already is `Ok`.
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError>;
+
+    /// Receives presses until `stop` is cancelled, reconnecting by itself.
+    ///
+    /// # Errors
+    /// [`Fatal`] when going on is pointless, such as a refused token. The other adapters go on.
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal>;
+}
+
+/// Where cards go, in the adapter's own canonical spelling (such as `-100123/7`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Target(pub String);
+
+/// A posted message, in the adapter's own spelling. The core stores it and compares it, no more.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageRef(pub String);
+
+/// How it stands with the platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "state", content = "detail")]
+pub enum Health {
+    /// Not connected yet.
+    Starting,
+    /// Sends and receives.
+    Up,
+    /// Does not; the sentence says why. It keeps trying.
+    Down(String),
+    /// Gave up; the sentence says why.
+    Failed(String),
+}
+
+/// Why a card could not be shown or redrawn. No variant ever changes a decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The platform said when to come back.
+    #[error("the platform asks to wait {} s", .0.as_secs_f32())]
+    RetryAfter(Duration),
+    /// Worth another try with backoff: network, 5xx, an unreadable answer.
+    #[error("{0}")]
+    Transient(String),
+    /// The target moved (a Telegram group became a supergroup): use the new one from now on.
+    #[error("the target is now `{}`", .0.0)]
+    Moved(Target),
+    /// The target cannot be reached: blocked, kicked, deleted, no permission.
+    #[error("{0}")]
+    TargetGone(String),
+    /// The platform refuses this card; sending it again changes nothing.
+    #[error("{0}")]
+    Refused(String),
+    /// Nothing can be sent at all: a refused token.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+/// Why an adapter gave up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Fatal(pub String);

@@ -1,0 +1,2 @@
+//! countersign.
+fn main() {}
