@@ -5,9 +5,26 @@
 //! in [`Scan::commands`]. After a refusal the list still holds whatever could be read, so that
 //! deny rules see it; it must never be used to allow.
 
+mod ansi;
+mod arithmetic;
+mod characters;
+mod condition;
+mod cursor;
+mod doubt;
+mod expand;
+mod grammar;
+mod guess;
+mod heredoc;
+mod names;
+mod simple;
+mod vet;
+mod word;
+
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
+
+use cursor::Scanner;
+pub use doubt::{Doubt, Refusal};
 
 /// What the scanner could read of a shell text; borrowed from the text wherever possible.
 #[derive(Debug, Clone, Default)]
@@ -170,35 +187,42 @@ pub enum Via {
     Guess,
 }
 
-/// Why the scanner does not claim certainty, and where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{doubt} (at byte {at})")]
-pub struct Refusal {
-    /// What was met.
-    pub doubt: Doubt,
-    /// Byte offset in the source.
-    pub at: usize,
+/// Which shell will read the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// bash.
+    #[default]
+    Bash,
+    /// A plain `sh`: what bash and dash read differently is refused.
+    Posix,
 }
 
-/// What the scanner met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Doubt {
-    /// Not built yet.
-    NotScanned,
-}
+/// Longer texts are refused unread.
+const MAX_LENGTH: usize = 64 * 1024;
 
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotScanned => "the text was not read",
-        })
-    }
-}
-
-/// Reads a shell text. Never fails: what is not understood is in [`Scan::refusal`].
+/// Reads a shell text as bash would. Never fails: what is not understood is in [`Scan::refusal`].
 #[must_use]
 pub fn scan(source: &str) -> Scan<'_> {
-    let refusal = Refusal { doubt: Doubt::NotScanned, at: 0 };
-    Scan { refusal: Some(refusal), background: source.contains('&'), ..Scan::default() }
+    scan_as(source, Dialect::Bash)
+}
+
+/// Reads a shell text for a certain shell.
+#[must_use]
+pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
+    if source.len() > MAX_LENGTH {
+        let refusal = Some(Refusal { doubt: Doubt::TooLong, at: MAX_LENGTH });
+        return Scan { commands: guess::commands(source, 0), refusal, ..Scan::default() };
+    }
+    let mut scanner = Scanner::new(source, dialect);
+    scanner.out.refusal = characters::inspect(source);
+    let end = scanner.whole();
+    let conflict = scanner.names.conflict();
+    let mut scan = scanner.out;
+    if let Err(refusal) = end {
+        // FAIL-CLOSED: deny rules still see every word that may be a command name.
+        scan.refusal.get_or_insert(refusal);
+        scan.commands.extend(guess::commands(source, 0));
+    }
+    scan.refusal = scan.refusal.or(conflict);
+    scan
 }

@@ -1,0 +1,105 @@
+//! Arithmetic: `$((…))`, `((…))`, `for ((…))`, subscripts and offsets.
+
+use super::cursor::{Read, Scanner, is_name, is_name_start};
+use super::doubt::Doubt;
+
+impl<'a> Scanner<'a> {
+    /// Reads an expression up to one of `stops` outside parentheses; the cursor stays there.
+    /// Values that may hold more than a number are a doubt; anything that could end elsewhere
+    /// for bash (quotes, odd characters) is refused.
+    pub(super) fn arithmetic(&mut self, stops: &[u8]) -> Read<()> {
+        let mut open = 0usize;
+        // Behind `&&`, `||` and `?` an assignment may not happen.
+        let mut certain = true;
+        loop {
+            let b = self.peek();
+            if open == 0 && stops.contains(&b) && !self.finished() {
+                return Ok(());
+            }
+            match b {
+                b'(' => open += 1,
+                b')' if open > 0 => open -= 1,
+                b'0'..=b'9' => {
+                    while is_name(self.peek()) {
+                        self.at += 1;
+                    }
+                    continue;
+                }
+                _ if is_name_start(b) => {
+                    self.counted_name(certain);
+                    continue;
+                }
+                b'$' => {
+                    let from = self.at;
+                    self.dollar(true)?;
+                    if !self.is_number(from, self.at) {
+                        self.doubt_at(Doubt::Arithmetic, from);
+                    }
+                    continue;
+                }
+                b'&' | b'|' | b'?' => certain = false,
+                b' ' | b'\t' | b'\n' | b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'<' | b'>'
+                | b'!' | b'^' | b'~' | b':' | b',' => {}
+                b';' if stops.contains(&b';') => {}
+                0 if self.finished() => return self.refuse(Doubt::Unfinished),
+                _ => return self.refuse(Doubt::Arithmetic),
+            }
+            self.at += 1;
+        }
+    }
+
+    /// An identifier in an expression, perhaps assigned to.
+    fn counted_name(&mut self, certain: bool) {
+        let from = self.at;
+        self.at += self.identifier();
+        let name = self.slice(from, self.at);
+        let blanks = self.rest().iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        let assigned = self.look(blanks) == b'=' && self.look(blanks + 1) != b'=';
+        if super::names::special(name) && assigned {
+            self.doubt_at(Doubt::Variable, from);
+        } else if assigned && certain {
+            self.names.prove(name);
+        } else if assigned {
+            // A number, but perhaps never given.
+        } else if !self.names.count(name, from) {
+            self.doubt_at(Doubt::Arithmetic, from);
+        }
+    }
+
+    /// True when the source between the offsets can only give digits: a number, `$#`, `${#x}`,
+    /// `$((…))`, or a variable that is known to hold one.
+    pub(super) fn is_number(&mut self, from: usize, to: usize) -> bool {
+        let text = self.slice(from, to);
+        let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
+        if let Some(digits) = Some(text.strip_prefix('-').unwrap_or(text))
+            && !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+        {
+            return true;
+        }
+        let Some(expansion) = text.strip_prefix('$') else { return false };
+        if matches!(expansion, "#" | "?" | "$" | "!") {
+            return true;
+        }
+        if let Some(inner) = expansion.strip_prefix("((").and_then(|t| t.strip_suffix("))")) {
+            // Vetted when it was read; one expression, not two side by side.
+            return balanced(inner);
+        }
+        let braced = expansion.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
+        if let Some(length) = braced.and_then(|t| t.strip_prefix('#')) {
+            let name = length.strip_suffix("[@]").or(length.strip_suffix("[*]")).unwrap_or(length);
+            return !name.is_empty() && name.bytes().all(is_name);
+        }
+        let name = braced.unwrap_or(expansion);
+        let plain = name.bytes().next().is_some_and(is_name_start) && name.bytes().all(is_name);
+        plain && self.names.count(name, from)
+    }
+}
+
+fn balanced(text: &str) -> bool {
+    let mut open = 0i32;
+    text.bytes().all(|b| {
+        open += i32::from(b == b'(') - i32::from(b == b')');
+        open >= 0
+    })
+}

@@ -1,0 +1,53 @@
+//! Characters that make what a person sees differ from what the shell runs.
+
+use super::doubt::{Doubt, Refusal};
+
+/// The first control, invisible or direction-changing character. The two joiners of emoji
+/// (U+200D, U+FE0F) pass here; [`is_joiner`] refuses them outside quotes.
+pub(super) fn inspect(source: &str) -> Option<Refusal> {
+    let odd = |b: u8| (b < 0x20 && b != b'\n' && b != b'\t') || b >= 0x7f;
+    let first = source.bytes().position(odd)?;
+    let tail = source.get(first..).unwrap_or(source);
+    tail.char_indices().find_map(|(offset, c)| {
+        let doubt = doubtful(c)?;
+        Some(Refusal { doubt, at: first + offset })
+    })
+}
+
+fn doubtful(c: char) -> Option<Doubt> {
+    match c {
+        '\n' | '\t' => None,
+        '\0'..='\x1f' | '\x7f' | '\u{80}'..='\u{9f}' => Some(Doubt::Control),
+        ' '..='\x7e' => None,
+        _ if is_joiner(c) => None,
+        '\u{a0}'
+        | '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{1680}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2000}'..='\u{200f}'
+        | '\u{2028}'..='\u{202f}'
+        | '\u{205f}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3000}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0e}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => Some(Doubt::Invisible),
+        _ => None,
+    }
+}
+
+/// Emoji are glued together with these: data when quoted, a disguise in a bare word.
+pub(super) fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200d}' | '\u{fe0f}')
+}

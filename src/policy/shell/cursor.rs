@@ -1,0 +1,218 @@
+//! The scanner's place in the text: looking, stepping, blanks and comments.
+
+use super::characters;
+use super::doubt::{Doubt, Refusal};
+use super::heredoc::Pending;
+use super::names::Names;
+use super::{Dialect, Scan, Via};
+
+/// A construct is read whole, or the reason why not comes back.
+pub(super) type Read<T> = Result<T, Refusal>;
+
+/// Deeper than any command that a person reads.
+const MAX_DEPTH: u32 = 40;
+
+/// The scanner. One pass, recursive, but never deeper than [`MAX_DEPTH`].
+pub(super) struct Scanner<'a> {
+    pub(super) source: &'a str,
+    pub(super) bytes: &'a [u8],
+    /// The next byte.
+    pub(super) at: usize,
+    /// Where the present region begins: a comment may start here.
+    pub(super) start: usize,
+    /// Where the present region ends (a backtick body, a here-document body, the text).
+    pub(super) end: usize,
+    pub(super) depth: u32,
+    pub(super) dialect: Dialect,
+    pub(super) via: Via,
+    pub(super) heredocs: Vec<Pending<'a>>,
+    /// Inside `$(…)`, where a here-document may also end at the parenthesis.
+    pub(super) in_parens: bool,
+    pub(super) names: Names<'a>,
+    pub(super) out: Scan<'a>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(source: &'a str, dialect: Dialect) -> Self {
+        Self {
+            source,
+            bytes: source.as_bytes(),
+            at: 0,
+            start: 0,
+            end: source.len(),
+            depth: 0,
+            dialect,
+            via: Via::Direct,
+            heredocs: Vec::new(),
+            in_parens: false,
+            names: Names::default(),
+            out: Scan::default(),
+        }
+    }
+
+    /// The byte at the cursor, 0 at the end of the region.
+    #[inline]
+    pub(super) fn peek(&self) -> u8 {
+        self.look(0)
+    }
+
+    /// The byte `ahead` of the cursor, 0 at the end of the region.
+    #[inline]
+    pub(super) fn look(&self, ahead: usize) -> u8 {
+        self.byte(self.at + ahead)
+    }
+
+    /// The byte at an offset, 0 at the end of the region.
+    #[inline]
+    pub(super) fn byte(&self, offset: usize) -> u8 {
+        match self.bytes.get(offset) {
+            Some(&b) if offset < self.end => b,
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn finished(&self) -> bool {
+        self.at >= self.end
+    }
+
+    /// The source between two offsets.
+    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
+        self.source.get(from..to).unwrap_or_default()
+    }
+
+    /// What is left of the region.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..self.end).unwrap_or_default()
+    }
+
+    pub(super) fn refuse<T>(&self, doubt: Doubt) -> Read<T> {
+        Err(Refusal { doubt, at: self.at })
+    }
+
+    /// Gives up certainty, but reads on, so that deny rules see the rest.
+    pub(super) fn doubt(&mut self, doubt: Doubt) {
+        self.doubt_at(doubt, self.at);
+    }
+
+    pub(super) fn doubt_at(&mut self, doubt: Doubt, at: usize) {
+        self.out.refusal.get_or_insert(Refusal { doubt, at });
+    }
+
+    /// A construct of bash that a plain `sh` reads otherwise.
+    pub(super) fn bashism(&mut self) {
+        if self.dialect == Dialect::Posix {
+            self.doubt(Doubt::Dialect);
+        }
+    }
+
+    /// INVARIANT: every recursion of the scanner goes through here, so the stack is bounded.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        if self.depth >= MAX_DEPTH {
+            return self.refuse(Doubt::TooDeep);
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Reads the region `from..to` and comes back to the present place.
+    pub(super) fn within<T>(
+        &mut self,
+        from: usize,
+        to: usize,
+        read: impl FnOnce(&mut Self) -> Read<T>,
+    ) -> Read<T> {
+        let outer = (self.at, self.start, self.end);
+        (self.at, self.start, self.end) = (from, from, to);
+        let result = read(self);
+        if result.is_ok() && self.at < to {
+            return self.refuse(Doubt::Unexpected);
+        }
+        (self.at, self.start, self.end) = outer;
+        result
+    }
+
+    /// Skips blanks, continuations and a comment.
+    pub(super) fn blanks(&mut self) {
+        loop {
+            match self.peek() {
+                b' ' | b'\t' => self.at += 1,
+                b'\\' if self.look(1) == b'\n' => self.at += 2,
+                b'#' if self.token_starts() => {
+                    let rest = self.rest();
+                    self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Skips blanks and newlines; reads the here-documents that begin after a newline.
+    pub(super) fn newlines(&mut self) -> Read<()> {
+        loop {
+            self.blanks();
+            if self.peek() != b'\n' {
+                return Ok(());
+            }
+            self.at += 1;
+            if !self.heredocs.is_empty() {
+                self.here_documents()?;
+            }
+        }
+    }
+
+    /// A keyword stands here and ends here.
+    pub(super) fn keyword(&self, word: &str) -> bool {
+        self.rest().starts_with(word.as_bytes()) && {
+            let after = self.at + word.len();
+            after >= self.end || is_meta(self.byte(after))
+        }
+    }
+
+    /// Steps over a keyword that must stand here.
+    pub(super) fn expect(&mut self, word: &str) -> Read<()> {
+        if !self.keyword(word) {
+            return self.refuse(Doubt::Unexpected);
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// The length of the identifier at the cursor.
+    pub(super) fn identifier(&self) -> usize {
+        if !is_name_start(self.peek()) {
+            return 0;
+        }
+        self.rest().iter().take_while(|&&b| is_name(b)).count()
+    }
+
+    /// SECURITY: emoji joiners are invisible; in an unquoted word they would disguise a name.
+    pub(super) fn bare(&mut self, from: usize, to: usize) {
+        if self.slice(from, to).contains(characters::is_joiner) {
+            self.doubt_at(Doubt::Invisible, from);
+        }
+    }
+
+    fn token_starts(&self) -> bool {
+        self.at == self.start
+            || self.at.checked_sub(1).is_some_and(|before| is_meta(self.byte(before)))
+    }
+}
+
+/// Bytes that end an unquoted word.
+#[inline]
+pub(super) fn is_meta(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
+}
+
+#[inline]
+pub(super) fn is_name_start(b: u8) -> bool {
+    b.is_ascii_alphabetic() || b == b'_'
+}
+
+#[inline]
+pub(super) fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}

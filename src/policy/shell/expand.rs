@@ -1,0 +1,215 @@
+//! Expansions: `$x`, `${x…}`, `$(…)`, `$((…))`, backticks.
+
+use super::cursor::{Read, Scanner, is_name_start};
+use super::doubt::Doubt;
+use super::grammar::Stop;
+use super::Via;
+
+impl<'a> Scanner<'a> {
+    /// At a `$`. True when it was an expansion, false for a `$` that stands for itself.
+    pub(super) fn dollar(&mut self, quoted: bool) -> Read<bool> {
+        match self.look(1) {
+            b'(' if self.look(2) == b'(' => {
+                self.at += 3;
+                self.nested(|s| s.arithmetic(b")"))?;
+                if self.look(1) != b')' {
+                    return self.refuse(Doubt::Arithmetic);
+                }
+                self.at += 2;
+            }
+            b'(' => {
+                self.at += 2;
+                self.substitution()?;
+            }
+            b'{' => {
+                self.at += 2;
+                self.nested(|s| s.parameter(quoted))?;
+            }
+            b'[' => return self.refuse(Doubt::Arithmetic),
+            b'\\' if self.look(2) == b'\n' => return self.refuse(Doubt::Continuation),
+            b if is_name_start(b) => {
+                self.at += 1;
+                self.at += self.identifier();
+            }
+            b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => self.at += 2,
+            _ => {
+                self.at += 1;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The commands of `$(…)` or `<(…)`; the cursor is behind the parenthesis.
+    pub(super) fn substitution(&mut self) -> Read<()> {
+        // A here-document whose body lies behind the substitution: who reads which lines?
+        if !self.heredocs.is_empty() {
+            return self.refuse(Doubt::HereDocument);
+        }
+        let outer = (self.via, self.in_parens);
+        self.in_parens = true;
+        if self.via == Via::Direct {
+            self.via = Via::Substitution;
+        }
+        let mark = self.names.enter();
+        self.nested(|s| s.list(Stop::PAREN))?;
+        self.names.leave(mark);
+        if !self.heredocs.is_empty() {
+            return self.refuse(Doubt::HereDocument);
+        }
+        (self.via, self.in_parens) = outer;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// At a backtick. The first backtick that is not escaped ends it, whatever quotes say.
+    pub(super) fn backtick(&mut self) -> Read<()> {
+        if !self.heredocs.is_empty() {
+            return self.refuse(Doubt::HereDocument);
+        }
+        let from = self.at + 1;
+        let rest = self.bytes.get(from..self.end).unwrap_or_default();
+        let Some(length) = memchr::memchr(b'`', rest) else {
+            return self.refuse(Doubt::Unfinished);
+        };
+        let body = rest.get(..length).unwrap_or_default();
+        if memchr::memchr(b'\\', body).is_some() {
+            return self.refuse(Doubt::Backtick);
+        }
+        let outer = (self.via, self.in_parens);
+        // The region ends at the backtick, so a here-document in it must end in it.
+        self.in_parens = true;
+        if self.via == Via::Direct {
+            self.via = Via::Substitution;
+        }
+        let mark = self.names.enter();
+        self.nested(|s| s.within(from, from + length, |s| s.list(Stop::END)))?;
+        self.names.leave(mark);
+        if !self.heredocs.is_empty() {
+            return self.refuse(Doubt::HereDocument);
+        }
+        (self.via, self.in_parens) = outer;
+        self.at = from + length + 1;
+        Ok(())
+    }
+
+    /// Behind `${`: reads up to and over the brace.
+    fn parameter(&mut self, quoted: bool) -> Read<()> {
+        let length = self.peek() == b'#' && self.look(1) != b'}';
+        let indirect = self.peek() == b'!' && is_name_start(self.look(1));
+        if length || indirect {
+            self.at += 1;
+        }
+        let from = self.at;
+        if is_name_start(self.peek()) {
+            self.at += self.identifier();
+        } else if self.peek().is_ascii_digit() {
+            while self.peek().is_ascii_digit() {
+                self.at += 1;
+            }
+        } else if matches!(self.peek(), b'@' | b'*' | b'?' | b'#' | b'-' | b'$' | b'!') {
+            self.at += 1;
+        } else {
+            return self.refuse(Doubt::Expansion);
+        }
+        let name = self.slice(from, self.at);
+        let mut all = false;
+        if self.peek() == b'[' {
+            self.at += 1;
+            all = matches!(self.peek(), b'@' | b'*') && self.look(1) == b']';
+            if all {
+                self.at += 1;
+            } else {
+                self.arithmetic(b"]")?;
+            }
+            self.at += 1;
+        }
+        if indirect {
+            // `${!a[@]}` and `${!prefix*}` list names; `${!x}` evaluates a value.
+            let lists = all || (matches!(self.peek(), b'@' | b'*') && self.look(1) == b'}');
+            if !lists {
+                self.doubt(Doubt::Expansion);
+            } else if !all {
+                self.at += 1;
+            }
+        }
+        match (self.peek(), self.look(1)) {
+            (b'}', _) => {
+                self.at += 1;
+                return Ok(());
+            }
+            _ if length => return self.refuse(Doubt::Expansion),
+            (b':', b'-' | b'+' | b'?') => self.at += 2,
+            (b':', b'=') => {
+                self.assigned_default(name);
+                self.at += 2;
+            }
+            (b'=', _) => {
+                self.assigned_default(name);
+                self.at += 1;
+            }
+            (b':', _) => {
+                self.at += 1;
+                self.arithmetic(b":}")?;
+                if self.peek() == b':' {
+                    self.at += 1;
+                    self.arithmetic(b"}")?;
+                }
+                self.at += 1;
+                return Ok(());
+            }
+            (b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',', _) => self.at += 1,
+            // `${x@P}` expands the value as a prompt; the other letters quote or case it.
+            (b'@', b'Q' | b'U' | b'u' | b'L' | b'E') if self.look(2) == b'}' => self.at += 2,
+            (b'@', _) => {
+                self.doubt(Doubt::Expansion);
+                self.at += 1;
+            }
+            _ => return self.refuse(Doubt::Expansion),
+        }
+        self.operand(quoted)
+    }
+
+    /// `${x:=…}` gives the variable any value.
+    fn assigned_default(&mut self, name: &'a str) {
+        if super::names::special(name) {
+            self.doubt(Doubt::Variable);
+        }
+        self.names.taint(name);
+    }
+
+    /// What follows the operator in `${x:-…}`, up to and over the brace.
+    fn operand(&mut self, quoted: bool) -> Read<()> {
+        loop {
+            match self.peek() {
+                b'}' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                b'\\' if self.look(1) == b'\n' => return self.refuse(Doubt::Continuation),
+                b'\\' => self.at += 2,
+                // Inside double quotes bash takes `'` for itself or for a quote, by operator.
+                b'\'' if quoted => return self.refuse(Doubt::Expansion),
+                b'\'' => {
+                    self.single_quoted()?;
+                }
+                b'"' => {
+                    self.at += 1;
+                    self.nested(|s| s.double_quoted(None))?;
+                }
+                b'$' if matches!(self.look(1), b'\'' | b'"') => {
+                    return self.refuse(Doubt::Expansion);
+                }
+                b'$' => {
+                    self.dollar(quoted)?;
+                }
+                b'`' => self.backtick()?,
+                b'<' | b'>' if self.look(1) == b'(' => return self.refuse(Doubt::Expansion),
+                b'{' => return self.refuse(Doubt::Expansion),
+                0 if self.finished() => return self.refuse(Doubt::Unfinished),
+                _ => self.at += 1,
+            }
+        }
+    }
+}
+

@@ -1,0 +1,68 @@
+//! What a text that was not understood may run: for deny rules only, never to allow.
+
+use std::borrow::Cow;
+
+use super::{Command, Via, Word, WordKind};
+
+/// Guesses beyond this many commands are not made: the ruling is an ask already.
+const MAX_GUESSES: usize = 4096;
+
+/// Every stretch of words between characters that may separate commands, quotes and backslashes
+/// taken away.
+pub(super) fn commands(source: &str, from: usize) -> Vec<Command<'_>> {
+    let separates = |c: char| ";&|\n\r\0(){}`$".contains(c);
+    let mut found = Vec::new();
+    let mut begin = from;
+    let tail = source.get(from..).unwrap_or_default();
+    for piece in tail.split(separates) {
+        let end = begin + piece.len();
+        let argv = words(source, begin, piece);
+        if !argv.is_empty() && found.len() < MAX_GUESSES {
+            found.push(Command { argv, via: Via::Guess, ..Command::default() });
+        }
+        begin = end + 1;
+    }
+    found
+}
+
+fn words<'a>(source: &'a str, begin: usize, piece: &'a str) -> Vec<Word<'a>> {
+    let mut argv = Vec::new();
+    let mut at = begin;
+    for part in piece.split(char::is_whitespace) {
+        let span = at..at + part.len();
+        at += part.len() + source.get(at + part.len()..).and_then(|t| t.chars().next()).map_or(0, char::len_utf8);
+        if part.is_empty() {
+            continue;
+        }
+        let quotes = ['"', '\'', '\\'];
+        let text = if part.contains(quotes) {
+            Cow::Owned(part.replace(quotes, ""))
+        } else {
+            Cow::Borrowed(part)
+        };
+        // `!`, `then`, `do`, `VAR=x` stand in front of a command name.
+        let prefix = argv.is_empty()
+            && (matches!(&*text, "!" | "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "time" | "function" | "coproc")
+                || text.contains('=')
+                || text.starts_with(['<', '>']));
+        if !prefix && !text.is_empty() {
+            argv.push(Word { text, kind: WordKind::Literal, quoted: false, span });
+        }
+    }
+    argv
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commands;
+
+    #[test]
+    fn a_command_name_behind_any_separator_is_guessed() {
+        let text = "ls ; ) 'r'm -rf x `curl y`";
+        let names: Vec<_> = commands(text, 0)
+            .iter()
+            .map(|c| c.argv.iter().map(|w| w.text.to_string()).collect::<Vec<_>>())
+            .collect();
+        assert_eq!(names, [vec!["ls"], vec!["rm", "-rf", "x"], vec!["curl", "y"]]);
+    }
+}

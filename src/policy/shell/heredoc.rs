@@ -1,0 +1,114 @@
+//! Here-documents: their bodies begin after the next newline.
+
+use std::borrow::Cow;
+
+use super::cursor::{Read, Scanner};
+use super::doubt::Doubt;
+use super::{RedirectOp, WordKind};
+
+/// A here-document whose body has not been met yet.
+pub(super) struct Pending<'a> {
+    /// The line that ends it.
+    pub(super) delimiter: Cow<'a, str>,
+    /// A quoted delimiter: the body is taken as it is.
+    pub(super) verbatim: bool,
+    /// `<<-`: tabs in front of each line do not count.
+    pub(super) tabs: bool,
+    /// Where the redirect's own word is, to find it again.
+    pub(super) place: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// Reads the bodies of all pending here-documents; the cursor is behind a newline.
+    pub(super) fn here_documents(&mut self) -> Read<()> {
+        for pending in std::mem::take(&mut self.heredocs) {
+            let from = self.at;
+            let to = self.body_end(&pending)?;
+            let after = self.at;
+            let mut kind = WordKind::Literal;
+            if !pending.verbatim && self.expand_body(from, to)? {
+                kind = WordKind::Dynamic;
+            }
+            self.at = after;
+            self.attach(&pending, from, to, kind);
+        }
+        Ok(())
+    }
+
+    /// Finds the delimiter line, steps over it, and returns where the body ends.
+    fn body_end(&mut self, pending: &Pending<'a>) -> Read<usize> {
+        let mut joined = false;
+        loop {
+            if self.finished() {
+                // bash takes the end of the text for the delimiter, with a warning.
+                if self.in_parens || self.end != self.source.len() || joined {
+                    return self.refuse(Doubt::HereDocument);
+                }
+                return Ok(self.end);
+            }
+            let begin = self.at;
+            let rest = self.rest();
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.at = (begin + length + 1).min(self.end);
+            let line = self.slice(begin, begin + length);
+            let text = if pending.tabs { line.trim_start_matches('\t') } else { line };
+            if let Some(more) = text.strip_prefix(&*pending.delimiter) {
+                if more.is_empty() && !joined {
+                    return Ok(begin);
+                }
+                // bash also ends it here inside `$(…)`, or when a continuation is undone.
+                if joined || more.starts_with('\\') || (self.in_parens && more.contains(')')) {
+                    return self.refuse(Doubt::HereDocument);
+                }
+            }
+            let slashes = line.bytes().rev().take_while(|&b| b == b'\\').count();
+            let continues = !pending.verbatim && slashes % 2 == 1;
+            // The delimiter itself may be spread over continued lines.
+            if continues && pending.delimiter.starts_with(text.trim_end_matches('\\')) {
+                return self.refuse(Doubt::HereDocument);
+            }
+            joined = continues;
+        }
+    }
+
+    /// Reads the expansions of an unquoted body; true when there are any.
+    fn expand_body(&mut self, from: usize, to: usize) -> Read<bool> {
+        self.within(from, to, |s| {
+            let mut dynamic = false;
+            loop {
+                let rest = s.rest();
+                let Some(skip) = memchr::memchr3(b'$', b'`', b'\\', rest) else {
+                    s.at = s.end;
+                    return Ok(dynamic);
+                };
+                s.at += skip;
+                match s.peek() {
+                    b'\\' => {
+                        dynamic = true;
+                        s.at = (s.at + 2).min(s.end);
+                    }
+                    b'`' => {
+                        s.backtick()?;
+                        dynamic = true;
+                    }
+                    _ => dynamic |= s.dollar(true)?,
+                }
+            }
+        })
+    }
+
+    /// Puts the body into the redirect that asked for it.
+    fn attach(&mut self, pending: &Pending<'a>, from: usize, to: usize, kind: WordKind) {
+        let body = self.slice(from, to);
+        let redirects = self.out.commands.iter_mut().rev().flat_map(|c| &mut c.redirects);
+        let mut mine = redirects.filter(|r| r.op == RedirectOp::HereDocument);
+        if let Some(redirect) = mine.find(|r| r.target.span.start == pending.place) {
+            redirect.target.text = if pending.tabs {
+                Cow::Owned(body.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n"))
+            } else {
+                Cow::Borrowed(body)
+            };
+            redirect.target.kind = kind;
+        }
+    }
+}

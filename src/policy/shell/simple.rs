@@ -1,0 +1,246 @@
+//! Simple commands: assignments, words, redirects.
+
+use super::cursor::{Read, Scanner, is_meta, is_name, is_name_start};
+use super::doubt::Doubt;
+use super::heredoc::Pending;
+use super::word::Place;
+use super::{Assign, Command, Redirect, RedirectOp, Word, WordKind, names};
+use std::borrow::Cow;
+
+/// More commands than this in one text are not for one ruling.
+const MAX_COMMANDS: usize = 50;
+/// More here-documents than this may not wait for one newline.
+const MAX_PENDING: usize = 16;
+
+impl<'a> Scanner<'a> {
+    /// A simple command, or the definition of a function.
+    pub(super) fn simple(&mut self) -> Read<()> {
+        let mut command = Command { via: self.via, ..Command::default() };
+        let begin = self.at;
+        loop {
+            self.blanks();
+            match self.peek() {
+                b'0'..=b'9' | b'<' | b'>' | b'&' | b'{' if self.redirect(&mut command)? => continue,
+                b'\n' | b';' | b'&' | b'|' | b')' => break,
+                b'(' => return self.function(&command),
+                0 if self.finished() => break,
+                _ => {}
+            }
+            if command.argv.is_empty() && is_name_start(self.peek()) && self.assignment(&mut command)? {
+                continue;
+            }
+            let Some(word) = self.word()? else { return self.refuse(Doubt::Unexpected) };
+            if self.peek() == b'(' && !command.argv.is_empty() {
+                return self.refuse(Doubt::Pattern);
+            }
+            command.argv.push(word);
+        }
+        if self.at == begin {
+            return self.refuse(Doubt::Unexpected);
+        }
+        self.vet(&command);
+        self.push(command);
+        Ok(())
+    }
+
+    /// Adds a command to the list.
+    pub(super) fn push(&mut self, command: Command<'a>) {
+        self.out.commands.push(command);
+        if self.out.commands.len() > MAX_COMMANDS {
+            self.doubt(Doubt::TooMany);
+        }
+    }
+
+    /// `name ()` and a body.
+    fn function(&mut self, command: &Command<'a>) -> Read<()> {
+        let [name] = command.argv.as_slice() else { return self.refuse(Doubt::Pattern) };
+        let plain = name.kind == WordKind::Literal && !name.quoted;
+        if !plain || !command.assigns.is_empty() || !command.redirects.is_empty() {
+            return self.refuse(Doubt::Pattern);
+        }
+        let name = self.slice(name.span.start, name.span.end);
+        self.at += 1;
+        self.blanks();
+        if self.peek() != b')' {
+            return self.refuse(Doubt::Pattern);
+        }
+        self.at += 1;
+        self.function_body(name)
+    }
+
+    /// `NAME=value`, `NAME+=value`, `NAME[i]=value`, `NAME=(…)`; false when it is none.
+    fn assignment(&mut self, command: &mut Command<'a>) -> Read<bool> {
+        let begin = self.at;
+        let name = self.slice(begin, begin + self.identifier());
+        self.at += name.len();
+        let element = self.peek() == b'[';
+        if element {
+            // bash reads `name[` up to the bracket, blanks included.
+            self.at += 1;
+            self.arithmetic(b"]")?;
+            self.at += 1;
+        }
+        let adds = self.peek() == b'+' && self.look(1) == b'=';
+        if !adds && self.peek() != b'=' {
+            if element {
+                return self.refuse(Doubt::Unexpected);
+            }
+            self.at = begin;
+            return Ok(false);
+        }
+        self.at += 1 + usize::from(adds);
+        let from = self.at;
+        let value = if self.peek() == b'(' {
+            self.bashism();
+            self.array(name, element)?
+        } else {
+            let value = self.word_at(Place::Value)?;
+            let number = self.is_number(from, self.at) && !element;
+            let number = number && (!adds || self.names.count(name, begin));
+            self.assigned(name, begin, number);
+            value.unwrap_or(Word {
+                text: Cow::Borrowed(""),
+                kind: WordKind::Literal,
+                quoted: false,
+                span: from..from,
+            })
+        };
+        command.assigns.push(Assign { name, value });
+        Ok(true)
+    }
+
+    /// A variable gets a value: remembers whether it may be counted with.
+    pub(super) fn assigned(&mut self, name: &'a str, at: usize, number: bool) {
+        if names::special(name) {
+            self.doubt_at(Doubt::Variable, at);
+        }
+        if number {
+            self.names.prove(name);
+        } else {
+            self.names.taint(name);
+        }
+    }
+
+    /// `(a b c)` behind `NAME=`.
+    fn array(&mut self, name: &'a str, element: bool) -> Read<Word<'a>> {
+        let from = self.at;
+        if element || !self.heredocs.is_empty() {
+            return self.refuse(Doubt::Unexpected);
+        }
+        self.at += 1;
+        let mut numbers = true;
+        loop {
+            self.newlines()?;
+            if self.peek() == b')' {
+                break;
+            }
+            // `[i]=x`: the subscript is evaluated.
+            if self.peek() == b'[' || is_meta(self.peek()) {
+                return self.refuse(Doubt::Unexpected);
+            }
+            let begin = self.at;
+            let Some(word) = self.word()? else { return self.refuse(Doubt::Unfinished) };
+            // An expansion may give `[i]=x` only as text of one element; that is safe.
+            numbers &= self.is_number(begin, word.span.end);
+        }
+        self.at += 1;
+        self.assigned(name, from, numbers);
+        if !(self.finished() || is_meta(self.peek())) {
+            return self.refuse(Doubt::Unexpected);
+        }
+        Ok(Word {
+            text: Cow::Borrowed(self.slice(from, self.at)),
+            kind: WordKind::Dynamic,
+            quoted: false,
+            span: from..self.at,
+        })
+    }
+
+    /// A redirect at the cursor; false when there is none.
+    pub(super) fn redirect(&mut self, command: &mut Command<'a>) -> Read<bool> {
+        let begin = self.at;
+        if self.peek() == b'{' {
+            return if self.named_descriptor() { self.refuse(Doubt::Redirect) } else { Ok(false) };
+        }
+        while self.peek().is_ascii_digit() {
+            self.at += 1;
+        }
+        let digits = self.slice(begin, self.at);
+        let Some((mut op, length)) = self.operator(digits.is_empty()) else {
+            self.at = begin;
+            return Ok(false);
+        };
+        let fd = digits.parse::<u32>().ok();
+        if fd.is_none() && !digits.is_empty() {
+            return self.refuse(Doubt::Redirect);
+        }
+        let sign = self.slice(self.at, self.at + length);
+        self.at += length;
+        self.blanks();
+        if op == RedirectOp::Duplicate {
+            op = self.duplicate(sign, fd)?;
+        }
+        if matches!(op, RedirectOp::WriteBoth | RedirectOp::AppendBoth | RedirectOp::HereString) {
+            self.bashism();
+        }
+        let heredoc = op == RedirectOp::HereDocument;
+        let place = if heredoc { Place::Delimiter } else { Place::Argument };
+        let Some(target) = self.word_at(place)? else { return self.refuse(Doubt::Redirect) };
+        if heredoc {
+            if target.kind != WordKind::Literal || self.heredocs.len() >= MAX_PENDING {
+                return self.refuse(Doubt::HereDocument);
+            }
+            self.heredocs.push(Pending {
+                delimiter: target.text.clone(),
+                verbatim: target.quoted,
+                tabs: sign == "<<-",
+                place: target.span.start,
+            });
+        }
+        command.redirects.push(Redirect { fd, op, target });
+        Ok(true)
+    }
+
+    fn operator(&self, without_number: bool) -> Option<(RedirectOp, usize)> {
+        Some(match (self.peek(), self.look(1), self.look(2)) {
+            (b'<' | b'>', b'(', _) => return None,
+            (b'<', b'<', b'<') => (RedirectOp::HereString, 3),
+            (b'<', b'<', b'-') => (RedirectOp::HereDocument, 3),
+            (b'<', b'<', _) => (RedirectOp::HereDocument, 2),
+            (b'<' | b'>', b'&', _) => (RedirectOp::Duplicate, 2),
+            (b'<', b'>', _) => (RedirectOp::ReadWrite, 2),
+            (b'<', _, _) => (RedirectOp::Read, 1),
+            (b'>', b'>', _) => (RedirectOp::Append, 2),
+            (b'>', b'|', _) => (RedirectOp::Write, 2),
+            (b'>', _, _) => (RedirectOp::Write, 1),
+            (b'&', b'>', b'>') if without_number => (RedirectOp::AppendBoth, 3),
+            (b'&', b'>', _) if without_number => (RedirectOp::WriteBoth, 2),
+            _ => return None,
+        })
+    }
+
+    /// SECURITY: bash lexes `<&-x` as `<&-` and the word `x`, and `2>&1-` moves a descriptor: only
+    /// a number or `-` alone is read; `>&word` writes a file.
+    fn duplicate(&self, sign: &str, fd: Option<u32>) -> Read<RedirectOp> {
+        let digits = self.rest().iter().take_while(|b| b.is_ascii_digit()).count();
+        let length = if digits == 0 && self.peek() == b'-' { 1 } else { digits };
+        let ends = self.at + length >= self.end || is_meta(self.look(length));
+        if length > 0 && ends {
+            return Ok(RedirectOp::Duplicate);
+        }
+        let file = self.peek().is_ascii_alphabetic() || matches!(self.peek(), b'/' | b'.' | b'_');
+        if sign == ">&" && fd.is_none() && file {
+            return Ok(RedirectOp::WriteBoth);
+        }
+        self.refuse(Doubt::Redirect)
+    }
+
+    /// `{name}>` opens a descriptor and sets a variable.
+    fn named_descriptor(&self) -> bool {
+        let inner = self.bytes.get(self.at + 1..self.end).unwrap_or_default();
+        let length = inner.iter().take_while(|&&b| is_name(b) || b == b'[' || b == b']').count();
+        length > 0
+            && self.look(length + 1) == b'}'
+            && matches!(self.look(length + 2), b'<' | b'>')
+    }
+}

@@ -1,0 +1,56 @@
+//! bash is the judge: whatever it executed while the scanner claimed certainty must be reported.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod judge;
+
+use countersign_policy::shell::scan;
+use judge::{HOME, unreported};
+
+/// `{command, argv, syntax_error, source}`: every argv that bash 5.2.15 executed.
+const VECTORS: &str = include_str!("../vectors/bash_oracle.jsonl");
+
+#[derive(serde::Deserialize)]
+struct Row {
+    command: String,
+    argv: Vec<Vec<String>>,
+    source: String,
+}
+
+fn rows() -> impl Iterator<Item = Row> {
+    VECTORS.lines().map(|line| serde_json::from_str(line).expect("a row of the vectors"))
+}
+
+#[test]
+fn no_command_that_bash_executed_goes_unreported_while_certainty_is_claimed() {
+    let mut missed = Vec::new();
+    for row in rows() {
+        for argv in unreported(&scan(&row.command), &row.argv, HOME) {
+            missed.push(format!("{:?} ran {argv:?} unreported", row.command));
+        }
+    }
+    assert!(missed.is_empty(), "{} missed:\n{}", missed.len(), missed.join("\n"));
+}
+
+#[test]
+fn realistic_commands_are_understood() {
+    let (mut understood, mut all, mut refused) = (0u32, 0u32, Vec::new());
+    for row in rows() {
+        if ["tldr", "nl2bash", "SWE-agent"].iter().any(|s| row.source.contains(s)) {
+            all += 1;
+            let scan = scan(&row.command);
+            understood += u32::from(scan.understood());
+            if let Some(refusal) = scan.refusal {
+                refused.push(format!("{refusal}: {:?}", row.command));
+            }
+        }
+    }
+    let share = f64::from(understood) / f64::from(all);
+    println!("{understood} of {all} realistic commands understood");
+    assert!(share >= 0.98, "only {share:.4}:\n{}", refused.join("\n"));
+}
