@@ -10,7 +10,10 @@
 mod judge;
 
 use countersign_policy::shell::scan;
-use judge::{HOME, unreported};
+use judge::unreported;
+
+/// The home directory of the shell that made the vectors.
+const HOME: &str = "/home/u";
 
 /// `{command, argv, syntax_error, source}`: every argv that bash 5.2.15 executed.
 const VECTORS: &str = include_str!("../vectors/bash_oracle.jsonl");
@@ -20,6 +23,7 @@ struct Row {
     command: String,
     argv: Vec<Vec<String>>,
     source: String,
+    syntax_error: bool,
 }
 
 fn rows() -> impl Iterator<Item = Row> {
@@ -41,7 +45,8 @@ fn no_command_that_bash_executed_goes_unreported_while_certainty_is_claimed() {
 fn realistic_commands_are_understood() {
     let (mut understood, mut all, mut refused) = (0u32, 0u32, Vec::new());
     for row in rows() {
-        if ["tldr", "nl2bash", "SWE-agent"].iter().any(|s| row.source.contains(s)) {
+        let realistic = ["tldr", "nl2bash", "SWE-agent"].iter().any(|s| row.source.contains(s));
+        if realistic && !row.syntax_error {
             all += 1;
             let scan = scan(&row.command);
             understood += u32::from(scan.understood());

@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The value of a `$'…'` body; `None` for escapes that this does not know, that make bytes which
-/// are no text, or that end the word early for bash (a NUL).
+/// The value of a `$'…'` body; `None` for escapes that this does not know or that make bytes which
+/// are no text. A NUL would end the value early: only `$'\0'` alone is read.
 pub(super) fn decode(body: &str) -> Option<Cow<'_, str>> {
     if !body.contains('\\') {
         return Some(Cow::Borrowed(body));
+    }
+    if body == "\\0" {
+        return Some(Cow::Borrowed(""));
     }
     let mut out = String::with_capacity(body.len());
     let mut chars = body.chars().peekable();
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn unknown_escapes_bytes_and_nul_are_refused() {
-        for body in ["\\q", "\\xff", "\\0", "\\cA", "\\x", "\\"] {
+        for body in ["\\q", "\\xff", "a\\0b", "\\cA", "\\x", "\\"] {
             assert_eq!(decode(body), None, "{body}");
         }
     }

@@ -1,9 +1,9 @@
 //! Expansions: `$x`, `${x…}`, `$(…)`, `$((…))`, backticks.
 
+use super::Via;
 use super::cursor::{Read, Scanner, is_name_start};
 use super::doubt::Doubt;
 use super::grammar::Stop;
-use super::Via;
 
 impl<'a> Scanner<'a> {
     /// At a `$`. True when it was an expansion, false for a `$` that stands for itself.
@@ -73,7 +73,8 @@ impl<'a> Scanner<'a> {
             return self.refuse(Doubt::Unfinished);
         };
         let body = rest.get(..length).unwrap_or_default();
-        if memchr::memchr(b'\\', body).is_some() {
+        if body.ends_with(b"\\") || memchr::memchr_iter(b'\\', body).any(|at| taken_away(body, at))
+        {
             return self.refuse(Doubt::Backtick);
         }
         let outer = (self.via, self.in_parens);
@@ -213,3 +214,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Inside backticks bash takes a backslash away before these.
+fn taken_away(body: &[u8], slash: usize) -> bool {
+    matches!(body.get(slash + 1), Some(b'$' | b'`' | b'\\' | b'"' | b'\n'))
+}

@@ -107,7 +107,11 @@ impl<'a> Scanner<'a> {
             }
             // Each part runs in a subshell of its own.
             self.names.leave(mark);
-            let here = if piped || position == PipePosition::First { position } else { PipePosition::Last };
+            let here = if piped || position == PipePosition::First {
+                position
+            } else {
+                PipePosition::Last
+            };
             for command in self.out.commands.iter_mut().skip(begin) {
                 if command.pipe == PipePosition::Alone {
                     command.pipe = here;
@@ -327,9 +331,9 @@ impl<'a> Scanner<'a> {
         let text = self.slice(from, to);
         let inner = text.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
         let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-        inner.and_then(|t| t.split_once("..")).is_some_and(|(a, b)| {
-            digits(a) && b.split("..").all(digits)
-        })
+        inner
+            .and_then(|t| t.split_once(".."))
+            .is_some_and(|(a, b)| digits(a) && b.split("..").all(digits))
     }
 
     fn case_command(&mut self) -> Read<()> {
@@ -413,6 +417,5 @@ impl<'a> Scanner<'a> {
 }
 
 /// Words that end or join compound commands: never the name of a command.
-const RESERVED: [&str; 13] = [
-    "then", "else", "elif", "fi", "do", "done", "esac", "in", "}", "]]", "!", "time", "function",
-];
+const RESERVED: [&str; 13] =
+    ["then", "else", "elif", "fi", "do", "done", "esac", "in", "}", "]]", "!", "time", "function"];

@@ -30,7 +30,11 @@ fn words<'a>(source: &'a str, begin: usize, piece: &'a str) -> Vec<Word<'a>> {
     let mut at = begin;
     for part in piece.split(char::is_whitespace) {
         let span = at..at + part.len();
-        at += part.len() + source.get(at + part.len()..).and_then(|t| t.chars().next()).map_or(0, char::len_utf8);
+        at += part.len()
+            + source
+                .get(at + part.len()..)
+                .and_then(|t| t.chars().next())
+                .map_or(0, char::len_utf8);
         if part.is_empty() {
             continue;
         }
@@ -42,8 +46,19 @@ fn words<'a>(source: &'a str, begin: usize, piece: &'a str) -> Vec<Word<'a>> {
         };
         // `!`, `then`, `do`, `VAR=x` stand in front of a command name.
         let prefix = argv.is_empty()
-            && (matches!(&*text, "!" | "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "time" | "function" | "coproc")
-                || text.contains('=')
+            && (matches!(
+                &*text,
+                "!" | "then"
+                    | "do"
+                    | "else"
+                    | "elif"
+                    | "if"
+                    | "while"
+                    | "until"
+                    | "time"
+                    | "function"
+                    | "coproc"
+            ) || text.contains('=')
                 || text.starts_with(['<', '>']));
         if !prefix && !text.is_empty() {
             argv.push(Word { text, kind: WordKind::Literal, quoted: false, span });

@@ -104,7 +104,9 @@ impl<'a> Scanner<'a> {
         let mut mine = redirects.filter(|r| r.op == RedirectOp::HereDocument);
         if let Some(redirect) = mine.find(|r| r.target.span.start == pending.place) {
             redirect.target.text = if pending.tabs {
-                Cow::Owned(body.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n"))
+                Cow::Owned(
+                    body.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n"),
+                )
             } else {
                 Cow::Borrowed(body)
             };

@@ -83,7 +83,8 @@ pub(super) fn special(name: &str) -> bool {
         || always_number(name)
         || matches!(
             name,
-            "PS0" | "PS1"
+            "PS0"
+                | "PS1"
                 | "PS2"
                 | "PS3"
                 | "PS4"

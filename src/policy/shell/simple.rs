@@ -26,7 +26,10 @@ impl<'a> Scanner<'a> {
                 0 if self.finished() => break,
                 _ => {}
             }
-            if command.argv.is_empty() && is_name_start(self.peek()) && self.assignment(&mut command)? {
+            if command.argv.is_empty()
+                && is_name_start(self.peek())
+                && self.assignment(&mut command)?
+            {
                 continue;
             }
             let Some(word) = self.word()? else { return self.refuse(Doubt::Unexpected) };
@@ -239,8 +242,6 @@ impl<'a> Scanner<'a> {
     fn named_descriptor(&self) -> bool {
         let inner = self.bytes.get(self.at + 1..self.end).unwrap_or_default();
         let length = inner.iter().take_while(|&&b| is_name(b) || b == b'[' || b == b']').count();
-        length > 0
-            && self.look(length + 1) == b'}'
-            && matches!(self.look(length + 2), b'<' | b'>')
+        length > 0 && self.look(length + 1) == b'}' && matches!(self.look(length + 2), b'<' | b'>')
     }
 }

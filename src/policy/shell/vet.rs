@@ -22,13 +22,17 @@ impl<'a> Scanner<'a> {
         let mut argv = command.argv.as_slice();
         // `command` and `builtin` hand on to the builtin behind them.
         while let [first, rest @ ..] = argv {
-            let Some(name) = name_of(first) else {
-                return self.doubt_at(Doubt::DynamicName, first.span.start);
+            let Some(name) = first.literal() else {
+                // `"$dir/tool"`: some program, but neither a builtin nor several words.
+                let program = first.text.contains('/') && first.quoted && self.is_one_word(first);
+                if !program && first.kind != WordKind::Home {
+                    self.doubt_at(Doubt::DynamicName, first.span.start);
+                }
+                return;
             };
             let hands_on = matches!(name, "command" | "builtin" | "exec");
-            let direct = argv.len() == command.argv.len();
             if !hands_on {
-                let direct = direct && !first.quoted;
+                let direct = argv.len() == command.argv.len() && !first.quoted;
                 if let Doubtful = self.judge(name, rest, direct) {
                     self.doubt_at(Doubt::Builtin, first.span.start);
                 }
@@ -36,7 +40,8 @@ impl<'a> Scanner<'a> {
             }
             let options = rest.iter().take_while(|w| w.text.starts_with('-')).count();
             // `command -v x` only looks a name up.
-            let looks = name == "command" && rest.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V"));
+            let looks =
+                name == "command" && rest.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V"));
             if looks {
                 return;
             }
@@ -58,17 +63,27 @@ impl<'a> Scanner<'a> {
             "wait" => self.judge_wait(args),
             "set" => judge_set(args),
             "shopt" => judge_shopt(args),
-            "jobs" | "hash" | "history" | "complete" | "enable" if args.is_empty() => Plain,
+            "hash" | "history" | "complete" | "enable" | "alias" if args.is_empty() => Plain,
+            "jobs" => {
+                let plain = args.iter().all(|w| w.literal().is_some_and(|w| w != "-x"));
+                if plain { Plain } else { Doubtful }
+            }
             "eval" => {
                 let literal = args.iter().all(|w| w.literal().is_some());
                 if literal { Plain } else { Doubtful }
             }
             "trap" => match args.first() {
                 None => Plain,
-                Some(action) => if action.literal().is_some() { Plain } else { Doubtful },
+                Some(action) => {
+                    if action.literal().is_some() {
+                        Plain
+                    } else {
+                        Doubtful
+                    }
+                }
             },
-            "jobs" | "hash" | "history" | "complete" | "enable" | "let" | "alias" | "bind"
-            | "compgen" | "compopt" | "fc" | "caller" | "coproc" => Doubtful,
+            "hash" | "history" | "complete" | "enable" | "let" | "alias" | "bind" | "compgen"
+            | "compopt" | "fc" | "caller" => Doubtful,
             _ => Plain,
         }
     }
@@ -92,7 +107,13 @@ impl<'a> Scanner<'a> {
         }
         match args.len() {
             0 | 1 => Plain,
-            2 => if known(args.first()) { Plain } else { Doubtful },
+            2 => {
+                if known(args.first()) {
+                    Plain
+                } else {
+                    Doubtful
+                }
+            }
             3 => {
                 let binary = args.get(1).and_then(Word::literal).is_some_and(is_binary);
                 if binary { Plain } else { self.judge_long_test(args) }
@@ -103,7 +124,8 @@ impl<'a> Scanner<'a> {
 
     /// With `-a`, `-o` and parentheses: every unknown word must be the operand of a known operator.
     fn judge_long_test(&mut self, args: &[Word<'a>]) -> Finding {
-        let numbers: Vec<bool> = args.iter().map(|w| self.is_number(w.span.start, w.span.end)).collect();
+        let numbers: Vec<bool> =
+            args.iter().map(|w| self.is_number(w.span.start, w.span.end)).collect();
         let operator = |at: Option<usize>| {
             let word = at.and_then(|at| args.get(at)).and_then(Word::literal);
             word.is_some_and(|w| is_binary(w) && !matches!(w, "-a" | "-o"))
@@ -159,7 +181,9 @@ impl<'a> Scanner<'a> {
                 if flags.chars().any(|c| "adinNptu".contains(c)) {
                     // `-p'text'`, `-t5`: the value is glued on; only plain numbers are read.
                     let number = text.get(2..).unwrap_or_default();
-                    if text.starts_with("-a") || !number.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+                    if text.starts_with("-a")
+                        || !number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+                    {
                         return Doubtful;
                     }
                 } else if last == 'a' {
@@ -204,7 +228,10 @@ impl<'a> Scanner<'a> {
             let value = rest.strip_prefix('=').or_else(|| rest.strip_prefix("+="));
             let plain = name.bytes().next().is_some_and(is_name_start) && !names::special(name);
             let splits = !direct && word.kind != WordKind::Literal && !word.quoted;
-            if !plain || splits || (value.is_none() && !rest.is_empty()) || (array && value.is_some())
+            if !plain
+                || splits
+                || (value.is_none() && !rest.is_empty())
+                || (array && value.is_some())
             {
                 return Doubtful;
             }
@@ -249,16 +276,24 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The name of a command if the text tells it.
-fn name_of<'w>(word: &'w Word<'_>) -> Option<&'w str> {
-    word.literal()
-}
-
 fn is_binary(word: &str) -> bool {
     matches!(
         word,
-        "=" | "==" | "!=" | "<" | ">" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-nt"
-            | "-ot" | "-ef" | "-a" | "-o"
+        "=" | "=="
+            | "!="
+            | "<"
+            | ">"
+            | "-eq"
+            | "-ne"
+            | "-lt"
+            | "-le"
+            | "-gt"
+            | "-ge"
+            | "-nt"
+            | "-ot"
+            | "-ef"
+            | "-a"
+            | "-o"
     )
 }
 
@@ -275,7 +310,17 @@ fn judge_set(args: &[Word<'_>]) -> Finding {
                 }
                 if flags.ends_with('o')
                     && !args.next().and_then(Word::literal).is_some_and(|o| {
-                        matches!(o, "pipefail" | "errexit" | "nounset" | "xtrace" | "noglob" | "noclobber" | "verbose" | "errtrace")
+                        matches!(
+                            o,
+                            "pipefail"
+                                | "errexit"
+                                | "nounset"
+                                | "xtrace"
+                                | "noglob"
+                                | "noclobber"
+                                | "verbose"
+                                | "errtrace"
+                        )
                     })
                 {
                     return Doubtful;
@@ -291,14 +336,28 @@ fn judge_set(args: &[Word<'_>]) -> Finding {
     Plain
 }
 
-/// Options that only change globbing and exit codes.
+/// Queries, and options that only change globbing and exit codes.
 fn judge_shopt(args: &[Word<'_>]) -> Finding {
+    let sets =
+        |w: &Word<'_>| w.literal().is_none_or(|w| w.starts_with('-') && w.contains(['s', 'u']));
+    if !args.iter().any(sets) {
+        return Plain;
+    }
     let harmless = args.iter().all(|word| {
         word.literal().is_some_and(|text| {
             matches!(
                 text,
-                "-s" | "-u" | "-q" | "nullglob" | "globstar" | "dotglob" | "failglob"
-                    | "nocaseglob" | "nocasematch" | "inherit_errexit" | "lastpipe" | "checkwinsize"
+                "-s" | "-u"
+                    | "-q"
+                    | "nullglob"
+                    | "globstar"
+                    | "dotglob"
+                    | "failglob"
+                    | "nocaseglob"
+                    | "nocasematch"
+                    | "inherit_errexit"
+                    | "lastpipe"
+                    | "checkwinsize"
             )
         })
     });

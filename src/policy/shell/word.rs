@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::cursor::{Read, Scanner, is_meta};
 use super::doubt::Doubt;
-use super::{Word, WordKind, ansi};
 use super::grammar::Stop;
+use super::{Word, WordKind, ansi};
 
 /// What a word is read for; decides which unquoted characters mean something.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,15 +2,17 @@
 
 use countersign_policy::shell::{Command, Scan, WordKind};
 
-/// The home directory of the shell that made the vectors.
-pub const HOME: &str = "/home/u";
-
 /// The argvs that were executed though the scanner, claiming certainty, did not report them.
-pub fn unreported<'e>(scan: &Scan<'_>, executed: &'e [Vec<String>], home: &str) -> Vec<&'e [String]> {
+pub fn unreported<'e>(
+    scan: &Scan<'_>,
+    executed: &'e [Vec<String>],
+    home: &str,
+) -> Vec<&'e [String]> {
     if !scan.understood() {
         return Vec::new();
     }
-    let reported = |argv: &[String]| scan.commands.iter().any(|command| covers(command, argv, home));
+    let reported =
+        |argv: &[String]| scan.commands.iter().any(|command| covers(command, argv, home));
     executed.iter().map(Vec::as_slice).filter(|argv| !argv.is_empty() && !reported(argv)).collect()
 }
 
