@@ -1,76 +1,156 @@
 //! countersign's cards in Discord.
+//!
+//! Presses come over the gateway (through serenity, without any privileged intent); everything that is
+//! sent goes through a small client of our own, see [`rest`].
 
+mod answer;
+mod doctor;
+mod errors;
+mod gateway;
+mod markdown;
+mod message;
+mod pace;
+mod receive;
+mod receiving;
+mod render;
+mod rest;
+mod sheet;
+mod turns;
+
+pub use doctor::{check, check_target, invite_url};
+
+use crate::errors::Problem;
+use crate::message::Body;
+use crate::render::{Drawn, draw};
+use crate::rest::Rest;
+use crate::turns::Turns;
 use countersign_port::{
     Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const NAME: &str = "discord";
 
 /// What the adapter needs to know.
 #[derive(Clone)]
 pub struct Config {
-    /// The bot's token, as the developer portal shows it (without `Bot `).
+    /// The bot's token, as the developer portal shows it.
     pub token: String,
     /// Where Discord is: an origin, `https://discord.com` but for tests and proxies.
     pub api_url: String,
 }
 
-/// The Discord adapter.
-pub struct Discord {
-    _config: Config,
+/// The Discord adapter. Targets are ids of channels, threads or direct messages, such as
+/// `1180000000000000001`.
+pub struct Discord(Arc<Shared>);
+
+/// What sending and receiving share.
+struct Shared {
+    config: Config,
+    rest: Rest,
+    turns: Turns,
+    health: Mutex<Health>,
 }
 
 impl Discord {
     /// An adapter that is not connected yet; [`Adapter::run`] connects it.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { _config: config }
+        let rest = Rest::new(&config.api_url, &config.token);
+        let health = Mutex::new(Health::Starting);
+        Self(Arc::new(Shared { config, rest, turns: Turns::default(), health }))
     }
 }
 
 #[countersign_port::async_trait]
 impl Adapter for Discord {
     fn name(&self) -> &'static str {
-        "discord"
+        NAME
     }
 
     fn health(&self) -> Health {
-        Health::Starting
+        self.0.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn post(&self, _target: &Target, _card: &Card) -> Result<MessageRef, SendError> {
-        Err(SendError::Transient("not built yet".to_owned()))
+    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        let channel = channel(target).map_err(SendError::TargetGone)?;
+        let message = self.0.rest.post(channel, &Body::post(card, draw(card))).await;
+        let message = message.map_err(|problem| self.0.noted(problem).send_error(channel))?;
+        Ok(MessageRef(format!("{channel}/{message}")))
     }
 
-    async fn update(&self, _message: &MessageRef, _card: &Card) -> Result<(), SendError> {
-        Err(SendError::Transient("not built yet".to_owned()))
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        let Some((channel, id)) = message.0.split_once('/') else {
+            return Err(SendError::Refused(format!("`{}` is not a Discord message", message.0)));
+        };
+        let mut newest = self.0.turns.wait(message).await;
+        if card.revision < *newest {
+            return Ok(());
+        }
+        let edited = self.0.edit(channel, id, draw(card)).await;
+        match edited {
+            // Deleted, and with it its buttons.
+            Err(problem) if problem.code() == Some(10008) => Ok(()),
+            Err(problem) => Err(self.0.noted(problem).send_error(channel)),
+            Ok(()) => {
+                *newest = card.revision;
+                Ok(())
+            }
+        }
     }
 
-    async fn run(&self, _presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
-        stop.cancelled().await;
-        Ok(())
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+        let ended = receiving::receive(&self.0, presses, stop).await;
+        if let Err(Fatal(why)) = &ended {
+            self.0.set(Health::Failed(why.clone()));
+        }
+        ended
     }
 }
 
-/// The bot's name, when Discord accepts the token.
-///
-/// # Errors
-/// A sentence that says what is wrong and how to mend it.
-pub async fn check(_config: &Config) -> Result<String, String> {
-    Err("not built yet".to_owned())
+impl Shared {
+    fn set(&self, health: Health) {
+        *self.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+    }
+
+    /// Remembers what a problem says about our standing with Discord.
+    fn noted(&self, problem: Problem) -> Problem {
+        if problem == Problem::Unauthorized {
+            self.set(Health::Failed(problem.to_string()));
+        }
+        problem
+    }
+
+    async fn edit(&self, channel: &str, id: &str, drawn: Drawn) -> Result<(), Problem> {
+        // Which files stand there already is asked of Discord alone: this process may be a new one.
+        let standing = match drawn.files.is_empty() {
+            true => Vec::new(),
+            false => self.rest.files(channel, id).await?,
+        };
+        let body = Body::edit(drawn, &standing);
+        match self.rest.edit(channel, id, &body).await {
+            Err(problem) if problem.code() == Some(50083) => {
+                self.rest.unarchive(channel).await.map_err(|_| problem)?;
+                self.rest.edit(channel, id, &body).await
+            }
+            edited => edited,
+        }
+    }
 }
 
-/// The channel's name, when the bot may post there.
-///
-/// # Errors
-/// A sentence that says what is wrong and how to mend it.
-pub async fn check_target(_config: &Config, _target: &Target) -> Result<String, String> {
-    Err("not built yet".to_owned())
+/// The channel's id of a target.
+fn channel(target: &Target) -> Result<&str, String> {
+    let id = target.0.as_str();
+    if !id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(id);
+    }
+    Err(format!(
+        "`{id}` is not a Discord channel: in `[discord] targets` give the number that Discord's \
+         Copy Channel ID gives"
+    ))
 }
 
-/// The link that invites the bot to a server with the permissions that it needs.
-///
-/// # Errors
-/// A sentence that says what is wrong and how to mend it.
-pub async fn invite_url(_config: &Config) -> Result<String, String> {
-    Err("not built yet".to_owned())
+/// Whether this is Discord itself.
+fn is_discord(api_url: &str) -> bool {
+    api_url.trim_end_matches('/').eq_ignore_ascii_case("https://discord.com")
 }

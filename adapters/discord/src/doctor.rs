@@ -1,0 +1,95 @@
+//! Whether a configuration works, for `doctor` and `pair`.
+
+use crate::Config;
+use crate::errors::{Problem, gone};
+use crate::rest::Rest;
+use countersign_port::Target;
+use serde_json::Value;
+use serenity::all::{GuildChannel, Member, PartialGuild, Permissions};
+
+/// What the bot needs in a channel.
+const NEEDED: Permissions = Permissions::VIEW_CHANNEL
+    .union(Permissions::SEND_MESSAGES)
+    .union(Permissions::SEND_MESSAGES_IN_THREADS)
+    .union(Permissions::ATTACH_FILES)
+    .union(Permissions::READ_MESSAGE_HISTORY);
+
+/// The bot's name, when Discord accepts the token.
+///
+/// # Errors
+/// A sentence that says what is wrong and how to mend it.
+pub async fn check(config: &Config) -> Result<String, String> {
+    let me = read(&rest(config), "/users/@me").await?;
+    Ok(text(&me, "username").unwrap_or("unnamed").to_owned())
+}
+
+/// The channel's name, when the bot may post there.
+///
+/// # Errors
+/// A sentence that says what is wrong and how to mend it.
+pub async fn check_target(config: &Config, target: &Target) -> Result<String, String> {
+    let channel_id = crate::channel(target)?;
+    let rest = rest(config);
+    let channel = match rest.get(&format!("/channels/{channel_id}")).await {
+        Ok(channel) => channel,
+        Err(problem) => return Err(for_channel(problem, channel_id)),
+    };
+    let name = text(&channel, "name").map(|name| format!("#{name}"));
+    let name = name.unwrap_or_else(|| "a direct message".to_owned());
+    let missing = missing(&rest, &channel).await.unwrap_or_default();
+    if missing.is_empty() {
+        return Ok(name);
+    }
+    let missing = missing.get_permission_names().join(", ");
+    Err(format!(
+        "in {name} ({channel_id}) the bot lacks: {missing}; grant it in the channel's settings"
+    ))
+}
+
+/// The link that invites the bot to a server with the permissions that it needs.
+///
+/// # Errors
+/// A sentence that says what is wrong and how to mend it.
+pub async fn invite_url(config: &Config) -> Result<String, String> {
+    let application = read(&rest(config), "/applications/@me").await?;
+    let id = text(&application, "id").ok_or("Discord names no application for the token")?;
+    let origin = config.api_url.trim_end_matches('/');
+    let permissions = NEEDED.bits();
+    Ok(format!("{origin}/oauth2/authorize?client_id={id}&scope=bot&permissions={permissions}"))
+}
+
+/// What the bot lacks in a channel; `None` where that cannot be told, as in threads and direct
+/// messages.
+async fn missing(rest: &Rest, channel: &Value) -> Option<Permissions> {
+    let guild_id = text(channel, "guild_id")?;
+    let me = rest.get("/users/@me").await.ok()?;
+    let member = format!("/guilds/{guild_id}/members/{}", text(&me, "id")?);
+    let mut member = rest.get(&member).await.ok()?;
+    // The answer leaves out what was asked with.
+    member.as_object_mut()?.insert("guild_id".to_owned(), guild_id.into());
+    let guild = rest.get(&format!("/guilds/{guild_id}")).await.ok()?;
+    let member: Member = serde_json::from_value(member).ok()?;
+    let guild: PartialGuild = serde_json::from_value(guild).ok()?;
+    let channel: GuildChannel = serde_json::from_value(channel.clone()).ok()?;
+    Some(NEEDED - guild.user_permissions_in(&channel, &member))
+}
+
+fn rest(config: &Config) -> Rest {
+    Rest::new(&config.api_url, &config.token)
+}
+
+async fn read(rest: &Rest, path: &str) -> Result<Value, String> {
+    rest.get(path).await.map_err(|problem| problem.to_string())
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+fn for_channel(problem: Problem, channel: &str) -> String {
+    let mend = match &problem {
+        Problem::Refused { code, status, .. } => gone(*code, *status),
+        _ => None,
+    };
+    mend.map_or_else(|| problem.to_string(), |mend| format!("Discord channel {channel}: {mend}"))
+}

@@ -1,0 +1,200 @@
+//! What Discord's refusals mean for the core.
+
+use countersign_port::SendError;
+use serde_json::Value;
+use std::time::Duration;
+
+/// How long to keep away where Discord (or the network before it) blocks us without saying for how
+/// long: many refused requests in ten minutes ban the address.
+const BLOCKED: Duration = Duration::from_secs(600);
+
+/// Why a request came to nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum Problem {
+    /// 401: the token is not, or no longer, a bot's.
+    #[error("Discord refuses the token; put a fresh one under `[discord] token`")]
+    Unauthorized,
+    /// 429, or our own knowledge that it would be.
+    #[error("Discord asks to wait {} s", .0.as_secs_f32())]
+    Wait(Duration),
+    /// A refusal with Discord's own code.
+    #[error("Discord refuses it: {message} (code {code}, HTTP {status})")]
+    Refused {
+        /// Discord's code, 0 where it gives none.
+        code: i64,
+        /// HTTP's.
+        status: u16,
+        /// Discord's words.
+        message: String,
+    },
+    /// No answer, or none that can be read.
+    #[error("Discord cannot be reached: {0}")]
+    Unreachable(String),
+}
+
+impl Problem {
+    /// Reads a refusal. `retry_after` is the header of that name, in seconds.
+    pub(crate) fn read(status: u16, retry_after: Option<f64>, body: &str) -> Self {
+        let json: Option<Value> = serde_json::from_str(body).ok();
+        let told = json.as_ref().and_then(|json| json.get("retry_after")).and_then(Value::as_f64);
+        let wait = told.or(retry_after).and_then(|s| Duration::try_from_secs_f64(s).ok());
+        match (status, json) {
+            (401, _) => Self::Unauthorized,
+            (429, _) => Self::Wait(wait.unwrap_or(BLOCKED)),
+            (403, None) => Self::Wait(wait.unwrap_or(BLOCKED)),
+            (400..=499, Some(json)) => Self::Refused {
+                code: json.get("code").and_then(Value::as_i64).unwrap_or_default(),
+                status,
+                message: words(&json),
+            },
+            (413, None) => Self::Refused {
+                code: 0,
+                status,
+                message: "the message and its files are too large".to_owned(),
+            },
+            (status, _) => Self::Unreachable(format!("it answered HTTP {status}")),
+        }
+    }
+
+    /// Discord's code of a refusal.
+    pub(crate) fn code(&self) -> Option<i64> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// What the core does about it.
+    pub(crate) fn send_error(self, channel: &str) -> SendError {
+        match &self {
+            Self::Unauthorized => SendError::Fatal(self.to_string()),
+            Self::Wait(wait) => SendError::RetryAfter(*wait),
+            Self::Unreachable(_) => SendError::Transient(self.to_string()),
+            Self::Refused { code, status, .. } => match gone(*code, *status) {
+                Some(mend) => SendError::TargetGone(format!("Discord channel {channel}: {mend}")),
+                // An unknown route, such as behind a proxy that is not ready.
+                None if *status == 404 => SendError::Transient(self.to_string()),
+                None => SendError::Refused(self.to_string()),
+            },
+        }
+    }
+}
+
+/// How to mend a channel that cannot be reached, where it is the channel's fault.
+pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
+    Some(match code {
+        10003 => "there is no such channel (any more); correct `[discord] targets`",
+        50001 => {
+            "the bot cannot see it; invite the bot to the server (`countersign pair discord`) and \
+             give it View Channel there"
+        }
+        50013 => {
+            "the bot may not write there; give it Send Messages, Send Messages in Threads and Attach \
+             Files in the channel's settings"
+        }
+        50007 => "this person accepts no messages from the bot; target a channel instead",
+        50008 => "it is not a channel for text; target a text channel or a thread",
+        50083 | 160_005 => "the thread is archived and locked; unlock it or target another channel",
+        _ if status == 403 => {
+            "Discord forbids the bot to write there; look at the bot's permissions in the channel"
+        }
+        _ => return None,
+    })
+}
+
+/// Discord's message with the first of its details.
+fn words(json: &Value) -> String {
+    let message = json.get("message").and_then(Value::as_str).unwrap_or("no reason given");
+    let Some((path, detail)) = json.get("errors").and_then(|errors| first_detail(errors, ""))
+    else {
+        return message.to_owned();
+    };
+    format!("{message}: {path}: {detail}")
+}
+
+fn first_detail(errors: &Value, path: &str) -> Option<(String, String)> {
+    let errors = errors.as_object()?;
+    if let Some(found) = errors.get("_errors").and_then(|list| list.get(0)) {
+        let message = found.get("message").and_then(Value::as_str).unwrap_or_default();
+        return Some((path.to_owned(), message.to_owned()));
+    }
+    errors.iter().find_map(|(key, inner)| {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        first_detail(inner, &path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(status: u16, body: &str) -> SendError {
+        Problem::read(status, None, body).send_error("7")
+    }
+
+    #[test]
+    fn limits_carry_the_servers_time() {
+        let body = r#"{"message":"You are being rate limited.","retry_after":1.5,"global":false}"#;
+        assert_eq!(refusal(429, body), SendError::RetryAfter(Duration::from_millis(1500)));
+        let blocked = Problem::read(429, Some(60.0), "error code: 1015").send_error("7");
+        assert_eq!(blocked, SendError::RetryAfter(Duration::from_secs(60)));
+        assert_eq!(refusal(429, "error code: 1015"), SendError::RetryAfter(BLOCKED));
+        assert_eq!(refusal(403, "<html>blocked</html>"), SendError::RetryAfter(BLOCKED));
+        let nonsense = Problem::read(429, Some(f64::NAN), "").send_error("7");
+        assert_eq!(nonsense, SendError::RetryAfter(BLOCKED));
+    }
+
+    #[test]
+    fn a_refused_token_is_fatal_and_names_its_key() {
+        assert_eq!(
+            refusal(401, r#"{"message":"401: Unauthorized","code":0}"#),
+            SendError::Fatal(
+                "Discord refuses the token; put a fresh one under `[discord] token`".to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn a_channel_that_cannot_be_reached_is_gone_with_its_mend() {
+        for (status, code, mend) in [
+            (404, 10003, "no such channel"),
+            (403, 50001, "cannot see it"),
+            (403, 50013, "may not write"),
+            (403, 50007, "accepts no messages"),
+            (400, 50008, "not a channel for text"),
+            (400, 50083, "archived and locked"),
+            (403, 40333, "forbids"),
+        ] {
+            let error = refusal(status, &format!(r#"{{"message":"x","code":{code}}}"#));
+            let SendError::TargetGone(sentence) = &error else { panic_on(&error) };
+            assert!(sentence.starts_with("Discord channel 7: ") && sentence.contains(mend));
+        }
+    }
+
+    #[expect(clippy::panic, reason = "tests fail by panicking")]
+    fn panic_on(error: &SendError) -> ! {
+        panic!("not gone: {error:?}")
+    }
+
+    #[test]
+    fn a_refused_card_says_which_part() {
+        let body = r#"{"message":"Invalid Form Body","code":50035,"errors":{"data":{"content":
+            {"_errors":[{"code":"BASE_TYPE_MAX_LENGTH","message":"Must be 2000 or fewer."}]}}}}"#;
+        assert_eq!(
+            refusal(400, body),
+            SendError::Refused(
+                "Discord refuses it: Invalid Form Body: data.content: Must be 2000 or fewer. \
+                 (code 50035, HTTP 400)"
+                    .to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn trouble_on_their_side_passes() {
+        for (status, body) in [(502, "<html>"), (500, "{}"), (404, r#"{"code":0}"#), (404, "")] {
+            let error = refusal(status, body);
+            assert!(matches!(error, SendError::Transient(_)), "{status}: {error:?}");
+        }
+    }
+}

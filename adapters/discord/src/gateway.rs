@@ -1,0 +1,146 @@
+//! The connection over which presses arrive.
+//!
+//! serenity's client lives in a runtime of its own: its tasks outlive the client they belong to, so
+//! ending that runtime is the one sure and quick way to be rid of a connection, whatever its state.
+
+use crate::errors::Problem;
+use crate::rest::Rest;
+use serde_json::Value;
+use serenity::all::{
+    Client, ClientBuilder, Context, EventHandler, GatewayError, GatewayIntents, HttpBuilder,
+    Interaction, Ready, ResumedEvent, ShardManager,
+};
+use serenity::gateway::ConnectionStage;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{mpsc, oneshot};
+
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// What the connection reports.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// It stands (again).
+    Up,
+    /// Somebody did something.
+    Interaction(Box<Interaction>),
+    /// It ended for good.
+    Ended(Option<serenity::Error>),
+}
+
+/// A connection to Discord's gateway.
+pub(crate) struct Gateway {
+    _runtime: Life,
+    notices: mpsc::UnboundedReceiver<Notice>,
+    shards: Arc<ShardManager>,
+}
+
+/// Where the gateway is. Asks with the token, so that a refused one is found before it is dialled.
+///
+/// serenity would dial the real gateway where this fails; we do not start it then.
+pub(crate) async fn address(rest: &Rest) -> Result<String, Problem> {
+    let told = rest.get("/gateway/bot").await?;
+    let left = told.pointer("/session_start_limit/remaining").and_then(Value::as_u64);
+    if left == Some(0) {
+        let wait = told.pointer("/session_start_limit/reset_after").and_then(Value::as_u64);
+        return Err(Problem::Wait(Duration::from_millis(wait.unwrap_or(60_000))));
+    }
+    let url = told.get("url").and_then(Value::as_str).map(str::to_owned);
+    url.ok_or_else(|| Problem::Unreachable("its answer names no gateway".to_owned()))
+}
+
+impl Gateway {
+    /// Connects to the gateway at `url`.
+    pub(crate) async fn open(api_url: &str, token: &str, url: String) -> Result<Self, String> {
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(1).thread_name("discord-gateway").enable_all();
+        let runtime = runtime.build().map_err(|error| error.to_string())?;
+        let runtime = Life(Some(runtime));
+        let (notify, notices) = mpsc::unbounded_channel();
+        let (hand_over, shards) = oneshot::channel();
+        let client = builder(api_url, token).event_handler(Handler(notify.clone()));
+        runtime.spawn(async move {
+            let started = async {
+                let mut client: Client = client.await?;
+                *client.ws_url.lock().await = url;
+                let _ = hand_over.send(client.shard_manager.clone());
+                client.start().await
+            };
+            let _ = notify.send(Notice::Ended(started.await.err()));
+        });
+        let shards = shards.await.map_err(|_| "the gateway client does not start".to_owned())?;
+        Ok(Self { _runtime: runtime, notices, shards })
+    }
+
+    /// The next thing that happens.
+    pub(crate) async fn next(&mut self) -> Notice {
+        self.notices.recv().await.unwrap_or(Notice::Ended(None))
+    }
+
+    /// What serenity says of the connection: whether it stands, and its latency, which changes with
+    /// every heartbeat.
+    pub(crate) async fn life(&self) -> (bool, Option<Duration>) {
+        let runners = self.shards.runners.lock().await;
+        let runner = runners.values().next();
+        let connected = runner.is_some_and(|runner| runner.stage == ConnectionStage::Connected);
+        (connected, runner.and_then(|runner| runner.latency))
+    }
+
+    /// Says farewell, so that Discord shows the bot as away at once.
+    pub(crate) async fn close(self) {
+        let _ = tokio::time::timeout(FAREWELL, self.shards.shutdown_all()).await;
+    }
+}
+
+/// A runtime that ends, with all its tasks and at once, when it is dropped.
+struct Life(Option<Runtime>);
+
+impl Life {
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.as_ref().map(|runtime| runtime.spawn(task));
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A token that Discord refuses, by the gateway's own words.
+pub(crate) fn is_refusal(error: &serenity::Error) -> bool {
+    let serenity::Error::Gateway(error) = error else { return false };
+    matches!(error, GatewayError::InvalidAuthentication)
+}
+
+/// serenity ignores another API address unless its limiter is off.
+fn builder(api_url: &str, token: &str) -> ClientBuilder {
+    let http = HttpBuilder::new(token);
+    let http = if crate::is_discord(api_url) {
+        http
+    } else {
+        http.proxy(api_url).ratelimiter_disabled(true)
+    };
+    ClientBuilder::new_with_http(http.build(), GatewayIntents::empty())
+}
+
+struct Handler(mpsc::UnboundedSender<Notice>);
+
+#[serenity::async_trait]
+impl EventHandler for Handler {
+    async fn ready(&self, _: Context, _: Ready) {
+        let _ = self.0.send(Notice::Up);
+    }
+
+    async fn resume(&self, _: Context, _: ResumedEvent) {
+        let _ = self.0.send(Notice::Up);
+    }
+
+    async fn interaction_create(&self, _: Context, interaction: Interaction) {
+        let _ = self.0.send(Notice::Interaction(Box::new(interaction)));
+    }
+}

@@ -1,0 +1,97 @@
+//! Text that Discord's markdown shows as it is.
+
+use countersign_port::visible;
+
+/// What Discord counts when it limits a message. It does not say whether it counts code points or
+/// UTF-16 units; the latter are never fewer.
+pub(crate) fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// [`visible`], and line breaks and tabs visible too.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        if matches!(c, '\n' | '\t') {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A code block, or a quotation where the text holds the block's own end: Discord knows no longer
+/// fence, and a character slipped in between would change what the person approves.
+///
+/// SECURITY: `text` cannot end the block, so nothing of it is read as markdown or as the card's words.
+pub(crate) fn code(text: &str) -> String {
+    if text.trim_matches('\n').is_empty() || text.contains("```") {
+        return quote(text);
+    }
+    format!("```\n{text}\n```")
+}
+
+/// A quotation: every line marked, everything in it escaped.
+pub(crate) fn quote(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| format!("> {}", escape(line))).collect();
+    lines.join("\n")
+}
+
+/// Escapes what Discord reads as markup, mentions, links, emoji or timestamps.
+///
+/// SECURITY: the shown text is `text`, whatever it holds.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    let mut leading = true;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let means = match c {
+            '\\' | '`' | '*' | '_' | '~' | '|' | '<' | '@' | '[' | ']' => true,
+            // `https://…` and `:smile:`, but not `note: …`.
+            ':' => chars.peek().is_some_and(|next| !next.is_whitespace()),
+            // Headings, lists, quotations and small print begin a line.
+            '#' | '-' | '+' | '>' | '.' | ')' => leading,
+            _ => false,
+        };
+        if means {
+            out.push('\\');
+        }
+        out.push(c);
+        leading = c == '\n' || leading && (c.is_whitespace() || c.is_ascii_digit());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_mentions_links_and_emoji_are_escaped() {
+        assert_eq!(
+            escape("*a* _b_ ~~c~~ ||d|| `e` <@1> @everyone [t](https://x) :smile: note: ok"),
+            "\\*a\\* \\_b\\_ \\~\\~c\\~\\~ \\|\\|d\\|\\| \\`e\\` \\<\\@1> \\@everyone \
+             \\[t\\](https\\://x) \\:smile: note: ok"
+        );
+    }
+
+    #[test]
+    fn what_begins_a_line_is_escaped_there_only() {
+        assert_eq!(
+            escape("# h\n  - a-b\n12. c.d\n> q > r"),
+            "\\# h\n  \\- a-b\n12\\. c.d\n\\> q > r"
+        );
+    }
+
+    #[test]
+    fn code_that_holds_a_fence_is_quoted_instead() {
+        assert_eq!(code("ls"), "```\nls\n```");
+        assert_eq!(code("a\n```\n# b"), "> a\n> \\`\\`\\`\n> \\# b");
+    }
+
+    #[test]
+    fn one_line_stays_one_line() {
+        assert_eq!(one_line("a\nb\t*c*"), "a\\u{a}b\\u{9}*c*");
+    }
+}

@@ -1,0 +1,158 @@
+//! The bodies of Discord's requests, and which files stay with a message.
+
+use crate::markdown::{escape, one_line};
+use crate::render::{Drawn, File};
+use countersign_port::Card;
+use serde::{Deserialize, Serialize};
+use serenity::all::{
+    CreateActionRow, CreateAllowedMentions, CreateInputText, InputTextStyle, MessageFlags,
+};
+
+/// The id of the one input of a modal.
+pub(crate) const INPUT: &str = "text";
+
+/// A message to be sent, or what it is to become.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Body {
+    content: String,
+    components: Vec<CreateActionRow>,
+    /// SECURITY: empty, so that no text pings anybody.
+    allowed_mentions: CreateAllowedMentions,
+    flags: MessageFlags,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<Vec<Keep>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enforce_nonce: Option<bool>,
+    /// What is uploaded with it.
+    #[serde(skip)]
+    pub files: Vec<File>,
+}
+
+/// A file that stands with a message already.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Standing {
+    /// Discord's id of it.
+    pub id: String,
+    /// As it was uploaded.
+    pub filename: String,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// An attachment of the message after the request: one that stands, or the n-th upload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Keep {
+    id: String,
+    filename: String,
+}
+
+impl Body {
+    /// A new message. Within some minutes Discord returns the first one for a repeated `card.id`.
+    pub(crate) fn post(card: &Card, drawn: Drawn) -> Self {
+        let mut body = Self::of(drawn, &[]);
+        body.nonce = Some(card.id.clone());
+        body.enforce_nonce = Some(true);
+        body
+    }
+
+    /// What a message with these files is to become.
+    pub(crate) fn edit(drawn: Drawn, standing: &[Standing]) -> Self {
+        Self::of(drawn, standing)
+    }
+
+    /// A sentence that only the presser sees.
+    pub(crate) fn whisper(sentence: &str) -> Self {
+        let content = escape(sentence);
+        let mut body = Self::of(Drawn { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        body.flags |= MessageFlags::EPHEMERAL;
+        body
+    }
+
+    fn of(drawn: Drawn, standing: &[Standing]) -> Self {
+        let (mut keep, mut files) = (Vec::new(), Vec::new());
+        for file in drawn.files {
+            let same =
+                |old: &&Standing| old.filename == file.name && old.size == file.text.len() as u64;
+            let id = match standing.iter().find(same) {
+                Some(old) => old.id.clone(),
+                None => {
+                    files.push(file.clone());
+                    (files.len() - 1).to_string()
+                }
+            };
+            keep.push(Keep { id, filename: file.name });
+        }
+        Self {
+            content: drawn.content,
+            components: drawn.rows,
+            allowed_mentions: CreateAllowedMentions::new(),
+            flags: MessageFlags::SUPPRESS_EMBEDS,
+            attachments: Some(keep),
+            nonce: None,
+            enforce_nonce: None,
+            files,
+        }
+    }
+}
+
+/// A window that asks for free text. It comes back with `token`.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Modal {
+    custom_id: String,
+    title: String,
+    components: Vec<CreateActionRow>,
+}
+
+impl Modal {
+    /// The window for the button `token`.
+    pub(crate) fn new(token: &str, sentence: &str) -> Self {
+        let sentence = one_line(sentence);
+        let input = CreateInputText::new(InputTextStyle::Paragraph, "Your answer", INPUT)
+            .placeholder(shorten(&sentence, 100))
+            .min_length(1)
+            .max_length(4000);
+        Self {
+            custom_id: token.to_owned(),
+            title: shorten(&sentence, 45),
+            components: vec![CreateActionRow::InputText(input)],
+        }
+    }
+}
+
+/// The first answer to an interaction.
+#[derive(Debug, Clone)]
+pub(crate) enum Reply {
+    /// Redraw the pressed message.
+    Update(Body),
+    /// Tell the presser alone.
+    Whisper(Body),
+    /// Ask the presser for text.
+    Ask(Modal),
+    /// Say nothing.
+    Nothing,
+}
+
+impl Reply {
+    /// The request's JSON and its uploads.
+    pub(crate) fn parts(&self) -> (serde_json::Value, &[File]) {
+        match self {
+            Self::Update(body) => (serde_json::json!({"type": 7, "data": body}), &body.files),
+            Self::Whisper(body) => (serde_json::json!({"type": 4, "data": body}), &body.files),
+            Self::Ask(modal) => (serde_json::json!({"type": 9, "data": modal}), &[]),
+            Self::Nothing => (serde_json::json!({"type": 6}), &[]),
+        }
+    }
+}
+
+/// A line cut to what a window's title or field takes.
+fn shorten(text: &str, most: usize) -> String {
+    if text.trim().is_empty() {
+        return "Your answer".to_owned();
+    }
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}

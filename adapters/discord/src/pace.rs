@@ -1,0 +1,118 @@
+//! When Discord lets us send again: its buckets, so that most limits are met before they are hit.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What is known of Discord's rate limits.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    buckets: HashMap<String, Bucket>,
+    /// Nothing may be sent before this.
+    closed_until: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    limit: u32,
+    left: u32,
+    window: Duration,
+    reset: Instant,
+}
+
+/// What an answer's headers say about its bucket.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Standing {
+    /// Requests in a window.
+    pub limit: u32,
+    /// Requests left in this one.
+    pub left: u32,
+    /// Until the next window.
+    pub reset_after: Duration,
+}
+
+impl Pace {
+    /// Takes one request out of a bucket.
+    ///
+    /// # Errors
+    /// How long to wait where it is empty.
+    pub(crate) fn take(&mut self, bucket: &str, now: Instant) -> Result<(), Duration> {
+        if let Some(until) = self.closed_until.filter(|until| *until > now) {
+            return Err(until - now);
+        }
+        let Some(bucket) = self.buckets.get_mut(bucket) else { return Ok(()) };
+        if bucket.reset <= now {
+            bucket.left = bucket.limit;
+            bucket.reset = now + bucket.window;
+        }
+        match bucket.left.checked_sub(1) {
+            Some(left) => bucket.left = left,
+            None => return Err(bucket.reset - now),
+        }
+        Ok(())
+    }
+
+    /// Learns from an answer. Requests still on their way are not counted by it, so within a window
+    /// the smaller figure holds.
+    pub(crate) fn learn(&mut self, bucket: &str, says: Standing, now: Instant) {
+        let reset = now + says.reset_after;
+        let known = self.buckets.entry(bucket.to_owned()).or_insert(Bucket {
+            limit: says.limit,
+            left: says.left,
+            window: says.reset_after,
+            reset,
+        });
+        let same_window = known.reset > now;
+        known.left = if same_window { known.left.min(says.left) } else { says.left };
+        known.limit = says.limit;
+        known.window = known.window.max(says.reset_after);
+        known.reset = reset;
+    }
+
+    /// Discord refused a request for having come too soon.
+    pub(crate) fn refused(&mut self, bucket: &str, wait: Duration, global: bool, now: Instant) {
+        if global {
+            self.closed_until = Some(now + wait);
+        } else {
+            let says = Standing { limit: 1, left: 0, reset_after: wait };
+            self.learn(bucket, says, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn an_empty_bucket_says_how_long_to_wait_and_fills_again() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.take("a", now).unwrap();
+        pace.learn("a", Standing { limit: 2, left: 1, reset_after: 5 * SECOND }, now);
+        pace.take("a", now).unwrap();
+        assert_eq!(pace.take("a", now + SECOND), Err(4 * SECOND));
+        assert_eq!(pace.take("b", now + SECOND), Ok(()), "another channel has its own bucket");
+        assert_eq!(pace.take("a", now + 5 * SECOND), Ok(()));
+        assert_eq!(pace.take("a", now + 5 * SECOND), Ok(()));
+        assert_eq!(pace.take("a", now + 5 * SECOND), Err(5 * SECOND));
+    }
+
+    #[test]
+    fn a_late_answer_does_not_give_back_what_was_taken_since() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.learn("a", Standing { limit: 5, left: 1, reset_after: SECOND }, now);
+        pace.take("a", now).unwrap();
+        pace.learn("a", Standing { limit: 5, left: 2, reset_after: SECOND }, now);
+        assert_eq!(pace.take("a", now), Err(SECOND));
+    }
+
+    #[test]
+    fn a_global_limit_closes_everything_for_its_time() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.refused("a", 2 * SECOND, true, now);
+        assert_eq!(pace.take("b", now + SECOND), Err(SECOND));
+        assert_eq!(pace.take("b", now + 2 * SECOND), Ok(()));
+    }
+}

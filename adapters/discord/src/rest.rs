@@ -1,0 +1,234 @@
+//! Requests to Discord's API.
+//!
+//! Not serenity's client: with its limiter on it ignores another API address and waits inside a call
+//! without bound, with it off its errors lack Retry-After; it knows no time limit per call and an edit
+//! of it cannot say which files stay. The bodies are built from its types all the same.
+
+use crate::errors::Problem;
+use crate::message::{Body, Reply, Standing};
+use crate::pace::{self, Pace};
+use crate::render::File;
+use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
+use reqwest::{Client, Method, RequestBuilder, Response, multipart};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Discord asks bots to name themselves in this form.
+const AGENT: &str =
+    concat!("DiscordBot (https://crates.io/crates/countersign, ", env!("CARGO_PKG_VERSION"), ")");
+/// The longest that a request may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest that a first answer to a press may take: Discord gives up after 3 s.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_millis(2500);
+
+/// A connection to Discord's API for one token.
+pub(crate) struct Rest {
+    client: Result<Client, String>,
+    base: String,
+    token: String,
+    pace: Mutex<Pace>,
+    /// SECURITY: once the token is refused nothing is sent with it any more; refused requests are
+    /// counted, and get the address banned.
+    refused: AtomicBool,
+}
+
+/// What to ask of Discord.
+struct Call<'a> {
+    method: Method,
+    path: String,
+    /// Which of Discord's buckets it falls into; none for interactions, which have their own token.
+    bucket: Option<String>,
+    body: Option<Value>,
+    files: &'a [File],
+    within: Duration,
+}
+
+impl Rest {
+    pub(crate) fn new(api_url: &str, token: &str) -> Self {
+        let client = Client::builder().timeout(PATIENCE).build();
+        Self {
+            client: client.map_err(|error| error.to_string()),
+            base: format!("{}/api/v10", api_url.trim_end_matches('/')),
+            token: token.to_owned(),
+            pace: Mutex::default(),
+            refused: AtomicBool::new(false),
+        }
+    }
+
+    /// Reads from a path of the API, such as `/users/@me`.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Problem> {
+        let bucket = Some(format!("GET {path}"));
+        self.send(Call::new(Method::GET, path.to_owned(), bucket)).await
+    }
+
+    /// Sends a message and returns its id.
+    pub(crate) async fn post(&self, channel: &str, body: &Body) -> Result<String, Problem> {
+        let path = format!("/channels/{channel}/messages");
+        let bucket = Some(format!("POST {channel}"));
+        let call = Call::new(Method::POST, path, bucket).with(json!(body), &body.files);
+        let message = self.send(call).await?;
+        let id = message.get("id").and_then(Value::as_str).map(str::to_owned);
+        id.ok_or_else(|| Problem::Unreachable("its answer names no message".to_owned()))
+    }
+
+    /// Changes a message of ours.
+    pub(crate) async fn edit(
+        &self,
+        channel: &str,
+        message: &str,
+        body: &Body,
+    ) -> Result<(), Problem> {
+        let path = format!("/channels/{channel}/messages/{message}");
+        let bucket = Some(format!("PATCH {channel}"));
+        let call = Call::new(Method::PATCH, path, bucket).with(json!(body), &body.files);
+        self.send(call).await.map(drop)
+    }
+
+    /// The files that stand with a message.
+    pub(crate) async fn files(
+        &self,
+        channel: &str,
+        message: &str,
+    ) -> Result<Vec<Standing>, Problem> {
+        let path = format!("/channels/{channel}/messages/{message}");
+        let call = Call::new(Method::GET, path, Some(format!("GET {channel}")));
+        let message = self.send(call).await?;
+        let files = message.get("attachments").cloned().unwrap_or_default();
+        Ok(serde_json::from_value(files).unwrap_or_default())
+    }
+
+    /// Opens an archived thread, as anybody may who writes into it, unless it is locked.
+    pub(crate) async fn unarchive(&self, thread: &str) -> Result<(), Problem> {
+        let bucket = Some(format!("PATCH channel {thread}"));
+        let call = Call::new(Method::PATCH, format!("/channels/{thread}"), bucket);
+        self.send(call.with(json!({"archived": false}), &[])).await.map(drop)
+    }
+
+    /// Answers an interaction for the first time.
+    pub(crate) async fn reply(&self, id: &str, token: &str, reply: &Reply) -> Result<(), Problem> {
+        let path = format!("/interactions/{id}/{token}/callback");
+        let (body, files) = reply.parts();
+        let mut call = Call::new(Method::POST, path, None).with(body, files);
+        call.within = ANSWER_WITHIN;
+        self.send(call).await.map(drop)
+    }
+
+    /// Says something more to the presser of an answered interaction.
+    pub(crate) async fn follow_up(
+        &self,
+        application: &str,
+        token: &str,
+        body: &Body,
+    ) -> Result<(), Problem> {
+        let path = format!("/webhooks/{application}/{token}");
+        let call = Call::new(Method::POST, path, None).with(json!(body), &body.files);
+        self.send(call).await.map(drop)
+    }
+
+    async fn send(&self, call: Call<'_>) -> Result<Value, Problem> {
+        if self.refused.load(Ordering::Relaxed) {
+            return Err(Problem::Unauthorized);
+        }
+        if let Some(bucket) = &call.bucket {
+            self.pace().take(bucket, Instant::now()).map_err(Problem::Wait)?;
+        }
+        let response = self.request(&call)?.send().await.map_err(unreachable)?;
+        self.learn(&call, &response);
+        let (status, retry_after) = (response.status(), number(response.headers(), "retry-after"));
+        let body = response.text().await.map_err(unreachable)?;
+        if status.is_success() {
+            return if body.is_empty() {
+                Ok(Value::Null)
+            } else {
+                serde_json::from_str(&body).map_err(|error| {
+                    Problem::Unreachable(format!("its answer is unreadable: {error}"))
+                })
+            };
+        }
+        let problem = Problem::read(status.as_u16(), retry_after, &body);
+        self.heed(&call, &problem, &body);
+        Err(problem)
+    }
+
+    fn request(&self, call: &Call<'_>) -> Result<RequestBuilder, Problem> {
+        let client = self.client.as_ref().map_err(|why| Problem::Unreachable(why.clone()))?;
+        let request = client
+            .request(call.method.clone(), format!("{}{}", self.base, call.path))
+            .header(USER_AGENT, AGENT)
+            .timeout(call.within);
+        // An interaction is answered with its own token.
+        let request = if call.bucket.is_some() {
+            request.header(AUTHORIZATION, format!("Bot {}", self.token))
+        } else {
+            request
+        };
+        let Some(body) = &call.body else { return Ok(request) };
+        if call.files.is_empty() {
+            return Ok(request.json(body));
+        }
+        let mut form = multipart::Form::new().text("payload_json", body.to_string());
+        for (n, file) in call.files.iter().enumerate() {
+            let part = multipart::Part::text(file.text.clone()).file_name(file.name.clone());
+            let part = part.mime_str("text/plain; charset=utf-8").map_err(unreachable)?;
+            form = form.part(format!("files[{n}]"), part);
+        }
+        Ok(request.multipart(form))
+    }
+
+    fn learn(&self, call: &Call<'_>, response: &Response) {
+        let header = |name| number(response.headers(), name);
+        let (Some(bucket), Some(limit), Some(left), Some(reset_after)) = (
+            &call.bucket,
+            header("x-ratelimit-limit"),
+            header("x-ratelimit-remaining"),
+            header("x-ratelimit-reset-after"),
+        ) else {
+            return;
+        };
+        let Ok(reset_after) = Duration::try_from_secs_f64(reset_after) else { return };
+        let says = pace::Standing { limit: limit as u32, left: left as u32, reset_after };
+        self.pace().learn(bucket, says, Instant::now());
+    }
+
+    fn heed(&self, call: &Call<'_>, problem: &Problem, body: &str) {
+        let Some(bucket) = &call.bucket else { return };
+        match problem {
+            Problem::Unauthorized => self.refused.store(true, Ordering::Relaxed),
+            Problem::Wait(wait) => {
+                let json: Value = serde_json::from_str(body).unwrap_or_default();
+                // Without Discord's own words it is the network before it, and concerns everything.
+                let global = json.get("global").and_then(Value::as_bool).unwrap_or(true);
+                self.pace().refused(bucket, *wait, global, Instant::now());
+            }
+            _ => {}
+        }
+    }
+
+    fn pace(&self) -> std::sync::MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Call<'a> {
+    fn new(method: Method, path: String, bucket: Option<String>) -> Self {
+        Self { method, path, bucket, body: None, files: &[], within: PATIENCE }
+    }
+
+    fn with(mut self, body: Value, files: &'a [File]) -> Self {
+        (self.body, self.files) = (Some(body), files);
+        self
+    }
+}
+
+/// SECURITY: without the URL, which holds the token of an interaction.
+fn unreachable(error: reqwest::Error) -> Problem {
+    let error = error.without_url();
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+    Problem::Unreachable(format!("{error}{}", cause.unwrap_or_default()))
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<f64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
