@@ -1,1 +1,150 @@
-//! The inbox adapter.
+//! countersign's local inbox: a page on the daemon's own HTTP listener where cards stand and are pressed.
+//!
+//! The platform is the page, so this adapter sends nothing anywhere: [`Adapter::post`] and
+//! [`Adapter::update`] change the board in memory, open pages follow it by server-sent events, and a
+//! press comes back by `POST /inbox/press`. Who may open the page is ruled in `guard`; who may answer
+//! is ruled by the core, as everywhere.
+
+mod board;
+mod guard;
+mod page;
+mod press;
+mod session;
+mod stream;
+
+use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
+use board::Board;
+use countersign_port::{
+    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+};
+use session::Session;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The adapter's name and its only target.
+const NAME: &str = "inbox";
+/// A press is a token and a text; a text longer than this is no answer.
+const BODY_LIMIT: usize = 64 * 1024;
+
+/// How the inbox is set up.
+#[derive(Clone, Default)]
+pub struct Config {
+    /// Opens the page as `/?token=…`. Anyone who has it can press, so it is a secret of its own, told
+    /// apart from the agents' token. Empty: nobody can open the page.
+    pub access_token: String,
+    /// Names by which the page may be reached besides `localhost` and the loopback addresses: host names
+    /// or addresses, without a port.
+    pub allowed_hosts: Vec<String>,
+}
+
+/// The inbox. Clones are handles to the same board.
+#[derive(Clone)]
+pub struct Inbox(Arc<Shared>);
+
+/// What the adapter and its HTTP handlers share.
+struct Shared {
+    session: Session,
+    allowed_hosts: Vec<String>,
+    board: Board,
+    line: watch::Sender<Line>,
+}
+
+/// The line to the core.
+enum Line {
+    /// `run` was not called yet.
+    Starting,
+    /// Presses reach the core.
+    Open(Arc<dyn Presses>),
+    /// `run` has ended.
+    Closed,
+}
+
+impl Inbox {
+    /// An inbox with an empty board. It takes presses once [`Adapter::run`] runs.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self(Arc::new(Shared {
+            session: Session::new(&config.access_token),
+            allowed_hosts: config.allowed_hosts,
+            board: Board::default(),
+            line: watch::Sender::new(Line::Starting),
+        }))
+    }
+
+    /// `/` and `/inbox/…`, to be merged at the root of the daemon's listener.
+    pub fn router(&self) -> Router {
+        let data = Router::new()
+            .route("/inbox/events", routing::get(stream::events))
+            .route("/inbox/press", routing::post(press::press))
+            .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
+        Router::new()
+            .route("/", routing::get(page::page))
+            .route("/inbox/inbox.css", routing::get(page::style))
+            .route("/inbox/inbox.js", routing::get(page::script))
+            .route("/inbox/door.js", routing::get(page::door_script))
+            .route("/inbox/icon.svg", routing::get(page::icon))
+            .merge(data)
+            .layer(DefaultBodyLimit::max(BODY_LIMIT))
+            .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))
+            .with_state(self.0.clone())
+    }
+}
+
+#[countersign_port::async_trait]
+impl Adapter for Inbox {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn health(&self) -> Health {
+        match *self.0.line.borrow() {
+            Line::Starting => Health::Starting,
+            Line::Open(_) => Health::Up,
+            Line::Closed => Health::Down("the inbox has stopped".to_owned()),
+        }
+    }
+
+    fn keeps_messages(&self) -> bool {
+        false
+    }
+
+    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        if target.0 != NAME {
+            return Err(SendError::TargetGone(format!(
+                "the inbox has one target, `{NAME}`; there is no `{}`",
+                target.0
+            )));
+        }
+        self.0.board.put(card);
+        Ok(MessageRef(card.id.clone()))
+    }
+
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        if message.0 != card.id {
+            return Err(SendError::Refused(format!(
+                "the message `{}` is not of the card `{}`",
+                message.0, card.id
+            )));
+        }
+        self.0.board.put(card);
+        Ok(())
+    }
+
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+        self.0.line.send_replace(Line::Open(presses));
+        // A dropped future closes the line as well: no press goes to a core that is not listening.
+        let _hang_up = HangUp(&self.0.line);
+        stop.cancelled().await;
+        Ok(())
+    }
+}
+
+/// Closes the line when `run` ends, in whatever way. Open pages are then let go, so that the daemon's
+/// listener can drain.
+struct HangUp<'a>(&'a watch::Sender<Line>);
+
+impl Drop for HangUp<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(Line::Closed);
+    }
+}

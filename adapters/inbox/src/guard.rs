@@ -1,0 +1,186 @@
+//! What a request must be before a handler sees it.
+
+use crate::{Shared, session::Access};
+use axum::{
+    Json,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+use std::{net::IpAddr, sync::Arc};
+
+/// For every request: the host it was meant for, and headers that keep the page to itself.
+pub(crate) async fn every(
+    State(inbox): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    // SECURITY: a name that an attacker points at 127.0.0.1 would make their page the same origin as
+    // this one (DNS rebinding); such a request names the attacker's host.
+    let mut response = if known_host(request.headers(), &inbox.allowed_hosts) {
+        next.run(request).await
+    } else {
+        refusal(
+            StatusCode::FORBIDDEN,
+            "This host name is not the inbox's. Open it as http://127.0.0.1 or http://localhost, or \
+             set the name in the daemon's configuration.",
+        )
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// For cards and presses: the cookie, the page's key and, for whatever changes state, the same origin.
+pub(crate) async fn data(
+    State(inbox): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers();
+    let cookie = inbox.session.cookie_of(headers);
+    let key = inbox.session.key_of(headers);
+    if (cookie, key) != (Access::Granted, Access::Granted) {
+        return refusal(
+            StatusCode::UNAUTHORIZED,
+            "This page has no access. Open the inbox's address again as `countersign serve` prints it.",
+        );
+    }
+    // SECURITY: the key's header alone keeps other sites out (they cannot know it, nor send it without
+    // a preflight that is never answered); the origin is checked all the same.
+    if !same_origin(request.method(), headers) {
+        return refusal(
+            StatusCode::FORBIDDEN,
+            "This request came from another site, so nothing was pressed. Press on the inbox's own page.",
+        );
+    }
+    next.run(request).await
+}
+
+/// A refusal as the page's script reads it.
+pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
+    (status, Json(json!({ "error": sentence }))).into_response()
+}
+
+/// Scripts and styles come from this origin's files alone; nothing may frame, sniff, keep or learn of
+/// the page; and `trusted-types` makes the browser itself refuse to parse text as HTML.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
+    ),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+fn known_host(headers: &HeaderMap, allowed: &[String]) -> bool {
+    let Some(authority) = only(headers, &header::HOST) else { return false };
+    let host = without_port(authority);
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        || allowed.iter().any(|name| address.eq_ignore_ascii_case(name))
+}
+
+/// Whether the browser says that the page itself sent this. A GET changes nothing, so it may say nothing.
+fn same_origin(method: &Method, headers: &HeaderMap) -> bool {
+    let host = only(headers, &header::HOST);
+    let origin = only(headers, &header::ORIGIN);
+    let site = only(headers, &HeaderName::from_static("sec-fetch-site"));
+    let own = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+    match (origin, site) {
+        (None, None) => method == Method::GET || method == Method::HEAD,
+        (None, Some(site)) => site == "same-origin",
+        (Some(_), None) => own == host,
+        (Some(_), Some(site)) => own == host && site == "same-origin",
+    }
+}
+
+/// A header's value, if it is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pair = |&(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), HeaderValue::try_from(value).unwrap())
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn only_loopback_and_configured_names_are_hosts() {
+        let allowed = ["inbox.lan".to_owned(), "192.168.1.5".to_owned(), "fd00::5".to_owned()];
+        let cases = [
+            ("localhost:7117", true),
+            ("LOCALHOST", true),
+            ("127.0.0.1:7117", true),
+            ("127.8.8.8", true),
+            ("[::1]:7117", true),
+            ("[::1]", true),
+            ("inbox.lan:7117", true),
+            ("Inbox.LAN", true),
+            ("192.168.1.5:7117", true),
+            ("[fd00::5]:7117", true),
+            ("192.168.1.6:7117", false),
+            ("evil.example:7117", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("evil.example:80@localhost", false),
+            ("localhost:evil", false),
+            ("", false),
+            (":7117", false),
+        ];
+        for (host, known) in cases {
+            assert_eq!(known_host(&headers(&[("host", host)]), &allowed), known, "`{host}`");
+        }
+        assert!(!known_host(&headers(&[]), &allowed));
+        assert!(!known_host(&headers(&[("host", "localhost"), ("host", "evil")]), &allowed));
+    }
+
+    #[test]
+    fn a_post_must_come_from_the_page_itself() {
+        let host = ("host", "127.0.0.1:7117");
+        let own = ("origin", "http://127.0.0.1:7117");
+        let cases: [(&[(&'static str, &str)], bool); 9] = [
+            (&[host, own, ("sec-fetch-site", "same-origin")], true),
+            (&[host, own], true),
+            (&[host, ("sec-fetch-site", "same-origin")], true),
+            (&[host], false),
+            (&[host, own, ("sec-fetch-site", "same-site")], false),
+            (&[host, ("sec-fetch-site", "cross-site")], false),
+            (&[host, ("origin", "http://127.0.0.1:3000")], false),
+            (&[host, ("origin", "null"), ("sec-fetch-site", "same-origin")], false),
+            (&[host, ("origin", "https://evil.example")], false),
+        ];
+        for (pairs, same) in cases {
+            assert_eq!(same_origin(&Method::POST, &headers(pairs)), same, "{pairs:?}");
+        }
+        assert!(same_origin(&Method::GET, &headers(&[host])));
+        assert!(!same_origin(&Method::GET, &headers(&[host, ("sec-fetch-site", "same-site")])));
+    }
+}

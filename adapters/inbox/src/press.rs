@@ -1,0 +1,124 @@
+//! A press on the page.
+
+use crate::{Line, NAME, Shared, guard::refusal};
+use axum::{
+    Json,
+    extract::{State, rejection::JsonRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use countersign_port::{MessageRef, Outcome, Press, Presser, Presses};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The contract's longest button token, in bytes.
+const TOKEN_LIMIT: usize = 40;
+/// The contract's longest card id, in bytes.
+const ID_LIMIT: usize = 22;
+
+/// What the page sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pressed {
+    card: String,
+    token: String,
+    text: Option<String>,
+}
+
+/// Hands a press to the core and tells what came of it.
+pub(crate) async fn press(
+    State(inbox): State<Arc<Shared>>,
+    pressed: Result<Json<Pressed>, JsonRejection>,
+) -> Response {
+    let press = match pressed {
+        Ok(Json(pressed)) => match pressed.checked() {
+            Ok(press) => press,
+            Err(sentence) => return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence),
+        },
+        Err(rejection) => return refusal(rejection.status(), &not_a_press(&rejection)),
+    };
+    let Some(presses) = core(&inbox) else {
+        return refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "countersign is not taking presses just now; nothing was recorded. Press again in a moment.",
+        );
+    };
+    // INVARIANT: the page is told only after the core has committed or refused. The press is a task of
+    // its own so that a page that goes away cannot stop it half way.
+    match tokio::spawn(async move { presses.press(press).await }).await {
+        Ok(receipt) => {
+            if let Some(card) = &receipt.card {
+                inbox.board.put(card);
+            }
+            let outcome = word(receipt.outcome);
+            Json(json!({ "outcome": outcome, "sentence": receipt.sentence })).into_response()
+        }
+        Err(error) => {
+            tracing::error!(adapter = NAME, %error, "the core did not finish a press");
+            refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "countersign failed on this press and cannot say what came of it. Look at the card before \
+                 you press again.",
+            )
+        }
+    }
+}
+
+impl Pressed {
+    /// The press, if it can be one; else a sentence.
+    fn checked(self) -> Result<Press, &'static str> {
+        if !is_plain(&self.token, TOKEN_LIMIT) || !is_plain(&self.card, ID_LIMIT) {
+            return Err("This is no button of a card, so nothing was pressed. Reload the page.");
+        }
+        if self.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err("The answer is empty, so nothing was sent. Write something first.");
+        }
+        Ok(Press {
+            adapter: NAME,
+            presser: Presser {
+                id: "local".to_owned(),
+                name: "the local inbox".to_owned(),
+                roles: vec![],
+            },
+            message: Some(MessageRef(self.card)),
+            token: self.token,
+            text: self.text,
+        })
+    }
+}
+
+fn core(inbox: &Shared) -> Option<Arc<dyn Presses>> {
+    match &*inbox.line.borrow() {
+        Line::Open(presses) => Some(presses.clone()),
+        Line::Starting | Line::Closed => None,
+    }
+}
+
+fn is_plain(text: &str, limit: usize) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    (1..=limit).contains(&text.len()) && text.bytes().all(plain)
+}
+
+fn not_a_press(rejection: &JsonRejection) -> String {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            "The answer is too long (64 kB at most), so nothing was sent. Shorten it.".to_owned()
+        }
+        _ => format!("This is not a press, so nothing was pressed: {}.", rejection.body_text()),
+    }
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Applied => "applied",
+        Outcome::Noted => "noted",
+        Outcome::TextWanted => "text_wanted",
+        Outcome::AlreadyAnswered => "already_answered",
+        Outcome::Expired => "expired",
+        Outcome::Cancelled => "cancelled",
+        Outcome::NotAllowed => "not_allowed",
+        Outcome::Unknown => "unknown",
+        Outcome::Fault => "fault",
+    }
+}

@@ -1,0 +1,152 @@
+//! Who may open the inbox: secrets worked out from its access token.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// The header that carries the page's key.
+pub(crate) const KEY_HEADER: &str = "x-countersign-inbox";
+/// A phone that was set up once stays set up for this long, in seconds: 30 days.
+const COOKIE_LIFE: u32 = 30 * 24 * 60 * 60;
+
+/// The secrets of one access token. The same token gives the same secrets, so an open page goes on
+/// working after the daemon was restarted.
+///
+/// SECURITY: a browser sends a cookie to every port of a host, so a server that an agent starts on
+/// `localhost:3000` gets it as soon as the person looks there. The cookie therefore opens only the empty
+/// page. Cards and presses need the key too, which the page's own origin keeps in its storage.
+pub(crate) struct Session {
+    access_token: String,
+    cookie_name: String,
+    cookie: String,
+    key: String,
+}
+
+impl Session {
+    pub(crate) fn new(access_token: &str) -> Self {
+        Self {
+            access_token: access_token.to_owned(),
+            // Two daemons on one host do not overwrite each other's cookie.
+            cookie_name: format!("countersign-{:.8}", derive("name", access_token)),
+            cookie: derive("cookie", access_token),
+            key: derive("key", access_token),
+        }
+    }
+
+    /// Whether this is the access token.
+    pub(crate) fn admits(&self, token: &str) -> Access {
+        Access::from(!self.access_token.is_empty() && same(&self.access_token, token))
+    }
+
+    /// Whether a request carries the cookie.
+    pub(crate) fn cookie_of(&self, headers: &HeaderMap) -> Access {
+        let cookies =
+            headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
+        Access::from(
+            !self.access_token.is_empty()
+                && pairs.any(|(name, value)| {
+                    name.trim() == self.cookie_name && same(&self.cookie, value.trim())
+                }),
+        )
+    }
+
+    /// Whether a request carries the page's key.
+    pub(crate) fn key_of(&self, headers: &HeaderMap) -> Access {
+        let key = headers.get(KEY_HEADER).and_then(|value| value.to_str().ok());
+        Access::from(!self.access_token.is_empty() && key.is_some_and(|key| same(&self.key, key)))
+    }
+
+    /// The `Set-Cookie` of somebody who has shown the access token.
+    pub(crate) fn set_cookie(&self) -> Option<HeaderValue> {
+        let Self { cookie_name, cookie, .. } = self;
+        let line = format!(
+            "{cookie_name}={cookie}; Path=/; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Strict"
+        );
+        HeaderValue::try_from(line).ok()
+    }
+
+    /// Where somebody who has shown the access token goes on. Browsers never send a fragment.
+    pub(crate) fn entrance(&self) -> String {
+        format!("/#key={}", self.key)
+    }
+}
+
+/// The answer of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Access {
+    /// The right secret.
+    Granted,
+    /// A wrong one, or none.
+    Refused,
+}
+
+impl Access {
+    fn from(right: bool) -> Self {
+        if right { Self::Granted } else { Self::Refused }
+    }
+}
+
+fn derive(purpose: &str, access_token: &str) -> String {
+    let hash = Sha256::new()
+        .chain_update("countersign inbox ")
+        .chain_update(purpose)
+        .chain_update([0])
+        .chain_update(access_token)
+        .finalize();
+    URL_SAFE_NO_PAD.encode(hash)
+}
+
+fn same(secret: &str, given: &str) -> bool {
+    secret.as_bytes().ct_eq(given.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    fn headers(name: header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::try_from(value).unwrap())])
+    }
+
+    #[test]
+    fn an_empty_access_token_admits_nobody() {
+        let session = Session::new("");
+        assert_eq!(session.admits(""), Access::Refused);
+        let cookie = format!("{}={}", session.cookie_name, session.cookie);
+        assert_eq!(session.cookie_of(&headers(header::COOKIE, &cookie)), Access::Refused);
+        let key = headers(header::HeaderName::from_static(KEY_HEADER), &session.key);
+        assert_eq!(session.key_of(&key), Access::Refused);
+    }
+
+    #[test]
+    fn the_same_token_makes_the_same_session_and_another_token_another() {
+        let (one, again, other) = (Session::new("a"), Session::new("a"), Session::new("b"));
+        assert_eq!((&one.cookie, &one.key), (&again.cookie, &again.key));
+        assert_ne!(one.cookie, other.cookie);
+        assert_ne!(one.cookie_name, other.cookie_name);
+        assert_ne!(one.key, one.cookie);
+        assert_ne!(one.key, one.access_token);
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others_and_needs_its_whole_value() {
+        let session = Session::new("a");
+        let (name, value) = (&session.cookie_name, &session.cookie);
+        let cases = [
+            (format!("{name}={value}"), Access::Granted),
+            (format!("theme=dark; {name}={value}; x=y"), Access::Granted),
+            (format!("{name}={value}x"), Access::Refused),
+            (format!("{name}="), Access::Refused),
+            (format!("x{name}={value}"), Access::Refused),
+            (String::new(), Access::Refused),
+        ];
+        for (line, access) in cases {
+            assert_eq!(session.cookie_of(&headers(header::COOKIE, &line)), access, "{line}");
+        }
+    }
+}
