@@ -2,6 +2,7 @@
 
 use super::cursor::{Read, Scanner, is_name, is_name_start};
 use super::doubt::Doubt;
+use crate::environment::harmless;
 
 impl<'a> Scanner<'a> {
     /// Reads an expression up to one of `stops` outside parentheses; the cursor stays there.
@@ -55,7 +56,7 @@ impl<'a> Scanner<'a> {
         let name = self.slice(from, self.at);
         let blanks = self.rest().iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
         let assigned = self.look(blanks) == b'=' && self.look(blanks + 1) != b'=';
-        if super::names::special(name) && assigned {
+        if assigned && (super::names::special(name) || !harmless(name, None)) {
             self.doubt_at(Doubt::Variable, from);
         } else if assigned && certain {
             self.names.prove(name);

@@ -173,7 +173,7 @@ impl<'a> Scanner<'a> {
 
     /// `${x:=…}` gives the variable any value.
     fn assigned_default(&mut self, name: &'a str) {
-        if super::names::special(name) {
+        if super::names::special(name) || !crate::environment::harmless(name, None) {
             self.doubt(Doubt::Variable);
         }
         self.names.taint(name);

@@ -2,7 +2,9 @@
 
 use super::cursor::{Read, Scanner, is_name_start};
 use super::doubt::Doubt;
-use super::{Command, PipePosition, Via};
+use super::{Assign, Command, PipePosition, Via, Word, WordKind};
+use crate::environment;
+use std::borrow::Cow;
 
 /// What ends a list: a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -323,6 +325,14 @@ impl<'a> Scanner<'a> {
             }
         }
         self.assigned(name, from, numbers);
+        if !environment::harmless(name, None) {
+            // `for PATH in …`: an assignment like any other.
+            let span = from..from + name.len();
+            let text = Cow::Borrowed(self.slice(from, self.at));
+            let value = Word { text, kind: WordKind::Dynamic, quoted: false, span };
+            let assigns = vec![Assign { name, value }];
+            self.push(Command { assigns, via: self.via, ..Command::default() });
+        }
         Ok(())
     }
 

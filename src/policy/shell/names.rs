@@ -16,6 +16,8 @@ pub(super) struct Names<'a> {
     tainted: Vec<&'a str>,
     /// Counted with, and where.
     used: Vec<(&'a str, usize)>,
+    /// Text that is not in view may set any of them (`eval`, `source`, `trap`).
+    open: bool,
 }
 
 /// More names than this are not followed: uses of further ones are refused.
@@ -48,6 +50,11 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Something unseen may give any variable any value.
+    pub(super) fn taint_all(&mut self) {
+        self.open = true;
+    }
+
     /// Counts with `name`; false when it may hold more than a number.
     pub(super) fn count(&mut self, name: &'a str, at: usize) -> bool {
         if always_number(name) {
@@ -62,7 +69,7 @@ impl<'a> Names<'a> {
 
     /// A name that was counted with although some assignment may give it anything.
     pub(super) fn conflict(&self) -> Option<Refusal> {
-        let full = self.tainted.len() >= MAX_NAMES;
+        let full = self.open || self.tainted.len() >= MAX_NAMES;
         let hit = self.used.iter().find(|(name, _)| full || self.tainted.contains(name));
         hit.map(|&(_, at)| Refusal { doubt: Doubt::Arithmetic, at })
     }

@@ -8,6 +8,7 @@
 use super::cursor::{Scanner, is_name, is_name_start};
 use super::doubt::Doubt;
 use super::{Command, Word, WordKind, names};
+use crate::environment;
 
 /// What vetting a builtin's arguments found.
 enum Finding {
@@ -50,6 +51,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn judge(&mut self, name: &str, args: &[Word<'a>], direct: bool) -> Finding {
+        if matches!(name, "eval" | "source" | "." | "trap") {
+            self.names.taint_all();
+        }
         match name {
             "[" | "test" => self.judge_test(name, args),
             "printf" => self.judge_printf(args),
@@ -260,7 +264,8 @@ impl<'a> Scanner<'a> {
     fn target(&mut self, word: &Word<'a>) -> Finding {
         let raw = self.slice(word.span.start, word.span.end);
         let plain = raw.bytes().next().is_some_and(is_name_start) && raw.bytes().all(is_name);
-        if !plain || names::special(raw) {
+        // A name that programs obey (`read PATH`) changes what later commands are.
+        if !plain || names::special(raw) || !environment::harmless(raw, None) {
             return Doubtful;
         }
         self.names.taint(raw);

@@ -1,0 +1,348 @@
+//! What really runs behind a command that runs other commands.
+
+mod shells;
+mod table;
+
+use std::borrow::Cow;
+
+use crate::shell::{Dialect, Word};
+use table::Spec;
+
+/// What a command runs besides itself.
+#[derive(Debug)]
+pub enum Inner<'w, 'a> {
+    /// An argument vector inside this one.
+    Argv {
+        /// The inner command.
+        argv: &'w [Word<'a>],
+        /// More words follow that are not known (`xargs`).
+        open: bool,
+    },
+    /// A shell text, to be scanned in its turn (`bash -c`, `eval`, `trap`, `ssh`).
+    Script {
+        /// The text.
+        text: Cow<'w, str>,
+        /// The shell that reads it.
+        dialect: Dialect,
+    },
+    /// The commands come from standard input: a here-document, a file or a pipe.
+    Input(Dialect),
+    /// Something runs that cannot be known (`bash -c "$x"`, `eval $x`).
+    Unknown,
+}
+
+/// How far rules about the inner commands speak for the whole one. An inner deny always denies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// The inner verdict is the whole verdict (`timeout 5 ls`); a deny or ask rule on the wrapper
+    /// itself still holds.
+    Inner,
+    /// Both the outer and every inner command must be allowed (`find … -exec`).
+    Both,
+    /// The outer verdict counts; the inner commands run elsewhere or are a guess (`docker exec`,
+    /// `npx`, `bash build.sh`).
+    Outer,
+    /// At best an ask, whatever is allowed (`sudo`, `ssh`).
+    DenyOnly,
+}
+
+/// What runs behind a command.
+#[derive(Debug)]
+pub struct Unwrapped<'w, 'a> {
+    /// The inner commands.
+    pub inner: Vec<Inner<'w, 'a>>,
+    /// What their verdicts mean for the whole.
+    pub passage: Passage,
+    /// The `NAME=value` words of `env` and `sudo`, whole.
+    pub assigns: Vec<&'w Word<'a>>,
+}
+
+impl<'w, 'a> Unwrapped<'w, 'a> {
+    fn of(passage: Passage, inner: Vec<Inner<'w, 'a>>) -> Self {
+        Self { inner, passage, assigns: Vec::new() }
+    }
+}
+
+/// The name of a program without its directory.
+#[must_use]
+pub fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Looks behind a command that runs others; `None` when it is not one.
+#[must_use]
+pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let (first, args) = argv.split_first()?;
+    let path = first.literal()?;
+    let name = base(path);
+    let mut found = match name {
+        "bash" | "sh" | "dash" | "ash" | "rbash" => shells::shell(name, args),
+        "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "pwsh" | "powershell" | "nu"
+        | "xonsh" => shells::foreign(args),
+        "eval" => Some(shells::eval(args)),
+        "trap" => shells::trap(args),
+        "su" | "runuser" => Some(shells::su(args)),
+        "ssh" | "mosh" | "autossh" => Some(shells::remote(args)),
+        "watch" => Some(shells::joined(args, "nd")),
+        "find" | "gfind" | "bfind" => find(args),
+        "fd" | "fdfind" => fd(args),
+        "git" => git(args),
+        "command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => None,
+        _ => match table::spec(name) {
+            Some(spec) => by_table(spec, args),
+            None => elsewhere(name, args),
+        },
+    }?;
+    // SECURITY: `./timeout` is some program; only the system's own wrappers pass an allow through.
+    let trusted = !path.contains('/')
+        || ["/usr/bin/", "/bin/", "/usr/local/bin/"]
+            .iter()
+            .any(|dir| path.strip_prefix(dir) == Some(name));
+    if !trusted && found.passage != Passage::Outer {
+        found.passage = Passage::DenyOnly;
+    }
+    Some(found)
+}
+
+/// Steps over a wrapper's own options and operands.
+fn by_table<'w, 'a>(spec: &Spec, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    if spec.anywhere {
+        return Some(Unwrapped::of(spec.passage, guesses(args)));
+    }
+    let mut passage = spec.passage;
+    let mut assigns = Vec::new();
+    let mut operands = spec.operands;
+    let mut rest = args;
+    while let Some((word, more)) = rest.split_first() {
+        let Some(text) = word.literal() else {
+            // What `timeout $x rm` runs is not known; deny rules look at every word.
+            let mut found = Unwrapped::of(Passage::DenyOnly, guesses(args));
+            found.inner.push(Inner::Unknown);
+            return Some(found);
+        };
+        if text == "--" && operands == spec.operands {
+            rest = more;
+            break;
+        }
+        if text.len() > 1 && text.starts_with(['-', '+']) && operands == spec.operands {
+            if spec.opaque_option(text) {
+                passage = Passage::DenyOnly;
+            }
+            let value = spec.takes_value(text);
+            rest = if value { more.get(1..).unwrap_or_default() } else { more };
+        } else if spec.assigns && is_assignment(text) {
+            assigns.push(word);
+            rest = more;
+        } else if text == "-" && spec.assigns {
+            rest = more;
+        } else if operands > 0 {
+            operands -= 1;
+            rest = more;
+        } else {
+            break;
+        }
+    }
+    if rest.is_empty() {
+        // `env` alone prints; `sudo -i` is a shell; `xargs` alone echoes.
+        let runs_shell = spec.passage == Passage::DenyOnly && !spec.silent;
+        let inner = vec![Inner::Unknown];
+        return (runs_shell || passage != spec.passage).then(|| Unwrapped {
+            inner,
+            passage: Passage::DenyOnly,
+            assigns,
+        });
+    }
+    let mut inner = vec![Inner::Argv { argv: rest, open: spec.open }];
+    if passage != spec.passage {
+        inner.extend(guesses(args));
+    }
+    Some(Unwrapped { inner, passage, assigns })
+}
+
+/// For a wrapper whose options are not known: any word may be the inner command.
+fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
+    const MOST: usize = 8;
+    (0..args.len())
+        .filter_map(|at| args.get(at..))
+        .filter(|argv| argv.first().is_some_and(|w| !w.text.starts_with('-')))
+        .take(MOST)
+        .map(|argv| Inner::Argv { argv, open: false })
+        .collect()
+}
+
+/// `docker exec C CMD`, `npx CMD`: the outer command is what rules name, but a shell is opened.
+fn elsewhere<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let at = table::runs_elsewhere(name, args.iter().map(|w| &*w.text))?;
+    let rest = args.get(at..).unwrap_or_default();
+    let shell =
+        rest.iter().any(|w| matches!(base(&w.text), "sh" | "bash" | "zsh" | "dash" | "ash"));
+    let passage = if shell { Passage::DenyOnly } else { Passage::Outer };
+    Some(Unwrapped::of(passage, guesses(rest)))
+}
+
+/// `NAME=value`
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}
+
+/// `find … -exec CMD ;`
+fn find<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let mut inner = Vec::new();
+    let mut rest = args;
+    while let Some((word, more)) = rest.split_first() {
+        rest = more;
+        if !matches!(&*word.text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            continue;
+        }
+        let ends = |w: &Word<'_>| matches!(&*w.text, ";" | "+");
+        let length = more.iter().position(ends).unwrap_or(more.len());
+        match more.get(..length) {
+            Some(argv) if !argv.is_empty() => inner.push(Inner::Argv { argv, open: false }),
+            _ => inner.push(Inner::Unknown),
+        }
+        rest = more.get(length..).unwrap_or_default();
+    }
+    (!inner.is_empty()).then(|| Unwrapped::of(Passage::Both, inner))
+}
+
+/// `fd … -x CMD`
+fn fd<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let is = |w: &Word<'_>| {
+        let text = &*w.text;
+        text.starts_with("--exec")
+            || (!text.starts_with("--") && text.starts_with('-') && text.contains(['x', 'X']))
+    };
+    let at = args.iter().position(is)?;
+    let argv = args.get(at + 1..).unwrap_or_default();
+    let glued = args
+        .get(at)
+        .is_some_and(|w| w.text.contains('=') || (!w.text.starts_with("--") && w.text.len() > 2));
+    let inner = if argv.is_empty() || glued {
+        let mut inner = guesses(argv);
+        inner.push(Inner::Unknown);
+        inner
+    } else {
+        vec![Inner::Argv { argv, open: true }]
+    };
+    Some(Unwrapped::of(Passage::Both, inner))
+}
+
+/// `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD`, `git -c alias.x=!CMD`
+fn git<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let has = |name: &str| args.iter().position(|w| w.text == name);
+    let script =
+        |text: &'w str| Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Posix };
+    let mut inner = Vec::new();
+    if let Some(at) = has("rebase") {
+        for pair in args.get(at..).unwrap_or_default().windows(2) {
+            let [option, value] = pair else { continue };
+            if matches!(&*option.text, "-x" | "--exec") {
+                inner.push(script(&value.text));
+            } else if let Some(glued) = option.text.strip_prefix("--exec=") {
+                inner.push(script(glued));
+            }
+        }
+    } else if let Some(at) =
+        has("bisect").filter(|&at| args.get(at + 1).is_some_and(|w| w.text == "run"))
+    {
+        inner.push(Inner::Argv { argv: args.get(at + 2..).unwrap_or_default(), open: false });
+    } else if let Some(at) = has("foreach").filter(|_| has("submodule").is_some()) {
+        inner.extend(guesses(args.get(at + 1..).unwrap_or_default()));
+        inner.extend(args.get(at + 1..).unwrap_or_default().iter().map(|w| script(&w.text)));
+    } else if let Some(at) = has("filter-branch") {
+        inner.extend(args.get(at + 1..).unwrap_or_default().iter().map(|w| script(&w.text)));
+    }
+    for word in args {
+        if let Some((_, command)) = word.text.split_once("=!") {
+            inner.push(script(command));
+        }
+    }
+    (!inner.is_empty()).then(|| Unwrapped::of(Passage::DenyOnly, inner))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::shell::scan;
+
+    /// The passage and the inner commands of a text, as words.
+    fn of(text: &str) -> Option<(Passage, Vec<String>)> {
+        let scan = scan(text);
+        let found = unwrap(&scan.commands.last().unwrap().argv)?;
+        let inner = found.inner.iter().map(|inner| match inner {
+            Inner::Argv { argv, open } => {
+                let words: Vec<_> = argv.iter().map(|w| &*w.text).collect();
+                words.join(" ") + if *open { " …" } else { "" }
+            }
+            Inner::Script { text, .. } => format!("`{text}`"),
+            Inner::Input(_) => "<input>".to_owned(),
+            Inner::Unknown => "?".to_owned(),
+        });
+        Some((found.passage, inner.collect()))
+    }
+
+    fn inner(text: &str) -> Option<(Passage, Vec<String>)> {
+        Some((Passage::Inner, vec![text.to_owned()]))
+    }
+
+    #[test]
+    fn transparent_wrappers_pass_the_inner_command_on() {
+        for (text, command) in [
+            ("timeout 60 cargo test", "cargo test"),
+            ("timeout -k 5 --signal=KILL 60s cargo test -- -x", "cargo test -- -x"),
+            ("nice -n 5 rm -rf x", "rm -rf x"),
+            ("nice -5 rm x", "rm x"),
+            ("env -u A B=1 rm -rf x", "rm -rf x"),
+            ("env -i - A=1 ls", "ls"),
+            ("nohup setsid -f rm x", "setsid -f rm x"),
+            ("stdbuf -oL -e 0 rm x", "rm x"),
+            ("command -p rm x", "rm x"),
+            ("ionice -c 3 rm x", "rm x"),
+            ("/usr/bin/env rm x", "rm x"),
+        ] {
+            assert_eq!(of(text), inner(command), "{text}");
+        }
+        assert_eq!(of("ls | xargs -0 -I{} -n 1 rm {}"), inner("rm {} …"));
+    }
+
+    #[test]
+    fn wrappers_that_change_who_or_where_pass_only_a_deny_on() {
+        let deny = |list: &[&str]| {
+            Some((Passage::DenyOnly, list.iter().map(|s| (*s).to_owned()).collect()))
+        };
+        assert_eq!(of("sudo -n -u root rm -rf x"), deny(&["rm -rf x"]));
+        assert_eq!(of("sudo -i"), deny(&["?"]));
+        assert_eq!(of("exec -a x rm x"), deny(&["rm x"]));
+        assert_eq!(of("ssh -p 22 host 'rm -rf x'"), deny(&["`rm -rf x`"]));
+        assert_eq!(of("./timeout 5 ls"), deny(&["ls"]));
+        assert_eq!(of("eval rm -rf x"), deny(&["`rm -rf x`"]));
+        assert_eq!(of("su -c 'rm x' root"), deny(&["`rm x`"]));
+    }
+
+    #[test]
+    fn shells_are_opened_when_their_text_is_known() {
+        assert_eq!(of("bash -lc 'rm -rf x' name"), inner("`rm -rf x`"));
+        assert_eq!(of("sh -e -c 'ls'"), inner("`ls`"));
+        assert_eq!(of("bash -c \"$x\""), Some((Passage::DenyOnly, vec!["?".to_owned()])));
+        assert_eq!(of("bash -o pipefail build.sh"), Some((Passage::Outer, vec!["?".to_owned()])));
+        assert_eq!(of("curl x | sh -s -- -y").unwrap().1, ["<input>"]);
+    }
+
+    #[test]
+    fn programs_that_run_others_show_them() {
+        assert_eq!(
+            of("find . -name x -exec rm {} + -execdir ls ';'"),
+            Some((Passage::Both, vec!["rm {}".to_owned(), "ls".to_owned()]))
+        );
+        assert_eq!(of("fd -x rm"), Some((Passage::Both, vec!["rm …".to_owned()])));
+        assert_eq!(of("git rebase -x 'rm x' HEAD~1").unwrap().1, ["`rm x`"]);
+        assert_eq!(of("find . -name x"), None);
+        assert_eq!(of("ls -la"), None);
+        assert_eq!(of("command -v rm"), None);
+    }
+}
