@@ -1,68 +1,104 @@
 //! countersign's cards in Telegram.
+//!
+//! INVARIANT: an update is confirmed to Telegram (by the offset of the next pull) only after
+//! [`Presses::press`] has returned for every press in its batch. What was not confirmed comes back.
 
+mod address;
+mod api;
+mod check;
+mod errors;
+mod hello;
+mod page;
+mod press;
+mod prompt;
+mod pull;
+mod recent;
+mod render;
+mod send;
+
+use api::Api;
 use countersign_port::{
     Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
 };
-use std::sync::Arc;
+use send::Cards;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use check::{check, check_target};
 
 /// What the adapter needs to know.
 #[derive(Clone)]
 pub struct Config {
     /// The bot's token, as @BotFather shows it.
     pub token: String,
-    /// Where Telegram is: `https://api.telegram.org` but for tests and own Bot API servers.
+    /// Where the Bot API is: `https://api.telegram.org` but for tests and own Bot API servers.
     pub api_url: String,
 }
 
+/// SECURITY: the token is not printed.
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config").field("api_url", &self.api_url).finish_non_exhaustive()
+    }
+}
+
 /// The Telegram adapter.
+///
+/// Targets are `CHAT` or `CHAT/TOPIC` in numbers, messages are `CHAT/MESSAGE`.
 pub struct Telegram {
-    _config: Config,
+    api: Api,
+    cards: Arc<Cards>,
+    health: Mutex<Health>,
 }
 
 impl Telegram {
     /// An adapter that is not connected yet; [`Adapter::run`] connects it.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { _config: config }
+        let api = Api::new(&config);
+        let cards = Arc::new(Cards::new(api.clone()));
+        Self { api, cards, health: Mutex::new(Health::Starting) }
+    }
+
+    fn set_health(&self, health: Health) {
+        let mut now = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        if *now == health {
+            return;
+        }
+        match &health {
+            Health::Starting | Health::Up => tracing::info!("telegram is up"),
+            Health::Down(why) => tracing::warn!(why, "telegram is down"),
+            Health::Failed(why) => tracing::error!(why, "telegram gave up"),
+        }
+        *now = health;
     }
 }
 
 #[countersign_port::async_trait]
 impl Adapter for Telegram {
     fn name(&self) -> &'static str {
-        "telegram"
+        NAME
     }
 
     fn health(&self) -> Health {
-        Health::Starting
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn post(&self, _target: &Target, _card: &Card) -> Result<MessageRef, SendError> {
-        Err(SendError::Transient("not built yet".to_owned()))
+    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        self.cards.post(target, card).await
     }
 
-    async fn update(&self, _message: &MessageRef, _card: &Card) -> Result<(), SendError> {
-        Err(SendError::Transient("not built yet".to_owned()))
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        self.cards.update(message, card).await
     }
 
-    async fn run(&self, _presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
-        stop.cancelled().await;
-        Ok(())
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+        let ended = self.receive(presses, stop).await;
+        if let Err(Fatal(why)) = &ended {
+            self.set_health(Health::Failed(why.clone()));
+        }
+        ended
     }
 }
 
-/// The bot's `@name`, when Telegram accepts the token.
-///
-/// # Errors
-/// A sentence that says what is wrong and how to mend it.
-pub async fn check(_config: &Config) -> Result<String, String> {
-    Err("not built yet".to_owned())
-}
-
-/// The chat's title, when the bot may post there.
-///
-/// # Errors
-/// A sentence that says what is wrong and how to mend it.
-pub async fn check_target(_config: &Config, _target: &Target) -> Result<String, String> {
-    Err("not built yet".to_owned())
-}
+/// The adapter's name, here and in the config.
+const NAME: &str = "telegram";

@@ -1,0 +1,178 @@
+//! One call to the Bot API.
+//!
+//! The requests and the answers are teloxide's types; the call itself is ours, because teloxide's own
+//! sleeps 10 s inside every call that was answered 5xx, has one timeout for all calls, and does not
+//! tell apart some refusals that matter here (see `errors.rs`).
+
+use crate::Config;
+use reqwest::{Client, RequestBuilder, Url, multipart::Form, redirect};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::time::Duration;
+use teloxide::requests::Payload;
+
+/// Enough for a call that only moves a little text.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Enough for a file on a slow line.
+pub(crate) const UPLOAD_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The Bot API of one bot.
+#[derive(Clone)]
+pub(crate) struct Api {
+    client: Client,
+    /// SECURITY: holds the token; never shown.
+    base: String,
+}
+
+/// Why a call brought no result. Its words never hold the token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The Bot API's own refusal.
+    Refused(Refusal),
+    /// Something else answered, or the answer cannot be read. What was asked for may have been done.
+    Garbled(String),
+    /// No answer. What was asked for may have been done.
+    Network(String),
+    /// No request can be made at all.
+    Unusable(String),
+}
+
+/// What the Bot API says when it refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: u16,
+    pub(crate) description: String,
+    pub(crate) parameters: Parameters,
+}
+
+/// What the Bot API adds to some refusals.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct Parameters {
+    /// Seconds.
+    pub(crate) retry_after: Option<u64>,
+    pub(crate) migrate_to_chat_id: Option<i64>,
+}
+
+/// A message as an answer to sending it: no more is read than is needed, so that a newer Bot API
+/// cannot make a posted card look like a failed one.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Sent {
+    pub(crate) message_id: i32,
+}
+
+#[derive(Deserialize)]
+#[serde(bound = "T: Deserialize<'de>")]
+struct Answer<T> {
+    ok: bool,
+    result: Option<T>,
+    error_code: Option<u16>,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+impl Api {
+    pub(crate) fn new(config: &Config) -> Self {
+        let mut client = Client::builder()
+            .connect_timeout(Duration::from_secs(5))
+            .redirect(redirect::Policy::none())
+            .tcp_keepalive(Duration::from_secs(30));
+        if is_loopback(&config.api_url) {
+            client = client.no_proxy();
+        }
+        let base = format!("{}/bot{}", config.api_url.trim_end_matches('/'), config.token);
+        Self { client: client.build().unwrap_or_default(), base }
+    }
+
+    /// Calls a method and reads its answer as `T`.
+    pub(crate) async fn call<P, T>(&self, payload: &P, patience: Duration) -> Result<T, Failure>
+    where
+        P: Payload + Serialize + Sync,
+        T: DeserializeOwned,
+    {
+        run(self.client.post(self.url(P::NAME)).json(payload).timeout(patience)).await
+    }
+
+    /// Calls a method that carries a file.
+    pub(crate) async fn upload<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        form: Form,
+    ) -> Result<T, Failure> {
+        run(self.client.post(self.url(method)).multipart(form).timeout(UPLOAD_PATIENCE)).await
+    }
+
+    fn url(&self, method: &str) -> String {
+        format!("{}/{method}", self.base)
+    }
+}
+
+async fn run<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
+    let response = request.send().await.map_err(failure)?;
+    let status = response.status();
+    let body = response.bytes().await.map_err(failure)?;
+    match serde_json::from_slice(&body) {
+        Ok(Answer { ok: true, result: Some(result), .. }) => Ok(result),
+        Ok(Answer { ok: false, error_code, description, parameters, .. }) => {
+            let code = error_code.unwrap_or(status.as_u16());
+            Err(Failure::Refused(Refusal { code, description, parameters }))
+        }
+        _ if status.is_success() => {
+            Err(Failure::Garbled("Telegram's answer cannot be read".to_owned()))
+        }
+        _ => Err(Failure::Garbled(format!("Telegram's server answers {status}"))),
+    }
+}
+
+/// SECURITY: reqwest's words hold the URL, and the URL holds the token.
+fn failure(error: reqwest::Error) -> Failure {
+    if error.is_builder() {
+        return Failure::Unusable(
+            "`[telegram] api_url` is not a URL, or `[telegram] token` cannot stand in one"
+                .to_owned(),
+        );
+    }
+    let error = error.without_url();
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        words = format!("{words}: {inner}");
+        cause = inner.source();
+    }
+    Failure::Network(format!("Telegram cannot be reached: {words}"))
+}
+
+fn is_loopback(api_url: &str) -> bool {
+    Url::parse(api_url).is_ok_and(|url| match url.host_str() {
+        Some("localhost" | "[::1]") => true,
+        Some(host) => host.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback()),
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use teloxide::payloads::GetMe;
+
+    #[tokio::test]
+    async fn no_failure_shows_the_token() {
+        for api_url in ["http://127.0.0.1:1", "not a url", "http://[", ""] {
+            let api = Api::new(&Config { token: "7:SECRET".into(), api_url: api_url.into() });
+            let failed = api.call::<_, Sent>(&GetMe::new(), PATIENCE).await.unwrap_err();
+            assert!(!format!("{failed:?}").contains("SECRET"), "{failed:?}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_goes_round_the_proxy() {
+        let near =
+            ["http://127.0.0.1:80", "http://localhost", "http://[::1]:8081", "http://127.9.9.9"];
+        assert!(near.iter().all(|url| is_loopback(url)));
+        let far = ["https://api.telegram.org", "http://localhost.example.org", "127.0.0.1", ""];
+        assert!(!far.iter().any(|url| is_loopback(url)));
+    }
+}

@@ -1,0 +1,227 @@
+//! What people do: buttons, replies to prompts, questions for an id.
+
+use crate::address::{Chat, Place};
+use crate::api::{Api, Failure, PATIENCE};
+use crate::errors::{pause, too_late_to_answer};
+use crate::hello::{Manners, asks_for_id, introduction};
+use crate::page::Page;
+use crate::prompt::{Prompt, ask_for_text};
+use crate::send::{Cards, no_preview};
+use crate::{NAME, errors};
+use countersign_port::{Outcome, Press, Presser, Presses, Receipt};
+use serde::de::IgnoredAny;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use teloxide::payloads::{
+    AnswerCallbackQuery, AnswerCallbackQuerySetters as _, SendMessage, SendMessageSetters as _,
+};
+use teloxide::types::{
+    CallbackQuery, CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId, Update,
+    UpdateKind, User,
+};
+use tokio::task::JoinSet;
+
+/// What Telegram shows in a pop-up; longer texts are refused.
+const ANSWER: usize = 200;
+
+/// Hands what people do to the core, and tells them what came of it.
+pub(crate) struct Desk {
+    pub(crate) api: Api,
+    pub(crate) cards: Arc<Cards>,
+    pub(crate) presses: Arc<dyn Presses>,
+    pub(crate) me: User,
+    pub(crate) manners: Manners,
+    /// What is being told to people; the next update does not wait for it.
+    pub(crate) telling: JoinSet<()>,
+}
+
+impl Desk {
+    /// Returns once the core has committed or refused what the update holds.
+    pub(crate) async fn handle(&mut self, update: Update) {
+        while self.telling.try_join_next().is_some() {}
+        match update.kind {
+            UpdateKind::CallbackQuery(query) => self.button(query).await,
+            UpdateKind::Message(message) => self.message(message).await,
+            UpdateKind::Error(_) => {
+                tracing::warn!(update = update.id.0, "telegram sent an update that cannot be read");
+            }
+            _ => {}
+        }
+    }
+
+    async fn button(&mut self, query: CallbackQuery) {
+        // An inaccessible message still has its chat and number.
+        let place =
+            query.message.as_ref().map(|message| Place::of(message.chat().id, message.id()));
+        let thread = query.regular_message().and_then(topic);
+        let Some(token) = query.data else {
+            let nothing = "This button does nothing here.".to_owned();
+            self.telling.spawn(answer(self.api.clone(), query.id, nothing, true));
+            return;
+        };
+        let receipt = self
+            .presses
+            .press(Press {
+                adapter: NAME,
+                presser: presser(&query.from),
+                message: place.map(Place::message_ref),
+                token: token.clone(),
+                text: None,
+            })
+            .await;
+        let alert =
+            !matches!(receipt.outcome, Outcome::Applied | Outcome::Noted | Outcome::TextWanted);
+        self.telling.spawn(answer(self.api.clone(), query.id, receipt.sentence.clone(), alert));
+        let Some(place) = place else { return };
+        if receipt.outcome == Outcome::TextWanted {
+            let (api, from, sentence) = (self.api.clone(), query.from, receipt.sentence.clone());
+            self.telling.spawn(ask_for_text(api, place, thread, from, token, sentence));
+        }
+        self.redraw(place, receipt);
+    }
+
+    async fn message(&mut self, message: Message) {
+        if let Some(prompt) =
+            message.reply_to_message().and_then(|prompt| Prompt::read(prompt, self.me.id))
+        {
+            return self.reply(&message, prompt).await;
+        }
+        // Everything else in the chat is not for us: an ordinary message is never an answer.
+        if asks_for_id(&message, self.me.username.as_deref().unwrap_or_default()) {
+            let chat = Chat { id: message.chat.id.0, topic: topic(&message).map(|t| t.0.0) };
+            let person = message.from.as_ref().filter(|_| message.sender_chat.is_none());
+            self.say(&message, introduction(chat, message.chat.is_private(), person));
+        }
+    }
+
+    /// A reply to one of our prompts.
+    async fn reply(&mut self, message: &Message, prompt: Prompt) {
+        let person = match (&message.from, &message.sender_chat) {
+            (Some(person), None) => person,
+            // SECURITY: whoever writes as the chat cannot be told apart from its other admins.
+            _ => {
+                tracing::warn!(
+                    chat = message.chat.id.0,
+                    "an anonymous reply to a prompt is refused"
+                );
+                return self.say_words(
+                    message,
+                    "This cannot be attributed to a person: reply under your own name, not as the group \
+                     or a channel.",
+                );
+            }
+        };
+        if person.id.0 != prompt.person {
+            tracing::warn!(person = person.id.0, "a reply to somebody else's prompt is refused");
+            return self.say_words(
+                message,
+                "Only the person who pressed the button can answer here: press the button yourself.",
+            );
+        }
+        let Some(text) = message.text() else {
+            return self.say_words(message, "Please reply with a text.");
+        };
+        let place = Place { chat: message.chat.id.0, message: prompt.card };
+        let receipt = self
+            .presses
+            .press(Press {
+                adapter: NAME,
+                presser: presser(person),
+                message: Some(place.message_ref()),
+                token: prompt.token,
+                text: Some(text.to_owned()),
+            })
+            .await;
+        let mut page = Page::default();
+        page.add(crate::page::Style::Plain, receipt.sentence.clone());
+        self.telling.spawn(tell(self.api.clone(), message.clone(), page));
+        self.redraw(place, receipt);
+    }
+
+    /// Redraws the message that was pressed, which the core may not know: a card whose sending seemed to
+    /// fail can stand twice.
+    fn redraw(&mut self, place: Place, receipt: Receipt) {
+        let Some(card) = receipt.card else { return };
+        let cards = Arc::clone(&self.cards);
+        self.telling.spawn(async move {
+            if let Err(error) = cards.update(&place.message_ref(), &card).await {
+                tracing::debug!(%error, "a pressed card is left to the core to redraw");
+            }
+        });
+    }
+
+    fn say_words(&mut self, to: &Message, words: &str) {
+        let mut page = Page::default();
+        page.add(crate::page::Style::Plain, words);
+        self.say(to, page);
+    }
+
+    /// Answers a message that anybody could have written, so not too often.
+    fn say(&mut self, to: &Message, page: Page) {
+        if self.manners.may_speak(to.chat.id.0, Instant::now()) {
+            self.telling.spawn(tell(self.api.clone(), to.clone(), page));
+        }
+    }
+}
+
+/// Repeats a call while that makes sense, for half a minute at most: a person waits for it.
+pub(crate) async fn patiently<T, F, R>(call: F) -> Result<T, Failure>
+where
+    F: Fn() -> R,
+    R: Future<Output = Result<T, Failure>>,
+{
+    let give_up = Instant::now() + Duration::from_secs(30);
+    let mut backoff = Duration::from_millis(250);
+    loop {
+        let failure = match call().await {
+            Ok(done) => return Ok(done),
+            Err(failure) => failure,
+        };
+        match pause(&failure, backoff) {
+            Some(pause) if Instant::now() + pause < give_up => tokio::time::sleep(pause).await,
+            _ => return Err(failure),
+        }
+        backoff = (backoff * 2).min(Duration::from_secs(5));
+    }
+}
+
+/// Tells the presser alone. Telegram wants an answer to every press, even an empty one.
+async fn answer(api: Api, query: CallbackQueryId, sentence: String, alert: bool) {
+    let text: String = sentence.chars().take(ANSWER).collect();
+    let answer = AnswerCallbackQuery::new(query).text(text).show_alert(alert);
+    match patiently(|| api.call::<_, IgnoredAny>(&answer, PATIENCE)).await {
+        Ok(_) => {}
+        Err(failure) if too_late_to_answer(&failure) => {
+            tracing::debug!("a press is too old to be answered; it was handled all the same");
+        }
+        Err(failure) => {
+            let why = errors::sentence(&failure);
+            tracing::warn!(why, "a presser could not be told what happened");
+        }
+    }
+}
+
+/// Says something in reply to a message.
+async fn tell(api: Api, to: Message, page: Page) {
+    let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())
+        .parse_mode(ParseMode::Html)
+        .link_preview_options(no_preview())
+        .reply_parameters(ReplyParameters::new(to.id).allow_sending_without_reply());
+    message.message_thread_id = topic(&to);
+    if let Err(failure) = patiently(|| api.call::<_, IgnoredAny>(&message, PATIENCE)).await {
+        tracing::warn!(why = errors::sentence(&failure), "a message could not be answered");
+    }
+}
+
+fn presser(user: &User) -> Presser {
+    let name = match &user.username {
+        Some(username) => format!("{} (@{username})", user.full_name()),
+        None => user.full_name(),
+    };
+    Presser { id: user.id.0.to_string(), name, roles: Vec::new() }
+}
+
+/// Only in forums; elsewhere the thread's number only says which reply chain this is.
+fn topic(message: &Message) -> Option<ThreadId> {
+    message.thread_id.filter(|_| message.is_topic_message)
+}

@@ -1,0 +1,272 @@
+//! A card as a Telegram message: at most 4096 characters, whole or openly cut, files for the rest.
+
+use crate::page::{Page, Style};
+use countersign_port::{Block, Button, ButtonStyle, Card, Excerpt, Field, Tone, excerpt, visible};
+use jiff::{SignedDuration, Timestamp};
+use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
+
+// Shares of a message, in characters. They sum up to less than 4096, so a card always fits, and what
+// is shown of an agent's text does not change when an outcome or a note is added later.
+const TITLE: usize = 200;
+const AGENT_TEXT: usize = 2_250;
+const FIELDS: usize = 500;
+const NOTES: usize = 480;
+const OUTCOMES: usize = 350;
+
+/// Agent's texts on one card; more than that are in files only.
+const TEXTS: usize = 6;
+/// What stands around one agent's text: its label, and what is said about what is missing.
+const TEXT_FRAME: usize = 190;
+const LABEL: usize = 40;
+const FIELD_NAME: usize = 30;
+const FIELD_VALUE: usize = 160;
+/// What a client shows of a row before it cuts labels.
+const BUTTON_LABEL: usize = 60;
+
+/// A card, ready to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rendered {
+    pub(crate) page: Page,
+    /// Texts that the message does not show exactly: to be sent first, in this order.
+    pub(crate) files: Vec<File>,
+    /// `None` takes the buttons away.
+    pub(crate) keyboard: Option<InlineKeyboardMarkup>,
+}
+
+/// An agent's text, exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Draws a card as it stands at `now`.
+pub(crate) fn render(card: &Card, now: Timestamp) -> Rendered {
+    let mut page = Page::default();
+    page.add(Style::Bold, format!("{} {}", sign(card.tone), short(&one_line(&card.title), TITLE)));
+    let shares = shares(card).into_iter();
+    let mut sheet = Sheet { page, files: Vec::new(), shares, unseen: 0, ask: &card.ask };
+    let (mut fields, mut notes, mut outcomes) = (FIELDS, NOTES, OUTCOMES);
+    for block in &card.blocks {
+        match block {
+            Block::Code { label, text } => sheet.agent_text(label, text, Style::Pre),
+            Block::Quote { label, text } => sheet.agent_text(label, text, Style::Code),
+            Block::Fields { fields: list } => sheet.fields(list, &mut fields),
+            Block::Note { text } => sheet.own_words("ℹ️ ", text, &mut notes),
+            Block::Outcome { text } => sheet.own_words("➤ ", text, &mut outcomes),
+        }
+    }
+    sheet.footer(card, now);
+    Rendered { page: sheet.page, files: sheet.files, keyboard: keyboard(&card.buttons) }
+}
+
+struct Sheet<'a> {
+    page: Page,
+    files: Vec<File>,
+    shares: std::vec::IntoIter<usize>,
+    unseen: usize,
+    ask: &'a str,
+}
+
+impl Sheet<'_> {
+    fn agent_text(&mut self, label: &str, text: &str, style: Style) {
+        let share = self.shares.next().unwrap_or_default();
+        let shown = fit(text, share);
+        let escaped = visible(text) != text;
+        if shown.hidden > 0 || escaped {
+            self.files.push(File {
+                name: file_name(self.ask, label, self.files.len()),
+                text: text.to_owned(),
+            });
+        }
+        if share == 0 {
+            self.unseen += 1;
+            return;
+        }
+        self.page.add(Style::Plain, "\n\n");
+        self.page.add(Style::Bold, short(&one_line(label), LABEL));
+        self.page.add(Style::Plain, "\n");
+        self.page.add(style, shown.head);
+        if let Some(tail) = shown.tail {
+            let hidden = shown.hidden;
+            let missing =
+                format!("\n⚠️ {hidden} characters are not shown here; all is in the file above\n");
+            self.page.add(Style::Plain, missing);
+            self.page.add(style, tail);
+        }
+        if escaped {
+            self.page.add(Style::Plain, "\n⚠️ invisible characters are shown as \\u{…}");
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field], budget: &mut usize) {
+        if *budget == 0 {
+            return;
+        }
+        *budget -= 1;
+        self.page.add(Style::Plain, "\n");
+        for (index, field) in fields.iter().enumerate() {
+            let name = short(&one_line(&field.name), FIELD_NAME);
+            let value = openly_cut(&field.value.replace('\n', "⏎"), FIELD_VALUE);
+            let cost = name.chars().count() + value.chars().count() + 3;
+            // The last line is kept for saying how many are missing.
+            let Some(left) = budget.checked_sub(cost).filter(|left| *left >= 30) else {
+                self.page.add(Style::Plain, format!("\n… and {} more", fields.len() - index));
+                *budget = 0;
+                return;
+            };
+            *budget = left;
+            self.page.add(Style::Plain, format!("\n{name}: "));
+            self.page.add(Style::Code, value);
+        }
+    }
+
+    fn own_words(&mut self, sign: &str, text: &str, budget: &mut usize) {
+        let room = budget.saturating_sub(sign.chars().count() + 2);
+        let words = openly_cut(text, room);
+        if !words.is_empty() {
+            *budget = room - words.chars().count();
+            self.page.add(Style::Plain, format!("\n\n{sign}{words}"));
+        }
+    }
+
+    fn footer(&mut self, card: &Card, now: Timestamp) {
+        if self.unseen > 0 {
+            let unseen = format!("\n\n⚠️ {} more texts are in the files above", self.unseen);
+            self.page.add(Style::Plain, unseen);
+        }
+        self.page.add(Style::Plain, format!("\n\nask {}", short(self.ask, LABEL)));
+        if let Some(at) = card.deadline.and_then(|ms| Timestamp::from_millisecond(ms).ok()) {
+            self.page.add(Style::Plain, format!(" · ⏳ {}", until(at, now)));
+        }
+    }
+}
+
+/// How many characters each of the card's agent texts gets: no more than it needs, and what the short
+/// ones leave goes to the long ones.
+fn shares(card: &Card) -> Vec<usize> {
+    let needs: Vec<usize> = card
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Code { text, .. } | Block::Quote { text, .. } => Some(text),
+            _ => None,
+        })
+        .map(|text| text.chars().take(AGENT_TEXT).map(width).sum())
+        .collect();
+    let shown = needs.len().min(TEXTS);
+    let mut left = AGENT_TEXT - shown * TEXT_FRAME;
+    let mut order: Vec<usize> = (0..shown).collect();
+    order.sort_by_key(|index| needs.get(*index));
+    let mut shares = vec![0; needs.len()];
+    for (done, index) in order.into_iter().enumerate() {
+        let fair = left / (shown - done);
+        if let (Some(share), Some(need)) = (shares.get_mut(index), needs.get(index)) {
+            *share = fair.min(*need).max(1);
+            left = left.saturating_sub(*share);
+        }
+    }
+    shares
+}
+
+/// The text made visible and cut so that at most `room` characters stand there; `hidden` counts the
+/// text's own characters.
+fn fit(text: &str, room: usize) -> Excerpt {
+    let mut budget = room;
+    loop {
+        let cut = excerpt(text, budget);
+        let (head, tail) = (visible(&cut.head), cut.tail.as_deref().map(visible));
+        let length = head.chars().count() + tail.iter().flat_map(|tail| tail.chars()).count();
+        if length <= room || budget == 0 {
+            return Excerpt { head, tail, hidden: cut.hidden };
+        }
+        // Escapes are at most 10 characters for one, so this comes close fast and never below.
+        budget = (budget * room / length).min(budget - 1);
+    }
+}
+
+fn width(c: char) -> usize {
+    visible(c.encode_utf8(&mut [0; 4])).chars().count()
+}
+
+/// Made visible, on one line, cut with an ellipsis: for the bridge's own short words.
+fn short(text: &str, budget: usize) -> String {
+    let text = visible(text);
+    if text.chars().count() <= budget {
+        return text;
+    }
+    text.chars().take(budget.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Made visible; where it is cut, head and tail stay and the number of missing characters is said.
+fn openly_cut(text: &str, budget: usize) -> String {
+    let shown = fit(text, budget);
+    if shown.hidden == 0 {
+        return shown.head;
+    }
+    let Some(room) = budget.checked_sub(30) else { return String::new() };
+    let shown = fit(text, room);
+    format!("{}… ({} more) …{}", shown.head, shown.hidden, shown.tail.unwrap_or_default())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn sign(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Open => "🔔",
+        Tone::Approved => "✅",
+        Tone::Denied => "⛔",
+        Tone::Expired => "⌛",
+        Tone::Cancelled => "⚪",
+    }
+}
+
+fn until(at: Timestamp, now: Timestamp) -> String {
+    let left = at.duration_since(now);
+    let day =
+        if left < SignedDuration::from_hours(20) { "%H:%M:%S UTC" } else { "%d %b %H:%M UTC" };
+    let seconds = left.as_secs();
+    let length = match seconds {
+        ..=0 => "now".to_owned(),
+        1..120 => format!("in {seconds} s"),
+        120..7_200 => format!("in {} min", (seconds + 30) / 60),
+        7_200..172_800 => format!("in {} h", (seconds + 1_800) / 3_600),
+        _ => format!("in {} days", (seconds + 43_200) / 86_400),
+    };
+    format!("expires {}, {length}", at.strftime(day))
+}
+
+fn keyboard(rows: &[Vec<Button>]) -> Option<InlineKeyboardMarkup> {
+    let rows: Vec<Vec<InlineKeyboardButton>> = rows
+        .iter()
+        .filter(|row| !row.is_empty())
+        .map(|row| {
+            row.iter().map(|b| InlineKeyboardButton::callback(label(b), b.token.as_str())).collect()
+        })
+        .collect();
+    (!rows.is_empty()).then(|| InlineKeyboardMarkup::new(rows))
+}
+
+fn label(button: &Button) -> String {
+    let label = short(&one_line(&button.label), BUTTON_LABEL);
+    match button.style {
+        ButtonStyle::Chosen => format!("☑ {label}"),
+        // Telegram drops a button without a label in silence.
+        _ if label.is_empty() => "…".to_owned(),
+        _ => label,
+    }
+}
+
+/// Names for people who keep the file; nothing from an agent but letters, digits and dashes.
+fn file_name(ask: &str, label: &str, index: usize) -> String {
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(24).collect()
+    };
+    let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+    format!("{}-{}{number}.txt", plain(ask), plain(label))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! Cards on their way to chats.
+
+use crate::address::{Chat, Place};
+use crate::api::{Api, Failure, PATIENCE, Sent};
+use crate::errors::{bad_formatting, edit_needless, send_error};
+use crate::recent::Recent;
+use crate::render::{File, Rendered, render};
+use countersign_port::{Card, MessageRef, SendError, Target};
+use jiff::Timestamp;
+use reqwest::multipart::{Form, Part};
+use serde::de::IgnoredAny;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use teloxide::payloads::{
+    EditMessageText, EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
+};
+use teloxide::types::{ChatId, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters};
+
+/// How many cards are remembered to keep repeated sends from showing twice. A forgotten card costs a
+/// needless edit or a second message, nothing else.
+const REMEMBERED: usize = 2_048;
+
+/// Sends and redraws cards.
+pub(crate) struct Cards {
+    api: Api,
+    memory: Mutex<Memory>,
+}
+
+struct Memory {
+    /// Cards that were posted, by chat and card id.
+    posted: Recent<(String, String), MessageRef>,
+    /// Files that were sent ahead of a card, by chat, card id and position.
+    files: Recent<(String, String, usize), i32>,
+    /// The newest revision that each message shows.
+    drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<u32>>>>,
+}
+
+impl Cards {
+    pub(crate) fn new(api: Api) -> Self {
+        let memory = Memory {
+            posted: Recent::new(REMEMBERED),
+            files: Recent::new(REMEMBERED),
+            drawn: Recent::new(REMEMBERED),
+        };
+        Self { api, memory: Mutex::new(memory) }
+    }
+
+    /// Posts a card: first the files with what it cannot show, then the card as a reply to the last of
+    /// them. So a card never stands without what belongs to it, and a repeated post goes on where the
+    /// first one failed.
+    pub(crate) async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        let chat = Chat::parse(target)?;
+        let key = (target.0.clone(), card.id.clone());
+        if let Some(message) = self.memory().posted.get(&key) {
+            return Ok(message.clone());
+        }
+        let rendered = render(card, Timestamp::now());
+        let mut above = None;
+        for (index, file) in rendered.files.iter().enumerate() {
+            above = Some(self.send_file_once(chat, target, card, index, file).await?);
+        }
+        let sent = self.send(chat, &rendered, above).await.map_err(|f| send_error(f, chat))?;
+        let message = Place { chat: chat.id, message: sent.message_id }.message_ref();
+        let mut memory = self.memory();
+        memory.posted.put(key, message.clone());
+        memory.drawn.put(message.clone(), Arc::new(Some(card.revision).into()));
+        Ok(message)
+    }
+
+    /// Redraws a message, unless it shows this or a later revision of the card already.
+    pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        let place = Place::parse(message)?;
+        let drawn = {
+            let mut memory = self.memory();
+            match memory.drawn.get(message) {
+                Some(drawn) => drawn.clone(),
+                None => {
+                    let drawn = Arc::default();
+                    memory.drawn.put(message.clone(), Arc::clone(&drawn));
+                    drawn
+                }
+            }
+        };
+        // Held while the edit is under way: Telegram keeps no order between two edits of a message.
+        let mut drawn = drawn.lock().await;
+        if drawn.is_some_and(|revision| revision >= card.revision) {
+            return Ok(());
+        }
+        match self.edit(place, &render(card, Timestamp::now())).await {
+            Ok(()) => {}
+            Err(failure) if edit_needless(&failure) => {
+                tracing::debug!(message = message.0, ?failure, "nothing to edit");
+            }
+            Err(failure) => {
+                return Err(send_error(failure, Chat { id: place.chat, topic: None }));
+            }
+        }
+        *drawn = Some(card.revision);
+        Ok(())
+    }
+
+    async fn send_file_once(
+        &self,
+        chat: Chat,
+        target: &Target,
+        card: &Card,
+        index: usize,
+        file: &File,
+    ) -> Result<i32, SendError> {
+        let key = (target.0.clone(), card.id.clone(), index);
+        if let Some(message) = self.memory().files.get(&key) {
+            return Ok(*message);
+        }
+        let sent = self.send_file(chat, file).await.map_err(|f| send_error(f, chat))?;
+        self.memory().files.put(key, sent.message_id);
+        Ok(sent.message_id)
+    }
+
+    async fn send_file(&self, chat: Chat, file: &File) -> Result<Sent, Failure> {
+        let part = Part::text(file.text.clone()).file_name(file.name.clone());
+        let part = part.mime_str("text/plain; charset=utf-8");
+        let part = part.map_err(|_| Failure::Unusable("text/plain is no type".to_owned()))?;
+        let mut form = Form::new().text("chat_id", chat.id.to_string()).part("document", part);
+        if let Some(topic) = chat.topic {
+            form = form.text("message_thread_id", topic.to_string());
+        }
+        // The card that follows rings; the file need not.
+        form = form.text("disable_notification", "true");
+        self.api.upload("SendDocument", form).await
+    }
+
+    async fn send(
+        &self,
+        chat: Chat,
+        rendered: &Rendered,
+        above: Option<i32>,
+    ) -> Result<Sent, Failure> {
+        let mut message = SendMessage::new(ChatId(chat.id), rendered.page.html())
+            .parse_mode(ParseMode::Html)
+            .link_preview_options(no_preview());
+        message.message_thread_id = chat.thread();
+        message.reply_parameters =
+            above.map(|above| ReplyParameters::new(MessageId(above)).allow_sending_without_reply());
+        message.reply_markup = rendered.keyboard.clone().map(Into::into);
+        match self.api.call(&message, PATIENCE).await {
+            Err(failure) if bad_formatting(&failure) => {
+                tracing::warn!(?failure, "telegram cannot read a card's HTML");
+                message.text = rendered.page.text();
+                message.parse_mode = None;
+                message.entities = Some(rendered.page.entities());
+                self.api.call(&message, PATIENCE).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// Without a keyboard the edit takes the buttons away.
+    async fn edit(&self, place: Place, rendered: &Rendered) -> Result<(), Failure> {
+        let id = MessageId(place.message);
+        let mut edit = EditMessageText::new(ChatId(place.chat), id, rendered.page.html())
+            .parse_mode(ParseMode::Html)
+            .link_preview_options(no_preview());
+        edit.reply_markup = rendered.keyboard.clone();
+        let edited: Result<IgnoredAny, _> = match self.api.call(&edit, PATIENCE).await {
+            Err(failure) if bad_formatting(&failure) => {
+                tracing::warn!(?failure, "telegram cannot read a card's HTML");
+                edit.text = rendered.page.text();
+                edit.parse_mode = None;
+                edit.entities = Some(rendered.page.entities());
+                self.api.call(&edit, PATIENCE).await
+            }
+            answered => answered,
+        };
+        edited.map(|_| ())
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A link in an agent's text must not fetch a picture into the chat.
+pub(crate) fn no_preview() -> LinkPreviewOptions {
+    LinkPreviewOptions {
+        is_disabled: true,
+        url: None,
+        prefer_small_media: false,
+        prefer_large_media: false,
+        show_above_text: false,
+    }
+}
