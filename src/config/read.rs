@@ -1,0 +1,381 @@
+//! From TOML and environment to a [`Config`].
+
+use super::node::{self, Node, Place, Table, Value};
+use super::section::{Section, flag, id, list, nearest, number, secret, text, wants};
+use super::{
+    Approvers, Client, Config, Daemon, Discord, DiscordTarget, Mode, OnTimeout, Places, Policy,
+    Profile, Server, Store, Telegram, TelegramTarget,
+};
+use crate::secret::Token;
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// What the names of overriding environment variables begin with.
+pub(super) const PREFIX: &str = "COUNTERSIGN__";
+
+const SECTIONS: [&str; 7] =
+    ["daemon", "client", "store", "policy", "telegram", "discord", "approvers"];
+
+/// The keys that may be read from a file named in `…_FILE`.
+const SECRETS: [(&str, &str); 5] = [
+    ("daemon", "agent_token"),
+    ("daemon", "approver_token"),
+    ("client", "token"),
+    ("telegram", "token"),
+    ("discord", "token"),
+];
+
+/// Reads a config.
+///
+/// # Errors
+/// Every mistake found, one sentence each.
+pub(super) fn config(
+    file: Option<(PathBuf, String)>,
+    env: Vec<(String, String)>,
+    places: &Places,
+) -> Result<Config, Vec<String>> {
+    let mut reader = Reader { places, base: places.config.clone(), root: Table::new(), problems: Vec::new() };
+    let path = match file {
+        Some((path, text)) => {
+            reader.root = node::read_file(&path, &text).map_err(|problem| vec![problem])?;
+            reader.base = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+            Some(path)
+        }
+        None => None,
+    };
+    for (name, value) in env {
+        reader.overlay(&name, &value);
+    }
+    let daemon = reader.daemon();
+    let config = Config {
+        path,
+        client: reader.client(&daemon.socket),
+        store: reader.store(&daemon.state_dir),
+        daemon,
+        policy: reader.policy(),
+        telegram: reader.telegram(),
+        discord: reader.discord(),
+        approvers: reader.approvers(),
+    };
+    reader.leftovers();
+    if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
+}
+
+struct Reader<'a> {
+    places: &'a Places,
+    base: PathBuf,
+    root: Table,
+    problems: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Lays one environment variable over the file.
+    fn overlay(&mut self, name: &str, value: &str) {
+        let lower = name.trim_start_matches(PREFIX).to_ascii_lowercase();
+        let Some((section, key)) = lower.split_once("__") else {
+            self.problems.push(format!("{name}: names no key; it wants {PREFIX}SECTION__KEY"));
+            return;
+        };
+        let from_file = key.strip_suffix("_file").filter(|key| SECRETS.contains(&(section, *key)));
+        let (key, node) = match from_file {
+            None => (key, node::read_env(name, value)),
+            Some(key) => match std::fs::read_to_string(self.places.resolve(&self.base, value)) {
+                Ok(secret) => {
+                    let secret = Value::Text(secret.trim_end().to_owned());
+                    (key, Node { place: Place::Env(name.into()), value: secret })
+                }
+                Err(error) => {
+                    self.problems.push(format!("{name}: {value} cannot be read: {error}"));
+                    return;
+                }
+            },
+        };
+        let place = node.place.clone();
+        if !self.root.iter().any(|(name, ..)| name == section) {
+            let table = Node { place: place.clone(), value: Value::Table(Table::new()) };
+            self.root.push((section.to_owned(), place.clone(), table));
+        }
+        for (_, _, node_of_section) in self.root.iter_mut().filter(|(name, ..)| name == section) {
+            if let Value::Table(table) = &mut node_of_section.value {
+                table.retain(|(name, ..)| name != key);
+                table.push((key.to_owned(), place.clone(), node.clone()));
+            }
+        }
+    }
+
+    /// Takes a section out of the tree.
+    fn section(&mut self, name: &'static str) -> Section<'_> {
+        let found = self.root.iter().position(|(section, ..)| section == name);
+        let found = found.map(|index| self.root.swap_remove(index));
+        let (place, table) = match found {
+            Some((_, place, Node { value: Value::Table(table), .. })) => (Some(place), table),
+            Some((_, place, node)) => {
+                let what = wants(&format!("a section, written as [{name}]"), &node);
+                self.problems.push(format!("{place}: `{name}` {what}"));
+                (None, Table::new())
+            }
+            None => (None, Table::new()),
+        };
+        Section::new(name, place, table, &mut self.problems)
+    }
+
+    /// Notes every section that nobody asked for.
+    fn leftovers(&mut self) {
+        for (name, place, node) in &self.root {
+            let what = match node.value() {
+                Value::Table(_) => format!("section [{name}]"),
+                _ => format!("key `{name}` outside a section"),
+            };
+            let hint = match nearest(name, &SECTIONS) {
+                Some(near) => format!("did you mean [{near}]?"),
+                None => format!("the sections are {}", SECTIONS.join(", ")),
+            };
+            self.problems.push(format!("{place}: unknown {what}; {hint}"));
+        }
+    }
+
+    fn has(&self, section: &str) -> bool {
+        self.root.iter().any(|(name, ..)| name == section)
+    }
+
+    fn daemon(&mut self) -> Daemon {
+        let (places, base) = (self.places, self.base.clone());
+        let path = |node: &Node| text(node).map(|text| places.resolve(&base, &text));
+        let mut section = self.section("daemon");
+        let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
+        let daemon = Daemon {
+            socket: section.get("socket", path).unwrap_or_else(|| {
+                places.runtime.as_ref().unwrap_or(&state_dir).join("countersign.sock")
+            }),
+            listen: section.get("listen", address).unwrap_or_else(default_address),
+            agent_token: section.get("agent_token", token),
+            approver_token: section.get("approver_token", token),
+            state_dir,
+        };
+        section.finish();
+        daemon
+    }
+
+    fn client(&mut self, socket: &Path) -> Client {
+        let (places, base) = (self.places, self.base.clone());
+        let mut section = self.section("client");
+        let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
+        let client = Client {
+            url: section
+                .get("url", |node| server(node, insecure_http, |path| places.resolve(&base, path)))
+                .unwrap_or_else(|| Server::Unix(socket.into())),
+            token: section.get("token", secret),
+            insecure_http,
+            ca_file: section
+                .get("ca_file", |node| text(node).map(|text| places.resolve(&base, &text))),
+        };
+        section.finish();
+        client
+    }
+
+    fn store(&mut self, state_dir: &Path) -> Store {
+        let (places, base) = (self.places, self.base.clone());
+        let mut section = self.section("store");
+        let file = section.get("url", |node| {
+            let url = text(node)?;
+            if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+                return Err("names Postgres, which is not built yet; use \"sqlite:FILE\"".into());
+            }
+            match url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
+                Some("" | ":memory:") | None => Err("wants \"sqlite:FILE\"".into()),
+                Some(file) => Ok(places.resolve(&base, file)),
+            }
+        });
+        section.finish();
+        Store { file: file.unwrap_or_else(|| state_dir.join("countersign.db")) }
+    }
+
+    fn policy(&mut self) -> Policy {
+        let (places, base) = (self.places, self.base.clone());
+        let mut section = self.section("policy");
+        let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
+        let policy = Policy {
+            profile: section.get("profile", profile).unwrap_or(Profile::Standard),
+            mode: section.get("mode", mode).unwrap_or(Mode::Default),
+            rules: section
+                .get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),
+            compat: section.get("compat", flag).unwrap_or(false),
+            timeout: section.get("timeout", length).unwrap_or(Duration::from_secs(300)),
+            on_timeout: section
+                .get("on_timeout", |node| on_timeout(node, approved))
+                .unwrap_or(OnTimeout::Deny),
+        };
+        section.finish();
+        policy
+    }
+
+    fn telegram(&mut self) -> Option<Telegram> {
+        if !self.has("telegram") {
+            return None;
+        }
+        let mut section = self.section("telegram");
+        let token = section.need("token", "@BotFather hands them out", secret);
+        let api_url = section.get("api_url", url);
+        let targets = section.tables("targets", "telegram.targets", |target| {
+            let chat = target.need("chat", "it is the number of a chat", number)?;
+            let topic = target.get("topic", |node| {
+                i32::try_from(number(node)?).map_err(|_| "is too large for a topic".to_owned())
+            });
+            Some(TelegramTarget { chat, topic })
+        });
+        section.finish();
+        let api_url = api_url.unwrap_or_else(|| "https://api.telegram.org".into());
+        token.map(|token| Telegram { token, api_url, targets })
+    }
+
+    fn discord(&mut self) -> Option<Discord> {
+        if !self.has("discord") {
+            return None;
+        }
+        let mut section = self.section("discord");
+        let mend = "it is on the Bot page of https://discord.com/developers/applications";
+        let token = section.need("token", mend, secret);
+        let api_url = section.get("api_url", url);
+        let targets = section.tables("targets", "discord.targets", |target| {
+            let channel = target.need("channel", "it is the id of a channel, in quotes", id)?;
+            Some(DiscordTarget { channel })
+        });
+        section.finish();
+        let api_url = api_url.unwrap_or_else(|| "https://discord.com".into());
+        token.map(|token| Discord { token, api_url, targets })
+    }
+
+    fn approvers(&mut self) -> Approvers {
+        let mut section = self.section("approvers");
+        let approvers = Approvers {
+            telegram: section.get("telegram", ids).unwrap_or_default(),
+            discord: section.get("discord", ids).unwrap_or_default(),
+            discord_roles: section.get("discord_roles", ids).unwrap_or_default(),
+            inbox: section.get("inbox", flag),
+        };
+        // FAIL-CLOSED: somebody who asks for two signatures must not silently get one.
+        let _ = section.get("quorum", |node| match number(node)? {
+            1 => Ok(()),
+            _ => Err("can only be 1: more than one signature is not built yet".into()),
+        });
+        let _ = section.get("four_eyes", |node| match flag(node)? {
+            false => Ok(()),
+            true => Err("can only be false: four eyes are not built yet".into()),
+        });
+        section.finish();
+        approvers
+    }
+}
+
+fn token(node: &Node) -> Result<Token, String> {
+    Token::parse(text(node)?.trim())
+}
+
+fn default_address() -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7117)
+}
+
+fn address(node: &Node) -> Result<SocketAddr, String> {
+    text(node)?.parse().map_err(|_| "wants an address and a port such as \"127.0.0.1:7117\"".into())
+}
+
+fn url(node: &Node) -> Result<String, String> {
+    let text = text(node)?;
+    match reqwest::Url::parse(&text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            Ok(text.trim_end_matches('/').to_owned())
+        }
+        _ => Err("wants an address that begins with https:// or http://".into()),
+    }
+}
+
+fn server(
+    node: &Node,
+    insecure_http: bool,
+    resolve: impl Fn(&str) -> PathBuf,
+) -> Result<Server, String> {
+    let text = text(node)?;
+    if let Some(path) = text.strip_prefix("unix:") {
+        return Ok(Server::Unix(resolve(path.strip_prefix("//").unwrap_or(path))));
+    }
+    let wanted = "wants \"unix:PATH\" or \"https://HOST:PORT\"";
+    let url = reqwest::Url::parse(&text).map_err(|_| wanted.to_owned())?;
+    match url.scheme() {
+        "https" => Ok(Server::Http(url)),
+        "http" if insecure_http || is_loopback(&url) => Ok(Server::Http(url)),
+        // SECURITY: tokens and commands would cross the network for all to read.
+        "http" => Err("is plain http to another machine, which anybody on the way can read and \
+                       change; use https, or set insecure_http = true in [client]"
+            .into()),
+        _ => Err(wanted.into()),
+    }
+}
+
+fn is_loopback(url: &reqwest::Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn profile(node: &Node) -> Result<Profile, String> {
+    match text(node)?.as_str() {
+        "standard" => Ok(Profile::Standard),
+        "molf" => Ok(Profile::Molf),
+        later @ ("wcore" | "connectonion" | "ohmypi" | "zeptoclaw") => {
+            Err(format!("{later} is not built yet; use \"standard\" or \"molf\""))
+        }
+        other => Err(format!("\"{other}\" is unknown; use \"standard\" or \"molf\"")),
+    }
+}
+
+fn mode(node: &Node) -> Result<Mode, String> {
+    match text(node)?.as_str() {
+        "default" => Ok(Mode::Default),
+        "yolo" => Ok(Mode::Yolo),
+        other => Err(format!("\"{other}\" is unknown; use \"default\" or \"yolo\"")),
+    }
+}
+
+fn on_timeout(node: &Node, tools: Vec<String>) -> Result<OnTimeout, String> {
+    match text(node)?.as_str() {
+        "deny" => Ok(OnTimeout::Deny),
+        "wait" => Ok(OnTimeout::Wait),
+        "approve" if tools.is_empty() => {
+            Err("\"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]".into())
+        }
+        "approve" => Ok(OnTimeout::Approve(tools)),
+        other => Err(format!("\"{other}\" is unknown; use \"deny\", \"wait\" or \"approve\"")),
+    }
+}
+
+fn tools(node: &Node) -> Result<Vec<String>, String> {
+    let tools = list(node)?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+    match tools.iter().find(|tool| tool.contains(['*', '?', '[']) || tool.trim().is_empty()) {
+        None => Ok(tools),
+        // FAIL-CLOSED: only tools that the operator names are ever approved without a person.
+        Some(tool) => Err(format!("wants whole names of tools; \"{tool}\" is none")),
+    }
+}
+
+fn ids(node: &Node) -> Result<BTreeSet<String>, String> {
+    list(node)?.iter().map(id).collect()
+}
+
+fn length(node: &Node) -> Result<Duration, String> {
+    let wanted = "wants a length of time such as \"5m\", \"90s\" or a number of seconds";
+    let seconds = match node.value() {
+        Value::Number(seconds) => Some(*seconds),
+        Value::Text(text) => text.trim().parse().ok().or_else(|| {
+            text.trim().parse::<jiff::SignedDuration>().ok().map(|length| length.as_secs())
+        }),
+        _ => None,
+    };
+    let seconds = seconds.ok_or(wanted)?;
+    match u64::try_from(seconds) {
+        Ok(seconds) if (1..=31_536_000).contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        _ => Err("wants between 1 second and 365 days".into()),
+    }
+}

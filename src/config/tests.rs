@@ -1,0 +1,303 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+use super::*;
+
+fn places() -> Places {
+    Places {
+        home: "/home/ana".into(),
+        config: "/home/ana/.config/countersign".into(),
+        state: "/home/ana/.local/state/countersign".into(),
+        runtime: Some("/run/user/7/countersign".into()),
+    }
+}
+
+fn read(toml: &str) -> Result<Config, Vec<String>> {
+    read_with(toml, &[])
+}
+
+fn read_with(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+    let env = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    read::config(Some(("/etc/c.toml".into(), toml.into())), env, &places())
+}
+
+fn mistakes(toml: &str) -> Vec<String> {
+    read(toml).unwrap_err()
+}
+
+fn defaults() -> Config {
+    Config {
+        path: Some("/etc/c.toml".into()),
+        daemon: Daemon {
+            socket: "/run/user/7/countersign/countersign.sock".into(),
+            listen: "127.0.0.1:7117".parse().unwrap(),
+            agent_token: None,
+            approver_token: None,
+            state_dir: "/home/ana/.local/state/countersign".into(),
+        },
+        client: Client {
+            url: Server::Unix("/run/user/7/countersign/countersign.sock".into()),
+            token: None,
+            insecure_http: false,
+            ca_file: None,
+        },
+        store: Store { file: "/home/ana/.local/state/countersign/countersign.db".into() },
+        policy: Policy {
+            profile: Profile::Standard,
+            mode: Mode::Default,
+            rules: None,
+            compat: false,
+            timeout: Duration::from_secs(300),
+            on_timeout: OnTimeout::Deny,
+        },
+        telegram: None,
+        discord: None,
+        approvers: Approvers::default(),
+    }
+}
+
+#[test]
+fn an_empty_file_and_the_template_mean_the_defaults() {
+    assert_eq!(read(""), Ok(defaults()));
+    assert_eq!(read(TEMPLATE), Ok(defaults()));
+    let none = read::config(None, Vec::new(), &places()).unwrap();
+    assert_eq!(none, Config { path: None, ..defaults() });
+}
+
+#[test]
+fn every_key_of_the_template_is_a_known_one() {
+    let keys = TEMPLATE.lines().filter_map(|line| {
+        let line = line.strip_prefix("# ")?;
+        let key = line.split_once(" = ")?.0;
+        let plain = key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        (plain || line.starts_with('[')).then_some(line)
+    });
+    let sections = TEMPLATE.lines().filter(|line| line.starts_with("# ["));
+    assert_eq!((keys.count(), sections.count()), (26, 2));
+    let uncommented: String = TEMPLATE
+        .lines()
+        .map(|line| {
+            let bare = line.strip_prefix("# ").unwrap_or(line);
+            let is_key = bare.split_once(" = ").is_some_and(|(key, _)| {
+                key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+            });
+            if is_key || bare.starts_with('[') { format!("{bare}\n") } else { String::new() }
+        })
+        .collect();
+    let hash = format!("sha256:{}", "0".repeat(64));
+    let config = read(&uncommented.replace("sha256:…", &hash)).unwrap();
+    assert_eq!(config.telegram.unwrap().targets.len(), 2);
+    assert_eq!(config.discord.unwrap().targets.len(), 1);
+    assert_eq!(config.approvers.inbox, Some(true));
+}
+
+#[test]
+fn everything_can_be_set() {
+    let config = read(
+        r#"
+        [daemon]
+        socket = "c.sock"
+        listen = "[::1]:0"
+        agent_token = "agent"
+        approver_token = "approver"
+        state_dir = "~/state"
+        [client]
+        url = "https://far.example:8443"
+        token = "agent"
+        ca_file = "ca.pem"
+        [store]
+        url = "sqlite:asks.db"
+        [policy]
+        profile = "molf"
+        mode = "yolo"
+        rules = "/rules.jsonc"
+        compat = true
+        timeout = "1h 30m"
+        on_timeout = "approve"
+        approve_on_timeout = ["read_file"]
+        [telegram]
+        token = "1:a"
+        api_url = "http://127.0.0.1:81/"
+        targets = [{ chat = -100, topic = 7 }, { chat = 5 }]
+        [discord]
+        token = "d"
+        targets = [{ channel = "9" }, { channel = 10 }]
+        [approvers]
+        telegram = [12345, "6"]
+        discord = ["7"]
+        discord_roles = ["8"]
+        inbox = false
+        quorum = 1
+        four_eyes = false
+        "#,
+    )
+    .unwrap();
+    let plain = |text: &str| Some(Token::Plain(Secret::new(text)));
+    let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<BTreeSet<_>>();
+    let expected = Config {
+        path: Some("/etc/c.toml".into()),
+        daemon: Daemon {
+            socket: "/etc/c.sock".into(),
+            listen: "[::1]:0".parse().unwrap(),
+            agent_token: plain("agent"),
+            approver_token: plain("approver"),
+            state_dir: "/home/ana/state".into(),
+        },
+        client: Client {
+            url: Server::Http("https://far.example:8443".parse().unwrap()),
+            token: Some(Secret::new("agent")),
+            insecure_http: false,
+            ca_file: Some("/etc/ca.pem".into()),
+        },
+        store: Store { file: "/etc/asks.db".into() },
+        policy: Policy {
+            profile: Profile::Molf,
+            mode: Mode::Yolo,
+            rules: Some("/rules.jsonc".into()),
+            compat: true,
+            timeout: Duration::from_secs(5400),
+            on_timeout: OnTimeout::Approve(vec!["read_file".into()]),
+        },
+        telegram: Some(Telegram {
+            token: Secret::new("1:a"),
+            api_url: "http://127.0.0.1:81".into(),
+            targets: vec![
+                TelegramTarget { chat: -100, topic: Some(7) },
+                TelegramTarget { chat: 5, topic: None },
+            ],
+        }),
+        discord: Some(Discord {
+            token: Secret::new("d"),
+            api_url: "https://discord.com".into(),
+            targets: vec![
+                DiscordTarget { channel: "9".into() },
+                DiscordTarget { channel: "10".into() },
+            ],
+        }),
+        approvers: Approvers {
+            telegram: ids(&["12345", "6"]),
+            discord: ids(&["7"]),
+            discord_roles: ids(&["8"]),
+            inbox: Some(false),
+        },
+    };
+    assert_eq!(config, expected);
+}
+
+#[test]
+fn the_environment_overrides_any_key_and_secrets_come_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bot");
+    std::fs::write(&file, "1:from-file\n").unwrap();
+    let config = read_with(
+        "[policy]\ntimeout = \"1m\"",
+        &[
+            ("COUNTERSIGN__POLICY__TIMEOUT", "90"),
+            ("COUNTERSIGN__DAEMON__LISTEN", "127.0.0.1:0"),
+            ("COUNTERSIGN__CLIENT__TOKEN", "123456"),
+            ("COUNTERSIGN__APPROVERS__TELEGRAM", "[5]"),
+            ("COUNTERSIGN__TELEGRAM__TOKEN_FILE", file.to_str().unwrap()),
+            ("COUNTERSIGN__TELEGRAM__TARGETS", "[{chat = -1}]"),
+        ],
+    );
+    let mut expected = defaults();
+    expected.policy.timeout = Duration::from_secs(90);
+    expected.daemon.listen = "127.0.0.1:0".parse().unwrap();
+    expected.client.token = Some(Secret::new("123456"));
+    expected.approvers.telegram = BTreeSet::from(["5".into()]);
+    expected.telegram = Some(Telegram {
+        token: Secret::new("1:from-file"),
+        api_url: "https://api.telegram.org".into(),
+        targets: vec![TelegramTarget { chat: -1, topic: None }],
+    });
+    assert_eq!(config, Ok(expected));
+}
+
+#[test]
+fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
+    assert_eq!(
+        mistakes("top = 1\n[polcy]\n[policy]\n  tiemout = \"5m\"\nxyz = 1\n"),
+        [
+            "/etc/c.toml:4:3: unknown key `tiemout` in [policy]; did you mean `timeout`?",
+            "/etc/c.toml:5:1: unknown key `xyz` in [policy]; it has approve_on_timeout, profile, \
+             mode, rules, compat, timeout, on_timeout",
+            "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
+            "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
+             client, store, policy, telegram, discord, approvers",
+        ]
+    );
+    assert_eq!(
+        mistakes("[telegram]\ntoken = \"1:a\"\ntargets = [{ chat = 1, topc = 2 }]"),
+        ["/etc/c.toml:3:24: unknown key `topc` in [telegram.targets]; did you mean `topic`?"]
+    );
+    let env = [("COUNTERSIGN__POLICY__TIEMOUT", "5m"), ("COUNTERSIGN__X", "1")];
+    assert_eq!(
+        read_with("", &env).unwrap_err(),
+        [
+            "COUNTERSIGN__X: names no key; it wants COUNTERSIGN__SECTION__KEY",
+            "COUNTERSIGN__POLICY__TIEMOUT: unknown key `tiemout` in [policy]; did you mean \
+             `timeout`?",
+        ]
+    );
+}
+
+#[test]
+fn wrong_values_are_mistakes_that_say_what_is_accepted() {
+    let cases = [
+        ("[daemon]\nlisten = 7117", "2:10: [daemon] `listen` wants a text in quotes; this is a number"),
+        ("[daemon]\nlisten = \"7117\"", "2:10: [daemon] `listen` wants an address and a port such as \"127.0.0.1:7117\""),
+        ("[daemon]\nagent_token = \"\"", "2:15: [daemon] `agent_token` is empty; `countersign init` makes a fresh one"),
+        ("[daemon]\nagent_token = \"sha256:1\"", "2:15: [daemon] `agent_token` after `sha256:` wants 64 hex digits"),
+        ("[client]\nurl = \"ftp://x\"", "2:7: [client] `url` wants \"unix:PATH\" or \"https://HOST:PORT\""),
+        ("[client]\nurl = \"http://10.0.0.1:7117\"", "2:7: [client] `url` is plain http to another machine, which anybody on the way can read and change; use https, or set insecure_http = true in [client]"),
+        ("[store]\nurl = \"postgres://x\"", "2:7: [store] `url` names Postgres, which is not built yet; use \"sqlite:FILE\""),
+        ("[store]\nurl = \"sqlite::memory:\"", "2:7: [store] `url` wants \"sqlite:FILE\""),
+        ("[policy]\nprofile = \"wcore\"", "2:11: [policy] `profile` wcore is not built yet; use \"standard\" or \"molf\""),
+        ("[policy]\nprofile = \"x\"", "2:11: [policy] `profile` \"x\" is unknown; use \"standard\" or \"molf\""),
+        ("[policy]\nmode = \"x\"", "2:8: [policy] `mode` \"x\" is unknown; use \"default\" or \"yolo\""),
+        ("[policy]\ntimeout = \"soon\"", "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds"),
+        ("[policy]\ntimeout = 0", "2:11: [policy] `timeout` wants between 1 second and 365 days"),
+        ("[policy]\ntimeout = -1.5", "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds"),
+        ("[policy]\ncompat = \"yes\"", "2:10: [policy] `compat` wants true or false; this is a text"),
+        ("[policy]\non_timeout = \"allow\"", "2:14: [policy] `on_timeout` \"allow\" is unknown; use \"deny\", \"wait\" or \"approve\""),
+        ("[policy]\non_timeout = \"approve\"", "2:14: [policy] `on_timeout` \"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]"),
+        ("[policy]\napprove_on_timeout = [\"*\"]", "2:22: [policy] `approve_on_timeout` wants whole names of tools; \"*\" is none"),
+        ("[telegram]\napi_url = \"x\"", "1:2: [telegram] has no `token`; @BotFather hands them out"),
+        ("[telegram]\ntoken = \"1:a\"\ntargets = [5]", "3:12: [telegram] `targets` wants tables in its list; this is a number"),
+        ("[telegram]\ntoken = \"1:a\"\ntargets = [{ topic = 5 }]", "3:12: [telegram.targets] has no `chat`; it is the number of a chat"),
+        ("[discord]\ntoken = \"a\"\ntargets = [{ channel = \"general\" }]", "3:24: [discord.targets] `channel` wants numeric ids, because names can change hands; this is a text"),
+        ("[approvers]\ntelegram = [\"@ana\"]", "2:12: [approvers] `telegram` wants numeric ids, because names can change hands; this is a text"),
+        ("[approvers]\nquorum = 2", "2:10: [approvers] `quorum` can only be 1: more than one signature is not built yet"),
+        ("[approvers]\nfour_eyes = true", "2:13: [approvers] `four_eyes` can only be false: four eyes are not built yet"),
+        ("policy = 5", "1:1: `policy` wants a section, written as [policy]; this is a number"),
+    ];
+    for (toml, mistake) in cases {
+        let first = mistakes(toml).into_iter().next();
+        assert_eq!(first, Some(format!("/etc/c.toml:{mistake}")), "{toml}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_named_with_the_place_and_without_its_text() {
+    let found = mistakes("[telegram]\ntoken = 'secret\n");
+    assert_eq!(found, ["/etc/c.toml:2:16: this is no TOML: invalid literal string, expected `'`"]);
+}
+
+#[test]
+fn plain_http_is_taken_on_this_machine_and_elsewhere_only_when_asked_for() {
+    for url in ["http://127.0.0.1:7117", "http://localhost:1", "http://[::1]:1"] {
+        let config = read(&format!("[client]\nurl = \"{url}\"")).unwrap();
+        assert_eq!(config.client.url.to_string(), url);
+    }
+    let far = read("[client]\nurl = \"http://10.0.0.1:7117\"\ninsecure_http = true").unwrap();
+    assert_eq!(far.client.url.to_string(), "http://10.0.0.1:7117");
+    assert!(read("[client]\nurl = \"http://127.0.0.1.evil.example\"").is_err());
+}
+
+#[test]
+fn a_secret_file_that_cannot_be_read_is_a_mistake() {
+    let env = [("COUNTERSIGN__DISCORD__TOKEN_FILE", "none")];
+    assert_eq!(
+        read_with("", &env).unwrap_err(),
+        ["COUNTERSIGN__DISCORD__TOKEN_FILE: none cannot be read: No such file or directory (os \
+          error 2)"]
+    );
+}

@@ -1,0 +1,145 @@
+//! Secrets, and the tokens that the daemon only has to compare.
+
+use crate::ids;
+use std::fmt;
+use subtle::ConstantTimeEq;
+
+/// A text that no log, error or card may show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that has to send it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The last four characters, so that a person can tell two tokens apart; nothing of a short one.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let count = self.0.chars().count();
+        if count < 12 { "…".into() } else { format!("…{}", self.0.chars().skip(count - 4).collect::<String>()) }
+    }
+}
+
+// SECURITY: a derived Debug would put secrets into logs.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// The SHA-256 of a token: enough to recognise it, useless to whoever reads it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenHash(String);
+
+impl TokenHash {
+    /// Hashes a token.
+    #[must_use]
+    pub fn of(token: &str) -> Self {
+        Self(ids::sha256_hex(token.as_bytes()))
+    }
+
+    /// Whether `token` is the one that was hashed, in a time that does not depend on how much fits.
+    #[must_use]
+    pub fn matches(&self, token: &str) -> bool {
+        ids::sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.0)
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sha256:…")
+    }
+}
+
+/// A token as a config file holds it: itself, or only its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    /// The token itself.
+    Plain(Secret),
+    /// Its hash.
+    Hashed(TokenHash),
+}
+
+impl Token {
+    /// Reads `sha256:<64 hex digits>` as a hash and anything else as the token itself.
+    ///
+    /// # Errors
+    /// A sentence that does not repeat the text: a hash of the wrong form, or an empty token.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("sha256:") {
+            Some(hex) if hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                Ok(Self::Hashed(TokenHash(hex.to_ascii_lowercase())))
+            }
+            Some(_) => Err("after `sha256:` wants 64 hex digits".into()),
+            // FAIL-CLOSED: an empty token would let anybody in.
+            None if text.trim().is_empty() => {
+                Err("is empty; `countersign init` makes a fresh one".into())
+            }
+            None => Ok(Self::Plain(Secret::new(text))),
+        }
+    }
+
+    /// What the daemon compares with.
+    #[must_use]
+    pub fn hash(&self) -> TokenHash {
+        match self {
+            Self::Plain(secret) => TokenHash::of(secret.reveal()),
+            Self::Hashed(hash) => hash.clone(),
+        }
+    }
+
+    /// The token itself, where the config holds it.
+    #[must_use]
+    pub fn plain(&self) -> Option<&Secret> {
+        match self {
+            Self::Plain(secret) => Some(secret),
+            Self::Hashed(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_shows_itself_nowhere() {
+        let secret = Secret::new("123456:ABCDEFGH");
+        let token = Token::Plain(secret.clone());
+        assert_eq!(format!("{secret:?} {token:?} {:?}", token.hash()), "… Plain(…) sha256:…");
+        assert_eq!((secret.hint(), Secret::new("short").hint()), ("…EFGH".into(), "…".into()));
+    }
+
+    #[test]
+    fn only_the_token_itself_matches_its_hash() {
+        let hash = TokenHash::of("right");
+        assert!(hash.matches("right"));
+        for wrong in ["", "Right", "right ", "sha256:", &hash.to_string()] {
+            assert!(!hash.matches(wrong), "{wrong}");
+        }
+        assert_eq!(Token::parse(&hash.to_string()), Ok(Token::Hashed(hash)));
+    }
+
+    #[test]
+    fn a_hash_of_the_wrong_form_and_an_empty_token_are_refused() {
+        let form = Err("after `sha256:` wants 64 hex digits".into());
+        assert_eq!(Token::parse("sha256:12"), form);
+        assert_eq!(Token::parse(&format!("sha256:{}", "g".repeat(64))), form);
+        assert_eq!(Token::parse(" "), Err("is empty; `countersign init` makes a fresh one".into()));
+    }
+}
