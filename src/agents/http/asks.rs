@@ -1,0 +1,183 @@
+//! `/v1/asks`: reading asks, waiting for them, answering them, taking them back.
+
+use super::{Api, Fault, Handle, fault::json, view::view};
+use crate::gate::{
+    Told,
+    answer::Action,
+    approvers::Who,
+    ask::{Ask, Decision, Scope},
+};
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json as value};
+use std::time::Duration;
+
+/// The longest that one request is held; seconds.
+const LONGEST_WAIT: u64 = 60;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Wait {
+    wait: Option<u64>,
+}
+
+impl Wait {
+    pub(super) fn longest(&self) -> Duration {
+        Duration::from_secs(self.wait.unwrap_or(0).min(LONGEST_WAIT))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Filter {
+    state: Option<String>,
+}
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    filter: Result<Query<Filter>, QueryRejection>,
+) -> Result<Json<Value>, Fault> {
+    let Query(filter) = filter?;
+    let state = filter.state.as_deref().unwrap_or("open");
+    if !["open", "answered", "expired", "cancelled"].contains(&state) {
+        return Err(Fault::bad_request(format!(
+            "`{state}` is no state; say open, answered, expired or cancelled"
+        )));
+    }
+    let asks = api.gate.store().asks_in(state, 500).await?;
+    Ok(Json(value!({"asks": asks.iter().map(view).collect::<Vec<_>>()})))
+}
+
+pub(super) async fn get(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(id): Path<String>,
+    wait: Result<Query<Wait>, QueryRejection>,
+) -> Result<Json<Value>, Fault> {
+    let Query(wait) = wait?;
+    let ask = find(&api, &id).await?;
+    if wait.longest().is_zero() || !ask.is_open() {
+        return Ok(Json(view(&ask)));
+    }
+    // An agent that waits here counts as its caller, an approver that watches does not.
+    let attendance = (handle == Handle::Agent).then(|| api.gate.attend(&ask.id));
+    let ask = api.gate.wait(&ask.id, wait.longest()).await?.unwrap_or(ask);
+    drop(attendance);
+    Ok(Json(view(&ask)))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answered {
+    decision: Decision,
+    scope: Option<Scope>,
+    reason: Option<String>,
+    #[serde(default)]
+    stop: bool,
+    answers: Option<Map<String, Value>>,
+}
+
+impl Answered {
+    fn action(self) -> Result<Action, Fault> {
+        match (self.decision, self.answers) {
+            (Decision::Deny, Some(_)) => {
+                Err(Fault::bad_request("`answers` belongs to an approval; a denial gives none"))
+            }
+            (Decision::Deny, None) if self.scope.is_some_and(|scope| scope != Scope::Once) => {
+                Err(Fault::bad_request("a denial has no scope; it is for this call only"))
+            }
+            (Decision::Deny, None) => Ok(Action::Deny { reason: self.reason, stop: self.stop }),
+            (Decision::Approve, _) if self.stop => {
+                Err(Fault::bad_request("`stop` belongs to a denial"))
+            }
+            (Decision::Approve, Some(answers)) => Ok(Action::Answers(answers)),
+            (Decision::Approve, None) => {
+                Ok(Action::Approve { scope: self.scope.unwrap_or(Scope::Once) })
+            }
+        }
+    }
+}
+
+pub(super) async fn answer(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(id): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Fault> {
+    handle.may_answer()?;
+    let action = json::<Answered>(&body?)?.action()?;
+    let ask = find(&api, &id).await?;
+    let who = Who {
+        platform: "api",
+        id: "approver".to_owned(),
+        name: "the approver's token".to_owned(),
+        roles: Vec::new(),
+    };
+    let reply = api.gate.answer(&ask.id, who, action).await;
+    let status = match reply.told {
+        Told::Applied | Told::Noted | Told::TextWanted => StatusCode::OK,
+        Told::Already | Told::Expired | Told::Cancelled => StatusCode::OK,
+        Told::NotAllowed => StatusCode::FORBIDDEN,
+        Told::Unknown => StatusCode::NOT_FOUND,
+        Told::Unfit => StatusCode::UNPROCESSABLE_ENTITY,
+        Told::Fault => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    if !status.is_success() {
+        return Err(Fault::new(status, reply.sentence));
+    }
+    let ask = reply.ask.unwrap_or(ask);
+    let answer = value!({
+        "applied": reply.told == Told::Applied,
+        "state": ask.state.name(),
+        "by": ask.answer().map(|answer| &answer.by),
+        "message": reply.sentence,
+    });
+    Ok(Json(answer).into_response())
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Cancelled {
+    reason: Option<String>,
+}
+
+pub(super) async fn cancel(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Fault> {
+    let body = body?;
+    let given: Cancelled = if body.is_empty() { Cancelled::default() } else { json(&body)? };
+    let why = match given.reason.as_deref() {
+        None | Some("aborted") => "the agent that asked went away",
+        Some("answered_elsewhere") => "it was answered elsewhere",
+        Some("session_ended") => "its session ended",
+        Some(other) => {
+            return Err(Fault::bad_request(format!(
+                "`{other}` is no reason; say answered_elsewhere, session_ended or aborted"
+            )));
+        }
+    };
+    let ask = find(&api, &id).await?;
+    let ask = api.gate.cancel(&ask.id, why).await?.unwrap_or(ask);
+    Ok(Json(view(&ask)))
+}
+
+/// The ask with this id, or with the only id that begins so.
+async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
+    let mut found = api.gate.store().asks_like(id).await?;
+    if let Some(exact) = found.iter().position(|ask| ask.id == id) {
+        return Ok(found.swap_remove(exact));
+    }
+    match (found.pop(), found.len()) {
+        (Some(ask), 0) if id.len() >= 3 => Ok(ask),
+        (Some(_), 1..) => Err(Fault::bad_request(format!("`{id}` begins several asks; say more of it"))),
+        _ => Err(Fault::not_found(format!("there is no ask `{id}`"))),
+    }
+}

@@ -1,0 +1,49 @@
+//! `POST /v1/calls`: a call is handed in.
+
+use super::{Api, Fault, asks::Wait, fault::json, view::ruled};
+use crate::gate::{Handed, ask::Ask, call::Call};
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{
+        Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+
+pub(super) async fn hand_in(
+    State(api): State<Api>,
+    wait: Result<Query<Wait>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Fault> {
+    let Query(wait) = wait?;
+    let call: Call = json(&body?)?;
+    let longest = wait.longest();
+    let ask = match api.gate.hand_in(call, !longest.is_zero()).await? {
+        Handed::Ruled(ruling) => {
+            let mut answer = serde_json::json!({
+                "verdict": ruling.verdict,
+                "reason": ruling.reason,
+            });
+            if let (Some(rule), Some(answer)) = (&ruling.rule, answer.as_object_mut()) {
+                answer.insert("rule".to_owned(), rule.as_str().into());
+            }
+            return Ok(Json(answer).into_response());
+        }
+        Handed::Asked(ask) => ask,
+    };
+    if longest.is_zero() || !ask.is_open() {
+        return Ok(told(&ask));
+    }
+    let attendance = api.gate.attend(&ask.id);
+    let ask = api.gate.wait(&ask.id, longest).await?.unwrap_or(*ask);
+    drop(attendance);
+    Ok(told(&ask))
+}
+
+fn told(ask: &Ask) -> Response {
+    let status = if ask.is_open() { StatusCode::ACCEPTED } else { StatusCode::OK };
+    (status, Json(ruled(ask))).into_response()
+}

@@ -1,0 +1,90 @@
+//! What a request gets that cannot be served: a status and a sentence.
+
+use crate::{gate::HandInError, store::StoreError};
+use axum::{
+    Json,
+    extract::rejection::{BytesRejection, QueryRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+/// A refused request. It never changes anything, and never grants anything.
+#[derive(Debug)]
+pub struct Fault {
+    status: StatusCode,
+    sentence: String,
+}
+
+impl Fault {
+    /// A fault with this status and sentence.
+    #[must_use]
+    pub fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
+        Self { status, sentence: sentence.into() }
+    }
+
+    /// The caller sent something that cannot be taken.
+    #[must_use]
+    pub fn bad_request(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, sentence)
+    }
+
+    /// There is no such thing.
+    #[must_use]
+    pub fn not_found(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, sentence)
+    }
+
+    /// The handle does not reach so far.
+    #[must_use]
+    pub fn forbidden(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, sentence)
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({"error": self.sentence}))).into_response()
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "a request failed");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the store failed; nothing was changed, try again")
+    }
+}
+
+impl From<HandInError> for Fault {
+    fn from(error: HandInError) -> Self {
+        match error {
+            HandInError::Malformed(malformed) => Self::bad_request(malformed.0),
+            HandInError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            HandInError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<BytesRejection> for Fault {
+    fn from(rejection: BytesRejection) -> Self {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return Self::new(rejection.status(), "the request is larger than 1 MiB");
+        }
+        Self::new(rejection.status(), "the request's body could not be read")
+    }
+}
+
+impl From<QueryRejection> for Fault {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::bad_request(format!("the query cannot be read: {}", rejection.body_text()))
+    }
+}
+
+/// Reads a JSON body; the sentence says what is wrong and where.
+///
+/// # Errors
+/// 400 with that sentence.
+pub(super) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+    serde_json::from_slice(body)
+        .map_err(|error| Fault::bad_request(format!("the body is not what is taken here: {error}")))
+}

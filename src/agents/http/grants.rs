@@ -1,0 +1,54 @@
+//! `/v1/grants`: what has been approved for longer than once.
+
+use super::{Api, Fault, Handle};
+use crate::{
+    clock,
+    gate::{Revoked, approvers::Who},
+    store::Grant,
+};
+use axum::{
+    Extension, Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use serde_json::{Value, json};
+
+pub(super) async fn list(State(api): State<Api>) -> Result<Json<Value>, Fault> {
+    let grants = api.gate.store().grants(clock::now_ms()).await?;
+    Ok(Json(json!({"grants": grants.iter().map(view).collect::<Vec<_>>()})))
+}
+
+pub(super) async fn revoke(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    handle.may_answer()?;
+    let who = Who {
+        platform: "api",
+        id: "approver".to_owned(),
+        name: "the approver's token".to_owned(),
+        roles: Vec::new(),
+    };
+    match api.gate.revoke(&id, who).await? {
+        Revoked::Done(grant) => Ok(Json(json!({"revoked": view(&grant)}))),
+        Revoked::FileKeepsIt(_, problem) => Err(Fault::new(
+            StatusCode::CONFLICT,
+            format!("the rule still stands in the rules file: {problem}"),
+        )),
+        Revoked::Unknown => Err(Fault::not_found(format!("there is no grant `{id}` in force"))),
+        Revoked::NotAllowed(stranger) => Err(Fault::forbidden(stranger.0)),
+    }
+}
+
+fn view(grant: &Grant) -> Value {
+    let mut value = json!(grant);
+    if let Some(map) = value.as_object_mut() {
+        map.insert("rule".to_owned(), grant.rule.to_string().into());
+        map.insert("created_at".to_owned(), clock::rfc3339(grant.created_at).into());
+        if let Some(at) = grant.expires_at {
+            map.insert("expires_at".to_owned(), clock::rfc3339(at).into());
+        }
+    }
+    value
+}

@@ -1,0 +1,71 @@
+//! The HTTP API: JSON over the unix socket and over TCP.
+//!
+//! Two handles: the agent's may open asks and read their answers; only the approver's may answer.
+
+mod asks;
+mod calls;
+mod events;
+mod fault;
+mod grants;
+mod handle;
+mod health;
+mod sessions;
+mod view;
+
+pub use fault::Fault;
+pub use handle::{Handle, Keys, Surface};
+pub use view::view;
+
+use crate::gate::Gate;
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware,
+    routing::{delete, get, post},
+};
+use countersign_port::Adapter;
+use std::sync::Arc;
+
+/// The largest request that is read; bytes.
+const LARGEST: usize = 1 << 20;
+
+/// What the routes work with.
+#[derive(Clone)]
+pub struct Api {
+    /// The core.
+    pub gate: Arc<Gate>,
+    /// The adapters, for the health page.
+    pub adapters: Arc<[Arc<dyn Adapter>]>,
+    /// The tokens, as hashes.
+    pub keys: Arc<Keys>,
+}
+
+/// The routes as they are served on one surface.
+#[must_use]
+pub fn router(api: Api, surface: Surface) -> Router {
+    let routes = Router::new()
+        .route("/v1/calls", post(calls::hand_in))
+        .route("/v1/asks", get(asks::list))
+        .route("/v1/asks/{id}", get(asks::get))
+        .route("/v1/asks/{id}/answer", post(asks::answer))
+        .route("/v1/asks/{id}/cancel", post(asks::cancel))
+        .route("/v1/events", get(events::stream))
+        .route("/v1/sessions/{id}/{act}", post(sessions::act))
+        .route("/v1/grants", get(grants::list))
+        .route("/v1/grants/{id}", delete(grants::revoke))
+        .route("/v1/{*rest}", axum::routing::any(no_such_route))
+        .route_layer(middleware::from_fn_with_state(
+            (api.keys.clone(), surface),
+            handle::authenticate,
+        ));
+    routes
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .layer(DefaultBodyLimit::max(LARGEST))
+        .with_state(api)
+}
+
+async fn no_such_route() -> Fault {
+    Fault::not_found("there is no such route; the API is described in the README")
+}

@@ -1,0 +1,3 @@
+//! How calls come in: one file per agent or protocol. Each knows its wire, none knows policy.
+
+pub mod http;

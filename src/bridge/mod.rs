@@ -1,0 +1,107 @@
+//! The bridge: asks become cards, cards go out through adapters, presses come back as answers.
+//!
+//! It knows adapters only through their contract, and decides nothing: the gate does.
+
+pub mod card;
+mod outbox;
+mod token;
+
+pub use outbox::deliver;
+
+use crate::{
+    gate::{Gate, Reply, Told, approvers::Who},
+    store::{CardRow, StoreError},
+};
+use countersign_port::{MessageRef, Outcome, Press, Presses, Receipt};
+use std::sync::Arc;
+use token::Token;
+
+/// The longest sentence that every platform shows to a presser.
+const SENTENCE: usize = 190;
+
+/// The core, as adapters see it.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    gate: Arc<Gate>,
+}
+
+impl Desk {
+    /// A desk in front of this gate.
+    #[must_use]
+    pub fn new(gate: Arc<Gate>) -> Arc<Self> {
+        Arc::new(Self { gate })
+    }
+
+    /// The card that a press belongs to; `None` for forged, foreign and forgotten ones.
+    // SECURITY: the nonce is 128 random bits, and a message that holds another card vouches for
+    // that card only. A message that we do not know is a copy whose sending we could not confirm.
+    async fn card(&self, press: &Press, token: &Token) -> Result<Option<CardRow>, StoreError> {
+        let store = self.gate.store();
+        let Some(card) = store.card(&token.nonce).await? else { return Ok(None) };
+        if card.adapter != press.adapter {
+            return Ok(None);
+        }
+        if let Some(MessageRef(message)) = &press.message
+            && card.message.as_ref() != Some(message)
+            && store.card_in(press.adapter, message).await?.is_some()
+        {
+            return Ok(None);
+        }
+        Ok(Some(card))
+    }
+
+    async fn answer(&self, press: Press) -> Result<Receipt, StoreError> {
+        let unknown = || {
+            tracing::warn!(adapter = press.adapter, presser = %press.presser.id,
+                "a press that belongs to no card");
+            receipt(Outcome::Unknown, "This button no longer belongs to anything pending.")
+        };
+        let Some(token) = Token::read(&press.token) else { return Ok(unknown()) };
+        let Some(card) = self.card(&press, &token).await? else { return Ok(unknown()) };
+        let who = Who {
+            platform: press.adapter,
+            id: press.presser.id,
+            name: press.presser.name,
+            roles: press.presser.roles,
+        };
+        let reply = self.gate.answer(&card.ask, who, token.action(press.text)).await;
+        Ok(said(reply, &card.nonce))
+    }
+}
+
+#[countersign_port::async_trait]
+impl Presses for Desk {
+    async fn press(&self, press: Press) -> Receipt {
+        match self.answer(press).await {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                tracing::error!(%error, "a press could not be looked up");
+                receipt(Outcome::Fault, "This could not be recorded; nothing changed. Try again.")
+            }
+        }
+    }
+}
+
+fn said(reply: Reply, nonce: &str) -> Receipt {
+    let outcome = match reply.told {
+        Told::Applied => Outcome::Applied,
+        Told::Noted | Told::Unfit => Outcome::Noted,
+        Told::TextWanted => Outcome::TextWanted,
+        Told::Already => Outcome::AlreadyAnswered,
+        Told::Expired => Outcome::Expired,
+        Told::Cancelled => Outcome::Cancelled,
+        Told::NotAllowed => Outcome::NotAllowed,
+        Told::Unknown => Outcome::Unknown,
+        Told::Fault => Outcome::Fault,
+    };
+    let card = reply.ask.map(|ask| card::draw(&ask, nonce));
+    Receipt { card, ..receipt(outcome, &reply.sentence) }
+}
+
+fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
+    let sentence = countersign_port::visible(sentence);
+    let short = sentence.chars().count() <= SENTENCE;
+    let sentence =
+        if short { sentence } else { sentence.chars().take(SENTENCE - 1).chain(['…']).collect() };
+    Receipt { outcome, sentence, card: None }
+}

@@ -1,0 +1,124 @@
+//! Button tokens: `NONCE.STEP.CODE`, opaque to adapters, without authority.
+//!
+//! The nonce (128 random bits) names the card. The step is the question that the button belongs to, so
+//! that a superseded button cannot answer the next one. The code says which button.
+
+use crate::gate::{answer::Action, ask::Scope};
+
+/// A button's meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pressed {
+    /// Approve, with this scope.
+    Approve(Scope),
+    /// Deny.
+    Deny,
+    /// An option, by index.
+    Choose(usize),
+    /// The end of a multiple choice.
+    Submit,
+    /// Free text.
+    Text,
+}
+
+/// A token that reads back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Names the card.
+    pub nonce: String,
+    /// The question it belongs to; 0 where there is none.
+    pub step: usize,
+    /// Which button.
+    pub pressed: Pressed,
+}
+
+impl Token {
+    /// Reads a token as it came back, maybe forged.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let (nonce, step, code) = (parts.next()?, parts.next()?, parts.next()?);
+        let whole = parts.next().is_none() && nonce.len() == 22;
+        let pressed = match code {
+            "a" => Pressed::Approve(Scope::Once),
+            "w" => Pressed::Approve(Scope::Always),
+            "s" => Pressed::Approve(Scope::Session),
+            "m" => Pressed::Approve(Scope::Timed(600)),
+            "h" => Pressed::Approve(Scope::Timed(86_400)),
+            "d" => Pressed::Deny,
+            "e" => Pressed::Submit,
+            "t" => Pressed::Text,
+            _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
+        };
+        let token = Self { nonce: nonce.to_owned(), step: step.parse().ok()?, pressed };
+        // Only what this program writes is read: no `01`, no `+1`.
+        (whole && token.write().as_deref() == Some(text)).then_some(token)
+    }
+
+    /// Writes the token; `None` for a scope that has no button.
+    #[must_use]
+    pub fn write(&self) -> Option<String> {
+        let code = match self.pressed {
+            Pressed::Approve(Scope::Once) => "a",
+            Pressed::Approve(Scope::Always) => "w",
+            Pressed::Approve(Scope::Session) => "s",
+            Pressed::Approve(Scope::Timed(600)) => "m",
+            Pressed::Approve(Scope::Timed(86_400)) => "h",
+            Pressed::Approve(Scope::Timed(_)) => return None,
+            Pressed::Deny => "d",
+            Pressed::Submit => "e",
+            Pressed::Text => "t",
+            Pressed::Choose(option) => &format!("o{option}"),
+        };
+        Some(format!("{}.{}.{code}", self.nonce, self.step))
+    }
+
+    /// What the press asks the gate to do.
+    #[must_use]
+    pub fn action(&self, text: Option<String>) -> Action {
+        let question = self.step;
+        match self.pressed {
+            Pressed::Approve(scope) => Action::Approve { scope },
+            Pressed::Deny => Action::Deny { reason: text, stop: false },
+            Pressed::Choose(option) => Action::Choose { question, option },
+            Pressed::Submit => Action::Submit { question },
+            Pressed::Text => Action::Text { question, text },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn tokens_fit_every_platform_and_read_back() {
+        let pressed = [
+            Pressed::Approve(Scope::Once),
+            Pressed::Approve(Scope::Always),
+            Pressed::Approve(Scope::Session),
+            Pressed::Approve(Scope::Timed(600)),
+            Pressed::Approve(Scope::Timed(86_400)),
+            Pressed::Deny,
+            Pressed::Choose(19),
+            Pressed::Submit,
+            Pressed::Text,
+        ];
+        for pressed in pressed {
+            let token = Token { nonce: crate::ids::nonce(), step: 9, pressed };
+            let text = token.write().unwrap();
+            assert!(text.len() <= 40, "{text}");
+            assert_eq!(Token::read(&text), Some(token));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_reads_as_a_token_was_written_as_one(text in "[A-Za-z0-9_.+-]{0,44}") {
+            if let Some(token) = Token::read(&text) {
+                prop_assert_eq!(token.write(), Some(text));
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The only place that reads the clock.
+
+use jiff::{Timestamp, tz::TimeZone};
+
+/// Milliseconds since the Unix epoch.
+#[must_use]
+pub fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+/// A time for people, in this machine's zone, such as `12:03 CET`.
+#[must_use]
+pub fn short(at_ms: i64) -> String {
+    zoned(at_ms, "%H:%M %Z")
+}
+
+/// A time for machines, RFC 3339 in UTC.
+#[must_use]
+pub fn rfc3339(at_ms: i64) -> String {
+    Timestamp::from_millisecond(at_ms).map(|at| at.to_string()).unwrap_or_default()
+}
+
+/// A length of time for people, such as `5 minutes`.
+#[must_use]
+pub fn span(ms: i64) -> String {
+    let seconds = (ms + 500) / 1000;
+    let (count, unit) = match seconds {
+        ..120 => (seconds, "second"),
+        120..7200 => (seconds / 60, "minute"),
+        7200..172_800 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}
+
+fn zoned(at_ms: i64, format: &str) -> String {
+    Timestamp::from_millisecond(at_ms)
+        .map(|at| at.to_zoned(TimeZone::system()).strftime(format).to_string())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_as_a_person_would_say_them() {
+        let said = [1_000, 90_000, 300_000, 7_200_000, 172_800_000].map(span);
+        assert_eq!(said, ["1 second", "90 seconds", "5 minutes", "2 hours", "2 days"]);
+    }
+}

@@ -1,0 +1,245 @@
+//! Wires everything, starts it, drains it, stops it.
+
+mod adapters;
+mod listen;
+mod welcome;
+
+use crate::{
+    agents::http::{self, Api, Keys, Surface},
+    bridge::{self, Desk},
+    config::{Approvers as Named, Config, Mode as PolicyMode, OnTimeout as Timeout},
+    gate::{
+        Audience, Gate, OnTimeout, RulesFile, Settings,
+        approvers::{Approvers, Local},
+    },
+    store::Store,
+};
+use anyhow::{Context, Result, bail};
+use countersign_policy::{Floors, Mode};
+use countersign_port::{Adapter, CancellationToken};
+use std::{
+    fs,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    task::JoinSet,
+};
+
+/// How long open requests may take to end when the daemon stops.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// What `serve` was asked for beyond the config.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServeOptions {
+    /// Open a first ask, so that a newcomer has something to press.
+    pub demo: bool,
+}
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// When it cannot start; the message says what is in the way and how to mend it.
+pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
+    let state = &config.daemon.state_dir;
+    private_folder(state)?;
+    // Bound first: a second daemon must not touch the store of the one that runs.
+    let socket = listen::unix(&config.daemon.socket).await?;
+    let tcp = listen::tcp(config.daemon.listen).await?;
+    let address = tcp.local_addr().context("the HTTP listener has no address")?;
+
+    let gate = gate(&config).await?;
+    let local = listen::Inbox::new(state, address)?;
+    let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
+    let keys = Keys {
+        agent: config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
+        approver: config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
+    };
+    let api = Api { gate: gate.clone(), adapters: all.clone().into(), keys: Arc::new(keys) };
+
+    let stop = CancellationToken::new();
+    let mut tasks = JoinSet::new();
+    start_adapters(&mut tasks, &gate, &all, &audience(&config), &stop);
+    tasks.spawn({
+        let (gate, stop) = (gate.clone(), stop.clone());
+        async move { gate.reap(stop).await }
+    });
+    let drain = CancellationToken::new();
+    let mut servers = JoinSet::new();
+    let on_socket = http::router(api.clone(), Surface::Socket);
+    servers.spawn(serve(socket, on_socket, drain.clone()));
+    servers.spawn(serve(tcp, http::router(api, Surface::Tcp).merge(inbox), drain.clone()));
+
+    welcome::greet(&config, &local, &all, address);
+    if options.demo {
+        tasks.spawn(welcome::demo(gate.clone(), local.url()));
+    }
+    until_told_to_stop().await?;
+
+    tracing::info!("stopping; open asks stay open and are taken up again at the next start");
+    gate.stop();
+    drain.cancel();
+    let drained = tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
+    if drained.await.is_err() {
+        servers.abort_all();
+    }
+    stop.cancel();
+    let stopped = tokio::time::timeout(DRAIN, async { while tasks.join_next().await.is_some() {} });
+    if stopped.await.is_err() {
+        tasks.abort_all();
+    }
+    gate.store().close().await;
+    let _ = fs::remove_file(&config.daemon.socket);
+    Ok(())
+}
+
+async fn gate(config: &Config) -> Result<Arc<Gate>> {
+    let file = &config.store.file;
+    if let Some(folder) = file.parent() {
+        private_folder(folder)?;
+    }
+    let store = Store::open(file).await.with_context(|| format!("store {}", file.display()))?;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600))
+        .with_context(|| format!("store {}", file.display()))?;
+    let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
+    let path = rules_path(config);
+    if config.policy.rules.is_some() && !path.exists() {
+        bail!("[policy] rules names {}, and there is no such file", path.display());
+    }
+    let rules = RulesFile::open(&path, home.clone()).map_err(anyhow::Error::msg)?;
+    let settings = Settings {
+        timeout_ms: i64::try_from(config.policy.timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        on_timeout: match &config.policy.on_timeout {
+            Timeout::Deny => OnTimeout::Deny,
+            Timeout::Wait => OnTimeout::Wait,
+            Timeout::Approve(tools) => OnTimeout::Approve(tools.clone()),
+        },
+        mode: match config.policy.mode {
+            PolicyMode::Default => Mode::Default,
+            PolicyMode::Yolo => Mode::Yolo,
+        },
+        home,
+    };
+    let (floors, approvers) = (floors(config, &path), approvers(&config.approvers));
+    let gate = Gate::new(store, rules, floors, approvers, audience(config), settings);
+    gate.write_pending_grants().await?;
+    Ok(gate)
+}
+
+/// The rules file: the one that is named, or `permissions.jsonc` beside the config.
+#[must_use]
+pub fn rules_path(config: &Config) -> PathBuf {
+    let beside = || config.path.as_ref()?.parent().map(|folder| folder.join("permissions.jsonc"));
+    let named = config.policy.rules.clone().or_else(beside);
+    named.unwrap_or_else(|| config.daemon.state_dir.join("permissions.jsonc"))
+}
+
+/// What no rule, grant or button lifts: our own commands, files, sockets and tokens.
+#[must_use]
+pub fn floors(config: &Config, rules: &Path) -> Floors {
+    let mut paths = vec![
+        rules.to_owned(),
+        config.daemon.state_dir.clone(),
+        config.daemon.socket.clone(),
+        config.store.file.clone(),
+    ];
+    if let Some(file) = &config.path {
+        paths.push(file.clone());
+        paths.extend(file.parent().map(|folder| folder.join("approver.token")));
+    }
+    Floors::new(
+        paths.iter().map(|path| path.display().to_string()),
+        ["countersign"],
+        [config.daemon.listen.to_string()],
+    )
+}
+
+/// Who may answer. Local answering is on until a chat approver is there, unless it is named.
+#[must_use]
+pub fn approvers(named: &Named) -> Approvers {
+    let approvers = Approvers {
+        telegram: named.telegram.clone(),
+        discord: named.discord.clone(),
+        discord_roles: named.discord_roles.clone(),
+        local: Local::Off,
+    };
+    let on = named.inbox.unwrap_or(!approvers.has_chat_approver());
+    Approvers { local: if on { Local::On } else { Local::Off }, ..approvers }
+}
+
+fn audience(config: &Config) -> Vec<Audience> {
+    let at = |adapter: &str, target: String| Audience { adapter: adapter.to_owned(), target };
+    let telegram = config.telegram.iter().flat_map(|telegram| &telegram.targets).map(|target| {
+        let topic = target.topic.map(|topic| format!("/{topic}")).unwrap_or_default();
+        at("telegram", format!("{}{topic}", target.chat))
+    });
+    let discord = config.discord.iter().flat_map(|discord| &discord.targets);
+    let discord = discord.map(|target| at("discord", target.channel.clone()));
+    let mut audience = vec![at("inbox", "inbox".to_owned())];
+    audience.extend(telegram.filter(|_| cfg!(feature = "telegram")));
+    audience.extend(discord.filter(|_| cfg!(feature = "discord")));
+    audience
+}
+
+fn start_adapters(
+    tasks: &mut JoinSet<()>,
+    gate: &Arc<Gate>,
+    adapters: &[Arc<dyn Adapter>],
+    audience: &[Audience],
+    stop: &CancellationToken,
+) {
+    let desk = Desk::new(gate.clone());
+    for adapter in adapters {
+        let (running, desk, stop) = (adapter.clone(), desk.clone(), stop.clone());
+        tasks.spawn(async move {
+            let name = running.name();
+            match running.run(desk, stop).await {
+                Ok(()) => tracing::debug!(adapter = name, "stopped"),
+                Err(fatal) => tracing::error!(adapter = name, "{name}: {fatal}; the others go on"),
+            }
+        });
+    }
+    for place in audience {
+        let Some(adapter) = adapters.iter().find(|adapter| adapter.name() == place.adapter) else {
+            continue;
+        };
+        let (gate, adapter) = (gate.clone(), adapter.clone());
+        tasks.spawn(bridge::deliver(gate, adapter, place.target.clone(), stop.clone()));
+    }
+}
+
+async fn serve<L>(listener: L, router: axum::Router, drain: CancellationToken)
+where
+    L: axum::serve::Listener,
+    L::Addr: std::fmt::Debug,
+{
+    let server = axum::serve(listener, router).with_graceful_shutdown(drain.cancelled_owned());
+    if let Err(error) = server.await {
+        tracing::error!(%error, "a listener ended");
+    }
+}
+
+async fn until_told_to_stop() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// Makes a folder that only this user can enter, unless it is there.
+pub(crate) fn private_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot make the folder {}", path.display()))
+}

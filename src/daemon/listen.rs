@@ -1,0 +1,99 @@
+//! Where the daemon is reached, and the inbox's own address.
+
+use crate::{ids, secret::Secret};
+use anyhow::{Context, Result, bail};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+/// Binds the HTTP listener.
+///
+/// # Errors
+/// A sentence that names the address and what to do.
+pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => bail!(
+            "{address} is in use, maybe by another countersign; stop that one, or set [daemon] \
+             listen to another address"
+        ),
+        Err(error) => Err(error).with_context(|| format!("cannot listen on {address}")),
+    }
+}
+
+/// Binds the unix socket, which only this user can open. One that a dead daemon left is replaced.
+///
+/// # Errors
+/// A sentence that names the socket and what to do.
+pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
+    if let Some(folder) = path.parent() {
+        super::private_folder(folder)?;
+    }
+    if UnixStream::connect(path).await.is_ok() {
+        bail!(
+            "the socket {} is in use: a countersign is running; stop that one, or set [daemon] \
+             socket to another path",
+            path.display()
+        );
+    }
+    match fs::symlink_metadata(path) {
+        Ok(found) if is_socket(&found) => {
+            fs::remove_file(path).with_context(|| format!("cannot replace {}", path.display()))?;
+        }
+        Ok(_) => bail!("{} is there and is no socket; set [daemon] socket elsewhere", path.display()),
+        Err(_) => {}
+    }
+    let listener = UnixListener::bind(path)
+        .with_context(|| format!("cannot listen on the socket {}", path.display()))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        .with_context(|| format!("cannot close {} to others", path.display()))?;
+    Ok(listener)
+}
+
+/// The inbox's address and its own access token, which lasts so that an open page stays valid.
+pub(super) struct Inbox {
+    pub(super) address: SocketAddr,
+    pub(super) token: Secret,
+}
+
+impl Inbox {
+    /// Reads the access token, or makes one.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub(super) fn new(state: &Path, address: SocketAddr) -> Result<Self> {
+        let file: PathBuf = state.join("inbox.token");
+        let token = match fs::read_to_string(&file) {
+            Ok(token) if token.trim().len() >= 32 => token.trim().to_owned(),
+            _ => {
+                let token = ids::token();
+                let mut options = fs::OpenOptions::new();
+                options.write(true).create(true).truncate(true).mode(0o600);
+                let written = options.open(&file).and_then(|mut out| {
+                    out.set_permissions(fs::Permissions::from_mode(0o600))?;
+                    io::Write::write_all(&mut out, token.as_bytes())
+                });
+                written.with_context(|| format!("cannot write {}", file.display()))?;
+                token
+            }
+        };
+        Ok(Self { address, token: Secret::new(token) })
+    }
+
+    /// The page, with its access token.
+    pub(super) fn url(&self) -> String {
+        let host = match self.address.ip() {
+            ip if ip.is_unspecified() => format!("127.0.0.1:{}", self.address.port()),
+            _ => self.address.to_string(),
+        };
+        format!("http://{host}/?token={}", self.token.reveal())
+    }
+}
+
+fn is_socket(found: &fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
+}

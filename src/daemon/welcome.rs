@@ -1,0 +1,111 @@
+//! What the daemon says to the person who started it.
+
+use super::{approvers, listen};
+use crate::{
+    clock,
+    config::Config,
+    gate::{
+        Gate, Handed,
+        approvers::Local,
+        ask::{Ask, Decision, State},
+        call::Call,
+    },
+};
+use countersign_port::Adapter;
+use serde_json::json;
+use std::{fmt::Write, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
+
+/// Says on stderr where everything is, and on stdout the one line that scripts wait for.
+pub(super) fn greet(
+    config: &Config,
+    local: &listen::Inbox,
+    adapters: &[Arc<dyn Adapter>],
+    address: SocketAddr,
+) {
+    let who = approvers(&config.approvers);
+    let mut text = format!("countersign {}\n", env!("CARGO_PKG_VERSION"));
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {name:<9} {value}");
+    };
+    line("inbox", &local.url());
+    line("agents", &format!("{} and http://{address}", config.daemon.socket.display()));
+    line("store", &config.store.file.display().to_string());
+    for adapter in adapters.iter().filter(|adapter| adapter.name() != "inbox") {
+        line(adapter.name(), "connecting; its state is in `countersign doctor`");
+    }
+    line("answering", &answering(&who));
+    say(&text);
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "ready {}", local.url()).and_then(|()| out.flush());
+}
+
+fn answering(who: &crate::gate::approvers::Approvers) -> String {
+    let chats = who.telegram.len() + who.discord.len() + who.discord_roles.len();
+    match (who.local, chats) {
+        (Local::On, 0) => "here, in the inbox or with `countersign approve`".to_owned(),
+        (Local::On, _) => "in the chats, and here ([approvers] inbox = true)".to_owned(),
+        (Local::Off, 0) => "nobody may answer; name somebody in [approvers]".to_owned(),
+        (Local::Off, _) => "in the chats only; [approvers] inbox = true adds this machine".to_owned(),
+    }
+}
+
+/// Opens a first ask, waits for the press, and says what happened and what comes next.
+pub(super) async fn demo(gate: Arc<Gate>, url: String) {
+    let call = json!({
+        "agent": "countersign",
+        "session": "first steps",
+        "host": gethostname::gethostname().to_string_lossy(),
+        "tool": "shell_exec",
+        "args": {"command": "echo 'hello from your first ask'"},
+        "reason": "This is a rehearsal: nothing runs, whatever you press.",
+    });
+    let Ok(call) = serde_json::from_value::<Call>(call) else { return };
+    let ask = match gate.hand_in(call, false).await {
+        Ok(Handed::Asked(ask)) => ask,
+        Ok(Handed::Ruled(ruling)) => {
+            say(&format!("\nNo ask for a rehearsal: your rules say {} at once.\n", ruling.verdict));
+            return;
+        }
+        Err(error) => return say(&format!("\nNo ask for a rehearsal: {error}\n")),
+    };
+    say(&format!(
+        "\nA first ask is waiting. Open the inbox and press a button:\n\n    {url}\n\n\
+         or answer from another terminal: countersign approve {}\n",
+        ask.id
+    ));
+    loop {
+        match gate.wait(&ask.id, Duration::from_secs(3600)).await {
+            Ok(Some(ask)) if !ask.is_open() => return say(&happened(&ask)),
+            Ok(Some(_)) if !gate.is_stopping() => {}
+            Ok(_) | Err(_) => return,
+        }
+    }
+}
+
+fn happened(ask: &Ask) -> String {
+    let Some(answer) = ask.answer() else { return String::new() };
+    let what = match (&ask.state, answer.decision) {
+        (State::Answered(_), Decision::Approve) => {
+            format!("Approved by {}: an agent would now run its command.", answer.by)
+        }
+        (State::Answered(_), Decision::Deny) => {
+            format!("Denied by {}: an agent would now be told no, and by whom.", answer.by)
+        }
+        (State::Expired(_), _) => {
+            "Nobody pressed, so it was denied: an agent would be told that nobody answered.".to_owned()
+        }
+        _ => "It was taken back.".to_owned(),
+    };
+    format!(
+        "\n{what} ({})\n\nNext:\n  \
+         countersign ask -- rm -rf build         ask from any script; the exit code is the answer\n  \
+         countersign connect claude-code         let Claude Code ask here\n  \
+         countersign doctor                      see what is set up, and how to add your phone\n",
+        clock::short(answer.at)
+    )
+}
+
+fn say(text: &str) {
+    // Nobody may be reading; that is no reason to stop.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,213 @@
+//! The one function that answers asks, for every surface.
+
+use super::{
+    Gate,
+    answer::{Action, Change, Refusal, already, apply, person},
+    approvers::Who,
+    ask::{Answer, Ask, By, Decision, Scope, State},
+};
+use crate::{
+    clock,
+    store::{Closed, StoreError},
+};
+use countersign_policy::Verdict;
+use serde_json::json;
+
+/// What really happened to an attempt to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// In one word.
+    pub told: Told,
+    /// In one sentence, for the one who tried.
+    pub sentence: String,
+    /// The ask as it stands now, where the one who tried may see it.
+    pub ask: Option<Ask>,
+}
+
+/// What really happened, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Told {
+    /// This attempt answered the ask.
+    Applied,
+    /// Noted; the ask is still open.
+    Noted,
+    /// Free text is wanted.
+    TextWanted,
+    /// Somebody was first.
+    Already,
+    /// The deadline had passed.
+    Expired,
+    /// The caller took the ask back.
+    Cancelled,
+    /// The one who tried may not answer.
+    NotAllowed,
+    /// There is no such ask.
+    Unknown,
+    /// It cannot be done to this ask.
+    Unfit,
+    /// It could not be recorded. Nothing changed.
+    Fault,
+}
+
+/// More lost races than this mean that something is wrong.
+const TRIES: usize = 16;
+
+impl Gate {
+    /// Answers an ask, or says why not. Every surface comes through here.
+    pub async fn answer(&self, id: &str, who: Who, action: Action) -> Reply {
+        match self.try_answer(id, &who, &action).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                tracing::error!(ask_id = id, %error, "a press could not be recorded");
+                reply(Told::Fault, "This could not be recorded; nothing changed. Try again.", None)
+            }
+        }
+    }
+
+    async fn try_answer(&self, id: &str, who: &Who, action: &Action) -> Result<Reply, StoreError> {
+        for _ in 0..TRIES {
+            let Some(ask) = self.store.ask(id).await? else {
+                return Ok(reply(Told::Unknown, "There is no such ask (any more).", None));
+            };
+            let approver = match self.approvers.admit(who.clone()) {
+                Ok(approver) => approver,
+                Err(stranger) => {
+                    self.note_stranger(&ask, who).await?;
+                    return Ok(reply(Told::NotAllowed, stranger.0, None));
+                }
+            };
+            match apply(&ask, &approver, action.clone(), clock::now_ms()) {
+                Err(refusal) => return self.refuse(ask, refusal).await,
+                Ok(Change::WantText(prompt)) => {
+                    return Ok(reply(Told::TextWanted, &prompt, Some(ask)));
+                }
+                Ok(Change::Go(progress)) => {
+                    let now = clock::now_ms();
+                    if let Closed::Won(ask) = self.store.note_progress(&ask, &progress, now).await? {
+                        self.changed();
+                        return Ok(reply(Told::Noted, "Noted.", Some(ask)));
+                    }
+                }
+                Ok(Change::Close(answer)) => {
+                    let grants = self.grants_for(&ask, &answer, person(&approver));
+                    let end = State::Answered(*answer);
+                    if let Closed::Won(ask) = self.store.close_ask(&ask, &end, &grants).await? {
+                        return Ok(self.applied(ask).await);
+                    }
+                }
+            }
+        }
+        Ok(reply(Told::Fault, "Too much happens to this ask at once; try again.", None))
+    }
+
+    /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
+    async fn applied(&self, ask: Ask) -> Reply {
+        let stored = self.store_always(&ask).await;
+        self.waiters.wake(&ask.id);
+        self.changed();
+        tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
+        let Some(answer) = ask.answer() else {
+            return reply(Told::Fault, "This could not be recorded; nothing changed.", None);
+        };
+        let sentence = match stored {
+            Ok(None) => applied_sentence(&ask, answer),
+            Ok(Some(but)) => format!("Approved. {but}"),
+            Err(problem) => format!("Approved once. The rule could not be stored: {problem}"),
+        };
+        if answer.scope.is_some_and(|scope| scope != Scope::Once) {
+            self.cascade(&ask).await;
+        }
+        reply(Told::Applied, &sentence, Some(ask))
+    }
+
+    /// Resolves the session's other open asks that the new grant covers.
+    async fn cascade(&self, granted: &Ask) {
+        if let Err(error) = self.try_cascade(granted).await {
+            tracing::warn!(ask_id = %granted.id, %error, "asks that a grant covers stay open");
+        }
+    }
+
+    async fn try_cascade(&self, granted: &Ask) -> Result<(), StoreError> {
+        let call = &granted.body.call;
+        for ask in self.store.open_in_session(&call.agent, &call.session).await? {
+            if ask.is_question() {
+                continue;
+            }
+            let (ruling, _) = self.rule(&ask.body.call).await?;
+            if ruling.verdict != Verdict::Allow {
+                continue;
+            }
+            let grant = ruling.rule.unwrap_or_else(|| words(granted));
+            let answer = Answer {
+                decision: Decision::Approve,
+                scope: Some(Scope::Once),
+                reason: None,
+                stop: false,
+                answers: None,
+                by: By::Policy { grant },
+                at: clock::now_ms(),
+            };
+            if let Closed::Won(ask) =
+                self.store.close_ask(&ask, &State::Answered(answer), &[]).await?
+            {
+                tracing::info!(ask_id = %ask.id, by = %granted.id, "ask resolved by a new grant");
+                self.waiters.wake(&ask.id);
+                self.changed();
+            }
+        }
+        Ok(())
+    }
+
+    async fn refuse(&self, ask: Ask, refusal: Refusal) -> Result<Reply, StoreError> {
+        let told = match (&refusal, &ask.state) {
+            (Refusal::Unfit(_), _) => Told::Unfit,
+            (Refusal::Late(_), _) => {
+                self.expire(&ask).await?;
+                let ask = self.store.ask(&ask.id).await?;
+                let answer = ask.as_ref().and_then(Ask::answer);
+                let sentence = answer.map_or_else(|| refusal.to_string(), already);
+                return Ok(reply(Told::Expired, &sentence, ask));
+            }
+            (Refusal::Closed(_), State::Expired(_)) => Told::Expired,
+            (Refusal::Closed(_), State::Cancelled(_)) => Told::Cancelled,
+            (Refusal::Closed(_), _) => Told::Already,
+        };
+        Ok(reply(told, &refusal.to_string(), Some(ask)))
+    }
+
+    async fn note_stranger(&self, ask: &Ask, who: &Who) -> Result<(), StoreError> {
+        tracing::warn!(ask_id = %ask.id, platform = who.platform, presser = %who.id,
+            "somebody who is no approver tried to answer");
+        let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
+        self.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
+    }
+}
+
+/// What a grant allows, in words.
+pub(super) fn words(ask: &Ask) -> String {
+    ask.body.always.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
+    match (answer.decision, answer.scope) {
+        (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
+        (Decision::Deny, _) => "Denied.".to_owned(),
+        (Decision::Approve, _) if ask.is_question() => "Answered.".to_owned(),
+        (Decision::Approve, Some(Scope::Always)) => {
+            format!("Approved, and always from now on: {}.", words(ask))
+        }
+        (Decision::Approve, Some(Scope::Session)) => {
+            format!("Approved, and for the rest of this session: {}.", words(ask))
+        }
+        (Decision::Approve, Some(Scope::Timed(seconds))) => {
+            let time = clock::span(i64::from(seconds) * 1000);
+            format!("Approved, and for {time} in this session: {}.", words(ask))
+        }
+        (Decision::Approve, _) => "Approved once.".to_owned(),
+    }
+}
+
+fn reply(told: Told, sentence: &str, ask: Option<Ask>) -> Reply {
+    Reply { told, sentence: sentence.to_owned(), ask }
+}

@@ -1,0 +1,174 @@
+//! A call as an agent hands it in.
+
+use super::question::{Choice, Question};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A tool call, or a question, that an agent wants ruled on. The JSON of `POST /v1/calls`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The caller's idempotency key: the same key of one agent and session is the same ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Who asks, such as `claude-code`.
+    pub agent: String,
+    /// One conversation of it.
+    pub session: String,
+    /// The process or machine that would run the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// The machine's name, as the agent's side tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The folder it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The tool's name, as the agent calls it.
+    pub tool: String,
+    /// Exactly what would be executed.
+    #[serde(default)]
+    pub args: Value,
+    /// The tool's category, for profiles that rule on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// The tool's tier, for profiles that rule on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// The tool's own wish to be prompted for.
+    #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Value>,
+    /// Why the agent wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the agent says it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How many more calls of the same batch wait behind this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_remaining: Option<u32>,
+    /// Questions to a person; their answers are the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+    /// Short for one question with these options; its text is `description`, or `reason`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Choice>,
+    /// How long a person has, seconds; the policy's timeout where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_s: Option<u64>,
+    /// Handed back unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+}
+
+/// Why a call was not taken; a sentence for its caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub String);
+
+impl Call {
+    /// Makes one thing of the ways in which questions are spelled: `questions`, `options`, and the
+    /// arguments of Claude Code's AskUserQuestion.
+    ///
+    /// # Errors
+    /// When such arguments do not read as questions.
+    pub fn spell_out(mut self) -> Result<Self, Malformed> {
+        if !self.questions.is_empty() {
+            return Ok(self);
+        }
+        if !self.options.is_empty() {
+            let words = self.description.as_ref().or(self.reason.as_ref());
+            let Some(question) = words.cloned() else {
+                return Err(Malformed("`options` needs a `description` that says what is asked".into()));
+            };
+            let options = std::mem::take(&mut self.options);
+            self.questions = vec![Question { question, header: None, multi_select: false, options }];
+        } else if self.tool == "AskUserQuestion" {
+            let questions = self.args.get("questions").cloned().unwrap_or_default();
+            self.questions = serde_json::from_value(questions)
+                .map_err(|error| Malformed(format!("`args.questions` is not a list of questions: {error}")))?;
+            if self.questions.is_empty() {
+                return Err(Malformed("`args.questions` is empty; there is nothing to ask".into()));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Checks what the types alone do not say.
+    ///
+    /// # Errors
+    /// A sentence that names the field and what is accepted.
+    pub fn check(&self) -> Result<(), Malformed> {
+        for (field, value, most) in [
+            ("agent", Some(&self.agent), 100),
+            ("session", Some(&self.session), 200),
+            ("tool", Some(&self.tool), 200),
+            ("key", self.key.as_ref(), 200),
+            ("cwd", self.cwd.as_ref(), 4096),
+            ("host", self.host.as_ref(), 255),
+            ("worker", self.worker.as_ref(), 255),
+            ("reason", self.reason.as_ref(), 10_000),
+            ("description", self.description.as_ref(), 10_000),
+        ] {
+            let Some(value) = value else { continue };
+            if value.trim().is_empty() && field != "reason" && field != "description" {
+                return Err(Malformed(format!("`{field}` is empty; it names who or what asks")));
+            }
+            let length = value.chars().count();
+            if length > most {
+                return Err(Malformed(format!(
+                    "`{field}` has {length} characters; at most {most} are taken"
+                )));
+            }
+        }
+        if self.expires_in_s == Some(0) {
+            return Err(Malformed("`expires_in_s` is 0; a person needs at least 1 second".into()));
+        }
+        self.questions.iter().try_for_each(Question::check)?;
+        if self.questions.len() > 10 {
+            return Err(Malformed("`questions` holds more than 10; ask them in several calls".into()));
+        }
+        Ok(())
+    }
+
+    /// SHA-256 over what would be executed and by whom: the answer is bound to it.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let bound = serde_json::json!([
+            self.agent, self.session, self.worker, self.cwd, self.tool, self.args, self.questions
+        ]);
+        crate::ids::sha256_hex(bound.to_string().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    fn call(json: &str) -> Call {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn the_digest_changes_with_what_would_run_and_not_with_the_words_around_it() {
+        let base = call(r#"{"agent":"a","session":"s","tool":"shell_exec","args":{"command":"ls"}}"#);
+        let said = Call { reason: Some("because".into()), ..base.clone() };
+        let other = Call { args: serde_json::json!({"command": "ls -a"}), ..base.clone() };
+        assert_eq!(base.digest(), said.digest());
+        assert_ne!(base.digest(), other.digest());
+    }
+
+    #[test]
+    fn an_empty_tool_and_an_endless_name_are_refused_by_name() {
+        let empty = call(r#"{"agent":"a","session":"s","tool":" "}"#);
+        assert_eq!(
+            empty.check(),
+            Err(Malformed("`tool` is empty; it names who or what asks".into()))
+        );
+        let long = Call { agent: "x".repeat(101), tool: "t".into(), ..empty };
+        assert_eq!(
+            long.check(),
+            Err(Malformed("`agent` has 101 characters; at most 100 are taken".into()))
+        );
+    }
+}

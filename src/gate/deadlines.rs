@@ -1,0 +1,117 @@
+//! Deadlines. The compare-and-set in the store holds them; the reaper only tidies up.
+
+use super::{
+    Gate, OnTimeout,
+    ask::{Answer, Ask, By, Decision, Scope, State},
+};
+use crate::{
+    clock,
+    store::{Closed, StoreError},
+};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+const ROUND: Duration = Duration::from_secs(30);
+const KEEP_CLOSED_MS: i64 = 30 * 86_400_000;
+
+/// What the reaper did in one round.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Reaped {
+    /// Asks whose deadline had passed.
+    pub expired: usize,
+    /// Closed asks that were old enough to be forgotten.
+    pub forgotten: u64,
+}
+
+impl Gate {
+    /// Expires what is overdue and forgets what is old.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reap_now(&self) -> Result<Reaped, StoreError> {
+        let now = clock::now_ms();
+        let overdue = self.store.overdue(now).await?;
+        for ask in &overdue {
+            self.expire(ask).await?;
+        }
+        self.tidy_waiters();
+        let forgotten = self.store.forget_closed(now - KEEP_CLOSED_MS).await?;
+        Ok(Reaped { expired: overdue.len(), forgotten })
+    }
+
+    /// Reaps at every deadline, and every 30 s, until told to stop.
+    pub async fn reap(&self, stop: CancellationToken) {
+        let mut changes = self.changes();
+        loop {
+            if let Err(error) = self.reap_now().await {
+                tracing::warn!(%error, "the reaper could not tidy up; deadlines hold all the same");
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(self.until_next_deadline().await) => {}
+                _ = changes.changed() => {}
+            }
+        }
+    }
+
+    /// Expires an ask whose deadline has passed, as the operator chose.
+    pub(super) async fn expire(&self, ask: &Ask) -> Result<(), StoreError> {
+        let now = clock::now_ms();
+        if !ask.is_open() || ask.deadline_at.is_none_or(|at| at > now) {
+            return Ok(());
+        }
+        let answer = self.at_deadline(ask, now).await?;
+        if let Closed::Won(ask) = self.store.close_ask(ask, &State::Expired(answer), &[]).await? {
+            tracing::info!(ask_id = %ask.id, "nobody answered in time");
+            self.waiters.wake(&ask.id);
+            self.changed();
+        }
+        Ok(())
+    }
+
+    async fn at_deadline(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
+        let waited = clock::span(now - ask.created_at);
+        let tools = match &self.settings.on_timeout {
+            OnTimeout::Approve(tools) => tools.as_slice(),
+            OnTimeout::Deny | OnTimeout::Wait => &[],
+        };
+        // FAIL-CLOSED: silence approves only tools that the operator named, never a critical call, and
+        // never makes up an answer to a question.
+        let approve = tools.contains(&ask.body.call.tool) && !ask.body.critical && !ask.is_question();
+        let (decision, reason, by) = if approve {
+            let reason = format!(
+                "nobody answered within {waited}; approved by the deadline, because the operator \
+                 lists `{}` in approve_on_timeout",
+                ask.body.call.tool
+            );
+            (Decision::Approve, reason, By::Timeout)
+        } else if self.reached_anybody(ask).await? {
+            let reason = format!("nobody answered within {waited}; this is not a person's decision");
+            (Decision::Deny, reason, By::Timeout)
+        } else {
+            let why = self.store.why_gone(&ask.id).await?;
+            let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+            let reason = format!(
+                "no approver was reachable within {waited}{why}; this is not a person's decision"
+            );
+            (Decision::Deny, reason, By::NoApprover)
+        };
+        let scope = approve.then_some(Scope::Once);
+        Ok(Answer { decision, scope, reason: Some(reason), stop: false, answers: None, by, at: now })
+    }
+
+    /// Whether a card stands where somebody could have pressed it.
+    async fn reached_anybody(&self, ask: &Ask) -> Result<bool, StoreError> {
+        let cards = self.store.cards_of(&ask.id).await?;
+        Ok(cards
+            .iter()
+            .any(|card| card.message.is_some() && self.approvers.may_answer_on(&card.adapter)))
+    }
+
+    async fn until_next_deadline(&self) -> Duration {
+        let next = self.store.next_deadline().await.ok().flatten();
+        let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(0));
+        let left = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+        left.unwrap_or(ROUND).min(ROUND)
+    }
+}

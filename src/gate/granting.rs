@@ -1,0 +1,139 @@
+//! Grants: made by an answer, kept in the store, written to the rules file where they are for ever.
+
+use super::{
+    Gate,
+    approvers::{Stranger, Who},
+    ask::{Answer, Ask, By, Decision, Scope},
+    call::Call,
+};
+use crate::{
+    clock, ids,
+    store::{Grant, GrantScope, StoreError},
+};
+use countersign_policy::{Rule, Verdict};
+
+/// What became of a revocation.
+#[derive(Debug)]
+#[must_use]
+pub enum Revoked {
+    /// It no longer holds.
+    Done(Box<Grant>),
+    /// The store forgot it, but the rule still stands in the file, for this reason.
+    FileKeepsIt(Box<Grant>, String),
+    /// There is no such grant in force.
+    Unknown,
+    /// Only approvers revoke.
+    NotAllowed(Stranger),
+}
+
+impl Gate {
+    /// Revokes a grant; it stops covering calls at once.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
+        if let Err(stranger) = self.approvers.admit(who) {
+            return Ok(Revoked::NotAllowed(stranger));
+        }
+        let Some(grant) = self.store.revoke_grant(id, clock::now_ms()).await? else {
+            return Ok(Revoked::Unknown);
+        };
+        if grant.scope == GrantScope::Always
+            && let Err(problem) = self.rules.remove(&grant.rule)
+        {
+            return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
+        }
+        Ok(Revoked::Done(Box::new(grant)))
+    }
+
+    /// Ends a session: its open asks are cancelled, what was granted to it is over.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn end_session(&self, agent: &str, session: &str, why: &str) -> Result<usize, StoreError> {
+        let open = self.store.open_in_session(agent, session).await?;
+        for ask in &open {
+            self.cancel(&ask.id, why).await?;
+        }
+        self.store.end_session_grants(agent, session, clock::now_ms()).await?;
+        Ok(open.len())
+    }
+
+    /// Writes to the rules file what a crash kept from being written.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn write_pending_grants(&self) -> Result<(), StoreError> {
+        for grant in self.store.unwritten_grants().await? {
+            match self.rules.append(std::slice::from_ref(&grant.rule)) {
+                Ok(()) => self.store.grant_written(&grant.id).await?,
+                Err(problem) => tracing::warn!(grant = %grant.id, problem, "a grant is not written"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The rules granted to the session of this call.
+    pub(super) async fn grants_of(&self, call: &Call, now: i64) -> Result<Vec<Rule>, StoreError> {
+        let grants = self.store.grants(now).await?;
+        let here = |grant: &Grant| {
+            grant.scope != GrantScope::Always
+                && grant.agent == call.agent
+                && grant.session == call.session
+        };
+        Ok(grants.into_iter().filter(here).map(|grant| grant.rule).collect())
+    }
+
+    /// The grants that an answer makes.
+    pub(super) fn grants_for(&self, ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
+        let (scope, expires_at) = match (answer.decision, answer.scope) {
+            (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
+            (Decision::Approve, Some(Scope::Always)) => (GrantScope::Always, None),
+            (Decision::Approve, Some(Scope::Timed(seconds))) => {
+                (GrantScope::Timed, Some(answer.at + i64::from(seconds) * 1000))
+            }
+            (Decision::Approve, Some(Scope::Once) | None) | (Decision::Deny, _) => return vec![],
+        };
+        let call = &ask.body.call;
+        let grant = |rule: &Rule| Grant {
+            id: ids::ask_id(),
+            ask: ask.id.clone(),
+            rule: rule.clone(),
+            scope,
+            agent: call.agent.clone(),
+            session: call.session.clone(),
+            by: by.clone(),
+            created_at: answer.at,
+            expires_at,
+        };
+        ask.body.always.iter().map(grant).collect()
+    }
+
+    /// Writes the rules of an Always to the file, and rules on the call again. `Some` says in what way
+    /// the grant does not do what its button said.
+    pub(super) async fn store_always(&self, ask: &Ask) -> Result<Option<String>, String> {
+        let Some(answer) = ask.answer() else { return Ok(None) };
+        if answer.scope.is_none_or(|scope| scope == Scope::Once) {
+            return Ok(None);
+        }
+        if answer.scope == Some(Scope::Always) {
+            let grants = self.store.unwritten_grants().await.map_err(|error| error.to_string())?;
+            let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
+            let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
+            if let Err(problem) = self.rules.append(&rules) {
+                tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
+                for grant in &ours {
+                    let _ = self.store.revoke_grant(&grant.id, clock::now_ms()).await;
+                }
+                return Err(problem);
+            }
+            for grant in &ours {
+                self.store.grant_written(&grant.id).await.map_err(|error| error.to_string())?;
+            }
+        }
+        let (ruling, _) = self.rule(&ask.body.call).await.map_err(|error| error.to_string())?;
+        Ok((ruling.verdict != Verdict::Allow).then(|| {
+            format!("But the stored rule does not win, the next such call asks again: {}", ruling.reason)
+        }))
+    }
+}

@@ -1,0 +1,289 @@
+//! The gate: calls come in, policy rules, asks wait, people answer.
+//!
+//! The gate publishes that something changed; the bridge subscribes. It knows no chat platform: its
+//! audience is a list of names that it stores with every ask.
+//!
+//! INVARIANT: the waiter is registered before anything is sent, and re-reads the row after that; the
+//! row is the truth, the oneshot only a wake-up.
+//! INVARIANT: an answer is committed before its presser is told.
+
+pub mod answer;
+mod answering;
+pub mod approvers;
+pub mod ask;
+pub mod call;
+mod deadlines;
+mod granting;
+pub mod question;
+mod rules_file;
+mod waiting;
+
+pub use answering::{Reply, Told};
+pub use granting::Revoked;
+pub use rules_file::RulesFile;
+pub use waiting::Attendance;
+
+use crate::{
+    clock, ids,
+    store::{Inserted, NewAsk, NewCard, Store, StoreError},
+};
+use approvers::Approvers;
+use ask::{Ask, Body};
+use call::{Call, Malformed};
+use countersign_policy::{Floors, Layers, Mode, Rules, Ruling, Verdict};
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use waiting::Waiters;
+
+/// The core. One per daemon.
+#[derive(Debug)]
+pub struct Gate {
+    store: Store,
+    rules: RulesFile,
+    floors: Floors,
+    approvers: Approvers,
+    audience: Vec<Audience>,
+    settings: Settings,
+    waiters: Waiters,
+    changes: watch::Sender<u64>,
+    stopping: CancellationToken,
+}
+
+/// Where every ask is to be shown. The gate stores it and asks no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audience {
+    /// Which adapter.
+    pub adapter: String,
+    /// Where, in the adapter's spelling.
+    pub target: String,
+}
+
+/// What the operator has chosen.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long a person has; milliseconds.
+    pub timeout_ms: i64,
+    /// What happens then.
+    pub on_timeout: OnTimeout,
+    /// The policy's mode.
+    pub mode: Mode,
+    /// The home folder of whoever runs the agents.
+    pub home: Option<String>,
+}
+
+/// What happens to an ask that nobody answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// It is denied.
+    Deny,
+    /// It waits on.
+    Wait,
+    /// Calls of exactly these tools are approved, all others denied; never a critical call, never a
+    /// question.
+    Approve(Vec<String>),
+}
+
+/// What became of a call.
+#[derive(Debug)]
+#[must_use]
+pub enum Handed {
+    /// Policy ruled.
+    Ruled(Box<Ruling>),
+    /// A person has to.
+    Asked(Box<Ask>),
+}
+
+/// Why a call was not taken. None of these lets it run.
+#[derive(Debug, thiserror::Error)]
+pub enum HandInError {
+    /// The caller's mistake.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The same key for another call.
+    #[error(
+        "the key `{0}` was used in this session for another call; a key names exactly one call"
+    )]
+    KeyTaken(String),
+    /// Ours.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Gate {
+    /// Puts the gate together.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        rules: RulesFile,
+        floors: Floors,
+        approvers: Approvers,
+        audience: Vec<Audience>,
+        settings: Settings,
+    ) -> Arc<Self> {
+        let changes = watch::Sender::new(0);
+        let (waiters, stopping) = (Waiters::default(), CancellationToken::new());
+        Arc::new(Self {
+            store,
+            rules,
+            floors,
+            approvers,
+            audience,
+            settings,
+            waiters,
+            changes,
+            stopping,
+        })
+    }
+
+    /// The store behind it.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Tells of every change of an ask; what changed stands in the store.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// What is wrong with the rules file at the moment, if something is.
+    #[must_use]
+    pub fn rules_problem(&self) -> Option<String> {
+        self.rules.current().problem.clone()
+    }
+
+    /// Lets every waiter go with the ask as it stands; no caller that leaves now closes its ask.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Whether [`Gate::stop`] was called.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+
+    /// Takes a call: rules on it, and where a person has to answer, opens an ask.
+    ///
+    /// # Errors
+    /// [`HandInError`]; the call may then not run.
+    pub async fn hand_in(&self, call: Call, attended: bool) -> Result<Handed, HandInError> {
+        let call = call.spell_out()?;
+        call.check()?;
+        let (mut ruling, problem) = self.rule(&call).await?;
+        if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
+            // No rule can answer a question.
+            ruling.verdict = Verdict::Ask;
+            ruling.reason = "a question is answered by a person".to_owned();
+        }
+        if ruling.verdict != Verdict::Ask {
+            self.note_ruling(&call, &ruling).await?;
+            return Ok(Handed::Ruled(Box::new(ruling)));
+        }
+        let digest = call.digest();
+        let now = clock::now_ms();
+        let new = NewAsk {
+            id: ids::ask_id(),
+            deadline_at: self.deadline(&call, now),
+            body: body(call, ruling, problem),
+            digest,
+            attended,
+            created_at: now,
+        };
+        let cards: Vec<_> = self.audience.iter().map(new_card).collect();
+        match self.store.insert_ask(&new, &cards).await? {
+            Inserted::New(ask) => {
+                tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
+                    tool = %ask.body.call.tool, "asking a person");
+                self.changed();
+                Ok(Handed::Asked(Box::new(ask)))
+            }
+            Inserted::Known(ask) if ask.digest == new.digest => Ok(Handed::Asked(Box::new(ask))),
+            Inserted::Known(ask) => {
+                Err(HandInError::KeyTaken(ask.body.call.key.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// Rules on a call with the rules and grants as they stand now.
+    async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), StoreError> {
+        let now = clock::now_ms();
+        let granted = self.grants_of(call, now).await?;
+        let rules = self.rules.current();
+        let grants = Rules::from_rules(&granted);
+        let layers = Layers {
+            agent: None,
+            rules: &rules.rules,
+            grants: &grants,
+            floors: &self.floors,
+            now_ms: now,
+        };
+        let facts = policy_call(call, self.settings.home.as_deref());
+        Ok((countersign_policy::rule(&facts, &layers, self.settings.mode), rules.problem.clone()))
+    }
+
+    async fn note_ruling(&self, call: &Call, ruling: &Ruling) -> Result<(), StoreError> {
+        tracing::info!(agent = %call.agent, tool = %call.tool, verdict = %ruling.verdict,
+            reason = %ruling.reason, "ruled");
+        if ruling.verdict != Verdict::Deny {
+            return Ok(());
+        }
+        let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
+            "verdict": ruling.verdict, "reason": ruling.reason});
+        self.store.note(clock::now_ms(), "ruled", None, &data).await
+    }
+
+    fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
+        const LONGEST_MS: i64 = 7 * 86_400_000;
+        match (call.expires_in_s, &self.settings.on_timeout) {
+            (Some(seconds), _) => {
+                let ms = i64::try_from(seconds).unwrap_or(LONGEST_MS).saturating_mul(1000);
+                Some(now + ms.min(LONGEST_MS))
+            }
+            (None, OnTimeout::Wait) => None,
+            (None, _) => Some(now + self.settings.timeout_ms),
+        }
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+/// The call as policy sees it: exactly the arguments that would be executed.
+fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
+    countersign_policy::Call {
+        tool: call.tool.clone(),
+        args: call.args.clone(),
+        category: call.category.clone(),
+        tier: call.tier.clone(),
+        reason: call.reason.clone(),
+        cwd: call.cwd.clone(),
+        home: home.map(str::to_owned),
+        session: Some(call.session.clone()),
+        ..countersign_policy::Call::default()
+    }
+}
+
+fn body(call: Call, ruling: Ruling, rules_problem: Option<String>) -> Body {
+    Body {
+        why: ruling.reason,
+        rule: ruling.rule,
+        always: if call.questions.is_empty() { ruling.always } else { Vec::new() },
+        effects: ruling.effects.iter().map(ToString::to_string).collect(),
+        critical: ruling.critical,
+        rules_problem,
+        call,
+    }
+}
+
+fn new_card(audience: &Audience) -> NewCard {
+    NewCard {
+        nonce: ids::nonce(),
+        adapter: audience.adapter.clone(),
+        target: audience.target.clone(),
+    }
+}

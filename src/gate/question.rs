@@ -1,0 +1,200 @@
+//! Questions to a person, and what has been answered of them so far. Pure.
+
+use super::call::Malformed;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One question. The names are those of Claude Code's AskUserQuestion; `text` is taken for `question`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// The whole question; the key of its answer.
+    #[serde(alias = "text")]
+    pub question: String,
+    /// A short heading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// Whether several options may be chosen.
+    #[serde(default, alias = "multi", alias = "multi_select")]
+    pub multi_select: bool,
+    /// What to choose from; may be empty where free text is wanted.
+    #[serde(default)]
+    pub options: Vec<Choice>,
+}
+
+/// One option of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What is answered when it is chosen.
+    pub label: String,
+    /// What it means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A longer picture of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+/// What has been answered of an ask's questions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Answers to the first questions, in order.
+    pub answered: Vec<Reply>,
+    /// Chosen so far of the current question, where several may be.
+    pub chosen: Vec<usize>,
+}
+
+/// The answer to one question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reply {
+    /// Labels of chosen options.
+    Labels(Vec<String>),
+    /// The person's own words.
+    Text(String),
+}
+
+impl Question {
+    /// Checks what the types alone do not say.
+    ///
+    /// # Errors
+    /// A sentence that names the field.
+    pub fn check(&self) -> Result<(), Malformed> {
+        let malformed = |text: &str| Err(Malformed(text.to_owned()));
+        if self.question.trim().is_empty() {
+            return malformed("`questions[].question` is empty");
+        }
+        if self.question.chars().count() > 4_000 {
+            return malformed("`questions[].question` has more than 4,000 characters");
+        }
+        if self.options.len() > 20 {
+            return malformed("`questions[].options` holds more than 20; a chat cannot show them");
+        }
+        if self.options.iter().any(|option| option.label.trim().is_empty()) {
+            return malformed("`questions[].options[].label` is empty");
+        }
+        Ok(())
+    }
+}
+
+impl Progress {
+    /// The index of the question that waits for an answer.
+    #[must_use]
+    pub fn current(&self) -> usize {
+        self.answered.len()
+    }
+
+    /// Takes an answer to the current question and goes on to the next.
+    #[must_use]
+    pub fn answer(mut self, reply: Reply) -> Self {
+        self.answered.push(reply);
+        self.chosen.clear();
+        self
+    }
+
+    /// Chooses an option of the current question, or no longer.
+    #[must_use]
+    pub fn toggle(mut self, option: usize) -> Self {
+        match self.chosen.iter().position(|chosen| *chosen == option) {
+            Some(at) => drop(self.chosen.remove(at)),
+            None => self.chosen.push(option),
+        }
+        self.chosen.sort_unstable();
+        self
+    }
+
+    /// The answers by question, as Claude Code takes them: a label, a list of labels where several may
+    /// be chosen, or the person's own words.
+    #[must_use]
+    pub fn answers(&self, questions: &[Question]) -> Map<String, Value> {
+        let said = |(question, reply): (&Question, &Reply)| {
+            let value = match reply {
+                Reply::Text(text) => Value::from(text.as_str()),
+                Reply::Labels(labels) if question.multi_select => Value::from(labels.clone()),
+                Reply::Labels(labels) => Value::from(labels.join(", ")),
+            };
+            (question.question.clone(), value)
+        };
+        questions.iter().zip(&self.answered).map(said).collect()
+    }
+}
+
+/// Answers given all at once, by question text.
+///
+/// # Errors
+/// A sentence, when a question is left out, an answer belongs to none, or its value is no answer.
+pub fn all_at_once(
+    questions: &[Question],
+    answers: &Map<String, Value>,
+) -> Result<Progress, Malformed> {
+    if let Some(stray) = answers.keys().find(|key| questions.iter().all(|q| q.question != **key)) {
+        return Err(Malformed(format!("`answers` holds `{stray}`, which is none of the questions")));
+    }
+    questions.iter().try_fold(Progress::default(), |progress, question| {
+        let text = &question.question;
+        let Some(value) = answers.get(text) else {
+            return Err(Malformed(format!("`answers` does not hold an answer to `{text}`")));
+        };
+        let no_answer = || Malformed(format!("the answer to `{text}` is neither text nor labels"));
+        Ok(progress.answer(reply(question, value).ok_or_else(no_answer)?))
+    })
+}
+
+fn reply(question: &Question, value: &Value) -> Option<Reply> {
+    let known = |label: &str| question.options.iter().any(|option| option.label == label);
+    match value {
+        Value::String(text) if text.trim().is_empty() => None,
+        Value::String(text) if known(text) => Some(Reply::Labels(vec![text.clone()])),
+        Value::String(text) => Some(Reply::Text(text.clone())),
+        Value::Array(labels) if question.multi_select && !labels.is_empty() => {
+            let labels = labels.iter().map(|label| label.as_str().map(str::to_owned));
+            labels.collect::<Option<Vec<_>>>().map(Reply::Labels)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use serde_json::json;
+
+    fn questions() -> Vec<Question> {
+        serde_json::from_value(json!([
+            {"question": "Which store?", "header": "Store", "multiSelect": false,
+             "options": [{"label": "SQLite", "description": "one file"}, {"label": "Postgres"}]},
+            {"question": "Which checks?", "multiSelect": true,
+             "options": [{"label": "Lint"}, {"label": "Docs"}]}
+        ]))
+        .unwrap()
+    }
+
+    #[test]
+    fn answers_come_out_by_question_in_the_shape_claude_takes() {
+        let progress = Progress::default()
+            .answer(Reply::Text("neither, redb".into()))
+            .toggle(1)
+            .toggle(0)
+            .toggle(1)
+            .answer(Reply::Labels(vec!["Lint".into()]));
+        let answers = Value::from(progress.answers(&questions()));
+        assert_eq!(answers, json!({"Which store?": "neither, redb", "Which checks?": ["Lint"]}));
+    }
+
+    #[test]
+    fn answers_given_at_once_must_name_every_question_and_no_other() {
+        let given = |value: Value| all_at_once(&questions(), value.as_object().unwrap());
+        let progress = given(json!({"Which store?": "SQLite", "Which checks?": ["Lint", "Docs"]}));
+        assert_eq!(progress.unwrap().answered, [
+            Reply::Labels(vec!["SQLite".into()]),
+            Reply::Labels(vec!["Lint".into(), "Docs".into()])
+        ]);
+        let missing = given(json!({"Which store?": "SQLite"})).unwrap_err();
+        assert_eq!(missing.to_string(), "`answers` does not hold an answer to `Which checks?`");
+        let stray = given(json!({"Which": "x"})).unwrap_err();
+        assert_eq!(stray.to_string(), "`answers` holds `Which`, which is none of the questions");
+        let odd = given(json!({"Which store?": true, "Which checks?": "Lint"})).unwrap_err();
+        assert_eq!(odd.to_string(), "the answer to `Which store?` is neither text nor labels");
+    }
+}

@@ -1,0 +1,166 @@
+//! The rules file: read again when it changes, written when somebody says Always.
+
+use countersign_policy::{Rule, Rules, file};
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The operator's rules.
+#[derive(Debug)]
+pub struct RulesFile {
+    path: PathBuf,
+    home: Option<String>,
+    last: Mutex<Arc<Loaded>>,
+    /// Two Always at once are written one after the other.
+    writing: Mutex<()>,
+}
+
+/// The rules in force.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The rules.
+    pub rules: Rules,
+    /// What is wrong with the file, when these are older than it.
+    pub problem: Option<String>,
+    stamp: Stamp,
+}
+
+/// Tells one state of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stamp {
+    Missing,
+    File { inode: u64, length: u64, changed: (i64, i64), mode: u32 },
+}
+
+impl RulesFile {
+    /// Reads the rules; the defaults are in force where there is no such file.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, is open to others, or holds an error.
+    pub fn open(path: &Path, home: Option<String>) -> Result<Self, String> {
+        let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
+        let rules = load(path, home.as_deref(), &stamp)?;
+        let last = Mutex::new(Arc::new(Loaded { rules, problem: None, stamp }));
+        Ok(Self { path: path.to_owned(), home, last, writing: Mutex::new(()) })
+    }
+
+    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    #[must_use]
+    // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card says so.
+    pub fn current(&self) -> Arc<Loaded> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match stamp(&self.path) {
+            Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
+            // The defaults may allow more than the file did.
+            Ok(Stamp::Missing) => Err(format!("{} is gone", self.path.display())),
+            Ok(found) => load(&self.path, self.home.as_deref(), &found).map(|rules| (rules, found)),
+            Err(error) => Err(cannot_read(&self.path, &error)),
+        };
+        *last = Arc::new(match found {
+            Ok((rules, stamp)) => Loaded { rules, problem: None, stamp },
+            Err(problem) => {
+                if last.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "the last good rules stay in force");
+                }
+                // The old stamp stays, so that the file is looked at again.
+                Loaded { rules: last.rules.clone(), problem: Some(problem), stamp: last.stamp.clone() }
+            }
+        });
+        last.clone()
+    }
+
+    /// Adds rules at the end, keeping comments and layout. All or none are written.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub fn append(&self, rules: &[Rule]) -> Result<(), String> {
+        self.edit(|text| file::append(text, rules).map_err(|error| error.to_string()))
+    }
+
+    /// Takes a rule out, keeping comments and layout.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub fn remove(&self, rule: &Rule) -> Result<(), String> {
+        self.edit(|text| file::remove(text, rule).map_err(|error| error.to_string()))
+    }
+
+    fn edit(&self, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                countersign_policy::DEFAULT_RULES.to_owned()
+            }
+            Err(error) => return Err(cannot_read(&self.path, &error)),
+        };
+        let changed = change(&text)?;
+        Rules::parse(&changed, &name(&self.path), self.home.as_deref())
+            .map_err(|problems| say(&problems))?;
+        replace(&self.path, &changed)
+            .map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+    }
+}
+
+fn load(path: &Path, home: Option<&str>, stamp: &Stamp) -> Result<Rules, String> {
+    let (text, name) = match stamp {
+        Stamp::Missing => (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into()),
+        // SECURITY: whoever can write the rules can allow anything.
+        Stamp::File { mode, .. } if mode & 0o022 != 0 => {
+            return Err(format!(
+                "{0} can be written by others; run `chmod go-w {0}`",
+                path.display()
+            ));
+        }
+        Stamp::File { .. } => {
+            (fs::read_to_string(path).map_err(|error| cannot_read(path, &error))?, name(path))
+        }
+    };
+    let rules = Rules::parse(&text, &name, home).map_err(|problems| say(&problems))?;
+    for warning in rules.warnings() {
+        tracing::warn!("{warning}");
+    }
+    Ok(rules)
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(Stamp::File {
+            inode: meta.ino(),
+            length: meta.len(),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+            mode: meta.permissions().mode(),
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Stamp::Missing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces a file in one step, so that nobody ever reads half of it.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    io::Write::write_all(&mut new, text.as_bytes())?;
+    if let Ok(meta) = fs::metadata(path) {
+        new.as_file().set_permissions(meta.permissions())?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(path).map_err(|error| error.error)?;
+    fs::File::open(folder)?.sync_all()
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn say(problems: &[countersign_policy::Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> String {
+    format!("cannot read {}: {error}", path.display())
+}

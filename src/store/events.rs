@@ -1,0 +1,102 @@
+//! Events: what happened, in order. The audit log and the stream at `/v1/events`.
+
+use super::{Store, StoreError, read, write};
+use serde_json::Value;
+use sqlx::{Row, Sqlite, Transaction};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Event {
+    /// Counts up.
+    pub id: i64,
+    /// Unix milliseconds.
+    pub at: i64,
+    /// What: `asked`, `answered`, `expired`, `cancelled`, `ruled`, `refused`, `revoked` …
+    pub kind: String,
+    /// Of which ask.
+    pub ask: Option<String>,
+    /// The particulars.
+    pub data: Value,
+}
+
+impl Store {
+    /// Notes that something happened.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn note(
+        &self,
+        at: i64,
+        kind: &str,
+        ask: Option<&str>,
+        data: &Value,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.pool.begin().await?;
+        append(&mut tx, at, kind, ask, data).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// What happened after the event with this id, oldest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn events_after(&self, id: i64, most: u32) -> Result<Vec<Event>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT id, at, kind, ask, data FROM event WHERE id > $1 ORDER BY id LIMIT $2",
+        )
+        .bind(id)
+        .bind(most)
+        .fetch_all(&self.pool)
+        .await?;
+        let event = |row: &sqlx::sqlite::SqliteRow| {
+            let data: String = row.try_get("data")?;
+            Ok(Event {
+                id: row.try_get("id")?,
+                at: row.try_get("at")?,
+                kind: row.try_get("kind")?,
+                ask: row.try_get("ask")?,
+                data: read("data", &data)?,
+            })
+        };
+        rows.iter().map(event).collect()
+    }
+
+    /// The id of the newest event; 0 where there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn last_event(&self) -> Result<i64, StoreError> {
+        let row = sqlx::query("SELECT coalesce(max(id), 0) AS id FROM event")
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(row.try_get("id")?)
+    }
+
+    /// How often each kind of thing happened, for the metrics.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn event_counts(&self) -> Result<Vec<(String, i64)>, StoreError> {
+        let rows = sqlx::query("SELECT kind, count(*) AS n FROM event GROUP BY kind ORDER BY kind")
+            .fetch_all(&self.pool)
+            .await?;
+        rows.iter().map(|row| Ok((row.try_get("kind")?, row.try_get("n")?))).collect()
+    }
+}
+
+pub(super) async fn append(
+    tx: &mut Transaction<'_, Sqlite>,
+    at: i64,
+    kind: &str,
+    ask: Option<&str>,
+    data: &Value,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO event (at, kind, ask, data) VALUES ($1, $2, $3, $4)")
+        .bind(at)
+        .bind(kind)
+        .bind(ask)
+        .bind(write("data", data)?)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Grants: remembered approvals.
+
+use super::{Store, StoreError, events, read, write};
+use crate::gate::ask::By;
+use countersign_policy::{Rule, Verdict};
+use serde::Serialize;
+use serde_json::json;
+use sqlx::{Row, Sqlite, Transaction};
+
+/// A remembered approval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Grant {
+    /// Its id.
+    pub id: String,
+    /// The ask it was given on.
+    pub ask: String,
+    /// What it allows.
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// How far it goes.
+    pub scope: GrantScope,
+    /// The agent it was given to.
+    pub agent: String,
+    /// The session it was given in.
+    pub session: String,
+    /// By whom.
+    pub by: By,
+    /// Unix milliseconds.
+    pub created_at: i64,
+    /// Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+/// How far a grant goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GrantScope {
+    /// The session it was given in.
+    Session,
+    /// That session, until it expires.
+    Timed,
+    /// Every session: it stands in the rules file.
+    Always,
+}
+
+impl GrantScope {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Timed => "timed",
+            Self::Always => "always",
+        }
+    }
+}
+
+impl Store {
+    /// All grants in force.
+    ///
+    /// # Errors
+    /// When the store fails or a row does not read back.
+    pub async fn grants(&self, now: i64) -> Result<Vec<Grant>, StoreError> {
+        self.select_grants(
+            sqlx::query(
+                "SELECT * FROM grants WHERE revoked_at IS NULL \
+                 AND (expires_at IS NULL OR expires_at > $1) ORDER BY created_at, id",
+            )
+            .bind(now),
+        )
+        .await
+    }
+
+    /// Grants that stand in the store but not yet in the rules file.
+    ///
+    /// # Errors
+    /// As [`Store::grants`].
+    pub async fn unwritten_grants(&self) -> Result<Vec<Grant>, StoreError> {
+        self.select_grants(sqlx::query(
+            "SELECT * FROM grants WHERE written = 0 AND revoked_at IS NULL ORDER BY created_at, id",
+        ))
+        .await
+    }
+
+    /// Notes that a grant stands in the rules file.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn grant_written(&self, id: &str) -> Result<(), StoreError> {
+        sqlx::query("UPDATE grants SET written = 1 WHERE id = $1")
+            .bind(id)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Revokes a grant; `None` when there is none in force with this id.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn revoke_grant(&self, id: &str, now: i64) -> Result<Option<Grant>, StoreError> {
+        let Some(grant) = self.grants(now).await?.into_iter().find(|grant| grant.id == id) else {
+            return Ok(None);
+        };
+        let mut tx = self.pool.begin().await?;
+        let done = sqlx::query(
+            "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+        )
+        .bind(id)
+        .bind(now)
+        .execute(&mut *tx)
+        .await?;
+        let data = json!({"grant": id, "rule": grant.rule.to_string()});
+        events::append(&mut tx, now, "revoked", Some(&grant.ask), &data).await?;
+        tx.commit().await?;
+        Ok((done.rows_affected() == 1).then_some(grant))
+    }
+
+    /// Ends all grants of a session.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn end_session_grants(
+        &self,
+        agent: &str,
+        session: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE grants SET revoked_at = $3 WHERE agent = $1 AND session = $2 \
+             AND scope <> 'always' AND revoked_at IS NULL",
+        )
+        .bind(agent)
+        .bind(session)
+        .bind(now)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    async fn select_grants(
+        &self,
+        query: sqlx::query::Query<'_, Sqlite, sqlx::sqlite::SqliteArguments>,
+    ) -> Result<Vec<Grant>, StoreError> {
+        let rows = query.fetch_all(&self.pool).await?;
+        let grant = |row: &sqlx::sqlite::SqliteRow| {
+            let scope: String = row.try_get("scope")?;
+            let by: String = row.try_get("granted_by")?;
+            let scope = match scope.as_str() {
+                "session" => GrantScope::Session,
+                "timed" => GrantScope::Timed,
+                "always" => GrantScope::Always,
+                _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
+            };
+            Ok(Grant {
+                id: row.try_get("id")?,
+                ask: row.try_get("ask")?,
+                rule: Rule {
+                    tool: row.try_get("tool")?,
+                    pattern: row.try_get("pattern")?,
+                    verdict: Verdict::Allow,
+                },
+                scope,
+                agent: row.try_get("agent")?,
+                session: row.try_get("session")?,
+                by: read("granted_by", &by)?,
+                created_at: row.try_get("created_at")?,
+                expires_at: row.try_get("expires_at")?,
+            })
+        };
+        rows.iter().map(grant).collect()
+    }
+}
+
+pub(super) async fn insert(
+    tx: &mut Transaction<'_, Sqlite>,
+    grant: &Grant,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
+         expires_at, written) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(&grant.id)
+    .bind(&grant.ask)
+    .bind(&grant.rule.tool)
+    .bind(&grant.rule.pattern)
+    .bind(grant.scope.name())
+    .bind(&grant.agent)
+    .bind(&grant.session)
+    .bind(write("granted_by", &grant.by)?)
+    .bind(grant.created_at)
+    .bind(grant.expires_at)
+    .bind(i64::from(grant.scope != GrantScope::Always))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
