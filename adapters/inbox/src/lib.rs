@@ -79,10 +79,7 @@ impl Inbox {
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
         Router::new()
             .route("/", routing::get(page::page))
-            .route("/inbox/inbox.css", routing::get(page::style))
-            .route("/inbox/inbox.js", routing::get(page::script))
-            .route("/inbox/door.js", routing::get(page::door_script))
-            .route("/inbox/icon.svg", routing::get(page::icon))
+            .route("/inbox/{file}", routing::get(page::file))
             .merge(data)
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))

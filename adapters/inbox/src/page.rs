@@ -1,8 +1,8 @@
 //! The page and its files.
 
-use crate::{Shared, session::Access};
+use crate::{Shared, guard::refusal, session::Access};
 use axum::{
-    extract::{Query, State},
+    extract::{Path, Query, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
@@ -11,10 +11,22 @@ use std::sync::Arc;
 
 const PAGE: &str = include_str!("../assets/page.html");
 const DOOR: &str = include_str!("../assets/door.html");
-const STYLE: &str = include_str!("../assets/inbox.css");
-const SCRIPT: &str = include_str!("../assets/inbox.js");
-const DOOR_SCRIPT: &str = include_str!("../assets/door.js");
-const ICON: &str = include_str!("../assets/icon.svg");
+
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The files of both pages: name, type, content. They hold no secret, so anybody may have them.
+const FILES: [(&str, &str, &str); 9] = [
+    ("inbox.css", STYLE, include_str!("../assets/inbox.css")),
+    ("inbox.js", SCRIPT, include_str!("../assets/inbox.js")),
+    ("bell.js", SCRIPT, include_str!("../assets/bell.js")),
+    ("card.js", SCRIPT, include_str!("../assets/card.js")),
+    ("keep.js", SCRIPT, include_str!("../assets/keep.js")),
+    ("line.js", SCRIPT, include_str!("../assets/line.js")),
+    ("settle.js", SCRIPT, include_str!("../assets/settle.js")),
+    ("door.js", SCRIPT, include_str!("../assets/door.js")),
+    ("icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+];
 
 #[derive(Deserialize)]
 pub(crate) struct Entry {
@@ -43,20 +55,14 @@ pub(crate) async fn page(
     }
 }
 
-pub(crate) async fn style() -> Response {
-    file("text/css; charset=utf-8", STYLE)
-}
-
-pub(crate) async fn script() -> Response {
-    file("text/javascript; charset=utf-8", SCRIPT)
-}
-
-pub(crate) async fn door_script() -> Response {
-    file("text/javascript; charset=utf-8", DOOR_SCRIPT)
-}
-
-pub(crate) async fn icon() -> Response {
-    file("image/svg+xml", ICON)
+/// One of the pages' files.
+pub(crate) async fn file(Path(name): Path<String>) -> Response {
+    match FILES.iter().find(|(file, ..)| *file == name) {
+        Some((_, kind, content)) => {
+            ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], *content).into_response()
+        }
+        None => refusal(StatusCode::NOT_FOUND, "The inbox has no such file."),
+    }
 }
 
 fn enter(inbox: &Shared) -> Response {
@@ -69,8 +75,4 @@ fn enter(inbox: &Shared) -> Response {
 
 fn door() -> Response {
     (StatusCode::UNAUTHORIZED, Html(DOOR)).into_response()
-}
-
-fn file(kind: &'static str, content: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], content).into_response()
 }

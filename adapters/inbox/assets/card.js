@@ -1,0 +1,178 @@
+// Draws a card. Text goes in as text nodes only: nothing an agent writes is ever parsed.
+
+/** An element with properties, attributes (`aria-…`, `data-…`) and children. */
+export function el(name, props = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(props)) {
+    if (key in node) node[key] = value;
+    else node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+/** An open card, or one that has just been closed. `act(button, text)` presses. */
+export function drawCard(entry, act) {
+  const { card } = entry;
+  const open = card.tone === "open";
+  const { content, near } = split(card.blocks);
+  const article = el("article", {
+    className: "card", tabIndex: 0, "data-tone": card.tone, "data-id": card.id,
+    "aria-labelledby": `t-${card.id}`,
+  });
+  article.append(
+    el("div", { className: "head" },
+      el("h3", { id: `t-${card.id}`, textContent: card.title }),
+      open && card.deadline !== null ? el("span", { className: "left", role: "timer" }) : null),
+    open && card.deadline !== null ? el("div", { className: "sand" }, el("div")) : "",
+    ...content.map(drawBlock),
+    el("div", { className: "foot", id: `n-${card.id}` }, ...near.map(drawBlock)),
+    ...(open ? drawButtons(entry, act) : []),
+    el("p", { className: "receipt", hidden: true }),
+  );
+  return article;
+}
+
+/** A closed card as one line that opens. */
+export function drawClosed(entry) {
+  const { card } = entry;
+  const outcome = card.blocks.findLast((block) => block.kind === "outcome");
+  const gist = card.blocks.find((block) => block.kind === "code" || block.kind === "quote");
+  const details = el("details", { className: "was", "data-tone": card.tone, "data-id": card.id },
+    el("summary", {},
+      el("span", { className: "gist", textContent: gist ? gist.text.split("\n", 1)[0] : card.title }),
+      el("span", { className: "end", textContent: outcome ? outcome.text : card.tone })),
+    el("div", { className: "body" }, el("h3", { textContent: card.title }), ...card.blocks.map(drawBlock)));
+  details.addEventListener("toggle", () => fit(details));
+  return details;
+}
+
+/** Says how long a text is that has to be scrolled, and offers all of it. Needs the card in the page. */
+export function fit(node) {
+  for (const pre of node.querySelectorAll("pre:not([data-fit])")) {
+    if (pre.clientHeight === 0) continue;
+    pre.dataset.fit = "";
+    if (pre.scrollHeight <= pre.clientHeight + 4) continue;
+    const lines = pre.textContent.split("\n").length.toLocaleString("en");
+    const characters = [...pre.textContent].length.toLocaleString("en");
+    const more = el("button", { type: "button", className: "more", textContent: "Show all" });
+    more.addEventListener("click", () => {
+      more.textContent = pre.classList.toggle("whole") ? "Show less" : "Show all";
+    });
+    pre.tabIndex = 0;
+    pre.after(el("p", { className: "size" },
+      `${lines} ${lines === "1" ? "line" : "lines"}, ${characters} characters: scroll to read, or `, more));
+  }
+}
+
+/** What stands right above the buttons: the closing notes, such as what Always stores. */
+function split(blocks) {
+  const near = [];
+  const content = [...blocks];
+  while (["note", "outcome"].includes(content.at(-1)?.kind)) near.unshift(content.pop());
+  return { content, near };
+}
+
+function drawBlock(block) {
+  switch (block.kind) {
+    case "code":
+      return el("figure", { className: "code" },
+        el("figcaption", { textContent: block.label }),
+        el("pre", { role: "region", "aria-label": block.label, textContent: block.text }));
+    case "quote":
+      return el("figure", { className: "quote" },
+        el("figcaption", { textContent: block.label }),
+        el("blockquote", { dir: "auto", textContent: block.text }));
+    case "fields":
+      return el("dl", { className: "fields" }, ...block.fields.map((field) =>
+        el("div", {}, el("dt", { textContent: field.name }),
+          el("dd", {}, el("bdi", { textContent: field.value })))));
+    case "outcome":
+      return el("p", { className: "outcome", textContent: block.text });
+    default:
+      return el("p", { className: "note", textContent: block.text });
+  }
+}
+
+function drawButtons({ card }, act) {
+  const buttons = card.buttons.flat();
+  const isQuestion = buttons.some((b) => b.style === "choice" || b.style === "chosen");
+  const toggles = buttons.some((b) => b.style === "submit");
+  const keys = shortcuts(buttons);
+  const rows = card.buttons.map((row, at) => {
+    const drawn = row.filter((b) => b.style !== "text")
+      .map((button) => drawButton(button, keys.get(button), toggles, card, act));
+    const texts = row.filter((b) => b.style === "text");
+    // A field for each text button: open where an answer in words is as good as any, else on demand.
+    const fields = texts.map((button) => drawField(button, keys.get(button), isQuestion, act));
+    const openers = isQuestion ? [] : fields.map((field) => field.opener);
+    return [
+      ...(isQuestion ? fields.map((field) => field.form) : []),
+      el("div", { className: "row", "data-row": at, "data-many": drawn.length + openers.length },
+        ...drawn, ...openers),
+      ...(isQuestion ? [] : fields.map((field) => field.form)),
+    ];
+  });
+  return [el("div", { className: isQuestion ? "buttons question" : "buttons" }, ...rows.flat())];
+}
+
+function drawButton(button, key, toggles, card, act) {
+  const node = el("button", {
+    type: "button", className: button.style, "data-slot": button.label, "data-style": button.style,
+  }, el("span", { textContent: button.label }));
+  if (button.style === "always") node.setAttribute("aria-describedby", `n-${card.id}`);
+  if (toggles && (button.style === "choice" || button.style === "chosen")) {
+    node.classList.add("toggle");
+    node.setAttribute("aria-pressed", button.style === "chosen");
+  }
+  if (key) hint(node, key);
+  node.addEventListener("click", () => act(button));
+  return node;
+}
+
+function drawField(button, key, open, act) {
+  const field = el("textarea", {
+    rows: 1, maxLength: 16_000, placeholder: button.label, "aria-label": button.label,
+    "data-slot": `text ${button.label}`,
+  });
+  if (key && open) field.setAttribute("aria-keyshortcuts", key);
+  const form = el("form", { className: "words", hidden: !open, "data-field": button.label },
+    el("p", { className: "prompt", hidden: true }), field,
+    el("button", { type: "submit", className: "send", textContent: "Send" }));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (field.value.trim() === "") field.focus();
+    else act(button, field.value);
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.repeat) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  const opener = el("button", { type: "button", className: "text", "data-slot": button.label },
+    el("span", { textContent: button.label }));
+  if (key) hint(opener, key);
+  opener.addEventListener("click", () => act(button));
+  return { form, opener };
+}
+
+function hint(node, key) {
+  node.setAttribute("aria-keyshortcuts", key);
+  node.append(el("kbd", { "aria-hidden": "true", textContent: key.toUpperCase() }));
+}
+
+/** One key per button: the first of each kind by its letter, options by their number. */
+function shortcuts(buttons) {
+  const letters = { approve: "a", always: "w", deny: "d", submit: "s", text: "t" };
+  const keys = new Map();
+  const taken = new Set();
+  let options = 0;
+  for (const button of buttons) {
+    const option = button.style === "choice" || button.style === "chosen";
+    const key = option ? String((options += 1)) : letters[button.style];
+    if (!key || key.length > 1 || taken.has(key)) continue;
+    taken.add(key);
+    keys.set(button, key);
+  }
+  return keys;
+}

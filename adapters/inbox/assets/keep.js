@@ -1,0 +1,67 @@
+// What a person has under their hands in a card outlives its redrawing: focus, words, scrolling.
+
+/** Takes note of it before a card is redrawn. */
+export function hold(node) {
+  const active = node.contains(document.activeElement) ? document.activeElement : null;
+  const forms = [...node.querySelectorAll("form")].map((form) => {
+    const [prompt, field] = [form.querySelector(".prompt"), form.querySelector("textarea")];
+    return { label: form.dataset.field, shown: !form.hidden, prompt: prompt.textContent, words: field.value };
+  });
+  return {
+    forms,
+    focused: active !== null,
+    slot: active?.dataset.slot,
+    caret: active instanceof HTMLTextAreaElement ? [active.selectionStart, active.selectionEnd] : null,
+    scrolls: [...node.querySelectorAll("pre")].map((pre) => [pre.scrollTop, pre.classList.contains("whole")]),
+  };
+}
+
+/** Puts it back into the new drawing. */
+export function restore(node, kept) {
+  for (const form of node.querySelectorAll("form")) {
+    const old = kept.forms.find((old) => old.label === form.dataset.field);
+    if (!old) continue;
+    form.hidden &&= !old.shown;
+    form.querySelector("textarea").value = old.words;
+    setPrompt(form, old.prompt);
+  }
+  [...node.querySelectorAll("pre")].forEach((pre, at) => {
+    const [top, whole] = kept.scrolls[at] ?? [0, false];
+    if (whole) pre.parentElement.querySelector(".more")?.click();
+    pre.scrollTop = top;
+  });
+  if (!kept.focused) return;
+  const same = [...node.querySelectorAll("[data-slot]")].find((other) => other.dataset.slot === kept.slot);
+  (same ?? node).focus({ preventScroll: true });
+  if (kept.caret && same) same.setSelectionRange(...kept.caret);
+}
+
+/** What a person would have to read again if it changed: all but which options are ticked. */
+export function shape({ tone, title, blocks, buttons }) {
+  return JSON.stringify([tone, title, blocks, buttons.map((row) => row.map((button) => button.label))]);
+}
+
+/** Opens the field of a text button, with the question that it answers. */
+export function askForWords(node, button, sentence) {
+  const form = formOf(node, button);
+  if (!form) return;
+  form.hidden = false;
+  setPrompt(form, sentence);
+  form.querySelector("textarea").focus();
+}
+
+/** Empties the field of a text button, once its words have arrived. */
+export function clearWords(node, button) {
+  const field = formOf(node, button)?.querySelector("textarea");
+  if (field) field.value = "";
+}
+
+function formOf(node, button) {
+  return [...node.querySelectorAll("form")].find((form) => form.dataset.field === button.label);
+}
+
+function setPrompt(form, sentence) {
+  const prompt = form.querySelector(".prompt");
+  prompt.textContent = sentence;
+  prompt.hidden = sentence === "";
+}

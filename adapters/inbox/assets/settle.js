@@ -1,0 +1,47 @@
+// Nothing is pressed by accident: a card that has just come, moved or changed takes no press for a
+// moment, and a press counts from where it began (a finger that came down before the card did).
+
+const SETTLE = 700;
+const readyAt = new Map();
+let begun = null;
+
+/** Runs a change of the page; whatever stands elsewhere afterwards has to settle. */
+export function moving(cards, change) {
+  const before = new Map([...cards()].map((card) => [card.dataset.id, card.getBoundingClientRect().top]));
+  change();
+  for (const card of cards()) {
+    const top = before.get(card.dataset.id);
+    if (top === undefined || Math.abs(top - card.getBoundingClientRect().top) > 2) unsettle(card);
+  }
+}
+
+/** The card takes no press for a moment. */
+export function unsettle(card) {
+  const { id } = card.dataset;
+  const until = performance.now() + SETTLE;
+  readyAt.set(id, until);
+  card.classList.add("settling");
+  setTimeout(() => {
+    if (readyAt.get(id) !== until) return;
+    readyAt.delete(id);
+    card.classList.remove("settling");
+  }, SETTLE);
+}
+
+/** Whether a press that happens now began after the card had settled. */
+export function settled(card) {
+  const start = begun && card.contains(begun.target) ? begun.time : performance.now();
+  return start >= (readyAt.get(card.dataset.id) ?? 0);
+}
+
+const begin = (event) => {
+  if (!event.repeat) begun = { target: event.target, time: performance.now() };
+};
+const end = () => setTimeout(() => { begun = null; });
+for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, begin, true);
+for (const kind of ["pointercancel", "click", "keyup"]) document.addEventListener(kind, end, true);
+
+// A key that is held down presses once.
+document.addEventListener("keydown", (event) => {
+  if (event.repeat && event.target instanceof HTMLButtonElement) event.preventDefault();
+}, true);
