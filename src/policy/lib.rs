@@ -1,9 +1,20 @@
-//! The policy core.
+//! The policy core: from the facts of a call and a set of rules to a ruling.
+//!
+//! INVARIANT: pure. No I/O, no clock, no global state; time is an argument.
+//! FAIL-CLOSED: what is not understood is an ask, never an allow; a deny rule matches more than an
+//! allow rule.
 
 pub mod builtins;
+pub mod call;
 pub mod critical;
 pub mod effects;
 pub mod environment;
+pub mod glob;
 pub mod options;
+pub mod place;
 pub mod shell;
+pub mod verdict;
 pub mod wrappers;
+
+pub use call::Call;
+pub use verdict::Verdict;

@@ -1,0 +1,399 @@
+//! Paths: where they lie, and what kind of file stands there. Lexical; no file system is asked.
+
+use std::borrow::Cow;
+
+use crate::shell::{Word, WordKind};
+
+/// Where a call happens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place<'p> {
+    /// The working directory, which is also the workspace.
+    pub cwd: Option<&'p str>,
+    /// The home directory.
+    pub home: Option<&'p str>,
+}
+
+/// The path that a word names, home expanded where it is known; `None` when only the shell will
+/// know.
+#[must_use]
+pub fn path<'w>(word: &'w Word<'_>, place: Place<'_>) -> Option<Cow<'w, str>> {
+    let text = &*word.text;
+    let rest = match word.kind {
+        WordKind::Literal => return Some(Cow::Borrowed(text)),
+        WordKind::Glob if !text.starts_with(['*', '?', '[']) => return Some(Cow::Borrowed(text)),
+        WordKind::Glob => return None,
+        WordKind::Home => text.strip_prefix('~'),
+        WordKind::Dynamic => ["$HOME", "${HOME}", "~"]
+            .iter()
+            .find_map(|home| text.strip_prefix(home))
+            .filter(|rest| {
+                !rest.contains(['$', '`', '{']) && (rest.is_empty() || rest.starts_with('/'))
+            }),
+    }?;
+    Some(Cow::Owned(format!("{}{rest}", place.home.unwrap_or("~"))))
+}
+
+/// The path without `.`, `..` and doubled slashes, from the root where the working directory is
+/// known. What lies in a home directory (any user's) keeps its full form.
+#[must_use]
+pub fn clean(path: &str, place: Place<'_>) -> String {
+    let expanded = match (path.strip_prefix('~'), place.home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            format!("{home}{rest}")
+        }
+        _ if path.starts_with(['/', '~']) => path.to_owned(),
+        _ => match place.cwd {
+            Some(cwd) => format!("{cwd}/{path}"),
+            None => path.to_owned(),
+        },
+    };
+    let absolute = expanded.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in expanded.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if absolute => {}
+            _ => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}
+
+/// True when the path lies outside the workspace: unknown directories count as outside.
+#[must_use]
+pub fn outside(path: &str, place: Place<'_>) -> bool {
+    let path = clean(path, place);
+    match place.cwd.filter(|cwd| *cwd != "/" && !cwd.is_empty()) {
+        Some(cwd) => !within(&path, &clean(cwd, place)),
+        None => path.starts_with(['/', '~']) || path == ".." || path.starts_with("../"),
+    }
+}
+
+/// Temporary files, and devices that keep nothing.
+#[must_use]
+pub fn scratch(path: &str) -> bool {
+    let path = clean(path, Place::default());
+    let below = |dir: &str| within(&path, dir) && path != dir;
+    below("/tmp") || below("/var/tmp") || below("/private/tmp") || sink(&path)
+}
+
+/// `/dev/null` and the standard streams.
+#[must_use]
+pub fn sink(path: &str) -> bool {
+    matches!(
+        path,
+        "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero"
+    )
+}
+
+/// Directories of the operating system.
+#[must_use]
+pub fn system(path: &str) -> bool {
+    const DIRECTORIES: [&str; 20] = [
+        "/etc",
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/lib32",
+        "/boot",
+        "/opt",
+        "/sys",
+        "/proc",
+        "/dev",
+        "/var",
+        "/srv",
+        "/System",
+        "/Library",
+        "/Applications",
+        "/private/etc",
+        "/private/var",
+        "/run",
+    ];
+    let path = clean(path, Place::default());
+    DIRECTORIES.iter().any(|dir| within(&path, dir))
+        && !scratch(&path)
+        && !within(&path, "/usr/local/src")
+}
+
+/// The part of a path below somebody's home directory; the directory itself is `""`.
+#[must_use]
+pub fn in_home<'p>(path: &'p str, place: Place<'_>) -> Option<&'p str> {
+    let below = |dir: &str| {
+        let rest = path.strip_prefix(dir)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+    };
+    if let Some(rest) = place.home.and_then(below).or_else(|| below("~")).or_else(|| below("/root"))
+    {
+        return Some(rest);
+    }
+    for homes in ["/home/", "/Users/", "/export/home/"] {
+        if let Some(rest) = path.strip_prefix(homes).filter(|rest| !rest.is_empty()) {
+            return Some(
+                rest.split_once('/').map_or("", |(_, below)| below.trim_start_matches('/')),
+            );
+        }
+    }
+    None
+}
+
+/// Files that a shell, a login, a scheduler or a key check reads: writing one runs or admits
+/// something later.
+#[must_use]
+pub fn startup(path: &str, place: Place<'_>) -> bool {
+    let path = clean(path, place);
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    if let Some(below) = in_home(&path, place) {
+        let file = matches!(
+            below,
+            ".bashrc"
+                | ".bash_profile"
+                | ".bash_login"
+                | ".bash_logout"
+                | ".bash_aliases"
+                | ".profile"
+                | ".zshrc"
+                | ".zshenv"
+                | ".zprofile"
+                | ".zlogin"
+                | ".zlogout"
+                | ".kshrc"
+                | ".cshrc"
+                | ".tcshrc"
+                | ".login"
+                | ".xinitrc"
+                | ".xprofile"
+                | ".xsession"
+                | ".xsessionrc"
+                | ".inputrc"
+                | ".gitconfig"
+                | ".vimrc"
+                | ".emacs"
+                | ".pam_environment"
+                | ".npmrc"
+                | ".screenrc"
+                | ".tmux.conf"
+                | ".config/fish/config.fish"
+                | ".config/git/config"
+                | ".pythonrc"
+                | ".pdbrc"
+                | ".gdbinit"
+                | ".Rprofile"
+                | ".irbrc"
+                | ".envrc"
+        );
+        let directory = [
+            ".ssh",
+            ".config/systemd",
+            ".config/autostart",
+            ".config/fish",
+            "Library/LaunchAgents",
+            ".config/git",
+            ".local/share/systemd",
+            ".oh-my-zsh",
+            ".bashrc.d",
+            ".zsh",
+            ".config/zsh",
+            ".config/nvim",
+            ".vim",
+            ".emacs.d",
+            ".local/bin",
+            "bin",
+            ".cargo/bin",
+            ".cargo/config.toml",
+            ".config/environment.d",
+            ".gnupg",
+        ]
+        .iter()
+        .any(|dir| {
+            below.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        return file || directory || (below.starts_with(".bash") && below.contains(['*', '?']));
+    }
+    let cron =
+        ["/var/spool/cron", "/etc", "/usr/lib/systemd", "/lib/systemd", "/Library/LaunchDaemons"];
+    cron.iter().any(|dir| within(&path, dir)) || name == "authorized_keys"
+}
+
+/// Files of a workspace that tools run or obey without being asked.
+#[must_use]
+pub fn runs_later(path: &str) -> bool {
+    let path = clean(path, Place::default());
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let part = |wanted: &str| path.split('/').any(|part| part == wanted);
+    part(".git")
+        || part(".husky")
+        || part(".vscode")
+        || part(".idea")
+        || part(".claude")
+        || part(".cursor")
+        || part(".codex")
+        || part(".gemini")
+        || part(".opencode")
+        || part(".countersign")
+        || part("git") && part("hooks")
+        || path.ends_with(".cargo/config.toml")
+        || path.ends_with(".cargo/config")
+        || path.ends_with(".pth")
+        || matches!(
+            name,
+            ".gitattributes"
+                | ".gitmodules"
+                | ".envrc"
+                | ".mcp.json"
+                | "permissions.jsonc"
+                | "countersign.toml"
+                | ".npmrc"
+                | ".yarnrc"
+                | ".yarnrc.yml"
+                | ".pnpmfile.cjs"
+                | ".gitconfig"
+                | "sitecustomize.py"
+                | "usercustomize.py"
+                | ".pre-commit-config.yaml"
+                | ".gdbinit"
+                | ".exrc"
+                | ".vimrc"
+                | ".bashrc"
+                | ".profile"
+                | ".zshrc"
+                | ".tool-versions"
+                | ".mise.toml"
+                | ".lldbinit"
+                | ".pdbrc"
+                | ".dir-locals.el"
+                | ".nvimrc"
+                | "opencode.json"
+        )
+}
+
+/// Keys, tokens, passwords, histories.
+#[must_use]
+pub fn secret(path: &str, place: Place<'_>) -> bool {
+    let path = clean(path, place);
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let lower = name.to_ascii_lowercase();
+    if lower.ends_with(".pub")
+        || lower.ends_with(".example")
+        || lower.ends_with(".sample")
+        || lower.ends_with(".template")
+        || lower.ends_with(".dist")
+    {
+        return false;
+    }
+    let part = |wanted: &str| path.split('/').any(|part| part == wanted);
+    let key = lower.starts_with("id_rsa")
+        || lower.starts_with("id_ed25519")
+        || lower.starts_with("id_ecdsa")
+        || lower.starts_with("id_dsa");
+    let env = lower == ".env" || lower.starts_with(".env.") || lower.ends_with(".env");
+    let kept = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ovpn", ".asc"]
+        .iter()
+        .any(|end| lower.ends_with(end));
+    let named = lower.contains("credential")
+        || lower.contains("secret")
+        || lower.contains("password")
+        || lower.contains("token") && lower.starts_with('.')
+        || lower.ends_with("_history");
+    let known = matches!(
+        name,
+        ".netrc"
+            | "_netrc"
+            | ".pgpass"
+            | ".git-credentials"
+            | ".npmrc"
+            | ".pypirc"
+            | ".htpasswd"
+            | ".my.cnf"
+            | ".dockercfg"
+            | "shadow"
+            | "gshadow"
+            | "sudoers"
+            | "master.key"
+            | ".token"
+            | ".vault-token"
+    );
+    let kube = path.ends_with(".kube/config")
+        || path.ends_with(".docker/config.json")
+        || path.ends_with("gh/hosts.yml");
+    let directory = part(".gnupg")
+        || part(".aws")
+        || part(".azure")
+        || part("gcloud")
+        || (part(".ssh") && !matches!(name, "config" | "known_hosts"));
+    key || env || kept || named || known || kube || directory
+}
+
+/// `path` is `dir` or lies below it; both cleaned.
+#[must_use]
+pub fn within(path: &str, dir: &str) -> bool {
+    path.strip_prefix(dir)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || dir == "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Place<'_> = Place { cwd: Some("/home/me/work"), home: Some("/home/me") };
+
+    #[test]
+    fn paths_are_cleaned_from_the_working_directory() {
+        for (path, cleaned) in [
+            ("a/./b//c", "/home/me/work/a/b/c"),
+            ("../../x", "/home/x"),
+            ("~/x", "/home/me/x"),
+            ("/a/../../b", "/b"),
+            (".", "/home/me/work"),
+        ] {
+            assert_eq!(clean(path, AT), cleaned);
+        }
+        assert_eq!(clean("a/../..", Place::default()), "..");
+    }
+
+    #[test]
+    fn outside_is_what_does_not_lie_below_the_workspace() {
+        for path in ["../x", "/etc/passwd", "~/.bashrc", "/home/me/worker", "a/../../x"] {
+            assert!(outside(path, AT), "{path}");
+        }
+        for path in ["x", "./a/../b", "/home/me/work/x", "~/work/x"] {
+            assert!(!outside(path, AT), "{path}");
+        }
+        assert!(outside("../x", Place::default()) && !outside("x", Place::default()));
+    }
+
+    #[test]
+    fn secrets_and_startup_files_are_known_by_place_and_name() {
+        for path in [
+            "~/.ssh/id_rsa",
+            ".env",
+            "x/.env.local",
+            "~/.aws/credentials",
+            "/etc/shadow",
+            "~/.bash_history",
+        ] {
+            assert!(secret(path, AT), "{path}");
+        }
+        for path in ["~/.ssh/id_rsa.pub", ".env.example", "src/main.rs", "~/.ssh/config"] {
+            assert!(!secret(path, AT), "{path}");
+        }
+        for path in ["~/.bashrc", "/root/.ssh/authorized_keys", "/etc/cron.d/x", "/home/you/.zshrc"]
+        {
+            assert!(startup(path, AT), "{path}");
+        }
+        assert!(
+            !startup("notes.txt", AT)
+                && runs_later(".git/hooks/pre-commit")
+                && !runs_later("src/git.rs")
+        );
+    }
+}
