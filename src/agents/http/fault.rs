@@ -4,7 +4,7 @@ use crate::{gate::HandInError, store::StoreError};
 use axum::{
     Json,
     extract::rejection::{BytesRejection, QueryRejection},
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
@@ -44,7 +44,12 @@ impl Fault {
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({"error": self.sentence}))).into_response()
+        let mut response = (self.status, Json(json!({"error": self.sentence}))).into_response();
+        if self.status == StatusCode::PAYLOAD_TOO_LARGE {
+            // What is left of the body is not read, so the connection ends here.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 }
 

@@ -1,0 +1,199 @@
+//! The real binary, as a journey drives it: started, killed, started again, talked to over HTTP.
+
+use serde_json::{Value, json};
+use std::{path::PathBuf, process::Stdio, time::Duration};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+    sync::watch,
+    task::JoinHandle,
+};
+
+/// The agents' token of every journey.
+pub const AGENT: &str = "agent-token-of-the-journeys";
+/// The approver's token of every journey.
+pub const APPROVER: &str = "approver-token-of-the-journeys";
+/// Longer than anything here may take.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// A daemon in a folder of its own.
+pub struct Daemon {
+    pub dir: TempDir,
+    child: Option<Child>,
+    stderr: watch::Receiver<String>,
+    /// Where it listens, such as `http://127.0.0.1:4711`.
+    pub url: String,
+    /// The inbox with its token, as printed on the ready line.
+    pub inbox: String,
+    pub http: reqwest::Client,
+}
+
+impl Daemon {
+    /// Starts a daemon with this much config besides its own places.
+    pub async fn start(config: &str) -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut daemon = Self {
+            dir,
+            child: None,
+            stderr: watch::channel(String::new()).1,
+            url: String::new(),
+            inbox: String::new(),
+            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+        };
+        daemon.write_config(config);
+        daemon.run().await;
+        daemon
+    }
+
+    /// Writes the config anew; it counts from the next start on.
+    pub fn write_config(&self, config: &str) {
+        let at = self.dir.path().display();
+        let text = format!(
+            "{config}\n[daemon]\nsocket = \"{at}/countersign.sock\"\nlisten = \"127.0.0.1:0\"\n\
+             state_dir = \"{at}/state\"\nagent_token = \"{AGENT}\"\napprover_token = \"{APPROVER}\"\n\
+             [store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"
+        );
+        let file = self.config();
+        std::fs::write(&file, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&file, mode).unwrap();
+    }
+
+    /// The config file.
+    pub fn config(&self) -> PathBuf {
+        self.dir.path().join("countersign.toml")
+    }
+
+    /// A command of the same program with the same config.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        command.arg("--config").arg(self.config()).args(args).kill_on_drop(true);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.dir.path()).env("RUST_LOG", "countersign=info");
+        command
+    }
+
+    /// Starts the daemon and waits for its ready line.
+    pub async fn run(&mut self) {
+        let mut command = self.command(&["serve"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (said, stderr) = watch::channel(String::new());
+        let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = errors.next_line().await {
+                said.send_modify(|text| {
+                    text.push_str(&line);
+                    text.push('\n');
+                });
+            }
+        });
+        self.stderr = stderr;
+        self.child = Some(child);
+        let ready = tokio::time::timeout(LONG, lines.next_line()).await.unwrap().unwrap();
+        let Some(ready) = ready else { panic!("no ready line; it said: {}", self.said()) };
+        self.inbox = ready.strip_prefix("ready ").unwrap().to_owned();
+        self.url = self.inbox.split("/?").next().unwrap().to_owned();
+    }
+
+    /// What it has said on stderr so far.
+    pub fn said(&self) -> String {
+        self.stderr.borrow().clone()
+    }
+
+    /// Waits until it has said this.
+    pub async fn says(&mut self, words: &str) {
+        let heard = self.stderr.wait_for(|text| text.contains(words));
+        let heard = matches!(tokio::time::timeout(LONG, heard).await, Ok(Ok(_)));
+        assert!(heard, "it never said `{words}`; it said: {}", self.said());
+    }
+
+    /// Kills it as a power cut would.
+    pub async fn kill(&mut self) {
+        self.child.take().unwrap().kill().await.unwrap();
+    }
+
+    /// Stops it as a service manager would, and returns whether it ended well.
+    pub async fn stop(&mut self) -> bool {
+        let mut child = self.child.take().unwrap();
+        let pid = child.id().unwrap().to_string();
+        std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        tokio::time::timeout(LONG, child.wait()).await.unwrap().unwrap().success()
+    }
+
+    /// Hands a call in and returns status and body.
+    pub async fn call(&self, call: &Value) -> (u16, Value) {
+        self.post("/v1/calls", AGENT, call).await
+    }
+
+    /// Hands a call in that has to be asked, and returns the ask's id.
+    pub async fn ask(&self, call: &Value) -> String {
+        let (status, body) = self.call(call).await;
+        assert_eq!((status, &body["verdict"]), (202, &json!("ask")), "{body}");
+        body["ask"].as_str().unwrap().to_owned()
+    }
+
+    /// Hands a call in and waits for the answer beside the test.
+    pub fn waiting(&self, call: Value) -> JoinHandle<Value> {
+        let request = self
+            .http
+            .post(format!("{}/v1/calls?wait=30", self.url))
+            .bearer_auth(AGENT)
+            .json(&call);
+        tokio::spawn(async move { request.send().await.unwrap().json().await.unwrap() })
+    }
+
+    /// The ask, as an agent reads it.
+    pub async fn read(&self, id: &str) -> Value {
+        self.get(&format!("/v1/asks/{id}"), AGENT).await.1
+    }
+
+    /// The ask once it is closed.
+    pub async fn closed(&self, id: &str) -> Value {
+        let ask = self.get(&format!("/v1/asks/{id}?wait=20"), APPROVER).await.1;
+        assert_ne!(ask["state"], "open", "{ask}");
+        ask
+    }
+
+    /// All open asks.
+    pub async fn open(&self) -> Vec<Value> {
+        let (_, body) = self.get("/v1/asks?state=open", AGENT).await;
+        body["asks"].as_array().unwrap().clone()
+    }
+
+    /// Answers with the approver's token.
+    pub async fn answer(&self, id: &str, answer: &Value) -> (u16, Value) {
+        self.post(&format!("/v1/asks/{id}/answer"), APPROVER, answer).await
+    }
+
+    /// A GET with a token.
+    pub async fn get(&self, path: &str, token: &str) -> (u16, Value) {
+        let request = self.http.get(format!("{}{path}", self.url)).bearer_auth(token);
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, response.json().await.unwrap_or(Value::Null))
+    }
+
+    /// A POST with a token.
+    pub async fn post(&self, path: &str, token: &str, body: &Value) -> (u16, Value) {
+        let request = self.http.post(format!("{}{path}", self.url)).bearer_auth(token);
+        let response = request.json(body).send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, response.json().await.unwrap_or(Value::Null))
+    }
+
+    /// Waits until the ask's state is this, by the event stream rather than by sleeping.
+    pub async fn ask_reaches(&self, id: &str, state: &str) -> Value {
+        let ask = self.closed(id).await;
+        assert_eq!(ask["state"], state, "{ask}");
+        ask
+    }
+}
+
+/// A shell call of one session.
+pub fn shell(command: &str) -> Value {
+    json!({"agent": "tester", "session": "one", "cwd": "/home/ana/shop", "host": "mill",
+        "tool": "shell_exec", "args": {"command": command}})
+}
