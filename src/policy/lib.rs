@@ -9,12 +9,18 @@ pub mod call;
 pub mod critical;
 pub mod effects;
 pub mod environment;
+pub mod floors;
 pub mod glob;
 pub mod options;
 pub mod place;
+pub mod rules;
+pub mod ruling;
 pub mod shell;
 pub mod verdict;
 pub mod wrappers;
 
 pub use call::Call;
+pub use floors::Floors;
+pub use rules::{DEFAULT_RULES, Problem, Rule, Rules, file};
+pub use ruling::{Layers, Mode, Ruling, rule};
 pub use verdict::Verdict;

@@ -1,0 +1,168 @@
+//! The facts of a call that rules look at: which tool under which names, and which values.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A tool call that an agent wants to make, exactly as it would be executed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The tool's name as the agent spells it.
+    pub tool: String,
+    /// The arguments that would be executed.
+    #[serde(default)]
+    pub args: Value,
+    /// The tool's category in the agent's own words, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// The tool's tier in the agent's own words, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// Why the agent wants this; shown to people, never matched by rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The directory the call would run in; its workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The home directory of whoever would run the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// The conversation this call belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Where the paths in `args` really lead (symbolic links followed), when the caller looked.
+    /// Deny and ask rules match these too; this crate does no I/O and cannot look itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolved: Vec<String>,
+}
+
+impl Call {
+    /// A call of `tool` with `args` and nothing else known.
+    #[must_use]
+    pub fn new(tool: impl Into<String>, args: Value) -> Self {
+        Self { tool: tool.into(), args, ..Self::default() }
+    }
+
+    /// A call of the shell tool with one command text.
+    #[must_use]
+    pub fn shell(command: impl Into<String>) -> Self {
+        Self::new("shell_exec", serde_json::json!({ "command": command.into() }))
+    }
+
+    /// What sort of tool this is; an unknown tool is [`Kind::Other`] and counts as executing.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        kind_of(&self.tool)
+    }
+
+    /// The name under which rules files know this tool (`Bash` is `shell_exec`).
+    #[must_use]
+    pub fn canonical_tool(&self) -> &str {
+        canonical(&self.tool)
+    }
+
+    /// The command text of a shell tool; `None` when missing or not a string.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        ["command", "cmd", "script"]
+            .iter()
+            .find_map(|key| self.args.get(key))
+            .or_else(|| self.args.is_string().then_some(&self.args))
+            .and_then(Value::as_str)
+    }
+}
+
+/// What a tool does, as far as matching its arguments goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Runs a shell text.
+    Shell,
+    /// Reads one file.
+    Read,
+    /// Creates or replaces one file.
+    Write,
+    /// Changes one file.
+    Edit,
+    /// Lists files by pattern.
+    Glob,
+    /// Searches files.
+    Grep,
+    /// Loads a skill by name.
+    Skill,
+    /// Fetches a URL.
+    Fetch,
+    /// Asks a person: rules never answer for people.
+    Question,
+    /// Any other tool, MCP tools included.
+    Other,
+}
+
+/// Every name that agents give to the tools rules files know, the rules file's name first.
+const TOOLS: &[(Kind, &[&str])] = &[
+    (
+        Kind::Shell,
+        &[
+            "shell_exec",
+            "Bash",
+            "bash",
+            "shell",
+            "Shell",
+            "sh",
+            "run_shell_command",
+            "execute_command",
+            "run_command",
+            "run_terminal_cmd",
+            "run_in_terminal",
+            "terminal",
+            "exec_command",
+            "exec",
+            "local_shell",
+        ],
+    ),
+    (Kind::Read, &["read_file", "Read", "read", "view", "NotebookRead", "read_many_files"]),
+    (Kind::Write, &["write_file", "Write", "write", "create", "create_file", "write_to_file"]),
+    (
+        Kind::Edit,
+        &[
+            "edit_file",
+            "Edit",
+            "edit",
+            "MultiEdit",
+            "multi_edit",
+            "NotebookEdit",
+            "replace",
+            "str_replace",
+            "str_replace_editor",
+            "patch",
+            "apply_patch",
+        ],
+    ),
+    (Kind::Glob, &["glob", "Glob", "LS", "list", "list_directory", "list_dir"]),
+    (Kind::Grep, &["grep", "Grep", "search_file_content", "grep_search"]),
+    (Kind::Skill, &["skill", "Skill"]),
+    (Kind::Fetch, &["web_fetch", "WebFetch", "webfetch", "fetch"]),
+    (Kind::Question, &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask"]),
+    (Kind::Other, &["web_search", "WebSearch", "websearch", "google_web_search"]),
+    (Kind::Other, &["task", "Task", "Agent"]),
+    (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),
+];
+
+fn entry(tool: &str) -> Option<&'static (Kind, &'static [&'static str])> {
+    TOOLS.iter().find(|(_, names)| names.contains(&tool))
+}
+
+/// The name rules files use for `tool`; unknown names stand for themselves.
+#[must_use]
+pub fn canonical(tool: &str) -> &str {
+    entry(tool).and_then(|(_, names)| names.first().copied()).unwrap_or(tool)
+}
+
+/// Every name a rule may spell, for suggestions when a name looks like a typing error.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().flat_map(|(_, names)| names.iter().copied())
+}
+
+/// What sort of tool `tool` is.
+#[must_use]
+pub fn kind_of(tool: &str) -> Kind {
+    entry(tool).map_or(Kind::Other, |(kind, _)| *kind)
+}

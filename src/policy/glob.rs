@@ -1,0 +1,114 @@
+//! Globs: picomatch with `{dot: true, bash: true}` where an allow is concerned, and a wider reading
+//! of the same pattern for deny and ask.
+//!
+//! Deviations from picomatch 4, all towards matching less (`tests/policy/vectors.rs` holds the
+//! list against recorded answers):
+//! - extglobs (`@(a|b)`, `+(a)`, …) and regex groups (`(?…`) are refused when the file is loaded;
+//! - a backslash before a letter means that letter, never a regex class (`\d` is `d`);
+//! - a brace range is a range of single characters; any other range never matches.
+
+mod machine;
+mod parse;
+
+use machine::Machine;
+pub use parse::GlobError;
+
+/// One compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Glob {
+    source: Box<str>,
+    negated: bool,
+    strict: Machine,
+    wide: Machine,
+}
+
+impl Glob {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// Patterns with extglobs or regex groups, and patterns that are too long.
+    pub fn parse(pattern: &str) -> Result<Self, GlobError> {
+        let tree = parse::tree(pattern)?;
+        let strict = Machine::strict(&tree.node);
+        let wide = match pattern.strip_suffix(" *").filter(|bare| !bare.ends_with('\\')) {
+            Some(bare) => Machine::wide_either(&tree.node, &parse::tree(bare)?.node),
+            None => Machine::wide(&tree.node),
+        };
+        Ok(Self { source: pattern.into(), negated: tree.negated, strict, wide })
+    }
+
+    /// The pattern as it was written.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// picomatch's answer; what an allow rule goes by.
+    #[must_use]
+    pub fn matches(&self, value: &str) -> bool {
+        if value.is_empty() || self.source.is_empty() {
+            return false;
+        }
+        if *value == *self.source {
+            return true;
+        }
+        if self.negated {
+            return !self.strict.runs(value) && !value.contains(machine::LINE_ENDS);
+        }
+        self.strict.runs(value)
+    }
+
+    /// The wider answer; what deny and ask rules go by: `*` crosses lines and dot segments and may
+    /// be empty, `x *` matches a bare `x`.
+    // INVARIANT: whatever `matches`, `reaches`.
+    #[must_use]
+    pub fn reaches(&self, value: &str) -> bool {
+        if self.source.is_empty() {
+            return false;
+        }
+        if *value == *self.source {
+            return true;
+        }
+        if self.negated { !self.strict.runs(value) } else { self.wide.runs(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Glob;
+
+    fn glob(pattern: &str) -> Glob {
+        Glob::parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"))
+    }
+
+    #[test]
+    fn a_star_crosses_directories_but_no_line_and_no_dot_segment() {
+        assert!(glob("src/*").matches("src/a/b.ts"));
+        assert!(!glob("a*").matches("a\nb"));
+        assert!(!glob("rm *").matches("rm -rf ../.."));
+    }
+
+    #[test]
+    fn the_wide_reading_crosses_both_and_matches_the_bare_word() {
+        for value in ["rm", "rm -rf ../..", "rm a\nb", "rm -rf x/.."] {
+            assert!(glob("rm *").reaches(value), "{value}");
+        }
+        assert!(!glob("rm *").reaches("rmdir x"));
+    }
+
+    #[test]
+    fn extglobs_are_refused_with_a_sentence() {
+        let error = Glob::parse("@(a|b)/*").map(|_| ()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the extglob `@(` is not supported; write `{a,b}` for alternatives"
+        );
+    }
+
+    #[test]
+    fn hostile_values_take_linear_time() {
+        let value = "a".repeat(20_000);
+        assert!(!glob("*a*a*a*a*a*a*a*a*b").matches(&value));
+        assert!(!glob("{a,aa}*{a,aa}*{a,aa}*b").reaches(&value));
+    }
+}

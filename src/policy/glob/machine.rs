@@ -1,0 +1,269 @@
+//! Runs a pattern over a value in time linear in the value, whatever the pattern.
+
+use super::parse::{Class, Look, Node};
+
+/// What a regex `.` does not match.
+pub(super) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+
+/// A non-deterministic automaton; all of its states are followed at once.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    steps: Vec<Step>,
+    /// A text without which nothing matches, to say no quickly.
+    needle: Box<str>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Take(Test),
+    Look(Look),
+    /// Goes on at both places.
+    Fork(usize, usize),
+    Goto(usize),
+    Done,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    Unit(u16),
+    Class(Class),
+    /// Any unit within the line.
+    Line,
+    /// Any unit within the line that does not begin a dot segment.
+    LineNoDots,
+    Any,
+}
+
+impl Machine {
+    pub(super) fn strict(node: &Node) -> Self {
+        Self::build(&[node], false)
+    }
+
+    pub(super) fn wide(node: &Node) -> Self {
+        Self::build(&[node], true)
+    }
+
+    pub(super) fn wide_either(node: &Node, other: &Node) -> Self {
+        Self::build(&[node, other], true)
+    }
+
+    fn build(nodes: &[&Node], wide: bool) -> Self {
+        let mut builder = Builder { steps: Vec::new(), wide };
+        match nodes {
+            [one, other] => builder.either(|b| b.emit(one), |b| b.emit(other)),
+            nodes => nodes.iter().for_each(|node| builder.emit(node)),
+        }
+        builder.steps.push(Step::Done);
+        let needle = match nodes {
+            [one] => one.longest_literal(),
+            _ => String::new(),
+        };
+        Self { steps: builder.steps, needle: needle.into() }
+    }
+
+    /// True when the whole of `value` matches.
+    pub(super) fn runs(&self, value: &str) -> bool {
+        if !self.needle.is_empty() && !value.contains(&*self.needle) {
+            return false;
+        }
+        if value.is_ascii() {
+            self.run(value.len(), |at| value.as_bytes().get(at).copied().map(u16::from))
+        } else {
+            // picomatch counts UTF-16 units; so do we.
+            let units: Vec<u16> = value.encode_utf16().collect();
+            self.run(units.len(), |at| units.get(at).copied())
+        }
+    }
+
+    fn run(&self, len: usize, unit: impl Fn(usize) -> Option<u16>) -> bool {
+        let mut now = States::new(self.steps.len());
+        let mut next = States::new(self.steps.len());
+        let mut stack = Vec::new();
+        self.follow(0, 0, &unit, &mut now, &mut stack);
+        for at in 0..len {
+            let Some(read) = unit(at) else { return false };
+            next.clear();
+            for &state in &now.list {
+                if let Some(Step::Take(test)) = self.steps.get(state)
+                    && test.accepts(read, at, &unit)
+                {
+                    self.follow(state + 1, at + 1, &unit, &mut next, &mut stack);
+                }
+            }
+            std::mem::swap(&mut now, &mut next);
+            if now.list.is_empty() {
+                return false;
+            }
+        }
+        now.list.iter().any(|&state| matches!(self.steps.get(state), Some(Step::Done)))
+    }
+
+    /// Adds `state` and all it leads to without reading.
+    fn follow(
+        &self,
+        state: usize,
+        at: usize,
+        unit: &impl Fn(usize) -> Option<u16>,
+        states: &mut States,
+        stack: &mut Vec<usize>,
+    ) {
+        stack.push(state);
+        while let Some(state) = stack.pop() {
+            if !states.insert(state) {
+                continue;
+            }
+            match self.steps.get(state) {
+                Some(Step::Goto(to)) => stack.push(*to),
+                Some(Step::Fork(one, other)) => stack.extend([*one, *other]),
+                Some(Step::Look(look)) if look.holds(at, unit) => stack.push(state + 1),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A set of states that remembers the order of insertion.
+struct States {
+    list: Vec<usize>,
+    seen: Vec<bool>,
+}
+
+impl States {
+    fn new(len: usize) -> Self {
+        Self { list: Vec::with_capacity(len), seen: vec![false; len] }
+    }
+
+    fn clear(&mut self) {
+        self.list.clear();
+        self.seen.fill(false);
+    }
+
+    fn insert(&mut self, state: usize) -> bool {
+        match self.seen.get_mut(state) {
+            Some(seen) if !*seen => {
+                *seen = true;
+                self.list.push(state);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Test {
+    fn accepts(&self, read: u16, at: usize, unit: &impl Fn(usize) -> Option<u16>) -> bool {
+        match self {
+            Self::Unit(wanted) => *wanted == read,
+            Self::Class(class) => class.contains(read),
+            Self::Line => in_line(read),
+            Self::LineNoDots => in_line(read) && !Look::dot_segment(at, unit),
+            Self::Any => true,
+        }
+    }
+}
+
+fn in_line(unit: u16) -> bool {
+    !LINE_ENDS.iter().any(|&end| u32::from(unit) == u32::from(end))
+}
+
+impl Look {
+    fn holds(self, at: usize, unit: &impl Fn(usize) -> Option<u16>) -> bool {
+        match self {
+            Self::OneInLine => unit(at).is_some_and(in_line),
+            Self::NoDots => !Self::dot_segment(at, unit),
+            Self::NoDotsHere => !dots(at, unit),
+            Self::Start => at == 0,
+            Self::End => unit(at).is_none(),
+        }
+    }
+
+    /// `.` or `..` as a whole path segment begins here, at the start or behind a slash.
+    fn dot_segment(at: usize, unit: &impl Fn(usize) -> Option<u16>) -> bool {
+        (at == 0 && dots(at, unit)) || (unit(at) == Some(SLASH) && dots(at + 1, unit))
+    }
+}
+
+const SLASH: u16 = b'/' as u16;
+const DOT: u16 = b'.' as u16;
+
+/// One or two dots and then a slash or the end.
+fn dots(at: usize, unit: &impl Fn(usize) -> Option<u16>) -> bool {
+    let ends = |at| matches!(unit(at), None | Some(SLASH));
+    unit(at) == Some(DOT) && (ends(at + 1) || (unit(at + 1) == Some(DOT) && ends(at + 2)))
+}
+
+struct Builder {
+    steps: Vec<Step>,
+    wide: bool,
+}
+
+impl Builder {
+    fn emit(&mut self, node: &Node) {
+        match node {
+            Node::Empty => {}
+            Node::Never => self.steps.push(Step::Take(Test::Class(Class::nothing()))),
+            Node::Char(char) => {
+                let mut units = [0; 2];
+                for unit in char.encode_utf16(&mut units) {
+                    self.steps.push(Step::Take(Test::Unit(*unit)));
+                }
+            }
+            Node::Class(class) => {
+                let test = if self.wide && class.is_not_slash() {
+                    Test::Any
+                } else {
+                    Test::Class(class.clone())
+                };
+                self.steps.push(Step::Take(test));
+            }
+            Node::Star => self.star(if self.wide { Test::Any } else { Test::Line }),
+            Node::StarNoDots => self.star(if self.wide { Test::Any } else { Test::LineNoDots }),
+            // A look only ever narrows, except `$`, which decides between alternatives.
+            Node::Look(look) => {
+                if !self.wide || matches!(look, Look::End | Look::Start) {
+                    self.steps.push(Step::Look(*look));
+                }
+            }
+            Node::Seq(nodes) => nodes.iter().for_each(|node| self.emit(node)),
+            Node::Alt(nodes) => self.alternatives(nodes),
+            Node::Maybe(node) => self.either(|b| b.emit(node), |_| {}),
+            Node::Repeat(node) => {
+                let start = self.steps.len();
+                self.emit(node);
+                let fork = self.steps.len();
+                self.steps.push(Step::Fork(start, fork + 1));
+            }
+        }
+    }
+
+    fn star(&mut self, test: Test) {
+        let at = self.steps.len();
+        self.steps.extend([Step::Fork(at + 1, at + 3), Step::Take(test), Step::Goto(at)]);
+    }
+
+    fn alternatives(&mut self, nodes: &[Node]) {
+        match nodes {
+            [] => {}
+            [last] => self.emit(last),
+            [first, rest @ ..] => self.either(|b| b.emit(first), |b| b.alternatives(rest)),
+        }
+    }
+
+    fn either(&mut self, one: impl FnOnce(&mut Self), other: impl FnOnce(&mut Self)) {
+        let fork = self.steps.len();
+        self.steps.push(Step::Fork(fork + 1, 0));
+        one(self);
+        let leave = self.steps.len();
+        self.steps.push(Step::Goto(0));
+        self.set(fork, Step::Fork(fork + 1, leave + 1));
+        other(self);
+        let end = self.steps.len();
+        self.set(leave, Step::Goto(end));
+    }
+
+    fn set(&mut self, at: usize, step: Step) {
+        if let Some(slot) = self.steps.get_mut(at) {
+            *slot = step;
+        }
+    }
+}
