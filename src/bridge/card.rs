@@ -351,3 +351,6 @@ fn code(label: &str, text: &str) -> Block {
 fn quote(label: &str, text: &str) -> Block {
     Block::Quote { label: visible(label), text: visible(text) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,3 +189,6 @@ fn current(ask: &Ask, question: usize) -> Result<&Question, Refusal> {
 fn unfit<T>(sentence: &str) -> Result<T, Refusal> {
     Err(Refusal::Unfit(sentence.to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+use super::*;
+use crate::gate::ask::Body;
+use countersign_policy::{Rule, Verdict};
+use serde_json::json;
+
+const NONCE: &str = "k3J9sQ0aZ_-b4LmX7yTn2w";
+
+fn ask(call: Value) -> Ask {
+    let call: Call = serde_json::from_value(call).unwrap();
+    let call = call.spell_out().unwrap();
+    let digest = call.digest();
+    let always = vec![Rule {
+        tool: "shell_exec".into(),
+        pattern: "git push *".into(),
+        verdict: Verdict::Allow,
+    }];
+    Ask {
+        id: "k8xd8s4n".into(),
+        body: Body {
+            why: "no rule allows it".into(),
+            rule: None,
+            always: if call.questions.is_empty() { always } else { vec![] },
+            effects: vec!["pushes to origin".into()],
+            critical: false,
+            rules_problem: None,
+            call,
+        },
+        digest,
+        state: State::Open,
+        progress: crate::gate::question::Progress::default(),
+        version: 1,
+        attended: true,
+        created_at: 0,
+        deadline_at: Some(300_000),
+    }
+}
+
+fn push() -> Ask {
+    ask(json!({"agent": "claude-code", "session": "5f0c7a52-8a5e-4c8c-9f3e-0b6e3c1d2a77",
+        "host": "mill", "cwd": "/home/ana/shop", "tool": "Bash", "reason": "Ship it",
+        "args": {"command": "git push --force origin main", "timeout": 5}}))
+}
+
+/// The card as text, a line for every part.
+fn text(card: &Card) -> String {
+    let mut text = format!("{:?} | {}\n", card.tone, card.title);
+    for block in &card.blocks {
+        match block {
+            Block::Code { label, text: code } => text += &format!("[{label}] {code}\n"),
+            Block::Quote { label, text: quote } => text += &format!("<{label}> {quote}\n"),
+            Block::Fields { fields } => {
+                let fields = fields.iter().map(|field| format!("{}={}", field.name, field.value));
+                text += &format!("{}\n", fields.collect::<Vec<_>>().join(" | "));
+            }
+            Block::Note { text: note } => text += &format!("- {note}\n"),
+            Block::Outcome { text: outcome } => text += &format!("= {outcome}\n"),
+        }
+    }
+    for row in &card.buttons {
+        let row = row.iter().map(|b| format!("({} {})", b.label, b.token.rsplit('.').next().unwrap()));
+        text += &format!("{}\n", row.collect::<Vec<_>>().join(" "));
+    }
+    text
+}
+
+fn answer(decision: Decision, scope: Option<Scope>, by: By) -> Answer {
+    Answer { decision, scope, reason: None, stop: false, answers: None, by, at: 0 }
+}
+
+fn ana() -> By {
+    By::Person { platform: "telegram".into(), id: "42".into(), name: "Ana".into() }
+}
+
+#[test]
+fn a_command_card_shows_the_command_first_and_what_always_would_store() {
+    insta::assert_snapshot!(text(&draw(&push(), NONCE)), @r#"
+    Open | claude-code wants to run a command
+    [command] git push --force origin main
+    [arguments] {
+      "timeout": 5
+    }
+    <reason> Ship it
+    agent=claude-code | session=5f0c7a52… | host=mill | folder=/home/ana/shop | tool=Bash | asked because=no rule allows it
+    - Touches: pushes to origin
+    - Always stores: shell: git push *
+    (Approve a) (Always w) (Deny d)
+    (10 minutes m) (This session s) (24 hours h)
+    "#);
+}
+
+#[test]
+fn where_always_is_not_offered_there_is_no_button_that_remembers() {
+    let mut ask = push();
+    ask.body.always.clear();
+    ask.body.critical = true;
+    let card = draw(&ask, NONCE);
+    let labels: Vec<_> = card.buttons.iter().flatten().map(|button| &*button.label).collect();
+    assert_eq!(labels, ["Approve", "Deny"]);
+    assert!(text(&card).contains("Critical: it asks every time"));
+    assert!(!text(&card).contains("Always"));
+}
+
+#[test]
+fn a_closed_card_keeps_the_text_loses_the_buttons_and_says_who_when_and_how_far() {
+    let ended = |state| {
+        let card = draw(&Ask { state, ..push() }, NONCE);
+        assert!(card.buttons.is_empty() && card.deadline.is_none());
+        assert!(text(&card).contains("[command] git push --force origin main"));
+        let outcome = text(&card).lines().last().unwrap().to_owned();
+        (card.tone, outcome.replace(&clock::short(0), "T"))
+    };
+    let approved = State::Answered(answer(Decision::Approve, Some(Scope::Timed(600)), ana()));
+    assert_eq!(
+        ended(approved),
+        (Tone::Approved, "= Approved for 10 minutes by Ana (telegram) at T".into())
+    );
+    let denied = Answer {
+        reason: Some("use a pull request".into()),
+        ..answer(Decision::Deny, None, ana())
+    };
+    assert_eq!(
+        ended(State::Answered(denied)),
+        (Tone::Denied, "= Denied by Ana (telegram) at T: use a pull request".into())
+    );
+    let late = Answer {
+        reason: Some("nobody answered within 5 minutes".into()),
+        ..answer(Decision::Deny, None, By::Timeout)
+    };
+    assert_eq!(
+        ended(State::Expired(late)),
+        (Tone::Expired, "= Expired at T: nobody answered within 5 minutes".into())
+    );
+    let grant = By::Policy { grant: "shell: git push *".into() };
+    assert_eq!(
+        ended(State::Answered(answer(Decision::Approve, Some(Scope::Once), grant))),
+        (Tone::Approved, "= Approved at T by the grant shell: git push *".into())
+    );
+}
+
+#[test]
+fn a_question_is_asked_with_its_options_and_a_multiple_choice_with_submit() {
+    let mut ask = ask(json!({"agent": "claude-code", "session": "s", "tool": "AskUserQuestion",
+        "args": {"questions": [
+            {"question": "Which store?", "header": "Store", "multiSelect": false,
+             "options": [{"label": "SQLite", "description": "one file"}, {"label": "Postgres"}]},
+            {"question": "Which checks?", "multiSelect": true,
+             "options": [{"label": "Lint"}, {"label": "Docs"}]}]}}));
+    insta::assert_snapshot!(text(&draw(&ask, NONCE)), @r"
+    Open | claude-code asks question 1 of 2
+    <Store> Which store?
+    1=SQLite — one file | 2=Postgres
+    agent=claude-code | session=s | tool=AskUserQuestion
+    - Touches: pushes to origin
+    (SQLite o0)
+    (Postgres o1)
+    (Other… t) (Decline d)
+    ");
+    ask.progress.answered.push(crate::gate::question::Reply::Text("redb".into()));
+    ask.progress.chosen.push(1);
+    let card = draw(&ask, NONCE);
+    insta::assert_snapshot!(text(&card), @r"
+    Open | claude-code asks question 2 of 2
+    <question> Which checks?
+    - Several can be chosen; then press Submit.
+    Which store?=redb
+    agent=claude-code | session=s | tool=AskUserQuestion
+    - Touches: pushes to origin
+    (Lint o0)
+    (Docs o1)
+    (Submit e) (Other… t) (Decline d)
+    ");
+    let styles: Vec<_> = card.buttons.iter().flatten().map(|button| button.style).collect();
+    assert_eq!(styles[..2], [ButtonStyle::Choice, ButtonStyle::Chosen]);
+}
+
+#[test]
+fn file_edits_show_path_and_text_rather_than_json() {
+    let edit = ask(json!({"agent": "a", "session": "s", "tool": "Edit", "args":
+        {"file_path": "/home/ana/a.rs", "old_string": "one", "new_string": "two", "replace_all": true}}));
+    let shown = text(&draw(&edit, NONCE));
+    assert!(shown.starts_with(
+        "Open | a wants to use Edit\n[file] /home/ana/a.rs\n[old text] one\n[new text] two\n"
+    ), "{shown}");
+    assert!(shown.contains("\"replace_all\": true"), "{shown}");
+}
+
+#[test]
+fn invisible_characters_are_made_visible_wherever_an_agent_writes() {
+    let sly = ask(json!({"agent": "a\u{202e}b", "session": "s\u{200b}", "tool": "Bash",
+        "reason": "ok\u{2066}", "args": {"command": "ls \u{202e}; rm -rf ~"}}));
+    let shown = text(&draw(&sly, NONCE));
+    assert!(!shown.contains(['\u{202e}', '\u{200b}', '\u{2066}']), "{shown}");
+    assert!(shown.contains("[command] ls \\u{202e}; rm -rf ~"), "{shown}");
+}
+
+#[test]
+fn a_command_given_as_a_list_cannot_hide_where_its_words_end() {
+    let list = ask(json!({"agent": "a", "session": "s", "tool": "shell",
+        "args": {"command": ["rm", "-rf", "a b", "it's", ""]}}));
+    assert!(text(&draw(&list, NONCE)).contains(r"[command] rm -rf 'a b' 'it'\''s' ''"));
+}
+
+#[test]
+fn crowded_options_get_numbers_and_their_whole_text_on_the_card() {
+    let options: Vec<_> =
+        (0..20).map(|n| json!({"label": format!("a rather long option, number {n}, of twenty")})).collect();
+    let many = ask(json!({"agent": "a", "session": "s", "tool": "AskUserQuestion", "args": {
+        "questions": [{"question": "Which?", "options": options, "multiSelect": true}]}}));
+    let card = draw(&many, NONCE);
+    assert!(card.buttons.len() <= 5 && card.buttons.iter().all(|row| row.len() <= 5));
+    assert_eq!(card.buttons.iter().flatten().count(), 23);
+    assert_eq!(card.buttons[3][4].label, "20");
+    assert!(text(&card).contains("20=a rather long option, number 19, of twenty"));
+}

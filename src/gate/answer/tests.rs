@@ -1,0 +1,140 @@
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+use super::*;
+use crate::gate::{
+    approvers::{Approvers, Local, Who},
+    ask::{Body, State},
+    call::Call,
+};
+use countersign_policy::{Rule, Verdict};
+use serde_json::json;
+
+fn approver() -> Approver {
+    let approvers = Approvers { local: Local::On, ..Approvers::default() };
+    let who = Who { platform: "inbox", id: "local".into(), name: "Ana".into(), roles: vec![] };
+    approvers.admit(who).unwrap()
+}
+
+fn ask(call: Value, always: bool) -> Ask {
+    let call: Call = serde_json::from_value(call).unwrap();
+    let rule = Rule { tool: "t".into(), pattern: "*".into(), verdict: Verdict::Allow };
+    Ask {
+        id: "a".into(),
+        digest: call.digest(),
+        body: Body {
+            call: call.spell_out().unwrap(),
+            why: "no rule".into(),
+            rule: None,
+            always: always.then_some(rule).into_iter().collect(),
+            effects: vec![],
+            critical: false,
+            rules_problem: None,
+        },
+        state: State::Open,
+        progress: Progress::default(),
+        version: 1,
+        attended: false,
+        created_at: 0,
+        deadline_at: Some(1_000),
+    }
+}
+
+fn permission(always: bool) -> Ask {
+    ask(json!({"agent": "a", "session": "s", "tool": "t", "args": {}}), always)
+}
+
+fn questions() -> Ask {
+    ask(
+        json!({"agent": "a", "session": "s", "tool": "AskUserQuestion", "args": {"questions": [
+            {"question": "One?", "options": [{"label": "A"}, {"label": "B"}]},
+            {"question": "Many?", "multiSelect": true, "options": [{"label": "C"}, {"label": "D"}]}
+        ]}}),
+        false,
+    )
+}
+
+fn unfit(ask: &Ask, action: Action) -> String {
+    match apply(ask, &approver(), action, 10) {
+        Err(Refusal::Unfit(sentence)) => sentence,
+        other => format!("not unfit: {other:?}"),
+    }
+}
+
+fn go(ask: &Ask, action: Action) -> Ask {
+    match apply(ask, &approver(), action, 10).unwrap() {
+        Change::Go(progress) => Ask { progress, ..ask.clone() },
+        other => Ask { id: format!("{other:?}"), ..ask.clone() },
+    }
+}
+
+#[test]
+fn an_approval_closes_the_ask_and_names_its_approver() {
+    let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
+    let change = apply(&permission(false), &approver(), Action::Approve { scope: Scope::Once }, 10);
+    let answer = Answer {
+        decision: Decision::Approve,
+        scope: Some(Scope::Once),
+        reason: None,
+        stop: false,
+        answers: None,
+        by,
+        at: 10,
+    };
+    assert_eq!(change, Ok(Change::Close(Box::new(answer))));
+}
+
+#[test]
+fn what_remembers_needs_a_rule_to_remember() {
+    for scope in [Scope::Session, Scope::Always, Scope::Timed(600)] {
+        let refused = unfit(&permission(false), Action::Approve { scope });
+        assert!(refused.starts_with("There is no rule to remember"), "{refused}");
+        let taken = apply(&permission(true), &approver(), Action::Approve { scope }, 10);
+        assert!(matches!(taken, Ok(Change::Close(_))));
+    }
+}
+
+#[test]
+fn at_the_deadline_it_is_too_late_even_if_the_row_is_still_open() {
+    let approve = || Action::Approve { scope: Scope::Once };
+    assert!(apply(&permission(false), &approver(), approve(), 999).is_ok());
+    let late = apply(&permission(false), &approver(), approve(), 1_000);
+    assert_eq!(late, Err(Refusal::Late(clock::short(1_000))));
+}
+
+#[test]
+fn a_question_is_never_approved_and_a_permission_never_answered() {
+    let approved = unfit(&questions(), Action::Approve { scope: Scope::Once });
+    assert!(approved.starts_with("This is a question"), "{approved}");
+    let answered = unfit(&permission(false), Action::Answers(Map::new()));
+    assert_eq!(answered, "This is no question: approve it or deny it.");
+    let chosen = unfit(&permission(false), Action::Choose { question: 0, option: 0 });
+    assert_eq!(chosen, "There is no such question.");
+}
+
+#[test]
+fn questions_are_answered_one_after_the_other_and_the_last_closes_the_ask() {
+    let asked = go(&questions(), Action::Choose { question: 0, option: 1 });
+    assert_eq!(asked.progress.current(), 1);
+    let stale = unfit(&asked, Action::Choose { question: 0, option: 0 });
+    assert!(stale.starts_with("That question has been answered already"), "{stale}");
+    let nothing = unfit(&asked, Action::Submit { question: 1 });
+    assert!(nothing.starts_with("Nothing is chosen yet"), "{nothing}");
+    let asked = go(&asked, Action::Choose { question: 1, option: 1 });
+    let asked = go(&asked, Action::Choose { question: 1, option: 0 });
+    let asked = go(&asked, Action::Choose { question: 1, option: 1 });
+    let Change::Close(answer) =
+        apply(&asked, &approver(), Action::Submit { question: 1 }, 10).unwrap()
+    else {
+        unreachable!("the last answer closes the ask")
+    };
+    assert_eq!(Value::from(answer.answers.unwrap()), json!({"One?": "B", "Many?": ["C"]}));
+}
+
+#[test]
+fn free_text_is_asked_for_and_then_taken_and_never_empty() {
+    let asked = apply(&questions(), &approver(), Action::Text { question: 0, text: None }, 10);
+    assert_eq!(asked, Ok(Change::WantText("One?".into())));
+    let empty = unfit(&questions(), Action::Text { question: 0, text: Some(" \n".into()) });
+    assert_eq!(empty, "The answer is empty; nothing was changed.");
+    let asked = go(&questions(), Action::Text { question: 0, text: Some("neither".into()) });
+    assert_eq!(asked.progress.answered, [Reply::Text("neither".into())]);
+}
