@@ -14,6 +14,8 @@ use tokio::task::JoinSet;
 
 /// How long Telegram holds a pull that has nothing to bring, in seconds.
 const LONG_POLL: u32 = 30;
+/// The same while it is not known whether Telegram serves us again.
+const PROBE: u32 = 1;
 /// The line may be slow, but not silent for longer than Telegram holds the pull.
 const POLL_PATIENCE: Duration = Duration::from_secs(LONG_POLL as u64 + 10);
 /// A pull that only confirms.
@@ -60,15 +62,15 @@ impl Telegram {
 
     async fn pull(&self, desk: &mut Desk, stop: &CancellationToken) -> Result<(), Fatal> {
         let mut offset = None;
-        let mut backoff = BACKOFF;
+        let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
         while !stop.is_cancelled() {
-            let pull = updates_from(offset).timeout(LONG_POLL);
+            let pull = updates_from(offset).timeout(hold);
             let pulled = self.api.call::<_, Vec<Update>>(&pull, POLL_PATIENCE);
             match stop.run_until_cancelled(pulled).await {
                 None => break,
                 Some(Ok(updates)) => {
                     self.set_health(Health::Up);
-                    backoff = BACKOFF;
+                    (hold, backoff) = (LONG_POLL, BACKOFF);
                     // INVARIANT: the offset moves on only when all of the batch is committed.
                     let last = updates.iter().map(|update| update.id.0).max();
                     for update in updates {
@@ -76,7 +78,10 @@ impl Telegram {
                     }
                     offset = last.map(after).or(offset);
                 }
-                Some(Err(failure)) => self.wait_after(&failure, &mut backoff, stop).await?,
+                Some(Err(failure)) => {
+                    self.wait_after(&failure, &mut backoff, stop).await?;
+                    hold = PROBE;
+                }
             }
         }
         if offset.is_some() {

@@ -25,14 +25,46 @@ fn unescaped(html: &str) -> String {
 #[test]
 fn an_open_card_shows_all_of_it() {
     let card = sample_card("rm -rf build/* && echo \"<done> & `dusted`\" </code></pre> @everyone");
-    insta::assert_snapshot!(draw(&card).page.html(), @"");
+    insta::assert_snapshot!(draw(&card).page.html(), @r#"
+    <b>🔔 claude-code wants to run a command</b>
+
+    <b>command</b>
+    <pre>rm -rf build/* &amp;&amp; echo &quot;&lt;done&gt; &amp; `dusted`&quot; &lt;/code&gt;&lt;/pre&gt; @everyone</pre>
+
+    <b>reason</b>
+    <code>Clean the *build* &lt;b&gt;now&lt;/b&gt;</code>
+
+    agent: <code>claude-code</code>
+    folder: <code>/home/ana/shop</code>
+
+    ℹ️ Always stores: shell: rm build/*
+
+    ask a7f3 · ⏳ expires 00:34:51 UTC, in 5 min
+    "#);
 }
 
 #[test]
 fn a_closed_card_keeps_its_text_and_loses_its_buttons() {
     let drawn = draw(&closed(&sample_card("ls")));
     assert_eq!(drawn.keyboard, None);
-    insta::assert_snapshot!(drawn.page.html(), @"");
+    insta::assert_snapshot!(drawn.page.html(), @r#"
+    <b>✅ claude-code wants to run a command</b>
+
+    <b>command</b>
+    <pre>ls</pre>
+
+    <b>reason</b>
+    <code>Clean the *build* &lt;b&gt;now&lt;/b&gt;</code>
+
+    agent: <code>claude-code</code>
+    folder: <code>/home/ana/shop</code>
+
+    ℹ️ Always stores: shell: rm build/*
+
+    ➤ Approved once by Ana, 12:03
+
+    ask a7f3
+    "#);
 }
 
 #[test]

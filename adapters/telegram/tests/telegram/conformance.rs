@@ -1,0 +1,49 @@
+//! The port's promises.
+
+use crate::fake::{GROUP, Person, Telegram as Server};
+use crate::room::{adapter, number, target};
+use countersign_port::testkit::{Platform, Shown, conformance};
+use countersign_port::{MessageRef, Presser, Target};
+
+struct Chat(Server);
+
+fn person(presser: &Presser) -> Person {
+    Person { id: presser.id.parse().unwrap(), name: "Ana" }
+}
+
+#[countersign_port::async_trait]
+impl Platform for Chat {
+    fn target(&self) -> Target {
+        target(GROUP)
+    }
+
+    async fn shown(&self, message: &MessageRef) -> Shown {
+        let card = self.0.message(GROUP, number(message));
+        let mut files = Vec::new();
+        let mut above = card.reply_to;
+        while let Some(id) = above {
+            let message = self.0.message(GROUP, id);
+            files.extend(message.file.map(|(_, content)| content));
+            above = message.reply_to;
+        }
+        Shown { text: card.text, buttons: card.buttons.concat(), files }
+    }
+
+    async fn press(&self, message: &MessageRef, label: &str, presser: &Presser) -> Option<String> {
+        Some(self.0.press(GROUP, number(message), label, person(presser)).await.text)
+    }
+
+    async fn give_text(&self, _: &MessageRef, text: &str, presser: &Presser) -> Option<String> {
+        let prompt = self.0.until("a prompt", || self.0.prompt(GROUP)).await;
+        let reply = self.0.reply(GROUP, prompt.id, text, person(presser));
+        let told = || self.0.messages(GROUP).into_iter().find(|m| m.reply_to == Some(reply));
+        Some(self.0.until("an answer to a text", told).await.text)
+    }
+}
+
+#[tokio::test]
+async fn the_adapter_keeps_the_contract() {
+    let chat = Chat(Server::start().await);
+    conformance(adapter(&chat.0), &chat).await;
+    assert_eq!(chat.0.violations(), Vec::<String>::new());
+}

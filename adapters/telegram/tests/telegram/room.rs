@@ -1,0 +1,97 @@
+//! An adapter that runs against the fake, and a core that says what it is told to say.
+
+use crate::fake::{TOKEN, Telegram as Server};
+use countersign_port::testkit::ScriptedCore;
+use countersign_port::{
+    Adapter, CancellationToken, Fatal, Health, Outcome, Press, Presses, Receipt, Target,
+};
+use countersign_telegram::{Config, Telegram};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+pub struct Room {
+    pub adapter: Arc<Telegram>,
+    pub presses: UnboundedReceiver<Press>,
+    stop: CancellationToken,
+    running: JoinHandle<Result<(), Fatal>>,
+}
+
+impl Room {
+    pub fn open(server: &Server, receipts: Vec<Receipt>) -> Self {
+        let (core, presses) = ScriptedCore::new(receipts);
+        Self::with_core(adapter(server), core, presses)
+    }
+
+    pub fn with_core(
+        adapter: Arc<Telegram>,
+        core: Arc<dyn Presses>,
+        presses: UnboundedReceiver<Press>,
+    ) -> Self {
+        let stop = CancellationToken::new();
+        let running = tokio::spawn({
+            let (adapter, stop) = (Arc::clone(&adapter), stop.clone());
+            async move { adapter.run(core, stop).await }
+        });
+        Self { adapter, presses, stop, running }
+    }
+
+    pub async fn next_press(&mut self) -> Press {
+        let press = timeout(Duration::from_secs(15), self.presses.recv()).await;
+        press.expect("a press reaches the core").expect("the core is there")
+    }
+
+    /// Ends the adapter as the daemon does; at once is within two seconds.
+    pub async fn close(self) {
+        self.stop.cancel();
+        let ended = timeout(Duration::from_secs(2), self.running).await;
+        ended.expect("it stops promptly").unwrap().expect("it ends well");
+    }
+
+    /// Ends the adapter as a crash does.
+    pub fn kill(self) {
+        self.running.abort();
+    }
+
+    pub async fn ended(self) -> Result<(), Fatal> {
+        timeout(Duration::from_secs(15), self.running).await.expect("it ends").unwrap()
+    }
+
+    /// Waits for a health that nothing in the fake announces.
+    pub async fn health(&self, wanted: impl Fn(&Health) -> bool) -> Health {
+        let waiting = async {
+            let mut tick = tokio::time::interval(Duration::from_millis(5));
+            loop {
+                tick.tick().await;
+                let health = self.adapter.health();
+                if wanted(&health) {
+                    return health;
+                }
+            }
+        };
+        timeout(Duration::from_secs(15), waiting).await.expect("the health comes")
+    }
+}
+
+pub fn adapter(server: &Server) -> Arc<Telegram> {
+    Arc::new(Telegram::new(config(server)))
+}
+
+pub fn config(server: &Server) -> Config {
+    Config { token: TOKEN.to_owned(), api_url: server.url().to_owned() }
+}
+
+pub fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
+    Receipt { outcome, sentence: sentence.to_owned(), card: None }
+}
+
+pub fn target(chat: i64) -> Target {
+    Target(chat.to_string())
+}
+
+/// The number of a message within its chat.
+pub fn number(message: &countersign_port::MessageRef) -> i64 {
+    message.0.split_once('/').unwrap().1.parse().unwrap()
+}
