@@ -1,0 +1,162 @@
+//! An inbox on a listener of its own, with a small core behind it.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking; not every test uses every part"
+)]
+
+#[path = "../../../../tests/support/browser.rs"]
+pub mod browser;
+pub mod cards;
+#[path = "../../../../tests/support/inbox.rs"]
+pub mod visitor;
+
+use countersign_inbox::{Config, Inbox};
+use countersign_port::{
+    Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Press, Presses, Receipt, Target,
+    Tone, async_trait,
+};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
+use visitor::Visitor;
+
+pub const TOKEN: &str = "a-token-of-the-tests";
+
+/// An inbox that is served, and whatever its core hears.
+pub struct Desk {
+    pub inbox: Inbox,
+    pub at: SocketAddr,
+    pub core: Arc<Core>,
+    pub presses: mpsc::UnboundedReceiver<Press>,
+    stop: CancellationToken,
+    running: JoinHandle<()>,
+    serving: JoinHandle<()>,
+}
+
+impl Desk {
+    pub async fn open() -> Self {
+        let desk = Self::closed("127.0.0.1:0").await;
+        desk.start().await
+    }
+
+    /// A desk whose adapter does not run yet.
+    pub async fn closed(at: &str) -> Self {
+        let inbox = Inbox::new(Config { access_token: TOKEN.to_owned(), allowed_hosts: vec![] });
+        let listener = TcpListener::bind(at).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (core, presses) = Core::new();
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn({
+            let (router, stop) = (inbox.router(), stop.clone());
+            async move {
+                let served = axum::serve(listener, router);
+                served.with_graceful_shutdown(stop.cancelled_owned()).await.unwrap();
+            }
+        });
+        Self { inbox, at, core, presses, stop, running: tokio::spawn(async {}), serving }
+    }
+
+    pub async fn start(mut self) -> Self {
+        let (inbox, core, stop) = (self.inbox.clone(), self.core.clone(), self.stop.clone());
+        self.running = tokio::spawn(async move { inbox.run(core, stop).await.unwrap() });
+        while self.inbox.health() != countersign_port::Health::Up {
+            tokio::task::yield_now().await;
+        }
+        self
+    }
+
+    /// Stops adapter and listener as the daemon does, open streams or not.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.running.await.unwrap();
+        let drained = tokio::time::timeout(std::time::Duration::from_secs(5), self.serving).await;
+        drained.expect("open pages let the listener drain").unwrap();
+    }
+
+    pub fn address(&self) -> String {
+        format!("http://{}/?token={TOKEN}", self.at)
+    }
+
+    pub async fn visitor(&self) -> Visitor {
+        Visitor::enter(&self.address()).await
+    }
+
+    /// Puts a card up, for the core to answer.
+    pub async fn post(&self, card: &Card) {
+        self.core.cards.lock().unwrap().push(card.clone());
+        self.inbox.post(&Target("inbox".to_owned()), card).await.unwrap();
+    }
+
+    /// Redraws a card from the core's side.
+    pub async fn update(&self, card: &Card) {
+        let message = countersign_port::MessageRef(card.id.clone());
+        self.inbox.update(&message, card).await.unwrap();
+    }
+}
+
+/// A core that answers as the real one does, by the button's look.
+pub struct Core {
+    pub cards: Mutex<Vec<Card>>,
+    heard: mpsc::UnboundedSender<Press>,
+}
+
+impl Core {
+    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Press>) {
+        let (heard, presses) = mpsc::unbounded_channel();
+        (Arc::new(Self { cards: Mutex::default(), heard }), presses)
+    }
+}
+
+#[async_trait]
+impl Presses for Core {
+    async fn press(&self, press: Press) -> Receipt {
+        self.heard.send(press.clone()).unwrap();
+        let mut cards = self.cards.lock().unwrap();
+        let said = |outcome, sentence: &str, card: Option<&Card>| Receipt {
+            outcome,
+            sentence: sentence.to_owned(),
+            card: card.cloned(),
+        };
+        let holds =
+            |card: &&mut Card| card.buttons.iter().flatten().any(|b| b.token == press.token);
+        let Some(card) = cards.iter_mut().find(holds) else {
+            return said(Outcome::Unknown, "This ask is no longer pending.", None);
+        };
+        let mut buttons = card.buttons.iter_mut().flatten();
+        let button = buttons.find(|button| button.token == press.token).unwrap();
+        card.revision += 1;
+        let (tone, ending) = match (button.style, press.text) {
+            (ButtonStyle::Choice, _) if !card.id.starts_with("single") => {
+                button.style = ButtonStyle::Chosen;
+                return said(Outcome::Noted, "Noted.", Some(card));
+            }
+            (ButtonStyle::Chosen, _) => {
+                button.style = ButtonStyle::Choice;
+                return said(Outcome::Noted, "Noted.", Some(card));
+            }
+            (ButtonStyle::Text, None) => {
+                return said(Outcome::TextWanted, "What should it be instead?", None);
+            }
+            (ButtonStyle::Text, Some(text)) => (Tone::Approved, format!("Answered “{text}”")),
+            (ButtonStyle::Deny, _) => (Tone::Denied, "Denied".to_owned()),
+            (ButtonStyle::Always, _) => (Tone::Approved, "Approved always".to_owned()),
+            (ButtonStyle::Submit, _) => (Tone::Approved, "Answered".to_owned()),
+            (ButtonStyle::Approve | ButtonStyle::Choice, _) => {
+                (Tone::Approved, "Approved once".to_owned())
+            }
+        };
+        card.tone = tone;
+        card.deadline = None;
+        card.buttons.clear();
+        let text = format!("{ending} by the local inbox at 12:03");
+        card.blocks.push(Block::Outcome { text });
+        said(Outcome::Applied, &format!("{ending}."), Some(card))
+    }
+}

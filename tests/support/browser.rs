@@ -1,0 +1,262 @@
+//! A real Chromium for tests, spoken to over its debugging pipe: no port, no driver, gone with the test.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    env,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    sync::oneshot,
+};
+
+/// How long a page may take to become what a test waits for.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A running browser with a profile of its own.
+pub struct Browser {
+    wire: Arc<Wire>,
+    _child: Child,
+    _profile: tempfile::TempDir,
+}
+
+/// A tab.
+pub struct Page {
+    wire: Arc<Wire>,
+    session: String,
+}
+
+impl Browser {
+    /// Starts Chromium, or says plainly that there is none and returns `None`.
+    pub async fn start() -> Option<Self> {
+        let Some(chromium) = find() else {
+            eprintln!(
+                "SKIPPED: no Chromium (set CHROMIUM, or put chromium, chromium-browser or google-chrome on PATH)"
+            );
+            return None;
+        };
+        let profile = tempfile::tempdir().unwrap();
+        // The debugging pipe is on the descriptors 3 and 4.
+        let mut child = Command::new("sh")
+            .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#])
+            .arg(chromium)
+            .args(["--remote-debugging-pipe", "--headless", "--no-sandbox", "--disable-gpu"])
+            .args(["--disable-quic", "--no-first-run", "--disable-background-networking"])
+            .args(["--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"])
+            .arg("--hide-scrollbars")
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let wire = Arc::new(Wire {
+            out: tokio::sync::Mutex::new(child.stdin.take().unwrap()),
+            next: AtomicU64::new(1),
+            waiting: Mutex::default(),
+            complaints: Mutex::default(),
+        });
+        tokio::spawn(read(child.stdout.take().unwrap(), wire.clone()));
+        Some(Self { wire, _child: child, _profile: profile })
+    }
+
+    /// Opens a tab at an address, 1000 × 800, and waits until it is loaded.
+    pub async fn open(&self, url: &str) -> Page {
+        let made =
+            self.wire.call(None, "Target.createTarget", json!({ "url": "about:blank" })).await;
+        let target = json!({ "targetId": made["targetId"], "flatten": true });
+        let attached = self.wire.call(None, "Target.attachToTarget", target).await;
+        let session = attached["sessionId"].as_str().unwrap().to_owned();
+        let page = Page { wire: self.wire.clone(), session };
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
+            page.call(domain, json!({})).await;
+        }
+        page.size(1000, 800).await;
+        page.call("Page.navigate", json!({ "url": url })).await;
+        page.until("document.readyState === 'complete' && location.href !== 'about:blank'").await;
+        page
+    }
+}
+
+#[allow(dead_code, reason = "not every test uses every hand")]
+impl Page {
+    /// The value of an expression; a promise is awaited.
+    pub async fn eval(&self, expression: &str) -> Value {
+        let params =
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let done = self.call("Runtime.evaluate", params).await;
+        assert!(done.get("exceptionDetails").is_none(), "`{expression}` failed: {done}");
+        done["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true, looking whenever the page draws.
+    pub async fn until(&self, expression: &str) {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            // A navigation takes a running expression with it, so each look is one of its own.
+            loop {
+                let params = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
+                if self.call("Runtime.evaluate", params).await["result"]["value"] == json!(true) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        if waited.await.is_err() {
+            let text = self.eval("document.body.innerText").await;
+            panic!("`{expression}` did not come true; the page says: {text}");
+        }
+    }
+
+    /// The text that stands on the page.
+    pub async fn text(&self) -> String {
+        self.eval("document.body.innerText").await.as_str().unwrap().to_owned()
+    }
+
+    /// Scrolls an element into view and clicks its middle with the mouse.
+    pub async fn click(&self, selector: &str) {
+        let selector = json!(selector);
+        let spot = self
+            .eval(&format!(
+                "(() => {{ const e = document.querySelector({selector}); if (!e) return null; \
+                 e.scrollIntoView({{ block: 'center' }}); const r = e.getBoundingClientRect(); \
+                 return {{ x: r.x + r.width / 2, y: r.y + r.height / 2 }} }})()"
+            ))
+            .await;
+        assert!(!spot.is_null(), "there is no {selector} to click");
+        self.click_at(&spot).await;
+    }
+
+    /// Clicks a spot `{x, y}` of the window.
+    pub async fn click_at(&self, spot: &Value) {
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            let params = json!({
+                "type": kind, "x": spot["x"], "y": spot["y"], "button": "left",
+                "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", params).await;
+        }
+    }
+
+    /// Presses and releases a key: a letter, a digit, or `Enter`, `Tab`, `Escape`.
+    pub async fn key(&self, key: &str) {
+        let (text, code) = match key {
+            "Enter" => ("\r", 13),
+            "Tab" => ("", 9),
+            "Escape" => ("", 27),
+            " " => (" ", 32),
+            letter => (letter, i32::from(letter.to_ascii_uppercase().as_bytes()[0])),
+        };
+        let kind = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        for kind in [kind, "keyUp"] {
+            let mut params = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
+            if kind == "keyDown" {
+                params["text"] = json!(text);
+            }
+            self.call("Input.dispatchKeyEvent", params).await;
+        }
+    }
+
+    /// Types into whatever has the focus.
+    pub async fn write(&self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text })).await;
+    }
+
+    /// Gives the window a size in CSS pixels.
+    pub async fn size(&self, width: u32, height: u32) {
+        let params = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
+        });
+        self.call("Emulation.setDeviceMetricsOverride", params).await;
+        let touch = json!({ "enabled": width < 600 });
+        self.call("Emulation.setTouchEmulationEnabled", touch).await;
+    }
+
+    /// What the person prefers: `light` or `dark`.
+    pub async fn scheme(&self, scheme: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// Takes a picture of the window as PNG.
+    pub async fn picture(&self, file: &Path) {
+        let shot = self.call("Page.captureScreenshot", json!({ "format": "png" })).await;
+        std::fs::write(file, STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()).unwrap();
+    }
+
+    /// Errors that the browser reported so far: exceptions, refused content, failed loads.
+    pub fn complaints(&self) -> Vec<String> {
+        self.wire.complaints.lock().unwrap().clone()
+    }
+
+    async fn call(&self, method: &str, params: Value) -> Value {
+        self.wire.call(Some(&self.session), method, params).await
+    }
+}
+
+/// Messages to the browser and its answers, each ended by a NUL.
+struct Wire {
+    out: tokio::sync::Mutex<ChildStdin>,
+    next: AtomicU64,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    complaints: Mutex<Vec<String>>,
+}
+
+impl Wire {
+    async fn call(&self, session: Option<&str>, method: &str, params: Value) -> Value {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        self.waiting.lock().unwrap().insert(id, answer);
+        let mut message = json!({ "id": id, "method": method, "params": params });
+        if let Some(session) = session {
+            message["sessionId"] = json!(session);
+        }
+        let mut line = message.to_string().into_bytes();
+        line.push(0);
+        self.out.lock().await.write_all(&line).await.unwrap();
+        let answer = tokio::time::timeout(PATIENCE * 2, answered).await;
+        let answer = answer.unwrap_or_else(|_| panic!("the browser does not answer {method}"));
+        let answer = answer.unwrap_or_else(|_| panic!("the browser ended during {method}"));
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+}
+
+async fn read(from: ChildStdout, wire: Arc<Wire>) {
+    let mut messages = BufReader::new(from).split(0);
+    while let Ok(Some(message)) = messages.next_segment().await {
+        let message: Value = serde_json::from_slice(&message).unwrap();
+        if let Some(id) = message["id"].as_u64() {
+            if let Some(answer) = wire.waiting.lock().unwrap().remove(&id) {
+                let _ = answer.send(message);
+            }
+            continue;
+        }
+        let params = &message["params"];
+        let complaint = match message["method"].as_str() {
+            Some("Runtime.exceptionThrown") => Some(&params["exceptionDetails"]),
+            Some("Log.entryAdded") if params["entry"]["level"] == "error" => Some(&params["entry"]),
+            _ => None,
+        };
+        wire.complaints.lock().unwrap().extend(complaint.map(Value::to_string));
+    }
+    wire.waiting.lock().unwrap().clear();
+}
+
+fn find() -> Option<PathBuf> {
+    if let Some(named) = env::var_os("CHROMIUM") {
+        return Some(named.into());
+    }
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let folders: Vec<_> = env::split_paths(&env::var_os("PATH")?).collect();
+    let places = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| place.is_file())
+}

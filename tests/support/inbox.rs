@@ -1,0 +1,132 @@
+//! A person at the inbox without a browser: goes in by the printed address, reads the stream, presses.
+
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long a card may take to come or to change.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Somebody who has opened the inbox.
+pub struct Visitor {
+    /// Scheme, host and port.
+    pub base: String,
+    /// What a browser would send back, `name=value`.
+    pub cookie: String,
+    /// What the page keeps for its own requests.
+    pub key: String,
+    client: reqwest::Client,
+}
+
+#[allow(dead_code, reason = "not every test uses every hand")]
+impl Visitor {
+    /// Goes in by the address that `countersign serve` prints, `http://…/?token=…`.
+    pub async fn enter(address: &str) -> Self {
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .build()
+            .unwrap();
+        let entered = client.get(address).send().await.unwrap();
+        assert_eq!(entered.status(), 303, "the address lets in");
+        let header = |name: &str| entered.headers()[name].to_str().unwrap().to_owned();
+        let cookie = header("set-cookie").split(';').next().unwrap().to_owned();
+        let key = header("location").strip_prefix("/#key=").unwrap().to_owned();
+        let base = address.split("/?").next().unwrap().trim_end_matches('/').to_owned();
+        Self { base, cookie, key, client }
+    }
+
+    /// Follows the board from now on.
+    pub async fn follow(&self) -> Feed {
+        let request = self.client.get(format!("{}/inbox/events", self.base));
+        let request = request.header("cookie", &self.cookie);
+        let response = request.header("x-countersign-inbox", &self.key).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Feed { response, rest: vec![], cards: vec![] }
+    }
+
+    /// Sends a press; the status and the answer.
+    pub async fn press(&self, card: &str, token: &str, text: Option<&str>) -> (u16, Value) {
+        let mut body = json!({ "card": card, "token": token });
+        if let Some(text) = text {
+            body["text"] = json!(text);
+        }
+        let response = self.post().body(body.to_string()).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Presses the button with this label of a card as it came; what the person is told.
+    pub async fn press_label(&self, card: &Value, label: &str, text: Option<&str>) -> String {
+        let rows = card["card"]["buttons"].as_array().unwrap().iter();
+        let mut buttons = rows.flat_map(|row| row.as_array().unwrap());
+        let button = buttons.find(|button| button["label"] == label);
+        let button = button.unwrap_or_else(|| panic!("no button `{label}` on {card}"));
+        let (id, token) = (card["card"]["id"].as_str().unwrap(), button["token"].as_str().unwrap());
+        let (_, answer) = self.press(id, token, text).await;
+        answer["sentence"].as_str().or(answer["error"].as_str()).unwrap().to_owned()
+    }
+
+    /// A press as the page sends it, without its body.
+    pub fn post(&self) -> reqwest::RequestBuilder {
+        self.client
+            .post(format!("{}/inbox/press", self.base))
+            .header("cookie", &self.cookie)
+            .header("x-countersign-inbox", &self.key)
+            .header("origin", &self.base)
+            .header("content-type", "application/json")
+    }
+}
+
+/// The stream of one connection and the board as it has told it.
+pub struct Feed {
+    response: reqwest::Response,
+    rest: Vec<u8>,
+    /// `{card, since, closed}` each, as last told.
+    pub cards: Vec<Value>,
+}
+
+#[allow(dead_code, reason = "not every test uses every hand")]
+impl Feed {
+    /// The next event's name and data; `None` when the stream has ended.
+    pub async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
+                let event: Vec<u8> = self.rest.drain(..end + 2).collect();
+                let event = String::from_utf8(event).unwrap();
+                let line = |name| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+                let told = line("event:").zip(line("data:"));
+                let told = told.map(|(n, d)| (n.to_owned(), serde_json::from_str(d).unwrap()));
+                match told {
+                    Some(told) => {
+                        self.keep(&told);
+                        return Some(told);
+                    }
+                    None => continue,
+                }
+            }
+            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            let chunk = chunk.expect("the stream says something in time");
+            self.rest.extend_from_slice(&chunk.ok()??);
+        }
+    }
+
+    /// Waits until a card on the board is as wanted.
+    pub async fn card(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            if let Some(card) = self.cards.iter().find(|card| wanted(card)) {
+                return card.clone();
+            }
+            assert!(self.next().await.is_some(), "the stream ended; the board: {:?}", self.cards);
+        }
+    }
+
+    fn keep(&mut self, (name, data): &(String, Value)) {
+        if name == "board" {
+            self.cards = data["cards"].as_array().unwrap().clone();
+            return;
+        }
+        let id = &data["card"]["card"]["id"];
+        self.cards.retain(|card| card["card"]["id"] != *id);
+        self.cards.push(data["card"].clone());
+    }
+}
