@@ -7,6 +7,7 @@
 pub mod builtins;
 pub mod call;
 pub mod critical;
+pub mod deeds;
 pub mod effects;
 pub mod environment;
 pub mod floors;

@@ -1,0 +1,158 @@
+//! Disks, power, accounts, scheduled jobs, the kernel, the firewall.
+
+use crate::deeds::{has_flag, operands};
+use crate::place;
+use crate::shell::Word;
+
+/// A disk or partition.
+pub(super) fn raw_device(path: &str) -> bool {
+    let Some(name) = path.strip_prefix("/dev/") else { return false };
+    let kinds = [
+        "sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "md", "dm-", "mem",
+        "kmem", "port", "loop",
+    ];
+    kinds.iter().any(|kind| name.starts_with(kind))
+}
+
+#[rustfmt::skip]
+pub(super) fn judge(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
+    let has = |wanted: &[&str]| args.iter().any(|w| wanted.contains(&&*w.text));
+    let words = operands(args, &[]);
+    let first = words.first().map(|w| &*w.text).unwrap_or_default();
+    let device = words.iter().any(|w| w.text.starts_with("/dev/") && !place::sink(&w.text));
+    let help = has(&["--help", "--version", "-V"]) || (has(&["-h"]) && args.len() == 1);
+    if help && !matches!(name, "shutdown") {
+        return None;
+    }
+    match name {
+        _ if name.starts_with("mkfs") || matches!(name, "mke2fs" | "mkswap" | "wipefs" | "blkdiscard" | "badblocks" | "shred") => {
+            (device && !(name == "badblocks" && !has_flag(args, 'w'))).then_some("overwrites a raw device")
+        }
+        "fdisk" | "parted" | "sgdisk" | "gdisk" | "cfdisk" | "sfdisk" => {
+            (device && !has(&["-l", "--list", "print", "-p", "--print", "-d", "--dump"])).then_some("changes the partitions of a disk")
+        }
+        "dd" => args.iter().any(|w| w.text.strip_prefix("of=").is_some_and(|to| to.starts_with("/dev/") && !place::sink(to))).then_some("overwrites a raw device"),
+        "cryptsetup" => matches!(first, "luksFormat" | "erase" | "luksErase" | "reencrypt" | "luksKillSlot" | "luksRemoveKey").then_some("makes a disk unreadable"),
+        "lvremove" | "vgremove" | "pvremove" | "lvreduce" => Some("removes a volume"),
+        "zpool" | "zfs" => matches!(first, "destroy" | "create" | "labelclear" | "rollback").then_some("destroys a file system"),
+        "mdadm" => has(&["--zero-superblock", "--stop", "--create", "--fail", "-S"]).then_some("changes a disk array"),
+        "nvme" => matches!(first, "format" | "sanitize" | "write-zeroes" | "delete-ns").then_some("erases a disk"),
+        "hdparm" => args.iter().any(|w| w.text.starts_with("--security") || w.text.starts_with("--yes-i-know")).then_some("erases a disk"),
+        "diskutil" => (first.starts_with("erase") || first.starts_with("partition") || matches!(first, "apfs" | "zeroDisk" | "secureErase" | "reformat")).then_some("erases a disk"),
+        "shutdown" | "reboot" | "poweroff" | "halt" | "killall5" | "pm-suspend" | "kexec" => {
+            (!has(&["-c", "--help", "--version"])).then_some("stops the machine or everything on it")
+        }
+        "init" | "telinit" => matches!(first, "0" | "1" | "6" | "s" | "S").then_some("stops the machine or everything on it"),
+        "kill" => kill(args),
+        "pkill" | "killall" => {
+            let everyone = has(&["-u", "--euid", "-U", "--user"]) || args.iter().any(|w| w.text.starts_with("-u") && w.text.len() > 2);
+            let vital = words.iter().any(|w| matches!(&*w.text, "." | ".*" | "" | "systemd" | "init" | "sshd" | "Xorg"));
+            (everyone || vital).then_some("stops processes of a whole user or of the system")
+        }
+        "systemctl" | "loginctl" | "service" | "launchctl" | "rc-service" => services(name, args, &words),
+        "useradd" | "adduser" | "usermod" | "userdel" | "deluser" | "groupadd" | "groupmod" | "groupdel" | "addgroup"
+        | "delgroup" | "gpasswd" | "chpasswd" | "vipw" | "vigr" | "newusers" | "chsh" | "dseditgroup" | "sysadminctl" => Some("changes accounts"),
+        "passwd" => (!has(&["-S", "--status", "-Sa"])).then_some("changes accounts"),
+        "visudo" => (!has(&["-c", "--check", "-cf"])).then_some("changes who may become root"),
+        "dscl" => args.iter().any(|w| w.text.starts_with("-create") || w.text.starts_with("-delete") || w.text.starts_with("-append") || w.text.starts_with("-passwd")).then_some("changes accounts"),
+        "crontab" => (!has(&["-l"])).then_some("changes what runs later"),
+        "at" | "batch" => (!has(&["-l", "-c", "-V"])).then_some("changes what runs later"),
+        "update-rc.d" | "chkconfig" | "insserv" => Some("changes what starts with the machine"),
+        "history" => has(&["-c", "-w", "-d"]).then_some("covers its tracks"),
+        "unset" | "export" | "declare" => args.iter().any(|w| w.text.starts_with("HISTFILE") || w.text.starts_with("HISTSIZE=0")).then_some("covers its tracks"),
+        "sudo" | "doas" => {
+            let shell = has(&["-i", "-s", "--login", "--shell"]) || words.first().is_some_and(|w| w.text == "su") || args.is_empty();
+            shell.then_some("opens a shell as root")
+        }
+        "su" | "pkexec" => (!has(&["-c", "--command"])).then_some("opens a shell as another user"),
+        "ufw" => matches!(first, "disable" | "reset").then_some("switches a guard of the machine off"),
+        "setenforce" => matches!(first, "0" | "Permissive" | "permissive").then_some("switches a guard of the machine off"),
+        "iptables" | "ip6tables" => has(&["-F", "--flush", "-X", "-P", "--policy"]).then_some("switches a guard of the machine off"),
+        "nft" => matches!(first, "flush" | "delete").then_some("switches a guard of the machine off"),
+        "csrutil" | "spctl" => (first == "disable" || has(&["--master-disable", "--global-disable"])).then_some("switches a guard of the machine off"),
+        "aa-disable" | "aa-teardown" | "auditctl" => (name != "auditctl" || has(&["-D", "-e"])).then_some("switches a guard of the machine off"),
+        "sysctl" => (has_flag(args, 'w') || has(&["-p", "--write"]) || args.iter().any(|w| w.text.contains('='))).then_some("changes the kernel"),
+        "insmod" | "rmmod" | "modprobe" => (!args.is_empty() && !has(&["-n", "--dry-run", "-c", "--show-depends"])).then_some("changes the kernel"),
+        "mount" => (args.iter().any(|w| w.text.contains("remount")) || has(&["--bind", "--rbind", "--move"])).then_some("changes mounts of the system"),
+        "umount" => words.iter().any(|w| matches!(&*w.text, "/" | "/home" | "/boot" | "/usr" | "/var") || w.text.is_empty()).then_some("changes mounts of the system"),
+        "swapoff" => has(&["-a", "--all"]).then_some("switches swap off"),
+        "grub-install" | "efibootmgr" | "nvram" | "bcdedit" => (!args.is_empty()).then_some("changes how the machine starts"),
+        "nsenter" | "chroot" => Some("leaves the confines of this system"),
+        "apt" | "apt-get" | "aptitude" | "dnf" | "yum" | "zypper" | "pacman" | "apk" | "rpm" | "dpkg" | "brew" => packages(args, &words),
+        "pip" | "pip3" => (first == "uninstall" && words.iter().any(|w| matches!(&*w.text, "pip" | "setuptools" | "wheel"))).then_some("removes what the system needs"),
+        "npm" => (matches!(first, "uninstall" | "remove" | "rm" | "un" | "r") && words.iter().any(|w| w.text == "npm")).then_some("removes what the system needs"),
+        _ => None,
+    }
+}
+
+fn kill(args: &[Word<'_>]) -> Option<&'static str> {
+    let probes = args.iter().any(|w| matches!(&*w.text, "-0" | "-l" | "-L"));
+    let targets = args.iter().enumerate().filter(|(at, w)| *at > 0 || !w.text.starts_with('-'));
+    let vital = targets.clone().any(|(_, w)| matches!(&*w.text, "-1" | "1"));
+    (vital && !probes).then_some("stops the machine or everything on it")
+}
+
+#[rustfmt::skip]
+fn services(name: &str, args: &[Word<'_>], words: &[&Word<'_>]) -> Option<&'static str> {
+    let verb = words.first().map(|w| &*w.text).unwrap_or_default();
+    if matches!(verb, "poweroff" | "reboot" | "halt" | "suspend" | "hibernate" | "kexec" | "rescue" | "emergency" | "soft-reboot" | "isolate" | "exit" | "hybrid-sleep" | "terminate-user" | "kill-user") {
+        return Some("stops the machine or everything on it");
+    }
+    let vital = |word: &&Word<'_>| {
+        let unit = word.text.trim_end_matches(".service").trim_end_matches(".socket");
+        matches!(unit, "sshd" | "ssh" | "firewalld" | "ufw" | "iptables" | "nftables" | "NetworkManager" | "networking" | "network" | "dbus" | "auditd" | "apparmor" | "fail2ban" | "cron" | "crond" | "rsyslog" | "display-manager" | "falcon-sensor" | "clamav-daemon") || unit.starts_with("systemd-")
+    };
+    let stops = matches!(verb, "stop" | "disable" | "mask" | "kill") || words.iter().any(|w| w.text == "stop");
+    if stops && words.iter().any(|w| vital(w)) {
+        return Some("stops a service that the machine needs");
+    }
+    let starts = matches!(verb, "enable" | "link" | "enable-linger" | "edit" | "load" | "bootstrap" | "submit" | "preset" | "set-default");
+    (starts && name != "service" && !args.iter().any(|w| w.text == "--help")).then_some("changes what starts by itself")
+}
+
+fn packages(args: &[Word<'_>], words: &[&Word<'_>]) -> Option<&'static str> {
+    let verbs = [
+        "remove",
+        "purge",
+        "erase",
+        "autoremove",
+        "uninstall",
+        "del",
+        "autopurge",
+        "-R",
+        "-Rs",
+        "-Rns",
+        "-e",
+        "-P",
+        "--purge",
+    ];
+    let removes = args.iter().any(|w| verbs.contains(&&*w.text));
+    let core = words.iter().any(|w| {
+        let package = &*w.text;
+        [
+            "python3",
+            "glibc",
+            "libc6",
+            "bash",
+            "coreutils",
+            "systemd",
+            "sudo",
+            "openssh",
+            "linux-image",
+            "apt",
+            "dpkg",
+            "util-linux",
+            "login",
+            "passwd",
+            "rpm",
+            "kernel",
+            "grub",
+            "filesystem",
+            "base-files",
+            "init",
+        ]
+        .iter()
+        .any(|vital| package == *vital || package.starts_with(&format!("{vital}-")))
+    });
+    (removes && core).then_some("removes what the system needs")
+}

@@ -1,0 +1,183 @@
+//! Commands that always want a person, read from argv and not from text: a quoted mention is no
+//! command.
+
+mod data;
+mod deletion;
+mod machine;
+mod repository;
+mod stream;
+
+use std::ops::Range;
+
+use crate::deeds::{self, Deed};
+use crate::place::{self, Place};
+use crate::shell::{Command, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as};
+use crate::wrappers::{Inner, base, unwrap};
+
+/// Why a text is critical, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CriticalFinding {
+    /// A short clause: "deletes a home directory recursively".
+    pub reason: &'static str,
+    /// Bytes of the source.
+    pub span: Range<usize>,
+}
+
+/// Literal scripts inside each other are followed this deep.
+const MAX_DEPTH: u32 = 4;
+/// Where no home directory or workspace is given: the patterns hold everywhere.
+const NOWHERE: Place<'static> = Place { cwd: None, home: None };
+
+/// The first critical command of a text, those behind wrappers and in literal scripts included.
+#[must_use]
+pub fn critical(scan: &Scan<'_>) -> Option<CriticalFinding> {
+    examine(scan, 0)
+}
+
+fn examine(scan: &Scan<'_>, depth: u32) -> Option<CriticalFinding> {
+    if let Some(span) = fork_bomb(scan) {
+        return Some(CriticalFinding { reason: "starts copies of itself without end", span });
+    }
+    let mut stream = stream::Stream::default();
+    for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
+        let reason = command
+            .redirects
+            .iter()
+            .find_map(redirect)
+            .or_else(|| argv(&command.argv, command, depth))
+            .or_else(|| stream.see(command));
+        if let Some(reason) = reason {
+            return Some(CriticalFinding { reason, span: span(command) });
+        }
+    }
+    None
+}
+
+/// One argument vector, then what stands behind it.
+fn argv(words: &[Word<'_>], command: &Command<'_>, depth: u32) -> Option<&'static str> {
+    let (first, args) = words.split_first()?;
+    if depth > MAX_DEPTH {
+        return Some("runs commands inside commands inside commands");
+    }
+    if let Some(path) = first.literal() {
+        let name = base(path);
+        let reason = deletion::judge(name, args)
+            .or_else(|| machine::judge(name, args))
+            .or_else(|| repository::judge(name, args))
+            .or_else(|| data::judge(name, args, command))
+            .or_else(|| stream::alone(name, args))
+            .or_else(|| touched(words));
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    let behind = unwrap(words)?;
+    behind.inner.iter().find_map(|inner| match inner {
+        Inner::Argv { argv: words, .. } => argv(words, command, depth + 1),
+        Inner::Script { text, dialect } => script(text, *dialect, depth),
+        Inner::Input(dialect) => {
+            let body = command
+                .redirects
+                .iter()
+                .rev()
+                .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString))?;
+            script(body.target.literal()?, *dialect, depth)
+        }
+        Inner::Unknown => None,
+    })
+}
+
+fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'static str> {
+    if depth >= MAX_DEPTH {
+        return Some("runs commands inside commands inside commands");
+    }
+    examine(&scan_as(text, dialect), depth + 1).map(|finding| finding.reason)
+}
+
+/// Writes to files that something obeys later, by whatever program.
+fn touched(words: &[Word<'_>]) -> Option<&'static str> {
+    deeds::deeds(words).into_iter().find_map(|(deed, word)| match deed {
+        Deed::Write | Deed::Delete | Deed::Move => target(word),
+        Deed::Read | Deed::Rights => None,
+    })
+}
+
+fn redirect(redirect: &Redirect<'_>) -> Option<&'static str> {
+    let text = &*redirect.target.text;
+    if redirect.op != RedirectOp::HereDocument
+        && redirect.op != RedirectOp::HereString
+        && (text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
+    {
+        return Some("opens a connection to another host");
+    }
+    if redirect.op.writes() { target(&redirect.target) } else { None }
+}
+
+/// A file whose change is critical.
+fn target(word: &Word<'_>) -> Option<&'static str> {
+    let path = place::path(word, NOWHERE)?;
+    let path = path.strip_prefix("of=").unwrap_or(&path);
+    let clean = place::clean(path, NOWHERE);
+    if machine::raw_device(&clean) {
+        return Some("writes to a raw device");
+    }
+    if clean.starts_with("/proc/") || clean.starts_with("/sys/") {
+        return Some("writes into the kernel");
+    }
+    if place::startup(path, NOWHERE) {
+        return Some("changes a file that logins, shells or the system obey");
+    }
+    let hooks = clean.contains(".git/hooks/") || clean.contains(".git/config");
+    if hooks || clean.ends_with("permissions.jsonc") || clean.ends_with("countersign.toml") {
+        return Some("changes a file that decides what is run or allowed");
+    }
+    let programs = [
+        "/usr/bin",
+        "/bin",
+        "/sbin",
+        "/usr/sbin",
+        "/boot",
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/System",
+    ];
+    programs.iter().any(|dir| place::within(&clean, dir)).then_some("changes the operating system")
+}
+
+/// A function that calls itself into a pipe or the background.
+fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
+    if scan.functions.is_empty() {
+        return None;
+    }
+    scan.functions.iter().find_map(|function| {
+        let calls = || {
+            scan.commands.iter().filter(|c| {
+                c.via == Via::Function && c.argv.first().and_then(Word::literal) == Some(function)
+            })
+        };
+        let piped = calls().filter(|c| c.pipe != crate::shell::PipePosition::Alone).count();
+        let breeds = piped >= 2 || (scan.background && calls().count() >= 1);
+        if breeds { calls().next().map(span) } else { None }
+    })
+}
+
+fn span(command: &Command<'_>) -> Range<usize> {
+    let words = command.argv.iter().map(|w| &w.span);
+    let mut spans = words.chain(command.redirects.iter().map(|r| &r.target.span));
+    let Some(first) = spans.next() else { return 0..0 };
+    let end = spans.map(|s| s.end).max().unwrap_or(first.end);
+    first.start..end.max(first.end)
+}
+
+/// What a path-like operand stands for, `~` for any home.
+fn cleaned(word: &Word<'_>) -> Option<String> {
+    place::path(word, NOWHERE).map(|path| place::clean(&path, NOWHERE))
+}
+
+fn is_dynamic(word: &Word<'_>) -> bool {
+    word.kind == WordKind::Dynamic
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,409 @@
+//! What flows from one command into the next: fetched text into a shell, secrets to another host.
+
+use std::borrow::Cow;
+
+use super::NOWHERE;
+use crate::deeds::{self, operands};
+use crate::place;
+use crate::shell::{Command, PipePosition, Word, WordKind};
+use crate::wrappers::{Inner, base, unwrap};
+
+const FETCHED: &str = "runs what it fetches or decodes";
+const LEAKS: &str = "sends secrets or private files to another host";
+const REMOTE: &str = "gives another host a shell here";
+
+/// What has been seen upstream.
+#[derive(Default)]
+pub(super) struct Stream {
+    fetched: bool,
+    secret: bool,
+    shell: bool,
+    destroys: bool,
+    endless: bool,
+    /// Files that were downloaded earlier in the text.
+    files: Vec<String>,
+}
+
+impl Stream {
+    /// Takes the next command; a reason when it completes a pattern.
+    pub(super) fn see(&mut self, command: &Command<'_>) -> Option<&'static str> {
+        if matches!(command.pipe, PipePosition::Alone | PipePosition::First) {
+            let files = std::mem::take(&mut self.files);
+            *self = Self { files, ..Self::default() };
+        }
+        let inner = innermost(&command.argv);
+        let (first, args) = inner.split_first()?;
+        let name = base(first.literal()?);
+        let piped = command.pipe.reads();
+        if piped
+            && self.destroys
+            && matches!(name, "psql" | "mysql" | "mariadb" | "sqlite3" | "cqlsh" | "duckdb")
+        {
+            return Some("drops or empties a database");
+        }
+        if piped && reads_program(name, args) && (self.fetched || is_shell(name)) {
+            return Some(FETCHED);
+        }
+        if piped && self.endless && base(&command.argv.first()?.text) == "xargs" {
+            return Some("starts copies of itself without end");
+        }
+        if piped && self.fetched && hands_on(&command.argv) {
+            return Some(FETCHED);
+        }
+        if piped && sends(name, args) && (self.secret || self.shell) {
+            return Some(if self.secret { LEAKS } else { REMOTE });
+        }
+        if self.runs_file(first, name, args) {
+            return Some(FETCHED);
+        }
+        self.remember(command, name, args);
+        None
+    }
+
+    fn runs_file(&self, first: &Word<'_>, name: &str, args: &[Word<'_>]) -> bool {
+        if self.files.is_empty() {
+            return false;
+        }
+        let is = |text: &str| {
+            let path = place::clean(text, NOWHERE);
+            self.files.iter().any(|file| *file == path)
+        };
+        let script = operands(args, &["-m"]).first().is_some_and(|w| is(&w.text));
+        (is_interpreter(name) || matches!(name, "source" | ".")) && script
+            || first.text.contains('/') && is(&first.text)
+    }
+
+    fn remember(&mut self, command: &Command<'_>, name: &str, args: &[Word<'_>]) {
+        let decodes = matches!(
+            name,
+            "base64" | "base32" | "openssl" | "xxd" | "uudecode" | "gunzip" | "zcat" | "gpg"
+        ) && args.iter().any(|w| {
+            matches!(&*w.text, "-d" | "-D" | "--decode" | "-r" | "enc" | "-rp")
+                || matches!(name, "gunzip" | "zcat" | "uudecode")
+        });
+        self.fetched |= fetches(name) || decodes;
+        self.shell |= is_shell(name);
+        self.endless |= name == "yes";
+        self.secret |= reads_secret(name, args);
+        self.destroys |= matches!(name, "echo" | "printf")
+            && args.iter().any(|w| super::data::destroys(&w.text));
+        if fetches(name) {
+            let given =
+                deeds::deeds(innermost(&command.argv)).into_iter().map(|(_, w)| w.text.to_string());
+            let redirected = command
+                .redirects
+                .iter()
+                .filter(|r| r.op.writes())
+                .map(|r| r.target.text.to_string());
+            let by_name = operands(args, &["-o", "-O", "-H", "-d", "-A", "-u", "-X"])
+                .into_iter()
+                .filter_map(|w| {
+                    let last = w.text.rsplit('/').next()?.split(['?', '#']).next()?.to_owned();
+                    (w.text.contains('/') && !last.is_empty()).then_some(last)
+                });
+            let keeps = name != "curl" || deeds::has_flag(args, 'O');
+            let named: Vec<String> = if keeps { by_name.collect() } else { Vec::new() };
+            let files = given.chain(redirected).chain(named);
+            self.files.extend(files.map(|file| place::clean(&file, NOWHERE)));
+        }
+    }
+}
+
+/// Patterns within one command.
+pub(super) fn alone(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
+    let fetching = args.iter().any(|w| w.kind == WordKind::Dynamic && holds_fetch(&w.text));
+    if fetching
+        && (is_interpreter(name)
+            || matches!(name, "eval" | "source" | "." | "exec" | "env" | "xargs"))
+    {
+        return Some(FETCHED);
+    }
+    match name {
+        "nc" | "ncat" | "netcat" => {
+            let runs = args.iter().any(|w| {
+                let text = &*w.text;
+                text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'c'])
+                    || text.starts_with("--exec")
+                    || text.starts_with("--sh-exec")
+            });
+            runs.then_some(REMOTE)
+        }
+        "socat" => args
+            .iter()
+            .any(|w| {
+                let text = w.text.to_ascii_lowercase();
+                text.starts_with("exec:")
+                    || text.starts_with("system:")
+                    || text.starts_with("shell:")
+            })
+            .then_some(REMOTE),
+        "curl" | "wget" | "http" | "https" | "xh" => {
+            sent_files(args).any(|file| guarded(&file)).then_some(LEAKS).or_else(|| {
+                args.iter()
+                    .any(|w| w.kind == WordKind::Dynamic && substitutes_secret(&w.text))
+                    .then_some(LEAKS)
+            })
+        }
+        "scp" | "rsync" | "sftp" => {
+            let words = operands(args, &["-i", "-P", "-e", "-F", "-l"]);
+            let (to, from) = words.split_last()?;
+            let remote = to.text.contains(':') && !to.text.starts_with(['/', '.']);
+            let secret = from.iter().any(|w| secret_word(w));
+            (remote && secret).then_some(LEAKS)
+        }
+        "aws" | "gsutil" | "rclone" | "s3cmd" | "az" | "gcloud" => {
+            let copies = args
+                .iter()
+                .any(|w| matches!(&*w.text, "cp" | "mv" | "sync" | "put" | "copy" | "upload"));
+            (copies && args.iter().any(secret_word)).then_some(LEAKS)
+        }
+        "nslookup" | "dig" | "host" | "ping" | "ping6" | "drill" | "traceroute" => args
+            .iter()
+            .any(|w| {
+                w.kind == WordKind::Dynamic
+                    && w.text.contains(['(', '`'])
+                    && w.text.rsplit([')', '`']).next().is_some_and(|t| t.starts_with('.'))
+            })
+            .then_some("sends a value to another host in a name look-up"),
+        "python" | "python3" | "perl" | "ruby" | "node" | "php" | "lua" => code(args),
+        _ => None,
+    }
+}
+
+/// Programs given on the command line of an interpreter: only the plainest patterns are looked for.
+fn code(args: &[Word<'_>]) -> Option<&'static str> {
+    let given = args.windows(2).filter_map(|pair| match pair {
+        [option, code] if matches!(&*option.text, "-c" | "-e" | "-E" | "-r" | "--eval" | "-p") => {
+            Some(&*code.text)
+        }
+        _ => None,
+    });
+    for code in given {
+        let forks = code.contains("fork")
+            && ["while", "loop", "for(;;)", "for (;;)", "until"].iter().any(|w| code.contains(w));
+        if forks {
+            return Some("starts copies of itself without end");
+        }
+        let connects =
+            code.contains("socket") || code.contains("Socket") || code.contains("fsockopen");
+        let shell = ["/bin/sh", "/bin/bash", "pty.spawn", "subprocess", "exec("]
+            .iter()
+            .any(|w| code.contains(w));
+        if connects && shell {
+            return Some(REMOTE);
+        }
+        let fetches =
+            code.contains("urlopen") || code.contains("requests.get") || code.contains("urllib");
+        if fetches && (code.contains("exec(") || code.contains("eval(")) {
+            return Some(FETCHED);
+        }
+        let removes = [
+            "rmtree('/'",
+            "rmtree(\"/\"",
+            "rmtree('/home",
+            "rmtree(os.path.expanduser",
+            "rm -rf /",
+            "rm -rf ~",
+        ];
+        if removes.iter().any(|w| code.contains(w)) {
+            return Some("deletes a root, a home, a system directory or everything here");
+        }
+    }
+    None
+}
+
+/// The command behind transparent wrappers.
+fn innermost<'w, 'a>(argv: &'w [Word<'a>]) -> &'w [Word<'a>] {
+    let mut argv = argv;
+    for _ in 0..4 {
+        let Some(found) = unwrap(argv) else { return argv };
+        let Some(Inner::Argv { argv: inner, .. }) = found.inner.first() else { return argv };
+        argv = inner;
+    }
+    argv
+}
+
+fn fetches(name: &str) -> bool {
+    matches!(
+        name,
+        "curl"
+            | "wget"
+            | "fetch"
+            | "aria2c"
+            | "http"
+            | "https"
+            | "xh"
+            | "lwp-download"
+            | "lynx"
+            | "axel"
+            | "ftp"
+    )
+}
+
+fn is_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "csh" | "tcsh" | "pwsh"
+    )
+}
+
+fn is_interpreter(name: &str) -> bool {
+    is_shell(name)
+        || name.starts_with("python")
+        || matches!(
+            name,
+            "node"
+                | "perl"
+                | "ruby"
+                | "php"
+                | "lua"
+                | "deno"
+                | "bun"
+                | "tclsh"
+                | "osascript"
+                | "Rscript"
+        )
+}
+
+/// An interpreter that takes its program from standard input.
+fn reads_program(name: &str, args: &[Word<'_>]) -> bool {
+    if name == "source" || name == "." {
+        return args
+            .first()
+            .is_some_and(|w| w.text.starts_with("/dev/stdin") || w.text.starts_with("/dev/fd"));
+    }
+    if !is_interpreter(name) {
+        return false;
+    }
+    let given = args.iter().any(|w| {
+        matches!(
+            &*w.text,
+            "-c" | "-e"
+                | "-m"
+                | "-E"
+                | "-p"
+                | "-n"
+                | "-ne"
+                | "-pe"
+                | "-lne"
+                | "-r"
+                | "--eval"
+                | "-i"
+                | "--version"
+                | "-V"
+                | "-lc"
+                | "-ec"
+                | "-ic"
+        )
+    });
+    let mut words = args.iter().filter(|w| !w.text.starts_with('-') || w.text == "-");
+    let reads = words.next().is_none_or(|w| matches!(&*w.text, "-" | "/dev/stdin"));
+    let forced = args.iter().any(|w| w.text == "-s" && is_shell(name));
+    (reads && !given) || forced
+}
+
+/// `| xargs sh -c`, `| sudo bash`
+fn hands_on(argv: &[Word<'_>]) -> bool {
+    argv.iter().any(|w| is_shell(base(&w.text)))
+        && argv
+            .first()
+            .is_some_and(|w| matches!(base(&w.text), "xargs" | "parallel" | "sudo" | "env"))
+}
+
+fn sends(name: &str, args: &[Word<'_>]) -> bool {
+    match name {
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "ssh" | "mail" | "sendmail" | "mutt" => {
+            !args.iter().any(|w| w.text == "-z")
+        }
+        "curl" | "http" | "xh" => args.iter().any(|w| {
+            let text = &*w.text;
+            text.contains("@-")
+                || text == "-T"
+                || text.starts_with("-T")
+                || text.starts_with("--upload")
+                || text == "-"
+                || text.starts_with("--data")
+                || text == "-d"
+                || text == "-F"
+        }),
+        "wget" => args.iter().any(|w| w.text.starts_with("--post") || w.text.starts_with("--body")),
+        _ => false,
+    }
+}
+
+fn reads_secret(name: &str, args: &[Word<'_>]) -> bool {
+    match name {
+        "env" | "printenv" | "set" | "export" => args.is_empty(),
+        "history" => true,
+        "gpg" | "gpg2" => args.iter().any(|w| w.text.starts_with("--export-secret")),
+        "aws" => args.iter().any(|w| {
+            w.text.contains("session-token")
+                || w.text.contains("get-secret")
+                || w.text == "export-credentials"
+                || w.text == "assume-role"
+        }),
+        "gh" => args.iter().any(|w| w.text == "token"),
+        "security" | "pass" | "op" | "vault" | "bw" => true,
+        "kubectl" => args.iter().any(|w| w.text.starts_with("secret")),
+        _ => args.iter().any(secret_word),
+    }
+}
+
+fn secret_word(word: &Word<'_>) -> bool {
+    let path = match place::path(word, NOWHERE) {
+        Some(path) => path,
+        None => Cow::Borrowed(&*word.text),
+    };
+    guarded(&path)
+}
+
+/// A secret, or a directory that holds them.
+fn guarded(path: &str) -> bool {
+    let clean = place::clean(path, NOWHERE);
+    let below = place::in_home(&clean, NOWHERE).unwrap_or_default();
+    place::secret(path, NOWHERE)
+        || matches!(below, ".ssh" | ".aws" | ".gnupg" | ".kube" | ".config" | ".docker")
+        || place::within(&clean, "/etc") && !clean.ends_with("/hosts")
+}
+
+/// Files that curl or wget send.
+fn sent_files<'w>(args: &'w [Word<'_>]) -> impl Iterator<Item = String> + 'w {
+    let glued = args.iter().filter_map(|w| {
+        let text = &*w.text;
+        let at = text.split_once('@').map(|(_, file)| file);
+        let post = text
+            .strip_prefix("--post-file=")
+            .or_else(|| text.strip_prefix("--body-file="))
+            .or_else(|| text.strip_prefix("--upload-file="));
+        post.or(at).map(expand)
+    });
+    let behind = args.windows(2).filter_map(|pair| match pair {
+        [option, file]
+            if matches!(&*option.text, "-T" | "--upload-file" | "--post-file" | "--body-file") =>
+        {
+            Some(expand(&file.text))
+        }
+        _ => None,
+    });
+    glued.chain(behind)
+}
+
+fn expand(path: &str) -> String {
+    path.replacen("$HOME", "~", 1).replacen("${HOME}", "~", 1)
+}
+
+fn holds_fetch(text: &str) -> bool {
+    ["curl ", "wget ", "fetch ", "base64 -d", "base64 --decode"]
+        .iter()
+        .any(|name| text.contains(name))
+        && text.contains(['(', '`'])
+}
+
+/// `$(cat ~/.token)`, `` `env` ``
+fn substitutes_secret(text: &str) -> bool {
+    let Some(at) = text.find("$(").or_else(|| text.find('`')) else { return false };
+    let inner = text.get(at..).unwrap_or_default();
+    inner
+        .split(|c: char| c.is_whitespace() || "()`;|&<>\"'".contains(c))
+        .any(|word| guarded(&expand(word)) || matches!(word, "env" | "printenv"))
+}

@@ -1,0 +1,149 @@
+//! Which words of a command name files, and what the command does to them. Shared by the critical
+//! patterns and the effects.
+
+use crate::shell::Word;
+use crate::wrappers::base;
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// Its content is read.
+    Read,
+    /// It is created or changed.
+    Write,
+    /// It is deleted.
+    Delete,
+    /// It goes somewhere else.
+    Move,
+    /// Its rights or owner change.
+    Rights,
+}
+
+/// A path and what happens to it.
+pub type Touched<'w, 'a> = (Deed, &'w Word<'a>);
+
+/// The paths that a simple command names, wrappers already taken off.
+#[must_use]
+pub fn deeds<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
+    let Some((first, args)) = argv.split_first() else { return Vec::new() };
+    let Some(name) = first.literal().map(base) else { return Vec::new() };
+    let all = |deed: Deed, skip: usize, values: &[&str]| {
+        operands(args, values).into_iter().skip(skip).map(|word| (deed, word)).collect::<Vec<_>>()
+    };
+    match name {
+        "cat" | "tac" | "head" | "tail" | "less" | "more" | "nl" | "wc" | "base64" | "base32"
+        | "xxd" | "od" | "hexdump" | "strings" | "sort" | "uniq" | "cut" | "diff" | "cmp"
+        | "md5sum" | "sha256sum" | "gzip" | "bzip2" | "xz" | "zcat" | "bat" | "file" | "stat"
+        | "column" | "fold" | "rev" | "split" | "nano" | "vim" | "vi" | "view" => {
+            all(Deed::Read, 0, &["-n", "-c", "-t", "-k", "-f", "-d", "-w", "-s"])
+        }
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "jq" | "yq" | "awk" | "gawk"
+        | "mawk" => all(
+            Deed::Read,
+            1,
+            &["-e", "-A", "-B", "-C", "-m", "-f", "-v", "-F", "-g", "-t", "--arg"],
+        ),
+        "sed" | "gsed" => {
+            let edits =
+                has_flag(args, 'i') || args.iter().any(|w| w.text.starts_with("--in-place"));
+            let script =
+                args.iter().any(|w| matches!(&*w.text, "-e" | "-f" | "--expression" | "--file"));
+            let deed = if edits { Deed::Write } else { Deed::Read };
+            all(deed, usize::from(!script), &["-e", "-f", "--expression", "--file"])
+        }
+        "tee" | "touch" | "mkdir" | "truncate" | "mkfifo" | "mknod" | "patch" | "ed" | "ex" => {
+            all(Deed::Write, 0, &["-s", "-m", "-r", "-t", "-d", "-i", "--size", "--mode"])
+        }
+        "rm" | "rmdir" | "unlink" | "shred" | "srm" | "rimraf" | "trash" => {
+            all(Deed::Delete, 0, &["-n", "-s"])
+        }
+        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "setcap" | "chcon" => {
+            all(Deed::Rights, 1, &["-m", "-x"])
+        }
+        "cp" | "gcp" | "install" | "ln" | "rsync" | "scp" => transfer(args, Deed::Read),
+        "mv" => transfer(args, Deed::Move),
+        "dd" => args
+            .iter()
+            .filter_map(|word| {
+                let deed = match word.text.split_once('=')?.0 {
+                    "of" => Deed::Write,
+                    "if" => Deed::Read,
+                    _ => return None,
+                };
+                Some((deed, word))
+            })
+            .collect(),
+        "curl" => behind(args, &["-o", "--output", "-D", "-c"]),
+        "wget" => behind(args, &["-O", "--output-document", "-P", "-o"]),
+        "tar" | "zip" | "7z" | "cpio" => all(Deed::Read, usize::from(!dashed(args)), &["-f", "-C"]),
+        "." | "source" => all(Deed::Read, 0, &[]),
+        _ => Vec::new(),
+    }
+}
+
+/// Words that are not options, nor the value of one of `values`.
+#[must_use]
+pub fn operands<'w, 'a>(args: &'w [Word<'a>], values: &[&str]) -> Vec<&'w Word<'a>> {
+    let mut found = Vec::new();
+    let mut options = true;
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        if options && word.text == "--" {
+            options = false;
+        } else if options && word.text.len() > 1 && word.text.starts_with('-') {
+            if values.contains(&&*word.text) {
+                words.next();
+            }
+        } else {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// A short option, alone or in a cluster.
+#[must_use]
+pub fn has_flag(args: &[Word<'_>], flag: char) -> bool {
+    args.iter()
+        .take_while(|w| w.text != "--")
+        .any(|w| w.text.starts_with('-') && !w.text.starts_with("--") && w.text.contains(flag))
+}
+
+/// The last operand is written, the others are read or moved away.
+fn transfer<'w, 'a>(args: &'w [Word<'a>], from: Deed) -> Vec<Touched<'w, 'a>> {
+    let target = behind(args, &["-t", "--target-directory"]);
+    let mut words =
+        operands(args, &["-t", "--target-directory", "-m", "-o", "-g", "-S", "-e", "--rsh"]);
+    let mut found = target;
+    if found.is_empty()
+        && words.len() > 1
+        && let Some(to) = words.pop()
+    {
+        found.push((Deed::Write, to));
+    }
+    found.extend(words.into_iter().map(|word| (from, word)));
+    found
+}
+
+/// The words behind options that name a file to write.
+fn behind<'w, 'a>(args: &'w [Word<'a>], options: &[&str]) -> Vec<Touched<'w, 'a>> {
+    args.windows(2)
+        .filter_map(|pair| match pair {
+            [option, value] => {
+                let text = &*option.text;
+                let clustered = text.len() > 2
+                    && text.starts_with('-')
+                    && !text.starts_with("--")
+                    && options
+                        .iter()
+                        .any(|o| o.len() == 2 && text.ends_with(o.trim_start_matches('-')));
+                (options.contains(&text) || clustered).then_some((Deed::Write, value))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn dashed(args: &[Word<'_>]) -> bool {
+    args.first().is_some_and(|w| w.text.starts_with('-'))
+}
