@@ -247,6 +247,16 @@ pub(crate) fn named(flag: Option<&Path>) -> Option<PathBuf> {
     Some(std::path::absolute(&file).unwrap_or(file))
 }
 
+/// `CHAT` or `CHAT/TOPIC`, as the adapter spells its targets.
+impl fmt::Display for TelegramTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.topic {
+            Some(topic) => write!(f, "{}/{topic}", self.chat),
+            None => write!(f, "{}", self.chat),
+        }
+    }
+}
+
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

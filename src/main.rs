@@ -1,2 +1,7 @@
-//! countersign.
-fn main() {}
+//! Parse, run, exit.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    countersign::cli::main()
+}

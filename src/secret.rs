@@ -25,7 +25,11 @@ impl Secret {
     #[must_use]
     pub fn hint(&self) -> String {
         let count = self.0.chars().count();
-        if count < 12 { "…".into() } else { format!("…{}", self.0.chars().skip(count - 4).collect::<String>()) }
+        if count < 12 {
+            "…".into()
+        } else {
+            format!("…{}", self.0.chars().skip(count - 4).collect::<String>())
+        }
     }
 }
 

@@ -1,3 +1,4 @@
 //! How calls come in: one file per agent or protocol. Each knows its wire, none knows policy.
 
+pub mod claude_code;
 pub mod http;

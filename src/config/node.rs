@@ -1,7 +1,10 @@
 //! TOML values that remember where they were written, for errors that name the place.
 
 use std::{fmt, path::Path};
-use toml::{Spanned, de::{DeTable, DeValue}};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +33,10 @@ pub(super) enum Value {
     /// A float or a date: nothing here takes one.
     Other(&'static str),
     /// From the environment: how it reads as TOML, and as it stands.
-    Env { read: Box<Value>, raw: String },
+    Env {
+        read: Box<Value>,
+        raw: String,
+    },
 }
 
 /// Keys with their places, in no special order.

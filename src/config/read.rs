@@ -38,7 +38,8 @@ pub(super) fn config(
     env: Vec<(String, String)>,
     places: &Places,
 ) -> Result<Config, Vec<String>> {
-    let mut reader = Reader { places, base: places.config.clone(), root: Table::new(), problems: Vec::new() };
+    let mut reader =
+        Reader { places, base: places.config.clone(), root: Table::new(), problems: Vec::new() };
     let path = match file {
         Some((path, text)) => {
             reader.root = node::read_file(&path, &text).map_err(|problem| vec![problem])?;
@@ -201,8 +202,7 @@ impl Reader<'_> {
         let policy = Policy {
             profile: section.get("profile", profile).unwrap_or(Profile::Standard),
             mode: section.get("mode", mode).unwrap_or(Mode::Default),
-            rules: section
-                .get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),
+            rules: section.get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),
             compat: section.get("compat", flag).unwrap_or(false),
             timeout: section.get("timeout", length).unwrap_or(Duration::from_secs(300)),
             on_timeout: section
@@ -344,7 +344,8 @@ fn on_timeout(node: &Node, tools: Vec<String>) -> Result<OnTimeout, String> {
         "deny" => Ok(OnTimeout::Deny),
         "wait" => Ok(OnTimeout::Wait),
         "approve" if tools.is_empty() => {
-            Err("\"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]".into())
+            Err("\"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]"
+                .into())
         }
         "approve" => Ok(OnTimeout::Approve(tools)),
         other => Err(format!("\"{other}\" is unknown; use \"deny\", \"wait\" or \"approve\"")),

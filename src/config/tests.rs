@@ -76,9 +76,9 @@ fn every_key_of_the_template_is_a_known_one() {
         .lines()
         .map(|line| {
             let bare = line.strip_prefix("# ").unwrap_or(line);
-            let is_key = bare.split_once(" = ").is_some_and(|(key, _)| {
-                key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
-            });
+            let is_key = bare
+                .split_once(" = ")
+                .is_some_and(|(key, _)| key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
             if is_key || bare.starts_with('[') { format!("{bare}\n") } else { String::new() }
         })
         .collect();
@@ -242,31 +242,100 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
 #[test]
 fn wrong_values_are_mistakes_that_say_what_is_accepted() {
     let cases = [
-        ("[daemon]\nlisten = 7117", "2:10: [daemon] `listen` wants a text in quotes; this is a number"),
-        ("[daemon]\nlisten = \"7117\"", "2:10: [daemon] `listen` wants an address and a port such as \"127.0.0.1:7117\""),
-        ("[daemon]\nagent_token = \"\"", "2:15: [daemon] `agent_token` is empty; `countersign init` makes a fresh one"),
-        ("[daemon]\nagent_token = \"sha256:1\"", "2:15: [daemon] `agent_token` after `sha256:` wants 64 hex digits"),
-        ("[client]\nurl = \"ftp://x\"", "2:7: [client] `url` wants \"unix:PATH\" or \"https://HOST:PORT\""),
-        ("[client]\nurl = \"http://10.0.0.1:7117\"", "2:7: [client] `url` is plain http to another machine, which anybody on the way can read and change; use https, or set insecure_http = true in [client]"),
-        ("[store]\nurl = \"postgres://x\"", "2:7: [store] `url` names Postgres, which is not built yet; use \"sqlite:FILE\""),
+        (
+            "[daemon]\nlisten = 7117",
+            "2:10: [daemon] `listen` wants a text in quotes; this is a number",
+        ),
+        (
+            "[daemon]\nlisten = \"7117\"",
+            "2:10: [daemon] `listen` wants an address and a port such as \"127.0.0.1:7117\"",
+        ),
+        (
+            "[daemon]\nagent_token = \"\"",
+            "2:15: [daemon] `agent_token` is empty; `countersign init` makes a fresh one",
+        ),
+        (
+            "[daemon]\nagent_token = \"sha256:1\"",
+            "2:15: [daemon] `agent_token` after `sha256:` wants 64 hex digits",
+        ),
+        (
+            "[client]\nurl = \"ftp://x\"",
+            "2:7: [client] `url` wants \"unix:PATH\" or \"https://HOST:PORT\"",
+        ),
+        (
+            "[client]\nurl = \"http://10.0.0.1:7117\"",
+            "2:7: [client] `url` is plain http to another machine, which anybody on the way can read and change; use https, or set insecure_http = true in [client]",
+        ),
+        (
+            "[store]\nurl = \"postgres://x\"",
+            "2:7: [store] `url` names Postgres, which is not built yet; use \"sqlite:FILE\"",
+        ),
         ("[store]\nurl = \"sqlite::memory:\"", "2:7: [store] `url` wants \"sqlite:FILE\""),
-        ("[policy]\nprofile = \"wcore\"", "2:11: [policy] `profile` wcore is not built yet; use \"standard\" or \"molf\""),
-        ("[policy]\nprofile = \"x\"", "2:11: [policy] `profile` \"x\" is unknown; use \"standard\" or \"molf\""),
-        ("[policy]\nmode = \"x\"", "2:8: [policy] `mode` \"x\" is unknown; use \"default\" or \"yolo\""),
-        ("[policy]\ntimeout = \"soon\"", "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds"),
+        (
+            "[policy]\nprofile = \"wcore\"",
+            "2:11: [policy] `profile` wcore is not built yet; use \"standard\" or \"molf\"",
+        ),
+        (
+            "[policy]\nprofile = \"x\"",
+            "2:11: [policy] `profile` \"x\" is unknown; use \"standard\" or \"molf\"",
+        ),
+        (
+            "[policy]\nmode = \"x\"",
+            "2:8: [policy] `mode` \"x\" is unknown; use \"default\" or \"yolo\"",
+        ),
+        (
+            "[policy]\ntimeout = \"soon\"",
+            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds",
+        ),
         ("[policy]\ntimeout = 0", "2:11: [policy] `timeout` wants between 1 second and 365 days"),
-        ("[policy]\ntimeout = -1.5", "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds"),
-        ("[policy]\ncompat = \"yes\"", "2:10: [policy] `compat` wants true or false; this is a text"),
-        ("[policy]\non_timeout = \"allow\"", "2:14: [policy] `on_timeout` \"allow\" is unknown; use \"deny\", \"wait\" or \"approve\""),
-        ("[policy]\non_timeout = \"approve\"", "2:14: [policy] `on_timeout` \"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]"),
-        ("[policy]\napprove_on_timeout = [\"*\"]", "2:22: [policy] `approve_on_timeout` wants whole names of tools; \"*\" is none"),
-        ("[telegram]\napi_url = \"x\"", "1:2: [telegram] has no `token`; @BotFather hands them out"),
-        ("[telegram]\ntoken = \"1:a\"\ntargets = [5]", "3:12: [telegram] `targets` wants tables in its list; this is a number"),
-        ("[telegram]\ntoken = \"1:a\"\ntargets = [{ topic = 5 }]", "3:12: [telegram.targets] has no `chat`; it is the number of a chat"),
-        ("[discord]\ntoken = \"a\"\ntargets = [{ channel = \"general\" }]", "3:24: [discord.targets] `channel` wants numeric ids, because names can change hands; this is a text"),
-        ("[approvers]\ntelegram = [\"@ana\"]", "2:12: [approvers] `telegram` wants numeric ids, because names can change hands; this is a text"),
-        ("[approvers]\nquorum = 2", "2:10: [approvers] `quorum` can only be 1: more than one signature is not built yet"),
-        ("[approvers]\nfour_eyes = true", "2:13: [approvers] `four_eyes` can only be false: four eyes are not built yet"),
+        (
+            "[policy]\ntimeout = -1.5",
+            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds",
+        ),
+        (
+            "[policy]\ncompat = \"yes\"",
+            "2:10: [policy] `compat` wants true or false; this is a text",
+        ),
+        (
+            "[policy]\non_timeout = \"allow\"",
+            "2:14: [policy] `on_timeout` \"allow\" is unknown; use \"deny\", \"wait\" or \"approve\"",
+        ),
+        (
+            "[policy]\non_timeout = \"approve\"",
+            "2:14: [policy] `on_timeout` \"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]",
+        ),
+        (
+            "[policy]\napprove_on_timeout = [\"*\"]",
+            "2:22: [policy] `approve_on_timeout` wants whole names of tools; \"*\" is none",
+        ),
+        (
+            "[telegram]\napi_url = \"x\"",
+            "1:2: [telegram] has no `token`; @BotFather hands them out",
+        ),
+        (
+            "[telegram]\ntoken = \"1:a\"\ntargets = [5]",
+            "3:12: [telegram] `targets` wants tables in its list; this is a number",
+        ),
+        (
+            "[telegram]\ntoken = \"1:a\"\ntargets = [{ topic = 5 }]",
+            "3:12: [telegram.targets] has no `chat`; it is the number of a chat",
+        ),
+        (
+            "[discord]\ntoken = \"a\"\ntargets = [{ channel = \"general\" }]",
+            "3:24: [discord.targets] `channel` wants numeric ids, because names can change hands; this is a text",
+        ),
+        (
+            "[approvers]\ntelegram = [\"@ana\"]",
+            "2:12: [approvers] `telegram` wants numeric ids, because names can change hands; this is a text",
+        ),
+        (
+            "[approvers]\nquorum = 2",
+            "2:10: [approvers] `quorum` can only be 1: more than one signature is not built yet",
+        ),
+        (
+            "[approvers]\nfour_eyes = true",
+            "2:13: [approvers] `four_eyes` can only be false: four eyes are not built yet",
+        ),
         ("policy = 5", "1:1: `policy` wants a section, written as [policy]; this is a number"),
     ];
     for (toml, mistake) in cases {

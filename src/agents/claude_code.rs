@@ -1,0 +1,250 @@
+//! Claude Code's hooks: what it says on stdin, and the decision it takes on stdout. Pure.
+
+pub mod settings;
+
+use crate::{
+    client::{Decided, Ending},
+    gate::{ask::Decision, call::Call, question::Question},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// The name under which Claude Code asks.
+pub const AGENT: &str = "claude-code";
+
+/// The tool that asks a person questions.
+const QUESTIONS: &str = "AskUserQuestion";
+
+/// What a hook was started for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Claude wants permission.
+    Wants(Request),
+    /// A call of this session has run, or failed: whoever asked for it has been answered.
+    Ran {
+        /// The conversation.
+        session: String,
+        /// The tool.
+        tool: String,
+        /// What it ran with.
+        input: Value,
+    },
+    /// The turn is over: nothing that the main agent asked for waits any longer.
+    Stopped {
+        /// The conversation.
+        session: String,
+    },
+    /// The conversation is over.
+    Ended {
+        /// The conversation.
+        session: String,
+    },
+    /// Anything else; not our business.
+    Other,
+}
+
+/// A permission request.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Request {
+    session_id: String,
+    #[serde(default)]
+    cwd: Option<String>,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+    #[serde(default)]
+    permission_mode: Option<String>,
+    #[serde(default)]
+    agent_id: Option<String>,
+    #[serde(default)]
+    agent_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    hook_event_name: String,
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+}
+
+/// Reads what Claude Code wrote on stdin.
+///
+/// # Errors
+/// A sentence; the hook stays silent then and Claude's own prompt decides.
+pub fn read(stdin: &str) -> Result<Event, String> {
+    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
+    let head: Head = serde_json::from_str(stdin).map_err(unreadable)?;
+    let Head { hook_event_name, session_id: session, tool_name: tool, tool_input: input } = head;
+    Ok(match hook_event_name.as_str() {
+        "PermissionRequest" => Event::Wants(serde_json::from_str(stdin).map_err(unreadable)?),
+        "PostToolUse" | "PostToolUseFailure" => Event::Ran { session, tool, input },
+        "Stop" | "StopFailure" => Event::Stopped { session },
+        "SessionEnd" => Event::Ended { session },
+        _ => Event::Other,
+    })
+}
+
+impl Request {
+    /// The call to hand in. `key` is this hook process's own: a call that Claude makes twice is two asks.
+    ///
+    /// # Errors
+    /// A sentence, for questions that cannot be shown.
+    pub fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        let questions: Vec<Question> = match self.tool_name.as_str() {
+            QUESTIONS => {
+                let questions = self.tool_input.get("questions").cloned().unwrap_or_default();
+                serde_json::from_value(questions)
+                    .map_err(|error| format!("the questions cannot be read: {error}"))?
+            }
+            _ => Vec::new(),
+        };
+        if self.tool_name == QUESTIONS && questions.is_empty() {
+            return Err("there are no questions to ask".into());
+        }
+        let text = |key: &str| self.tool_input.get(key)?.as_str().map(str::to_owned);
+        let plan_elsewhere = self.tool_name == "ExitPlanMode" && text("plan").is_none();
+        let description = match plan_elsewhere {
+            true => Some("Leave plan mode and begin; the plan stands in Claude's terminal.".into()),
+            false => text("description").filter(|text| !text.trim().is_empty()),
+        };
+        Ok(Call {
+            key: Some(key),
+            agent: AGENT.into(),
+            session: self.session_id.clone(),
+            worker: None,
+            host,
+            cwd: self.cwd.clone(),
+            tool: self.tool_name.clone(),
+            args: self.tool_input.clone(),
+            category: None,
+            tier: None,
+            overrides: None,
+            reason: None,
+            description,
+            batch_remaining: None,
+            questions,
+            options: Vec::new(),
+            expires_in_s: None,
+            meta: Some(self.meta()),
+        })
+    }
+
+    /// The decision to print; `None` prints nothing, and Claude's own prompt decides.
+    #[must_use]
+    pub fn decision(&self, decided: &Decided) -> Option<Value> {
+        let decision = match (decided.decision, &decided.ending) {
+            // FAIL-CLOSED: nobody decided, so nothing is said; only a person or a rule speaks here.
+            (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => return None,
+            (Decision::Approve, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
+            (Decision::Approve, _) => json!({"behavior": "allow"}),
+            (Decision::Deny, ending) => {
+                let stop = matches!(ending, Ending::Answered(answer) if answer.stop);
+                let mut deny = json!({"behavior": "deny", "message": message(decided)});
+                if let (true, Some(deny)) = (stop, deny.as_object_mut()) {
+                    deny.insert("interrupt".to_owned(), true.into());
+                }
+                deny
+            }
+        };
+        Some(json!({
+            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
+        }))
+    }
+
+    /// FAIL-CLOSED: an approval without answers would swallow the questions, so it says nothing.
+    fn answered(&self, decided: &Decided) -> Option<Value> {
+        let Ending::Answered(answer) = &decided.ending else { return None };
+        let answers = answer.answers.as_ref().filter(|answers| !answers.is_empty())?;
+        let answers: Map<String, Value> =
+            answers.iter().map(|(question, said)| (question.clone(), as_text(said))).collect();
+        let mut input = self.tool_input.as_object()?.clone();
+        input.insert("answers".to_owned(), answers.into());
+        Some(json!({"behavior": "allow", "updatedInput": input}))
+    }
+
+    fn meta(&self) -> Value {
+        let facts = [
+            ("permission_mode", &self.permission_mode),
+            ("agent_id", &self.agent_id),
+            ("agent_type", &self.agent_type),
+        ];
+        let there = facts.into_iter().filter_map(|(name, value)| {
+            value.as_ref().map(|value| (name.to_owned(), Value::from(value.as_str())))
+        });
+        Value::Object(there.collect())
+    }
+}
+
+/// The open asks, as the API shows them, that this event closes. Identical calls ran in the order in
+/// which they asked, so the oldest is the one that ran.
+#[must_use]
+pub fn closed_by<'a>(event: &Event, open: &'a [Value]) -> Vec<&'a str> {
+    let call = |ask: &'a Value| ask.get("call");
+    let says = |ask: &'a Value, key: &str, value: &str| {
+        call(ask).and_then(|call| call.get(key)?.as_str()) == Some(value)
+    };
+    let ours =
+        |ask: &&'a Value, session: &str| says(ask, "agent", AGENT) && says(ask, "session", session);
+    let id = |ask: &'a Value| ask.get("id").and_then(Value::as_str);
+    match event {
+        Event::Ran { session, tool, input } => open
+            .iter()
+            .filter(|ask| ours(ask, session) && says(ask, "tool", tool))
+            .find(|ask| call(ask).is_some_and(|call| ran_with(call.get("args"), input)))
+            .and_then(id)
+            .into_iter()
+            .collect(),
+        Event::Stopped { session } => open
+            .iter()
+            .filter(|ask| ours(ask, session))
+            // A subagent in the background goes on after the main agent's turn.
+            .filter(|ask| call(ask).is_some_and(|call| call.pointer("/meta/agent_id").is_none()))
+            .filter_map(id)
+            .collect(),
+        Event::Wants(_) | Event::Ended { .. } | Event::Other => Vec::new(),
+    }
+}
+
+/// Whether a tool that ran with `input` is the one that asked with `args`. Answers may have come to it.
+fn ran_with(args: Option<&Value>, input: &Value) -> bool {
+    match (args, input) {
+        (Some(Value::Object(asked)), Value::Object(ran)) => {
+            asked.iter().all(|(key, value)| ran.get(key) == Some(value))
+        }
+        (Some(asked), ran) => asked == ran,
+        (None, ran) => ran.is_null(),
+    }
+}
+
+/// Who decided and why, as the model reads it.
+fn message(decided: &Decided) -> String {
+    let reason = match &decided.ending {
+        Ending::Ruled(Some(rule)) => format!("denied by policy: {} ({rule})", decided.reason),
+        Ending::Ruled(None) => format!("denied by policy: {}", decided.reason),
+        _ => decided.reason.clone(),
+    };
+    let mut letters = reason.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => "Denied by countersign.".into(),
+    }
+}
+
+/// Several labels are one text to Claude, joined as its own dialog joins them.
+fn as_text(said: &Value) -> Value {
+    match said {
+        Value::Array(labels) => {
+            let labels: Vec<_> = labels.iter().filter_map(Value::as_str).collect();
+            labels.join(", ").into()
+        }
+        said => said.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Our entries in Claude Code's settings file: put in, found and taken out without touching the rest.
+
+use jsonc_parser::{
+    ParseOptions,
+    cst::{CstArray, CstInputValue, CstObject, CstRootNode},
+};
+use serde_json::{Value, json};
+
+/// A day: longer than anybody's deadline, so that Claude never gives up before the daemon does.
+const TIMEOUT_S: u32 = 86_400;
+
+/// The events that we take part in. The first decides; the others only say that a call is over.
+const EVENTS: [&str; 5] =
+    ["PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"];
+
+/// The settings with our hooks in them, which run `command`. Hooks of ours that are there already are
+/// replaced; everything else stays as it stands, order and layout included.
+///
+/// # Errors
+/// A sentence with line and column, when the text is not what Claude Code takes.
+pub fn connect(text: &str, command: &str) -> Result<String, String> {
+    let there = hooks(&parse(text)?);
+    if there == EVENTS.map(|event| (event.to_owned(), handler(event, command))) {
+        return Ok(text.to_owned());
+    }
+    let root = tree(&disconnect(text)?)?;
+    let settings = root.object_value_or_set();
+    let wrong = |what: &str| format!("`{what}` is not what Claude Code takes; mend it first");
+    let hooks = settings.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
+    for event in EVENTS {
+        let groups =
+            hooks.array_value_or_create(event).ok_or_else(|| wrong(&format!("hooks.{event}")))?;
+        groups.append(input(&group(event, command)));
+    }
+    Ok(ending(text, root.to_string()))
+}
+
+/// The settings without our hooks; everything else stays as it stands.
+///
+/// # Errors
+/// As [`connect`].
+pub fn disconnect(text: &str) -> Result<String, String> {
+    if hooks(&parse(text)?).is_empty() {
+        return Ok(text.to_owned());
+    }
+    let root = tree(text)?;
+    if let Some(settings) = root.object_value()
+        && let Some(hooks) = settings.object_value("hooks")
+        && clear(&hooks)
+        && let Some(prop) = settings.get("hooks")
+    {
+        prop.remove();
+    }
+    Ok(root.to_string())
+}
+
+/// The command that our hook runs, when it is installed for every event.
+///
+/// # Errors
+/// As [`connect`].
+pub fn installed(text: &str) -> Result<Option<String>, String> {
+    let hooks = hooks(&parse(text)?);
+    let all = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
+    let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
+    Ok(command.filter(|_| all).map(str::to_owned))
+}
+
+/// Takes our handlers out of every event; true when nothing is left.
+fn clear(hooks: &CstObject) -> bool {
+    for prop in hooks.properties() {
+        let Some(groups) = prop.array_value() else { continue };
+        if clear_groups(&groups) && groups.elements().is_empty() {
+            prop.remove();
+        }
+    }
+    hooks.properties().is_empty()
+}
+
+/// Takes our handlers out of the groups of an event; true when there were any.
+fn clear_groups(groups: &CstArray) -> bool {
+    let mut any = false;
+    for group in groups.elements() {
+        let handlers = group.as_object().and_then(|group| group.array_value("hooks"));
+        let Some(handlers) = handlers else { continue };
+        let ours: Vec<_> = handlers
+            .elements()
+            .into_iter()
+            .filter(|handler| {
+                serde_json::from_str(&handler.to_string()).is_ok_and(|handler| is_ours(&handler))
+            })
+            .collect();
+        let all = ours.len() == handlers.elements().len();
+        any |= !ours.is_empty();
+        match (ours.is_empty(), all) {
+            (true, _) => {}
+            (false, true) => group.remove(),
+            (false, false) => ours.into_iter().for_each(jsonc_parser::cst::CstNode::remove),
+        }
+    }
+    any
+}
+
+/// Our handlers, by event.
+fn hooks(settings: &Value) -> Vec<(String, Value)> {
+    let events = settings.get("hooks").and_then(Value::as_object);
+    let groups = events.into_iter().flatten().flat_map(|(event, groups)| {
+        groups.as_array().into_iter().flatten().map(move |group| (event, group))
+    });
+    let handlers = groups.flat_map(|(event, group)| {
+        let handlers = group.get("hooks").and_then(Value::as_array);
+        handlers.into_iter().flatten().map(move |handler| (event.clone(), handler.clone()))
+    });
+    handlers.filter(|(_, handler)| is_ours(handler)).collect()
+}
+
+/// Whether a handler runs `countersign hook claude-code`, wherever that countersign is.
+fn is_ours(handler: &Value) -> bool {
+    let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
+    let words = shlex::split(command).unwrap_or_default();
+    let program = words.first().and_then(|program| program.rsplit('/').next());
+    let hook = words.windows(2).any(|pair| pair == ["hook", "claude-code"]);
+    hook && program.is_some_and(|program| program.starts_with("countersign"))
+}
+
+fn group(event: &str, command: &str) -> Value {
+    let handler = handler(event, command);
+    match event {
+        "Stop" | "SessionEnd" => json!({"hooks": [handler]}),
+        _ => json!({"matcher": "*", "hooks": [handler]}),
+    }
+}
+
+fn handler(event: &str, command: &str) -> Value {
+    match event {
+        "PermissionRequest" => json!({
+            "type": "command",
+            "command": command,
+            "timeout": TIMEOUT_S,
+            "statusMessage": "Waiting for countersign",
+        }),
+        _ => json!({"type": "command", "command": command, "async": true}),
+    }
+}
+
+/// Strictly JSON, as Claude Code itself reads it. An empty file is an empty object.
+fn parse(text: &str) -> Result<Value, String> {
+    if text.trim().is_empty() {
+        return Ok(json!({}));
+    }
+    match serde_json::from_str(text) {
+        Ok(settings @ Value::Object(_)) => Ok(settings),
+        Ok(_) => Err("1:1: these settings are no object in { }".into()),
+        Err(error) => {
+            let what = error.to_string();
+            let what = what.split(" at line").next().unwrap_or_default();
+            Err(format!("{}:{}: {what}", error.line(), error.column()))
+        }
+    }
+}
+
+fn tree(text: &str) -> Result<CstRootNode, String> {
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())
+}
+
+/// Ends as the file did before; a new one ends its line.
+fn ending(before: &str, mut after: String) -> String {
+    if before.trim().is_empty() && !after.ends_with('\n') {
+        after.push('\n');
+    }
+    after
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(truth) => CstInputValue::Bool(*truth),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(map) => CstInputValue::Object(
+            map.iter().map(|(key, value)| (key.clone(), input(value))).collect(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    const COMMAND: &str = "/opt/countersign hook claude-code";
+
+    const THEIRS: &str = r#"{
+    "permissions": { "allow": ["Bash(git diff *)"] },
+    "hooks": {
+        "PostToolUse": [
+            { "matcher": "Edit", "hooks": [{ "type": "command", "command": "fmt" }] }
+        ]
+    },
+    "model": "opus", "future": null
+}
+"#;
+
+    #[test]
+    fn a_new_file_holds_exactly_our_hooks() {
+        let over = json!([{"matcher": "*", "hooks": [
+            {"type": "command", "command": COMMAND, "async": true}]}]);
+        let end = json!([{"hooks": [{"type": "command", "command": COMMAND, "async": true}]}]);
+        let expected = json!({"hooks": {
+            "PermissionRequest": [{"matcher": "*", "hooks": [{"type": "command",
+                "command": COMMAND, "timeout": 86400, "statusMessage": "Waiting for countersign"}]}],
+            "PostToolUse": over, "PostToolUseFailure": over, "Stop": end, "SessionEnd": end,
+        }});
+        let text = connect("", COMMAND).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+        assert!(text.ends_with("}\n"), "{text}");
+        assert_eq!(installed(&text), Ok(Some(COMMAND.into())));
+    }
+
+    #[test]
+    fn what_is_there_stays_and_disconnect_gives_it_back_to_the_letter() {
+        let connected = connect(THEIRS, COMMAND).unwrap();
+        insta::assert_snapshot!(connected);
+        assert_eq!(disconnect(&connected), Ok(THEIRS.to_owned()));
+        assert_eq!(connect(&connected, COMMAND), Ok(connected));
+    }
+
+    #[test]
+    fn a_hook_that_moved_is_replaced_and_not_doubled() {
+        let old = connect(THEIRS, "'/home/ana/my bin/countersign' hook claude-code").unwrap();
+        let new = connect(&old, COMMAND).unwrap();
+        assert_eq!(new, connect(THEIRS, COMMAND).unwrap());
+    }
+
+    #[test]
+    fn only_our_own_hooks_are_taken_out() {
+        let mixed = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"},{"type":"command","command":"countersign hook claude-code"}]},{"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}}"#;
+        let left = json!({"hooks":{"Stop":[
+            {"hooks":[{"type":"command","command":"say done"}]},
+            {"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}});
+        let text = disconnect(mixed).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), left);
+        assert_eq!(installed(mixed), Ok(None));
+    }
+
+    #[test]
+    fn what_does_not_parse_is_refused_with_its_place() {
+        for (text, place) in [
+            ("{\n  // mine\n}", "2:3: key must be a string"),
+            ("{\"a\": 1,}", "1:9: trailing comma"),
+            ("[]", "1:1: these settings are no object in { }"),
+            ("{\"hooks\": 5}", "`hooks` is not what Claude Code takes; mend it first"),
+            (
+                "{\"hooks\": {\"Stop\": {}}}",
+                "`hooks.Stop` is not what Claude Code takes; mend it first",
+            ),
+        ] {
+            assert_eq!(connect(text, COMMAND), Err(place.into()), "{text}");
+        }
+    }
+}

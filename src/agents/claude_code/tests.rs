@@ -1,0 +1,225 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+use super::*;
+use crate::{client::Answer, gate::ask::By};
+
+/// What was recorded between the real Claude Code and a hook.
+fn golden(name: &str) -> Value {
+    let file = format!("{}/tests/golden/claude-code/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn frame(golden: &Value, index: usize) -> &Value {
+    &golden["frames"][index]["data"]
+}
+
+fn request(golden: &Value) -> Request {
+    match read(&frame(golden, 0).to_string()) {
+        Ok(Event::Wants(request)) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answered(decision: Decision, reason: &str) -> Decided {
+    let by = By::Person { platform: "telegram".into(), id: "5".into(), name: "Ana".into() };
+    let answer = Answer { scope: None, stop: false, answers: None, by };
+    Decided { decision, reason: reason.into(), ending: Ending::Answered(answer) }
+}
+
+fn with(decided: Decided, change: impl FnOnce(&mut Answer)) -> Decided {
+    match decided.ending {
+        Ending::Answered(mut answer) => {
+            change(&mut answer);
+            Decided { ending: Ending::Answered(answer), ..decided }
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ending(decision: Decision, reason: &str, ending: Ending) -> Decided {
+    Decided { decision, reason: reason.into(), ending }
+}
+
+#[test]
+fn a_request_becomes_a_call_with_everything_a_person_needs() {
+    let golden = golden("01_hook_allow_once");
+    let call = request(&golden).call("k1".into(), Some("laptop".into())).unwrap();
+    let expected = json!({
+        "key": "k1",
+        "agent": "claude-code",
+        "session": "5f0c7a52-8a5e-4c8c-9f3e-0b6e3c1d2a77",
+        "host": "laptop",
+        "cwd": "/home/ana/shop",
+        "tool": "Bash",
+        "args": {"command": "git push --force origin main", "description": "Push the release branch"},
+        "description": "Push the release branch",
+        "meta": {"permission_mode": "default"},
+    });
+    assert_eq!(serde_json::to_value(call).unwrap(), expected);
+}
+
+#[test]
+fn an_approval_is_allowed_in_the_recorded_words() {
+    let golden = golden("01_hook_allow_once");
+    let yes = answered(Decision::Approve, "approved by Ana (telegram)");
+    assert_eq!(request(&golden).decision(&yes).as_ref(), Some(frame(&golden, 1)));
+}
+
+#[test]
+fn an_approval_for_always_is_a_plain_allow_because_the_rule_is_ours_to_keep() {
+    let golden = golden("01_hook_allow_once");
+    let yes = with(answered(Decision::Approve, "approved"), |answer| {
+        answer.scope = Some("always".into());
+    });
+    assert_eq!(request(&golden).decision(&yes).as_ref(), Some(frame(&golden, 1)));
+}
+
+#[test]
+fn a_denial_names_who_decided_and_why() {
+    let golden = golden("04_hook_deny_message");
+    let no = answered(Decision::Deny, "denied by Ana on Telegram: open a pull request instead.");
+    assert_eq!(request(&golden).decision(&no).as_ref(), Some(frame(&golden, 1)));
+}
+
+#[test]
+fn a_denial_that_stops_interrupts() {
+    let golden = golden("05_hook_deny_interrupt");
+    let stop = with(answered(Decision::Deny, "stop."), |answer| answer.stop = true);
+    assert_eq!(request(&golden).decision(&stop).as_ref(), Some(frame(&golden, 1)));
+}
+
+#[test]
+fn a_denial_by_a_rule_names_the_rule() {
+    let request = request(&golden("01_hook_allow_once"));
+    let no = ending(Decision::Deny, "force-push", Ending::Ruled(Some("rules:3".into())));
+    let message = "Denied by policy: force-push (rules:3)";
+    assert_eq!(
+        request.decision(&no),
+        Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+            "decision": {"behavior": "deny", "message": message}}}))
+    );
+}
+
+#[test]
+fn when_nobody_decided_nothing_is_said() {
+    let golden = golden("06_hook_no_decision");
+    for silent in [
+        ending(Decision::Deny, "nobody answered in time", Ending::Expired),
+        ending(Decision::Deny, "cancelled: its caller left", Ending::Cancelled),
+        ending(Decision::Approve, "", Ending::Cancelled),
+    ] {
+        assert_eq!(request(&golden).decision(&silent), None, "{silent:?}");
+    }
+    assert_eq!(frame(&golden, 1), &Value::Null);
+}
+
+#[test]
+fn questions_are_handed_in_and_their_answers_come_back_as_updated_input() {
+    let golden = golden("07_ask_user_question");
+    let request = request(&golden);
+    let call = request.call("k".into(), None).unwrap();
+    assert_eq!(
+        serde_json::to_value(&call.questions).unwrap(),
+        frame(&golden, 0)["tool_input"]["questions"]
+    );
+    let yes = with(answered(Decision::Approve, "answered by Ana"), |answer| {
+        let answers = json!({
+            "Which database should the demo use?": "DuckDB, embedded",
+            "Which checks should run?": ["Lint", "Docs"],
+        });
+        answer.answers = answers.as_object().cloned();
+    });
+    assert_eq!(request.decision(&yes).as_ref(), Some(frame(&golden, 1)));
+}
+
+#[test]
+fn questions_are_never_approved_without_answers() {
+    let request = request(&golden("07_ask_user_question"));
+    let yes = answered(Decision::Approve, "approved");
+    for silent in [
+        yes.clone(),
+        with(yes, |answer| answer.answers = Some(Map::new())),
+        ending(Decision::Approve, "a rule", Ending::Ruled(None)),
+        ending(Decision::Approve, "the deadline", Ending::Expired),
+    ] {
+        assert_eq!(request.decision(&silent), None, "{silent:?}");
+    }
+}
+
+#[test]
+fn questions_that_cannot_be_shown_are_not_handed_in() {
+    let mut stdin = frame(&golden("07_ask_user_question"), 0).clone();
+    for (input, why) in [
+        (json!({"questions": []}), "there are no questions to ask"),
+        (
+            json!({"questions": 5}),
+            "the questions cannot be read: invalid type: integer `5`, expected a sequence",
+        ),
+    ] {
+        stdin["tool_input"] = input;
+        let Ok(Event::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
+        assert_eq!(request.call("k".into(), None), Err(why.into()));
+    }
+}
+
+#[test]
+fn leaving_plan_mode_says_where_the_plan_is() {
+    let golden = golden("08_exit_plan_mode");
+    let call = request(&golden).call("k".into(), None).unwrap();
+    let said = "Leave plan mode and begin; the plan stands in Claude's terminal.";
+    assert_eq!((call.tool.as_str(), call.description.as_deref()), ("ExitPlanMode", Some(said)));
+}
+
+#[test]
+fn a_call_that_ran_closes_the_oldest_ask_for_exactly_it() {
+    let golden = golden("10_answered_in_terminal");
+    let call = request(&golden).call("k".into(), None).unwrap();
+    let ask = |id: &str, call: &Call| json!({"id": id, "call": call});
+    let other_session = Call { session: "other".into(), ..call.clone() };
+    let other_args = Call { args: json!({"command": "ls"}), ..call.clone() };
+    let other_agent = Call { agent: "codex".into(), ..call.clone() };
+    let open = [
+        ask("agent", &other_agent),
+        ask("session", &other_session),
+        ask("args", &other_args),
+        ask("this", &call),
+        ask("again", &call),
+    ];
+    let ran = read(&frame(&golden, 1).to_string()).unwrap();
+    assert_eq!(closed_by(&ran, &open), ["this"]);
+}
+
+#[test]
+fn questions_that_were_answered_in_the_terminal_are_closed_too() {
+    let golden = golden("07_ask_user_question");
+    let open = [json!({"id": "q", "call": request(&golden).call("k".into(), None).unwrap()})];
+    let mut ran = frame(&golden, 0).clone();
+    ran["hook_event_name"] = "PostToolUse".into();
+    ran["tool_input"]["answers"] = json!({"Which database should the demo use?": "SQLite"});
+    assert_eq!(closed_by(&read(&ran.to_string()).unwrap(), &open), ["q"]);
+}
+
+#[test]
+fn the_end_of_a_turn_closes_what_the_main_agent_asked_and_leaves_its_subagents() {
+    let call = request(&golden("01_hook_allow_once")).call("k".into(), None).unwrap();
+    let of_subagent = Call { meta: Some(json!({"agent_id": "a7"})), ..call.clone() };
+    let open = [json!({"id": "main", "call": call}), json!({"id": "sub", "call": of_subagent})];
+    let stop = Event::Stopped { session: call.session };
+    assert_eq!(closed_by(&stop, &open), ["main"]);
+}
+
+#[test]
+fn other_events_and_garbage_are_told_apart() {
+    assert_eq!(read(r#"{"hook_event_name":"PreToolUse","session_id":"s"}"#), Ok(Event::Other));
+    assert_eq!(
+        read(r#"{"hook_event_name":"SessionEnd","session_id":"s","reason":"exit"}"#),
+        Ok(Event::Ended { session: "s".into() })
+    );
+    for garbage in ["", "[]", "{not json", r#"{"hook_event_name":"PermissionRequest"}"#] {
+        assert!(read(garbage).is_err(), "{garbage}");
+    }
+}

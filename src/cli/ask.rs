@@ -1,0 +1,151 @@
+//! `countersign ask`: may this run? or: what do you say?
+
+use super::{
+    Context, Exit,
+    asking::{self, Waited},
+    caller::{self, Caller},
+    exit::Misused,
+    say,
+};
+use crate::{
+    client::{Client, Decided, Ending, Opened},
+    gate::{
+        call::Call,
+        question::{Choice, Question},
+    },
+};
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  countersign ask -- rm -rf build && rm -rf build
+  countersign ask --tool write_file --args '{\"path\": \"/etc/motd\", \"content\": \"hi\"}'
+  countersign ask --question 'Which database?' --option SQLite --option Postgres
+
+The exit code is the answer: 0 allowed, 3 denied, 5 nobody answered in time, 8 still pending. Who
+decided is printed; for a question the answer is, one line for each choice.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    caller: Caller,
+    /// The tool, when it is not the shell
+    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
+    tool: String,
+    /// The tool's arguments, as JSON
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "question"])]
+    args: Option<String>,
+    /// A question to a person, instead of a call
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    question: Option<String>,
+    /// A choice of the question; repeat it. Without any, free text is asked for
+    #[arg(long, value_name = "LABEL", requires = "question")]
+    option: Vec<String>,
+    /// Several choices may be taken
+    #[arg(long, requires = "question")]
+    multi: bool,
+    /// Hand it in and leave; exit 8 when it waits for a person
+    #[arg(long, conflicts_with = "wait")]
+    no_wait: bool,
+    /// Wait no longer than this, then leave it open and exit 8
+    #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+    wait: Option<u64>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+    /// The command, after --
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
+    let client = context.client()?;
+    let (json, no_wait, longest) = (args.json, args.no_wait, args.wait);
+    let call = call(args)?;
+    if no_wait {
+        return Ok(match client.leave(&call).await? {
+            Opened::Decided(decided) => print(&call, &decided, json)?,
+            Opened::Ask(id) => pending(&id, json)?,
+        });
+    }
+    if let Some(longest) = longest {
+        return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
+    }
+    let waited = asking::wait(&client, &call, |id| {
+        say::aside(&format!("waiting for an answer to {id}; Ctrl-C takes it back"));
+    });
+    match waited.await? {
+        Waited::Decided(decided) => print(&call, &decided, json),
+        Waited::Interrupted => Ok(Exit::Interrupted),
+    }
+}
+
+/// The ask is left rather than attended, so that it stays open when the wait is over.
+async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: bool) -> Result<Exit> {
+    let id = match client.leave(call).await? {
+        Opened::Decided(decided) => return print(call, &decided, json),
+        Opened::Ask(id) => id,
+    };
+    match tokio::time::timeout(longest, client.decided(call, &id)).await {
+        Ok(decided) => print(call, &decided?, json),
+        Err(_) => pending(&id, json),
+    }
+}
+
+fn call(args: Args) -> Result<Call> {
+    let Args { caller, tool, args, question, option, multi, command, .. } = args;
+    if let Some(question) = question {
+        let options =
+            option.into_iter().map(|label| Choice { label, description: None, preview: None });
+        let question =
+            Question { question, header: None, multi_select: multi, options: options.collect() };
+        let mut call = caller.call("ask_user", json!({}))?;
+        call.questions.push(question);
+        return Ok(call);
+    }
+    let args = match args {
+        Some(json) => serde_json::from_str(&json).context("--args is not JSON")?,
+        None if command.is_empty() => {
+            let say = "say what to ask for: -- CMD, --args JSON or --question TEXT";
+            return Err(Misused(say.into()).into());
+        }
+        None => caller::shell(&command)?,
+    };
+    caller.call(&tool, args)
+}
+
+fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
+    if json {
+        say::json(&asking::as_json(decided))?;
+        return Ok(asking::exit(decided));
+    }
+    match answers(call, decided) {
+        Some(lines) => {
+            say::aside(&asking::sentence(decided));
+            lines.iter().try_for_each(|line| say::out(line))?;
+        }
+        None => say::out(&asking::sentence(decided))?,
+    }
+    Ok(asking::exit(decided))
+}
+
+/// What a person answered to the question, one line for each choice.
+fn answers(call: &Call, decided: &Decided) -> Option<Vec<String>> {
+    let Ending::Answered(answer) = &decided.ending else { return None };
+    match answer.answers.as_ref()?.get(&call.questions.first()?.question)? {
+        Value::Array(labels) => {
+            Some(labels.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        }
+        said => said.as_str().map(|text| vec![text.to_owned()]),
+    }
+}
+
+fn pending(id: &str, json: bool) -> Result<Exit> {
+    if json {
+        say::json(&json!({"verdict": "ask", "ask": id, "state": "open"}))?;
+    } else {
+        say::out(&format!("{id} waits for an answer"))?;
+    }
+    Ok(Exit::Pending)
+}

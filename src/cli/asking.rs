@@ -1,0 +1,128 @@
+//! Handing a call in and waiting for its answer, until a signal says otherwise.
+
+use crate::{
+    client::{Answer, Client, Decided, Ending, Opened},
+    gate::{
+        ask::{By, Decision},
+        call::Call,
+    },
+};
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Exit;
+
+/// How a wait ended.
+#[derive(Debug)]
+pub(super) enum Waited {
+    /// With an answer.
+    Decided(Decided),
+    /// With a signal; the ask was taken back.
+    Interrupted,
+}
+
+/// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back.
+pub(super) async fn wait(
+    client: &Client,
+    call: &Call,
+    opened: impl FnOnce(&str),
+) -> Result<Waited> {
+    let mut signals = Signals::new()?;
+    let id = tokio::select! {
+        handed = client.open(call) => match handed? {
+            Opened::Decided(decided) => return Ok(Waited::Decided(decided)),
+            Opened::Ask(id) => id,
+        },
+        // The connection drops, and the daemon takes back what it may have opened.
+        () = signals.any() => return Ok(Waited::Interrupted),
+    };
+    opened(&id);
+    tokio::select! {
+        decided = client.decided(call, &id) => Ok(Waited::Decided(decided?)),
+        () = signals.any() => {
+            // Should this fail the daemon still notices that its caller is gone.
+            let _ = client.cancel(&id, "aborted").await;
+            Ok(Waited::Interrupted)
+        }
+    }
+}
+
+/// The signals that end a wait.
+pub(super) struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    pub(super) fn new() -> Result<Self> {
+        let of = |kind| signal(kind).context("signals cannot be received");
+        Ok(Self {
+            interrupt: of(SignalKind::interrupt())?,
+            terminate: of(SignalKind::terminate())?,
+            hang_up: of(SignalKind::hangup())?,
+        })
+    }
+
+    /// Returns when the first of them comes.
+    pub(super) async fn any(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}
+
+/// The exit code of a decision.
+pub(super) fn exit(decided: &Decided) -> Exit {
+    match (decided.decision, &decided.ending) {
+        (Decision::Approve, _) => Exit::Good,
+        (Decision::Deny, Ending::Expired) => Exit::Expired,
+        (Decision::Deny, _) => Exit::Denied,
+    }
+}
+
+/// Who decided and why, in one line.
+pub(super) fn sentence(decided: &Decided) -> String {
+    match &decided.ending {
+        Ending::Ruled(rule) => {
+            let what = match decided.decision {
+                Decision::Approve => "allowed by policy",
+                Decision::Deny => "denied by policy",
+            };
+            let rule = rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
+            format!("{what}: {}{rule}", decided.reason)
+        }
+        Ending::Answered(Answer { scope: Some(scope), .. }) if scope != "once" => {
+            format!("{} ({scope})", decided.reason)
+        }
+        Ending::Expired => format!("expired: {}", decided.reason),
+        Ending::Answered(_) | Ending::Cancelled => decided.reason.clone(),
+    }
+}
+
+/// The decision for machines.
+pub(super) fn as_json(decided: &Decided) -> Value {
+    let verdict = match decided.decision {
+        Decision::Approve => "allow",
+        Decision::Deny => "deny",
+    };
+    let (state, rule, answer) = match &decided.ending {
+        Ending::Ruled(rule) => ("ruled", rule.as_ref(), None),
+        Ending::Answered(answer) => ("answered", None, Some(answer)),
+        Ending::Expired => ("expired", None, None),
+        Ending::Cancelled => ("cancelled", None, None),
+    };
+    let by: Option<&By> = answer.map(|answer| &answer.by);
+    json!({
+        "verdict": verdict,
+        "reason": decided.reason,
+        "state": state,
+        "rule": rule,
+        "scope": answer.and_then(|answer| answer.scope.as_ref()),
+        "answers": answer.and_then(|answer| answer.answers.as_ref()),
+        "by": by,
+    })
+}

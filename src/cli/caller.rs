@@ -1,0 +1,102 @@
+//! Who calls from a command line: agent, session, machine and folder.
+
+use crate::{gate::call::Call, ids};
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+/// The options that say who asks.
+#[derive(Debug, clap::Args)]
+pub(super) struct Caller {
+    /// Who asks, as the card shows it
+    #[arg(long, default_value = "cli")]
+    agent: String,
+    /// The conversation that approvals "for this session" cover [default: this terminal's shell]
+    #[arg(long)]
+    session: Option<String>,
+    /// Why, in words for the person who answers
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// How long a person has, such as 90s or 10m [default: as [policy] timeout says]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    expires: Option<u64>,
+}
+
+impl Caller {
+    /// The call of this tool with these arguments.
+    pub(super) fn call(self, tool: &str, args: Value) -> Result<Call> {
+        let cwd = std::env::current_dir().context("the current folder is not there")?;
+        let shell = || format!("shell {}", std::os::unix::process::parent_id());
+        Ok(Call {
+            key: Some(ids::nonce()),
+            agent: self.agent,
+            session: self.session.unwrap_or_else(shell),
+            worker: None,
+            host: host(),
+            cwd: Some(cwd.display().to_string()),
+            tool: tool.to_owned(),
+            args,
+            category: None,
+            tier: None,
+            overrides: None,
+            reason: self.reason,
+            description: None,
+            batch_remaining: None,
+            questions: Vec::new(),
+            options: Vec::new(),
+            expires_in_s: self.expires,
+            meta: None,
+        })
+    }
+}
+
+/// This machine's name.
+pub(super) fn host() -> Option<String> {
+    Some(gethostname::gethostname().to_string_lossy().into_owned()).filter(|name| !name.is_empty())
+}
+
+/// The arguments of a shell call that runs exactly these words: what is shown is what runs.
+pub(super) fn shell(words: &[String]) -> Result<Value> {
+    let command = shlex::try_join(words.iter().map(String::as_str))
+        .context("a command cannot hold NUL characters")?;
+    Ok(json!({ "command": command }))
+}
+
+/// A length of time on a command line, in seconds.
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
+    let plain = text.parse::<u64>().ok();
+    let spelled = || {
+        let length = text.parse::<jiff::SignedDuration>().ok()?;
+        u64::try_from(length.as_secs()).ok()
+    };
+    plain
+        .or_else(spelled)
+        .filter(|seconds| *seconds > 0)
+        .ok_or_else(|| format!("`{text}` is no length of time; say for example 90s, 10m or 2h"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_the_shown_command_as_exactly_the_words_that_run() {
+        let words = ["echo", "it's", "a  b", "$HOME", "", "*", "\n", "~", "a;b", "!x", "-n", "ü"];
+        let words: Vec<String> = words.map(str::to_owned).to_vec();
+        let shown = shell(&words).unwrap();
+        let script = format!("printf '%s\\0' {}", shown["command"].as_str().unwrap());
+        let read = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+        let read = String::from_utf8(read.stdout).unwrap();
+        let read: Vec<&str> = read.strip_suffix('\0').unwrap().split('\0').collect();
+        assert_eq!(read, words);
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let read = ["90", "90s", "10m", "1h 30m"].map(seconds);
+        assert_eq!(read, [Ok(90), Ok(90), Ok(600), Ok(5400)]);
+        let refused = "`soon` is no length of time; say for example 90s, 10m or 2h";
+        assert_eq!(seconds("soon"), Err(refused.into()));
+        assert!(seconds("0").is_err() && seconds("-5m").is_err());
+    }
+}

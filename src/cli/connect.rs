@@ -1,0 +1,159 @@
+//! `countersign connect` and `disconnect`: our hooks in an agent's settings.
+
+use super::{
+    Context, Exit,
+    say::{self, Colour, paint},
+};
+use crate::agents::claude_code::settings;
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::ValueEnum;
+use similar::{ChangeTag, TextDiff};
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+/// The agents that have hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Agent {
+    /// Claude Code, 2.1.268 or newer
+    ClaudeCode,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Shows the change first, and keeps everything else in the file as it stands.")]
+pub(super) struct Args {
+    /// Which agent
+    #[arg(value_enum)]
+    agent: Agent,
+    /// The settings file [default: $CLAUDE_CONFIG_DIR/settings.json, else ~/.claude/settings.json]
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// Change it without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(super) fn connect(context: &Context, args: &Args) -> Result<Exit> {
+    let command = hook_command(context)?;
+    let connected = change(args, |text| settings::connect(text, &command))?;
+    say::out(match connected {
+        Changed::Already => "Claude Code asks here already.",
+        Changed::Done => {
+            "Claude Code asks here from its next start on. Its own prompt stays beside it, and \
+             decides alone while no daemon runs.\nUndo it with `countersign disconnect claude-code`."
+        }
+        Changed::No => "Nothing was changed.",
+    })?;
+    Ok(Exit::Good)
+}
+
+pub(super) fn disconnect(args: &Args) -> Result<Exit> {
+    let gone = change(args, settings::disconnect)?;
+    say::out(match gone {
+        Changed::Already => "Claude Code does not ask here.",
+        Changed::Done => "Claude Code asks here no longer, from its next start on.",
+        Changed::No => "Nothing was changed.",
+    })?;
+    Ok(Exit::Good)
+}
+
+/// Where Claude Code keeps a user's settings.
+pub(super) fn settings_file() -> Result<PathBuf> {
+    let folder = match std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()) {
+        Some(folder) => folder.into(),
+        None => etcetera::home_dir().context("there is no home folder")?.join(".claude"),
+    };
+    Ok(folder.join("settings.json"))
+}
+
+enum Changed {
+    Already,
+    Done,
+    No,
+}
+
+fn change(args: &Args, edit: impl FnOnce(&str) -> Result<String, String>) -> Result<Changed> {
+    let Agent::ClaudeCode = args.agent;
+    let file = match &args.settings {
+        Some(file) => file.clone(),
+        None => settings_file()?,
+    };
+    let before = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| file.display().to_string()),
+    };
+    let after = edit(&before).map_err(|why| anyhow!("{}:{why}", file.display()))?;
+    if after == before {
+        return Ok(Changed::Already);
+    }
+    say::out(&diff(&file, &before, &after))?;
+    if !args.yes && !agreed()? {
+        return Ok(Changed::No);
+    }
+    write(&file, &after)?;
+    Ok(Changed::Done)
+}
+
+fn hook_command(context: &Context) -> Result<String> {
+    let program = std::env::current_exe().context("this program cannot find itself")?;
+    let mut words = vec![text(&program)?, "hook".into(), "claude-code".into()];
+    if let Some(config) = context.named() {
+        words.extend(["--config".into(), text(&config)?]);
+    }
+    shlex::try_join(words.iter().map(String::as_str)).context("a path holds a NUL character")
+}
+
+fn text(path: &Path) -> Result<String> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| anyhow!("{} is not UTF-8, which settings must be", path.display()))
+}
+
+fn diff(file: &Path, before: &str, after: &str) -> String {
+    let mut text = format!("{}:\n", file.display());
+    let diff = TextDiff::from_lines(before, after);
+    for group in diff.grouped_ops(2) {
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let (sign, colour) = match change.tag() {
+                ChangeTag::Delete => ("-", Colour::Red),
+                ChangeTag::Insert => ("+", Colour::Green),
+                ChangeTag::Equal => (" ", Colour::Plain),
+            };
+            let line = say::literal(change.value().trim_end_matches(['\r', '\n']));
+            text.push_str(&paint(colour, &format!("{sign} {line}")));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn agreed() -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        bail!("nobody is here to agree to this change; --yes makes it without asking");
+    }
+    write!(io::stderr(), "Make this change? [y/N] ")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Replaces the file in one step, keeping its mode; through a link it is the real file that changes.
+fn write(file: &Path, text: &str) -> Result<()> {
+    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let folder = real.parent().unwrap_or(Path::new("."));
+    let replace = || {
+        fs::create_dir_all(folder)?;
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(text.as_bytes())?;
+        if let Ok(old) = fs::metadata(&real) {
+            new.as_file().set_permissions(old.permissions())?;
+        }
+        new.as_file().sync_all()?;
+        new.persist(&real).map_err(|error| error.error)?;
+        Ok::<_, io::Error>(())
+    };
+    replace().with_context(|| format!("cannot write {}", file.display()))
+}

@@ -1,0 +1,169 @@
+//! What can be checked on this machine: files, store, daemon, approvers, hook.
+
+use super::{Context, Finding, fail, ok, warn};
+use crate::{
+    agents::claude_code::settings,
+    cli::{connect, say, token},
+    client::{Client, ClientError},
+    config::{Config, Server},
+    daemon,
+};
+use serde_json::Value;
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+    time::Duration,
+};
+
+/// The config itself, and who else could read it.
+pub(super) fn config(context: &Context, config: &Config) -> Vec<Finding> {
+    let Some(file) = &config.path else {
+        let says = "there is none; defaults hold, and nobody has a token";
+        return vec![warn("config", says, "countersign init")];
+    };
+    let mut findings = vec![ok("config", file.display().to_string())];
+    findings.extend(private(file, 0o600));
+    findings.extend(token::file(context).ok().and_then(|file| private(&file, 0o600)));
+    findings.extend(private(&config.daemon.state_dir, 0o700));
+    if findings.len() == 1 {
+        findings.push(ok("files", "config, token and store are for you alone"));
+    }
+    let tokens = [
+        ("agent_token", &config.daemon.agent_token, "agents beyond the socket"),
+        ("approver_token", &config.daemon.approver_token, "`countersign approve`"),
+    ];
+    for (key, token, what) in tokens {
+        if token.is_none() {
+            let says = format!("[daemon] {key} is not set, so {what} cannot be let in");
+            findings.push(warn("tokens", says, "countersign init --force, or set it"));
+        }
+    }
+    if let Some(token) = &config.client.token {
+        findings.push(ok("tokens", format!("this machine's agents use {}", token.hint())));
+    }
+    findings
+}
+
+/// A finding when others may use this file or folder.
+fn private(path: &Path, mode: u32) -> Option<Finding> {
+    let found = fs::metadata(path).ok()?;
+    let says = |what: String| format!("{} {what}", path.display());
+    let mend = format!("chmod {mode:o} {}", path.display());
+    if found.permissions().mode() & 0o077 != 0 {
+        let open = format!("may be used by others (mode {:o})", found.permissions().mode() & 0o777);
+        return Some(fail("files", says(open), mend));
+    }
+    // Root may read all; anybody else must own what they rely on.
+    let me = fs::metadata("/proc/self").ok()?.uid();
+    (me != 0 && found.uid() != me).then(|| {
+        fail(
+            "files",
+            says("belongs to somebody else".into()),
+            format!("chown $USER {}", path.display()),
+        )
+    })
+}
+
+/// Whether the store can be written.
+pub(super) fn store(config: &Config) -> Finding {
+    let file = &config.store.file;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    if !folder.exists() {
+        return warn("store", format!("{} is not there yet", file.display()), "countersign serve");
+    }
+    let writable = match file.exists() {
+        true => fs::OpenOptions::new().append(true).open(file).map(drop),
+        false => tempfile::tempfile_in(folder).map(drop),
+    };
+    match writable {
+        Ok(()) => ok("store", format!("{} can be written", file.display())),
+        Err(error) => {
+            let says = format!("{} cannot be written: {error}", file.display());
+            fail("store", says, format!("chmod u+w {} {}", folder.display(), file.display()))
+        }
+    }
+}
+
+/// Whether the daemon is there, takes our token, and is well.
+pub(super) async fn daemon(config: &Config) -> Vec<Finding> {
+    let at = config.client.url.to_string();
+    let client = match Client::new(&config.client, Duration::from_secs(2)) {
+        Ok(client) => client,
+        Err(error) => return vec![fail("daemon", error.to_string(), "edit [client]")],
+    };
+    let ready = match client.ready().await {
+        Ok(ready) => ready,
+        Err(error) => {
+            return vec![fail("daemon", error.to_string(), "countersign serve")];
+        }
+    };
+    let mut findings = vec![ok("daemon", format!("takes asks at {at}"))];
+    if let Err(error) = client.pending().await {
+        let mend = match (&error, &config.client.url) {
+            (ClientError::Refused(_), Server::Http(_)) => "set the agent token as [client] token",
+            _ => "countersign serve, and look at what it says",
+        };
+        findings.push(fail("daemon", error.to_string(), mend));
+    }
+    if let Some(problem) = ready.pointer("/rules/problem").and_then(Value::as_str) {
+        let rules = daemon::rules_path(config).display().to_string();
+        findings.push(fail("rules", say::literal(problem), format!("edit {rules}")));
+    }
+    findings
+}
+
+/// Whether anybody may answer.
+pub(super) fn approvers(config: &Config) -> Finding {
+    let who = daemon::approvers(&config.approvers);
+    let chats = [
+        ("telegram", config.telegram.is_some(), who.telegram.len()),
+        ("discord", config.discord.is_some(), who.discord.len() + who.discord_roles.len()),
+    ];
+    if let Some((name, ..)) = chats.iter().find(|(_, wanted, count)| *wanted && *count == 0) {
+        let says = format!("[{name}] is set up, but nobody there may answer");
+        return fail("approvers", says, format!("put numeric ids into [approvers] {name}"));
+    }
+    let mut said: Vec<String> = chats
+        .iter()
+        .filter(|(.., count)| *count > 0)
+        .map(|(name, _, count)| format!("{count} on {name}"))
+        .collect();
+    if who.may_answer_on("inbox") {
+        said.push("whoever has the inbox's address or the approver's token".into());
+    }
+    match said.is_empty() {
+        true => fail("approvers", "nobody may answer", "put numeric ids into [approvers]"),
+        false => ok("approvers", said.join(", ")),
+    }
+}
+
+/// Whether Claude Code asks here.
+pub(super) fn hook(context: &Context) -> Finding {
+    let mend = "countersign connect claude-code";
+    let file = match connect::settings_file() {
+        Ok(file) => file,
+        Err(error) => return warn("claude-code", error.to_string(), mend),
+    };
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    match settings::installed(&text) {
+        Err(why) => fail("claude-code", format!("{}:{why}", file.display()), "edit it"),
+        Ok(None) => warn("claude-code", "does not ask here", mend),
+        Ok(Some(command)) => {
+            let program = shlex::split(&command).and_then(|words| words.into_iter().next());
+            match program {
+                Some(program) if Path::new(&program).exists() => {
+                    ok("claude-code", format!("asks here through {program}{}", named(context)))
+                }
+                _ => fail("claude-code", format!("`{command}` is not there any more"), mend),
+            }
+        }
+    }
+}
+
+fn named(context: &Context) -> String {
+    match context.named() {
+        Some(file) => format!(" (checked against {})", file.display()),
+        None => String::new(),
+    }
+}

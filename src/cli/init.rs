@@ -1,0 +1,123 @@
+//! `countersign init`: a commented config with fresh tokens.
+
+use super::{Context, Exit, say};
+use crate::{
+    config::{Config, TEMPLATE},
+    ids,
+    secret::TokenHash,
+};
+use anyhow::{Context as _, Result, bail};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Writes the config with two fresh tokens as hashes, the agent token itself under [client], and the
+approver token itself into approver.token beside it; all readable by you alone.")]
+pub(super) struct Args {
+    /// Write over a config that is there; its tokens stop working
+    #[arg(long)]
+    force: bool,
+}
+
+/// The files that were made.
+pub(super) struct Made {
+    pub(super) config: PathBuf,
+    pub(super) token: PathBuf,
+}
+
+pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
+    let made = write(&Config::file(context.flag.as_deref())?, args.force)?;
+    say::out(&format!(
+        "Made {config} and {token}.\n\n\
+         Whoever has the token in {token} may answer asks: keep it from your agents.\n\n\
+         Next:\n  \
+         countersign serve --demo          run the daemon, with a first ask to press\n  \
+         countersign connect claude-code   let Claude Code ask here\n  \
+         edit [telegram] or [discord] in the config to be asked on your phone\n  \
+         countersign doctor                check all of it",
+        config = made.config.display(),
+        token = made.token.display(),
+    ))?;
+    Ok(Exit::Good)
+}
+
+/// Makes a config and its tokens.
+pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
+    let token = config.with_file_name("approver.token");
+    if !force && let Some(there) = [config, token.as_path()].into_iter().find(|file| file.exists())
+    {
+        bail!("{} is there already; --force writes over it", there.display());
+    }
+    if let Some(folder) = config.parent().filter(|folder| !folder.exists()) {
+        let mut private = fs::DirBuilder::new();
+        private.recursive(true).mode(0o700);
+        private.create(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let (agent, approver) = (ids::token(), ids::token());
+    private_file(config, &fill(&agent, &approver))?;
+    private_file(&token, &format!("{approver}\n"))?;
+    Ok(Made { config: config.into(), token })
+}
+
+/// The template with the tokens in their places.
+fn fill(agent: &str, approver: &str) -> String {
+    let hash = |token: &str| TokenHash::of(token).to_string();
+    TEMPLATE
+        .replace("# agent_token = \"sha256:…\"", &format!("agent_token = \"{}\"", hash(agent)))
+        .replace(
+            "# approver_token = \"sha256:…\"",
+            &format!("approver_token = \"{}\"", hash(approver)),
+        )
+        .replacen("# token = \"…\"", &format!("token = \"{agent}\""), 1)
+}
+
+/// Writes a file that only its owner may read, whatever was there before.
+fn private_file(path: &Path, text: &str) -> Result<()> {
+    let write = || {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        // A file that was there keeps its mode: close it before the token is in it.
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    #[test]
+    fn what_init_writes_is_a_config_whose_tokens_fit_and_that_only_its_owner_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new/countersign.toml");
+        let made = write(&file, false).unwrap();
+        let config = Config::load(Some(&made.config)).unwrap();
+        let approver = fs::read_to_string(&made.token).unwrap();
+        assert!(config.daemon.approver_token.unwrap().hash().matches(approver.trim()));
+        let agent = config.client.token.unwrap();
+        assert!(config.daemon.agent_token.unwrap().hash().matches(agent.reveal()));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let modes = [&made.config, &made.token, &folder.path().join("new")].map(|path| mode(path));
+        assert_eq!(modes, [0o600, 0o600, 0o700]);
+    }
+
+    #[test]
+    fn a_config_that_is_there_is_written_over_only_when_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("countersign.toml");
+        fs::write(&file, "# mine\n").unwrap();
+        let refused = write(&file, false).err().unwrap().to_string();
+        assert_eq!(refused, format!("{} is there already; --force writes over it", file.display()));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
+        write(&file, true).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,169 @@
+//! The command line: one file per command. Answers go to stdout, everything else to stderr.
+
+mod answer;
+mod ask;
+mod asking;
+mod caller;
+mod completions;
+mod connect;
+mod doctor;
+mod exit;
+mod grants;
+mod hook;
+mod init;
+mod pending;
+mod run;
+mod say;
+mod serve;
+mod token;
+
+use crate::{
+    client::Client,
+    config::{self, Config},
+};
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use exit::Exit;
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+/// The approval bridge between AI agents and the people who answer for them.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, after_help = FIRST_STEPS)]
+struct Cli {
+    /// The config file [default: $COUNTERSIGN_CONFIG, else ~/.config/countersign/countersign.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const FIRST_STEPS: &str = "\
+First steps:
+  countersign serve --demo                run the daemon, with a first ask to press
+  countersign ask -- rm -rf build         ask a person; the exit code is the answer
+  countersign connect claude-code         let Claude Code ask here
+  countersign doctor                      see what is set up, and how to mend what is not
+
+Exit codes of ask and run: 0 allowed, 1 fault, 2 usage, 3 denied, 4 refused token, 5 expired,
+8 still pending, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the daemon in the foreground
+    Serve(serve::Args),
+    /// Write a commented config with fresh tokens
+    Init(init::Args),
+    /// Check everything that is set up, and say how to mend it
+    Doctor(doctor::Args),
+    /// Ask whether a command may run, or ask a person a question
+    Ask(ask::Args),
+    /// Ask whether a command may run, and run it if so
+    Run(run::Args),
+    /// Be the hook of an agent: its JSON on stdin, the decision on stdout
+    Hook(hook::Args),
+    /// Put the hooks into an agent's settings
+    Connect(connect::Args),
+    /// Take the hooks out of an agent's settings
+    Disconnect(connect::Args),
+    /// List what waits for an answer
+    Pending(pending::Args),
+    /// Approve what waits; needs the approver's token
+    Approve(answer::Approve),
+    /// Deny what waits; needs the approver's token
+    Deny(answer::Deny),
+    /// Answer questions that wait; needs the approver's token
+    Answer(answer::Answer),
+    /// List what was approved for longer than once, or revoke it
+    Grants(grants::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
+}
+
+/// What every command starts from.
+struct Context {
+    flag: Option<PathBuf>,
+}
+
+impl Context {
+    fn config(&self) -> Result<Config> {
+        Ok(Config::load(self.flag.as_deref())?)
+    }
+
+    /// A client with an agent's handle.
+    fn client(&self) -> Result<Client> {
+        Ok(Client::new(&self.config()?.client, Duration::from_secs(5))?)
+    }
+
+    /// The config file that was named by flag or environment.
+    fn named(&self) -> Option<PathBuf> {
+        config::named(self.flag.as_deref())
+    }
+}
+
+/// Parses the arguments, runs the command, says what went wrong.
+#[must_use]
+pub fn main() -> ExitCode {
+    let Cli { config: flag, command } = Cli::parse();
+    let context = Context { flag };
+    match dispatch(&context, command) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            // A reader that went away, such as `head`, is no fault worth words.
+            if !say::is_broken_pipe(&error) {
+                say::problem(&error);
+            }
+            Exit::of(&error).into()
+        }
+    }
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<Exit> {
+    match command {
+        Command::Serve(args) => serve::run(context, &args),
+        Command::Init(args) => init::run(context, &args),
+        Command::Doctor(args) => wait(doctor::run(context, &args)),
+        Command::Ask(args) => wait(ask::run(context, args)),
+        Command::Run(args) => run::run(context, args),
+        Command::Hook(args) => Ok(hook::run(context, &args)),
+        Command::Connect(args) => connect::connect(context, &args),
+        Command::Disconnect(args) => connect::disconnect(&args),
+        Command::Pending(args) => wait(pending::run(context, &args)),
+        Command::Approve(args) => wait(answer::approve(context, args)),
+        Command::Deny(args) => wait(answer::deny(context, args)),
+        Command::Answer(args) => wait(answer::answer(context, args)),
+        Command::Grants(args) => wait(grants::run(context, args)),
+        Command::Completions(args) => completions::run::<Cli>(&args),
+    }
+}
+
+/// Runs a short-lived command to its end.
+fn wait<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_option_explains_itself() {
+        fn silent(command: &clap::Command, found: &mut Vec<String>) {
+            for argument in command.get_arguments().filter(|argument| argument.get_help().is_none())
+            {
+                found.push(format!("{} {}", command.get_name(), argument.get_id()));
+            }
+            for inner in command.get_subcommands() {
+                silent(inner, found);
+            }
+        }
+        let mut found = Vec::new();
+        silent(&Cli::command(), &mut found);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}

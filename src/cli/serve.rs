@@ -1,0 +1,55 @@
+//! `countersign serve`: the daemon in the foreground.
+
+use super::{Context, Exit, init, say};
+use crate::{
+    config::Config,
+    daemon::{self, ServeOptions},
+};
+use anyhow::{Context as _, Result};
+use std::os::unix::fs::PermissionsExt;
+use tracing_subscriber::EnvFilter;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox. Everything else it
+says goes to stderr. SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
+Where there is no config yet, it makes one first, as `countersign init` does.
+COUNTERSIGN_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
+pub(super) struct Args {
+    /// Open a first ask, to have something to press
+    #[arg(long)]
+    demo: bool,
+}
+
+pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
+    let file = Config::file(context.flag.as_deref())?;
+    if context.named().is_none() && !file.exists() {
+        let made = init::write(&file, false)?;
+        say::aside(&format!("made {} and {}\n", made.config.display(), made.token.display()));
+    }
+    let config = context.config()?;
+    log();
+    warn_if_open_to_others(&config);
+    let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
+    runtime.block_on(daemon::run(config, ServeOptions { demo: args.demo }))?;
+    Ok(Exit::Good)
+}
+
+fn log() {
+    let filter = EnvFilter::try_from_env("COUNTERSIGN_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("warn,countersign=info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");
+    if json { log.json().init() } else { log.with_target(false).init() }
+}
+
+fn warn_if_open_to_others(config: &Config) {
+    let Some(file) = &config.path else { return };
+    let mode = std::fs::metadata(file).map_or(0, |found| found.permissions().mode());
+    if mode & 0o077 != 0 {
+        tracing::warn!(
+            "others on this machine may read {file}; close it with `chmod 600 {file}`",
+            file = file.display()
+        );
+    }
+}

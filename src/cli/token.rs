@@ -1,0 +1,51 @@
+//! The approver's token, from wherever this person keeps it.
+
+use super::Context;
+use crate::{client::Client, config::Config, secret::Secret};
+use anyhow::{Context as _, Result};
+use std::{fs, path::PathBuf, time::Duration};
+
+/// The environment variable that holds the token; with `_FILE`, the path of a file that does.
+pub(super) const VARIABLE: &str = "COUNTERSIGN_APPROVER_TOKEN";
+
+/// There is no token to answer with.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "answering needs the approver's token: set ${VARIABLE} or ${VARIABLE}_FILE, or keep it in {}",
+    .0.display()
+)]
+pub(super) struct NoToken(PathBuf);
+
+/// A client that may answer.
+pub(super) fn approver(context: &Context) -> Result<Client> {
+    let config = context.config()?;
+    let token = find(&config, &file(context)?)?;
+    Ok(Client::new(&config.client, Duration::from_secs(5))?.with_token(token))
+}
+
+/// Where `init` keeps the token: beside the config.
+pub(super) fn file(context: &Context) -> Result<PathBuf> {
+    Ok(Config::file(context.flag.as_deref())?.with_file_name("approver.token"))
+}
+
+fn find(config: &Config, beside: &PathBuf) -> Result<Secret> {
+    if let Some(token) = variable(VARIABLE) {
+        return Ok(Secret::new(token));
+    }
+    if let Some(path) = variable(&format!("{VARIABLE}_FILE")) {
+        let token =
+            fs::read_to_string(&path).with_context(|| format!("${VARIABLE}_FILE {path}"))?;
+        return Ok(Secret::new(token.trim()));
+    }
+    if let Some(token) = config.daemon.approver_token.as_ref().and_then(|token| token.plain()) {
+        return Ok(token.clone());
+    }
+    match fs::read_to_string(beside) {
+        Ok(token) if !token.trim().is_empty() => Ok(Secret::new(token.trim())),
+        _ => Err(NoToken(beside.clone()).into()),
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}

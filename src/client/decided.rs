@@ -1,0 +1,45 @@
+//! What became of a call, as the client understood it.
+
+use crate::gate::ask::{By, Decision};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A decided call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// Yes or no. Only a reply that says "allow" in so many words is a yes.
+    pub decision: Decision,
+    /// Who decided and why, in one sentence without a capital.
+    pub reason: String,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a call came to be decided.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// A rule ruled at once, and nobody was asked; the rule, where there is one.
+    Ruled(Option<String>),
+    /// A person answered, or a grant came to cover it.
+    Answered(Answer),
+    /// Nobody answered in time.
+    Expired,
+    /// It was taken back.
+    Cancelled,
+}
+
+/// What the answer said beyond yes or no.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Answer {
+    /// What an approval covers, in the API's word.
+    #[serde(default)]
+    pub scope: Option<String>,
+    /// Whether the agent should end its turn.
+    #[serde(default)]
+    pub stop: bool,
+    /// Answers to questions, by question.
+    #[serde(default)]
+    pub answers: Option<Map<String, Value>>,
+    /// Who decided.
+    pub by: By,
+}
