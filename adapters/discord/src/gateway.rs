@@ -16,8 +16,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
-/// How long a farewell may take.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long a farewell may take; serenity hears of it within 500 ms.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What the connection reports.
 #[derive(Debug)]

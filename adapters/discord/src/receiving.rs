@@ -38,10 +38,7 @@ pub(crate) async fn receive(
 ) -> Result<(), Fatal> {
     let mut vain = 0;
     loop {
-        let end = tokio::select! {
-            () = stop.cancelled() => return Ok(()),
-            end = connection(shared, &presses, &stop, vain) => end?,
-        };
+        let end = connection(shared, &presses, &stop, vain).await?;
         match end {
             End::Stopped => return Ok(()),
             End::Lost { why, was_up } => {
@@ -66,15 +63,14 @@ async fn connection(
     vain: u32,
 ) -> Result<End, Fatal> {
     let lost = |why: String, was_up| Ok(End::Lost { why, was_up });
-    let url = match gateway::address(&shared.rest).await {
-        Ok(url) => url,
+    let opened = tokio::select! {
+        () = stop.cancelled() => return Ok(End::Stopped),
+        opened = open(shared) => opened,
+    };
+    let mut gateway = match opened {
+        Ok(gateway) => gateway,
         Err(problem @ Problem::Unauthorized) => return Err(Fatal(problem.to_string())),
         Err(problem) => return lost(problem.to_string(), false),
-    };
-    let Config { api_url, token } = &shared.config;
-    let mut gateway = match Gateway::open(api_url, token, url).await {
-        Ok(gateway) => gateway,
-        Err(why) => return lost(why, false),
     };
     let mut watch = Watch::new(MOST_PATIENCE.min(PATIENCE * 2_u32.saturating_pow(vain)));
     let mut look = interval(LOOK);
@@ -121,6 +117,13 @@ async fn connection(
             }
         }
     }
+}
+
+/// Refuses to start where the gateway's address cannot be had: serenity would dial the real one.
+async fn open(shared: &Shared) -> Result<Gateway, Problem> {
+    let url = gateway::address(&shared.rest).await?;
+    let Config { api_url, token } = &shared.config;
+    Gateway::open(api_url, token, url).await.map_err(Problem::Unreachable)
 }
 
 /// Answers one press in a task of its own: nothing waits for another press.

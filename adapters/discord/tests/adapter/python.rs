@@ -1,0 +1,1 @@
+//! The same against the stricter stand-in in Python, which runs elsewhere.

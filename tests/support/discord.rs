@@ -1,0 +1,240 @@
+//! A stand-in for Discord: REST v10 as far as cards need it, the gateway, and the people in a channel.
+//! It refuses what the real one refuses, and it keeps the 3 seconds.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a stand-in fails by panicking, and no test uses all of it"
+)]
+
+#[path = "discord/gateway.rs"]
+mod gateway;
+#[path = "discord/markdown.rs"]
+pub mod markdown;
+#[path = "discord/people.rs"]
+mod people;
+#[path = "discord/rest.rs"]
+mod rest;
+#[path = "discord/rules.rs"]
+mod rules;
+#[path = "discord/world.rs"]
+mod world;
+
+use axum::{Router, routing};
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::watch;
+
+pub use people::{Person, Told};
+pub use world::{Fault, Posted};
+use world::{Out, State};
+
+/// The channel that exists at the start; more are made by [`FakeDiscord::add_channel`].
+pub const CHANNEL: &str = "600000000000000001";
+pub const GUILD: &str = "500000000000000001";
+pub const BOT: &str = "900000000000000001";
+pub const TOKEN: &str = "OTAwMDAwMDAwMDAwMDAwMDAx.GfAkE0.a-token-that-is-good-for-nothing";
+
+/// How long to wait for what must come.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A running fake. Clones are handles to the same one; it ends with the test's runtime.
+#[derive(Clone)]
+pub struct FakeDiscord {
+    state: Arc<Mutex<State>>,
+    changed: watch::Sender<()>,
+    url: String,
+}
+
+impl FakeDiscord {
+    /// Starts on a free port.
+    pub async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(Mutex::new(State::new()));
+        let fake = Self { state, changed: watch::channel(()).0, url };
+        let app = Router::new()
+            .route("/gateway", routing::get(gateway::connect))
+            .route("/gateway/", routing::get(gateway::connect))
+            .fallback(rest::any)
+            .with_state(fake.clone());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        fake
+    }
+
+    /// What goes into `api_url`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The token that it accepts.
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    // --- what stands
+
+    /// All messages of the bot that are not deleted, oldest first, without private ones.
+    pub fn messages(&self) -> Vec<Posted> {
+        let state = self.lock();
+        let public = state.messages.iter().filter(|it| !it.deleted && it.private_to.is_none());
+        public.map(Posted::of).collect()
+    }
+
+    /// A message by `channel/id`.
+    pub fn message(&self, reference: &str) -> Option<Posted> {
+        self.messages().into_iter().find(|message| message.reference == reference)
+    }
+
+    /// Waits until a message is as wanted.
+    pub async fn until(&self, wanted: impl Fn(&Posted) -> bool) -> Posted {
+        self.wait("a message", || self.messages().into_iter().find(&wanted)).await
+    }
+
+    /// Everything that the real Discord would have disliked without refusing it.
+    pub fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+
+    /// Every request so far, as `METHOD /path status`.
+    pub fn calls(&self) -> Vec<String> {
+        self.lock().calls.clone()
+    }
+
+    /// Waits until the bot is connected to the gateway.
+    pub async fn until_online(&self) {
+        self.wait("the bot to connect", || self.lock().online().then_some(())).await;
+    }
+
+    /// How often the bot identified itself to the gateway.
+    pub fn identified(&self) -> usize {
+        self.lock().identified
+    }
+
+    /// How many files were uploaded.
+    pub fn uploads(&self) -> usize {
+        self.lock().uploads
+    }
+
+    /// The permissions of everybody in the server, and so the bot's.
+    pub fn give_everyone(&self, permissions: u64) {
+        self.change(|state| state.permissions = permissions);
+    }
+
+    // --- what goes wrong
+
+    /// The next `times` requests whose `METHOD /path` contains `on` go wrong.
+    pub fn fail(&self, on: &str, times: usize, fault: Fault) {
+        self.change(|state| state.faults.push((on.to_owned(), times, fault)));
+    }
+
+    /// Everything is answered 502 and the gateway is gone, or it is all back.
+    pub fn set_down(&self, down: bool) {
+        self.change(|state| {
+            state.down = down;
+            if down {
+                state.tell_connections(|| Out::Drop);
+            }
+        });
+    }
+
+    /// The token is no longer accepted: 401, and 4004 on the gateway.
+    pub fn refuse_token(&self) {
+        self.change(|state| {
+            state.token_refused = true;
+            state.tell_connections(|| Out::Close(4004));
+        });
+    }
+
+    /// The gateway's connection breaks; the session can be resumed.
+    pub fn drop_gateway(&self) {
+        self.change(|state| state.tell_connections(|| Out::Drop));
+    }
+
+    /// The gateway closes with this code.
+    pub fn close_gateway(&self, code: u16) {
+        self.change(|state| state.tell_connections(|| Out::Close(code)));
+    }
+
+    /// The gateway asks to reconnect (op 7).
+    pub fn ask_to_reconnect(&self) {
+        self.change(|state| state.tell_connections(|| Out::Reconnect));
+    }
+
+    /// The sessions are forgotten: who resumes is told to identify anew.
+    pub fn forget_sessions(&self) {
+        self.change(|state| {
+            state.tell_connections(|| Out::Drop);
+            state.sessions.clear();
+        });
+    }
+
+    /// Takes the bot's right to see the channel (50001), to write in it (50013), or the channel
+    /// itself (10003).
+    pub fn take_channel(&self, channel: &str, code: i64) {
+        self.change(|state| state.channels.get_mut(channel).unwrap().refusal = Some(code));
+    }
+
+    /// Archives a thread; a locked one does not open by itself.
+    pub fn archive(&self, thread: &str, locked: bool) {
+        self.change(|state| {
+            let thread = state.channels.get_mut(thread).unwrap();
+            (thread.archived, thread.locked) = (true, locked);
+        });
+    }
+
+    /// Makes a channel, or a thread.
+    pub fn add_channel(&self, id: &str, name: &str, thread: bool) {
+        self.change(|state| state.add_channel(id, name, thread));
+    }
+
+    /// Somebody deletes a message.
+    pub fn delete(&self, reference: &str) {
+        self.change(|state| {
+            let id = reference.rsplit('/').next().unwrap();
+            state.message_mut(id).unwrap().deleted = true;
+        });
+    }
+
+    /// No rate limits from here on.
+    pub fn without_limits(&self) {
+        self.change(|state| state.limits = false);
+    }
+
+    // --- the inside
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = change(&mut self.lock());
+        self.changed.send_replace(());
+        result
+    }
+
+    async fn wait<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+        let mut changed = self.changed.subscribe();
+        let found = async {
+            loop {
+                if let Some(found) = ready() {
+                    return found;
+                }
+                changed.changed().await.unwrap();
+            }
+        };
+        match tokio::time::timeout(SOON, found).await {
+            Ok(found) => found,
+            Err(_) => panic!("waited in vain for {what}; calls: {:#?}", self.calls()),
+        }
+    }
+
+    /// Sends an event to every session.
+    fn dispatch(&self, kind: &str, data: &Value) {
+        self.change(|state| state.sessions.iter_mut().for_each(|it| it.dispatch(kind, data)));
+    }
+}

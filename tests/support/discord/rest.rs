@@ -1,0 +1,418 @@
+//! The API's side.
+
+use super::people::{DEADLINE, Told};
+use super::rules::{self, Refusal};
+use super::world::{Channel, Fault, Message, StandingFile, State as World, bot};
+use super::{BOT, FakeDiscord, GUILD, TOKEN};
+use axum::body::Body;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const EPHEMERAL: u64 = 1 << 6;
+/// Messages per window and channel, and as many edits.
+const LIMIT: u32 = 5;
+const WINDOW: Duration = Duration::from_secs(5);
+
+type Files = Vec<(String, String)>;
+type Answer = Result<Value, Refusal>;
+
+pub(super) async fn any(State(fake): State<FakeDiscord>, request: Request) -> Response {
+    let path = request.uri().path().trim_start_matches("/api/v10").to_owned();
+    let (method, headers) = (request.method().to_string(), request.headers().clone());
+    let call = format!("{method} {path}");
+    let fault = fake.change(|state| state.meet_fault(&call));
+    match fault {
+        Some(Fault::DropBefore) => hang_up(),
+        Some(Fault::Html(status)) => return answer(&fake, &call, html(status)),
+        Some(Fault::Garbage) => return answer(&fake, &call, r#"{"id": "#.into_response()),
+        Some(Fault::Limited { retry_after, global }) => {
+            return answer(&fake, &call, limited(retry_after, global));
+        }
+        Some(Fault::Refused { status, code, ref message }) => {
+            return answer(&fake, &call, refused(Refusal::new(status, code, message)));
+        }
+        Some(Fault::Slow(time)) => tokio::time::sleep(time).await,
+        Some(Fault::DropAfter) | None => {}
+    }
+    let result = match read(request).await {
+        Ok((body, files)) => fake.change(|state| {
+            let parts: Vec<&str> = path.split('/').skip(1).collect();
+            state.handle(&method, &parts, &headers, &body, files)
+        }),
+        Err(refusal) => Err(refusal),
+    };
+    if matches!(fault, Some(Fault::DropAfter)) {
+        hang_up();
+    }
+    let response = match result {
+        Ok(Value::Null) => StatusCode::NO_CONTENT.into_response(),
+        Ok(body) => axum::Json(body).into_response(),
+        Err(refusal) => refused(refusal),
+    };
+    let response = fake.lock().with_bucket(&call, response);
+    answer(&fake, &call, response)
+}
+
+/// Ends the connection without a word; a panic of the hook's kind would print one.
+fn hang_up() -> ! {
+    std::panic::resume_unwind(Box::new("the connection breaks"))
+}
+
+fn answer(fake: &FakeDiscord, call: &str, response: Response) -> Response {
+    fake.change(|state| state.calls.push(format!("{call} {}", response.status().as_u16())));
+    response
+}
+
+fn refused(refusal: Refusal) -> Response {
+    if let Some(after) = refusal.body["retry_after"].as_f64() {
+        return limited(after, false);
+    }
+    (StatusCode::from_u16(refusal.status).unwrap(), axum::Json(refusal.body)).into_response()
+}
+
+fn html(status: u16) -> Response {
+    (StatusCode::from_u16(status).unwrap(), "<html><body>Bad Gateway</body></html>").into_response()
+}
+
+fn limited(retry_after: f64, global: bool) -> Response {
+    let message = "You are being rate limited.";
+    let body = json!({"message": message, "retry_after": retry_after, "global": global});
+    let seconds = (retry_after.ceil() as u64).to_string();
+    let headers = [(header::RETRY_AFTER, seconds)];
+    (StatusCode::TOO_MANY_REQUESTS, headers, axum::Json(body)).into_response()
+}
+
+async fn read(request: Request<Body>) -> Result<(Value, Files), Refusal> {
+    let kind = request.headers().get(header::CONTENT_TYPE).cloned();
+    let kind = kind.as_ref().and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+    let bad = || Refusal::new(400, 50109, "The request body contains invalid JSON.");
+    if !kind.starts_with("multipart/") {
+        let bytes = axum::body::to_bytes(request.into_body(), 30 << 20).await.map_err(|_| bad())?;
+        let body = if bytes.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&bytes) };
+        return Ok((body.map_err(|_| bad())?, Vec::new()));
+    }
+    let request = {
+        let (mut parts, body) = request.into_parts();
+        parts.extensions.insert(axum::extract::DefaultBodyLimit::disable());
+        Request::from_parts(parts, body)
+    };
+    let mut form = Multipart::from_request(request, &()).await.map_err(|_| bad())?;
+    let (mut body, mut files) = (Value::Null, Vec::new());
+    while let Some(field) = form.next_field().await.map_err(|_| bad())? {
+        let (part, name) = (field.name().unwrap_or_default().to_owned(), field.file_name());
+        let name = name.map(str::to_owned);
+        let text = field.text().await.map_err(|_| bad())?;
+        match name {
+            Some(_) if text.len() > 10 << 20 => {
+                return Err(Refusal::new(413, 40005, "Request entity too large"));
+            }
+            Some(name) if part == format!("files[{}]", files.len()) => files.push((name, text)),
+            Some(_) => return Err(Refusal::form("files", "parts are named files[n], in order")),
+            None => body = serde_json::from_str(&text).map_err(|_| bad())?,
+        }
+    }
+    Ok((body, files))
+}
+
+impl World {
+    fn handle(
+        &mut self,
+        method: &str,
+        path: &[&str],
+        headers: &HeaderMap,
+        body: &Value,
+        files: Files,
+    ) -> Answer {
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
+        if !header(header::USER_AGENT).starts_with("DiscordBot (") {
+            self.violate("a User-Agent that is not `DiscordBot (url, version)`");
+        }
+        if rules::pings(body) || rules::pings(&body["data"]) {
+            self.violate(format!("somebody would be pinged: {body}"));
+        }
+        let open = matches!(path, ["interactions" | "webhooks", ..] | ["gateway"]);
+        let ours = header(header::AUTHORIZATION) == format!("Bot {TOKEN}");
+        if !open && (self.token_refused || !ours) {
+            return Err(Refusal::new(401, 0, "401: Unauthorized"));
+        }
+        match (method, path) {
+            ("GET", ["gateway"]) => Ok(json!({"url": self.gateway(headers)})),
+            ("GET", ["gateway", "bot"]) => Ok(json!({
+                "url": self.gateway(headers), "shards": 1,
+                "session_start_limit": {
+                    "total": 1000, "remaining": 1000 - self.identified, "reset_after": 86_400_000,
+                    "max_concurrency": 1,
+                },
+            })),
+            ("GET", ["users", "@me"]) => Ok(bot()),
+            ("GET", ["applications", "@me"]) => Ok(json!({"id": BOT, "name": "countersign"})),
+            ("GET", ["channels", channel]) => {
+                self.channel(channel)?;
+                Ok(self.channel_json(channel))
+            }
+            ("PATCH", ["channels", channel]) => self.edit_channel(channel, body),
+            ("POST", ["channels", channel, "messages"]) => self.post(channel, body, files),
+            ("GET", ["channels", channel, "messages", id]) => {
+                Ok(self.message(channel, id)?.json())
+            }
+            ("PATCH", ["channels", channel, "messages", id]) => {
+                self.patch(channel, id, body, files)
+            }
+            ("POST", ["interactions", id, token, "callback"]) => {
+                self.callback(id, token, body, files)
+            }
+            ("POST", ["webhooks", BOT, token]) => self.follow_up(token, body),
+            ("GET", ["guilds", GUILD]) => Ok(self.guild()),
+            ("GET", ["guilds", GUILD, "members", BOT]) => Ok(json!({
+                "user": bot(), "roles": [], "joined_at": "2026-01-01T00:00:00.000000+00:00",
+                "deaf": false, "mute": false, "flags": 0,
+            })),
+            _ => {
+                self.violate(format!("unknown: {method} /{}", path.join("/")));
+                Err(Refusal::new(404, 0, "404: Not Found"))
+            }
+        }
+    }
+
+    fn gateway(&self, headers: &HeaderMap) -> String {
+        let host = headers.get(header::HOST).unwrap().to_str().unwrap();
+        format!("ws://{host}/gateway")
+    }
+
+    fn guild(&self) -> Value {
+        let everyone = json!({
+            "id": GUILD, "name": "@everyone", "color": 0, "hoist": false, "position": 0,
+            "colors": {"primary_color": 0, "secondary_color": null, "tertiary_color": null},
+            "permissions": self.permissions.to_string(), "managed": false, "mentionable": false, "flags": 0,
+        });
+        json!({
+            "id": GUILD, "name": "Test", "icon": null, "splash": null, "discovery_splash": null,
+            "owner_id": "1", "afk_channel_id": null, "afk_timeout": 300, "verification_level": 0,
+            "default_message_notifications": 0, "explicit_content_filter": 0, "roles": [everyone],
+            "emojis": [], "features": [], "mfa_level": 0, "application_id": null,
+            "system_channel_id": null, "system_channel_flags": 0, "rules_channel_id": null,
+            "vanity_url_code": null, "description": null, "banner": null, "premium_tier": 0,
+            "premium_subscription_count": 0, "preferred_locale": "en-US", "nsfw_level": 0,
+            "public_updates_channel_id": null, "stickers": [], "nsfw": false,
+            "premium_progress_bar_enabled": false,
+        })
+    }
+
+    fn channel(&mut self, id: &str) -> Result<&mut Channel, Refusal> {
+        let gone = Refusal::new(404, 10003, "Unknown Channel");
+        let channel = self.channels.get_mut(id).ok_or(gone)?;
+        match channel.refusal {
+            Some(10003) => Err(Refusal::new(404, 10003, "Unknown Channel")),
+            Some(code) => Err(Refusal::new(403, code, "Missing Access or Permissions")),
+            None => Ok(channel),
+        }
+    }
+
+    fn edit_channel(&mut self, id: &str, body: &Value) -> Answer {
+        let channel = self.channel(id)?;
+        if channel.locked {
+            return Err(Refusal::new(403, 50013, "Missing Permissions"));
+        }
+        channel.archived = body["archived"].as_bool().unwrap_or(channel.archived);
+        Ok(self.channel_json(id))
+    }
+
+    fn post(&mut self, channel: &str, body: &Value, files: Files) -> Answer {
+        self.limit("POST", channel)?;
+        let thread = self.channel(channel)?;
+        if thread.archived && thread.locked {
+            return Err(Refusal::new(400, 50083, "Thread is archived"));
+        }
+        thread.archived = false;
+        rules::message(body, files.len())?;
+        if body["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0 {
+            self.violate("EPHEMERAL is ignored outside of answers");
+        }
+        let nonce = body["nonce"].as_str().map(str::to_owned);
+        if nonce.is_some() && body["enforce_nonce"] == true {
+            let same = |it: &&Message| it.channel == channel && it.nonce == nonce && !it.deleted;
+            if let Some(first) = self.messages.iter().find(same) {
+                return Ok(first.json());
+            }
+        }
+        let id = self.next_id();
+        let mut message = Message {
+            id: id.clone(),
+            channel: channel.to_owned(),
+            content: String::new(),
+            components: json!([]),
+            files: Vec::new(),
+            flags: 0,
+            nonce,
+            private_to: None,
+            edits: 0,
+            deleted: false,
+        };
+        self.write(&mut message, body, files)?;
+        let json = message.json();
+        self.messages.push(message);
+        Ok(json)
+    }
+
+    fn message(&mut self, channel: &str, id: &str) -> Result<&mut Message, Refusal> {
+        self.channel(channel)?;
+        let found = self.message_mut(id).filter(|it| it.channel == channel);
+        found.ok_or_else(|| Refusal::new(404, 10008, "Unknown Message"))
+    }
+
+    fn patch(&mut self, channel: &str, id: &str, body: &Value, files: Files) -> Answer {
+        self.limit("PATCH", channel)?;
+        if self.channel(channel)?.archived {
+            return Err(Refusal::new(400, 50083, "Thread is archived"));
+        }
+        rules::message(body, files.len())?;
+        self.edit(channel, id, body, files)
+    }
+
+    fn edit(&mut self, channel: &str, id: &str, body: &Value, files: Files) -> Answer {
+        let mut message = self.message(channel, id)?.clone();
+        self.write(&mut message, body, files)?;
+        message.edits += 1;
+        let json = message.json();
+        *self.message(channel, id)? = message;
+        Ok(json)
+    }
+
+    /// Puts a body into a message. `attachments`, where given, lists all that stays or comes.
+    fn write(&mut self, message: &mut Message, body: &Value, files: Files) -> Result<(), Refusal> {
+        if let Some(content) = body["content"].as_str() {
+            content.trim().clone_into(&mut message.content);
+        }
+        if body["components"].is_array() {
+            message.components = body["components"].clone();
+        }
+        message.flags = body["flags"].as_u64().unwrap_or(message.flags) & 4;
+        self.uploads += files.len();
+        let uploads: Vec<StandingFile> = files
+            .into_iter()
+            .map(|(name, text)| StandingFile { id: self.next_id(), name, text })
+            .collect();
+        if let Some(list) = body["attachments"].as_array() {
+            let mut kept = Vec::new();
+            for entry in list {
+                let id = entry["id"].as_str().unwrap_or_default();
+                let upload = id.parse::<usize>().ok().and_then(|n| uploads.get(n));
+                let old = message.files.iter().find(|file| file.id == id);
+                let file = upload.or(old).cloned();
+                kept.push(file.ok_or_else(|| Refusal::form("attachments", "Unknown attachment"))?);
+            }
+            message.files = kept;
+        } else {
+            message.files.extend(uploads);
+        }
+        if message.content.is_empty() && message.files.is_empty() && message.buttons().is_empty() {
+            return Err(Refusal::new(400, 50006, "Cannot send an empty message"));
+        }
+        Ok(())
+    }
+
+    fn callback(&mut self, id: &str, token: &str, body: &Value, files: Files) -> Answer {
+        let unknown = || Refusal::new(404, 10062, "Unknown interaction");
+        let at = self.interactions.iter().position(|it| it.id == id && it.token == token);
+        let at = at.ok_or_else(unknown)?;
+        let interaction = &self.interactions[at];
+        if interaction.sent.elapsed() > DEADLINE {
+            self.violate(format!("interaction {id} is answered after 3 s"));
+            return Err(unknown());
+        }
+        if interaction.answered.is_some() {
+            return Err(Refusal::new(400, 40060, "Interaction has already been acknowledged."));
+        }
+        let (kind, data) = (body["type"].as_u64().unwrap_or(0), &body["data"]);
+        let (channel, message) = (interaction.channel.clone(), interaction.message.clone());
+        match kind {
+            4 => {
+                rules::message(data, files.len())?;
+                if data["content"].as_str().unwrap_or_default().trim().is_empty() {
+                    return Err(Refusal::new(400, 50006, "Cannot send an empty message"));
+                }
+                self.tell(at, data);
+            }
+            6 => {}
+            7 => {
+                rules::message(data, files.len())?;
+                self.edit(&channel, &message.unwrap_or_default(), data, files)?;
+            }
+            9 if interaction.kind == 5 => {
+                return Err(Refusal::form("type", "Invalid interaction response type"));
+            }
+            9 => {
+                rules::modal(data)?;
+                let interaction = &mut self.interactions[at];
+                interaction.modal = Some(data.clone());
+                let title = data["title"].as_str().unwrap_or_default().to_owned();
+                interaction.told.push(Told::Asked(title));
+            }
+            _ => return Err(Refusal::form("type", "Value must be one of {4, 6, 7, 9}.")),
+        }
+        self.interactions[at].answered = Some(kind);
+        Ok(Value::Null)
+    }
+
+    fn follow_up(&mut self, token: &str, body: &Value) -> Answer {
+        let answered = |it: &super::people::Interaction| it.token == token && it.answered.is_some();
+        let at = self.interactions.iter().position(answered);
+        let at = at.ok_or_else(|| Refusal::new(404, 10015, "Unknown Webhook"))?;
+        rules::message(body, 0)?;
+        self.tell(at, body);
+        Ok(json!({"id": self.next_id()}))
+    }
+
+    fn tell(&mut self, interaction: usize, body: &Value) {
+        let private = body["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0;
+        if !private {
+            self.violate("an answer that everybody sees");
+        }
+        let content = body["content"].as_str().unwrap_or_default();
+        self.interactions[interaction].tell(content, private);
+    }
+
+    /// Takes one out of the channel's bucket.
+    fn limit(&mut self, method: &str, channel: &str) -> Result<(), Refusal> {
+        if !self.limits {
+            return Ok(());
+        }
+        let fresh = || (Instant::now(), LIMIT);
+        let bucket = self.buckets.entry(format!("{method} {channel}")).or_insert_with(fresh);
+        if bucket.0.elapsed() >= WINDOW {
+            *bucket = fresh();
+        }
+        if bucket.1 == 0 {
+            let after = (WINDOW - bucket.0.elapsed()).as_secs_f64();
+            self.violate(format!("{method} to {channel} beyond its limit"));
+            let body = json!({"message": "rate limited", "retry_after": after, "global": false});
+            return Err(Refusal { status: 429, body });
+        }
+        bucket.1 -= 1;
+        Ok(())
+    }
+
+    /// Says in the headers how the bucket stands.
+    fn with_bucket(&self, call: &str, mut response: Response) -> Response {
+        let key = call.split('/').collect::<Vec<_>>();
+        let key = match key.as_slice() {
+            [method, "channels", channel, "messages", ..] => {
+                format!("{method}{channel}")
+            }
+            _ => return response,
+        };
+        let Some((begun, left)) = self.buckets.get(&key) else { return response };
+        let after = WINDOW.saturating_sub(begun.elapsed()).as_secs_f64();
+        for (name, value) in [
+            ("x-ratelimit-limit", LIMIT.to_string()),
+            ("x-ratelimit-remaining", left.to_string()),
+            ("x-ratelimit-reset-after", format!("{after:.3}")),
+        ] {
+            response.headers_mut().insert(name, value.parse().unwrap());
+        }
+        response
+    }
+}

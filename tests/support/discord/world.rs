@@ -1,0 +1,254 @@
+//! What exists in the fake.
+
+use super::{BOT, CHANNEL, GUILD, markdown, people::Interaction};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// 429 with this many seconds.
+    Limited { retry_after: f64, global: bool },
+    /// This status with an HTML body, as a proxy sends it.
+    Html(u16),
+    /// A refusal in Discord's words.
+    Refused { status: u16, code: i64, message: String },
+    /// The connection breaks before anything is done.
+    DropBefore,
+    /// It is done, and the answer is lost.
+    DropAfter,
+    /// 200 and half an object.
+    Garbage,
+    /// The answer takes this long.
+    Slow(std::time::Duration),
+}
+
+/// A message as a person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// `channel/id`.
+    pub reference: String,
+    /// As Discord shows it.
+    pub text: String,
+    /// As it was sent.
+    pub content: String,
+    /// Labels, in reading order.
+    pub buttons: Vec<String>,
+    /// What the buttons carry.
+    pub tokens: Vec<String>,
+    /// Names and contents.
+    pub files: Vec<(String, String)>,
+    /// How often it was edited.
+    pub edits: usize,
+}
+
+impl Posted {
+    pub(super) fn of(message: &Message) -> Self {
+        let all = |key: &str| {
+            let buttons = message.buttons().into_iter();
+            buttons.map(|button| button[key].as_str().unwrap_or_default().to_owned()).collect()
+        };
+        Self {
+            reference: format!("{}/{}", message.channel, message.id),
+            text: markdown::read(&message.content),
+            content: message.content.clone(),
+            buttons: all("label"),
+            tokens: all("custom_id"),
+            files: message.files.iter().map(|it| (it.name.clone(), it.text.clone())).collect(),
+            edits: message.edits,
+        }
+    }
+}
+
+pub(super) struct State {
+    pub messages: Vec<Message>,
+    pub channels: HashMap<String, Channel>,
+    pub interactions: Vec<Interaction>,
+    pub sessions: Vec<Session>,
+    pub faults: Vec<(String, usize, Fault)>,
+    pub violations: Vec<String>,
+    pub calls: Vec<String>,
+    pub buckets: HashMap<String, (Instant, u32)>,
+    pub limits: bool,
+    pub down: bool,
+    pub token_refused: bool,
+    pub identified: usize,
+    pub uploads: usize,
+    pub permissions: u64,
+    last_id: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Channel {
+    pub name: String,
+    pub thread: bool,
+    pub archived: bool,
+    pub locked: bool,
+    pub refusal: Option<i64>,
+}
+
+#[derive(Clone)]
+pub(super) struct Message {
+    pub id: String,
+    pub channel: String,
+    pub content: String,
+    pub components: Value,
+    pub files: Vec<StandingFile>,
+    pub flags: u64,
+    pub nonce: Option<String>,
+    pub private_to: Option<String>,
+    pub edits: usize,
+    pub deleted: bool,
+}
+
+#[derive(Clone)]
+pub(super) struct StandingFile {
+    pub id: String,
+    pub name: String,
+    pub text: String,
+}
+
+/// A session of the gateway, which outlives its connection.
+pub(super) struct Session {
+    pub id: String,
+    pub events: Vec<Value>,
+    pub connection: Option<mpsc::UnboundedSender<Out>>,
+}
+
+/// What a connection is told.
+#[derive(Debug)]
+pub(super) enum Out {
+    Send(Value),
+    Reconnect,
+    Close(u16),
+    Drop,
+}
+
+impl State {
+    pub fn new() -> Self {
+        let mut state = Self {
+            messages: Vec::new(),
+            channels: HashMap::new(),
+            interactions: Vec::new(),
+            sessions: Vec::new(),
+            faults: Vec::new(),
+            violations: Vec::new(),
+            calls: Vec::new(),
+            buckets: HashMap::new(),
+            limits: true,
+            down: false,
+            token_refused: false,
+            identified: 0,
+            uploads: 0,
+            permissions: 1 << 10 | 1 << 11 | 1 << 15 | 1 << 16 | 1 << 38,
+            last_id: 1_300_000_000_000_000_000,
+        };
+        state.add_channel(CHANNEL, "approvals", false);
+        state
+    }
+
+    pub fn add_channel(&mut self, id: &str, name: &str, thread: bool) {
+        let channel = Channel { name: name.to_owned(), thread, ..Channel::default() };
+        self.channels.insert(id.to_owned(), channel);
+    }
+
+    pub fn next_id(&mut self) -> String {
+        self.last_id += 1;
+        self.last_id.to_string()
+    }
+
+    pub fn violate(&mut self, what: impl Into<String>) {
+        self.violations.push(what.into());
+    }
+
+    pub fn online(&self) -> bool {
+        self.sessions.iter().any(|session| session.connection.is_some())
+    }
+
+    pub fn message_mut(&mut self, id: &str) -> Option<&mut Message> {
+        self.messages.iter_mut().find(|message| message.id == id && !message.deleted)
+    }
+
+    pub fn tell_connections(&mut self, what: impl Fn() -> Out) {
+        for session in &mut self.sessions {
+            if let Some(connection) = session.connection.take() {
+                let _ = connection.send(what());
+            }
+        }
+    }
+
+    /// The fault that this request meets.
+    pub fn meet_fault(&mut self, call: &str) -> Option<Fault> {
+        if self.down {
+            return Some(Fault::Html(502));
+        }
+        let at = self.faults.iter().position(|(on, _, _)| call.contains(on.as_str()))?;
+        let (_, times, fault) = &mut self.faults[at];
+        let fault = fault.clone();
+        *times -= 1;
+        if *times == 0 {
+            self.faults.remove(at);
+        }
+        Some(fault)
+    }
+
+    pub fn channel_json(&self, id: &str) -> Value {
+        let channel = &self.channels[id];
+        json!({
+            "id": id, "type": if channel.thread { 11 } else { 0 }, "guild_id": GUILD,
+            "name": channel.name, "position": 0, "permission_overwrites": [], "topic": null,
+            "nsfw": false, "last_message_id": null, "rate_limit_per_user": 0, "parent_id": null,
+            "flags": 0,
+        })
+    }
+}
+
+impl Session {
+    pub fn dispatch(&mut self, kind: &str, data: &Value) {
+        let event = json!({"op": 0, "t": kind, "s": self.events.len() + 1, "d": data});
+        self.events.push(event.clone());
+        if let Some(connection) = &self.connection {
+            let _ = connection.send(Out::Send(event));
+        }
+    }
+}
+
+impl Message {
+    pub fn buttons(&self) -> Vec<&Value> {
+        let rows = self.components.as_array().into_iter().flatten();
+        rows.flat_map(|row| row["components"].as_array().into_iter().flatten()).collect()
+    }
+
+    pub fn json(&self) -> Value {
+        let files = self.files.iter().map(|file| {
+            json!({
+                "id": file.id, "filename": file.name, "size": file.text.len(),
+                "url": format!("https://cdn.invalid/{}/{}", file.id, file.name),
+                "proxy_url": format!("https://cdn.invalid/{}/{}", file.id, file.name),
+                "content_type": "text/plain; charset=utf-8",
+            })
+        });
+        let mut json = json!({
+            "id": self.id, "channel_id": self.channel, "author": bot(), "content": self.content,
+            "timestamp": "2026-11-21T12:00:00.000000+00:00",
+            "edited_timestamp": (self.edits > 0).then_some("2026-11-21T12:00:01.000000+00:00"),
+            "tts": false, "mention_everyone": false, "mentions": [], "mention_roles": [],
+            "attachments": files.collect::<Vec<_>>(), "embeds": [], "pinned": false, "type": 0,
+            "flags": self.flags, "components": self.components, "application_id": BOT,
+        });
+        if let Some(nonce) = &self.nonce {
+            json["nonce"] = json!(nonce);
+        }
+        json
+    }
+}
+
+/// The bot's own user.
+pub(super) fn bot() -> Value {
+    json!({
+        "id": BOT, "username": "countersign", "discriminator": "0000", "global_name": null,
+        "avatar": null, "bot": true, "public_flags": 0, "flags": 0,
+    })
+}
