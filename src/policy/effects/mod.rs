@@ -1,0 +1,209 @@
+//! What a call touches, for the card and the log: worked out from its facts, in order, each thing
+//! once. Never a promise of safety; what is not known is said to be unknown.
+
+mod reach;
+mod shell;
+
+use std::fmt;
+
+use crate::deeds::Deed;
+use crate::place::{self, Place};
+use crate::shell::Scan;
+
+/// One thing that a call touches.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case", tag = "effect")]
+#[non_exhaustive]
+pub enum Effect {
+    /// A program is started.
+    Runs {
+        /// Its name, with the sub-command where that says more (`git push`).
+        what: String,
+    },
+    /// A file is read that lies outside the workspace or holds secrets.
+    Reads(Target),
+    /// A file is created or changed.
+    Writes(Target),
+    /// A file is deleted.
+    Deletes(Target),
+    /// A file goes elsewhere.
+    Moves(Target),
+    /// Rights or owner of a file change.
+    Rights(Target),
+    /// Another host is spoken to.
+    Reaches {
+        /// Name or address.
+        host: String,
+    },
+    /// Something is given out of hand: pushed, published, uploaded.
+    Publishes {
+        /// What is done (`git push`).
+        what: String,
+        /// Where to, as far as the call says.
+        to: String,
+    },
+    /// Rights of another user are taken.
+    Privilege {
+        /// The program that gives them.
+        how: String,
+    },
+    /// Something goes on after the call has ended.
+    Background,
+    /// What it does cannot be told from the call.
+    Unknown {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A path and what is known about it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Target {
+    /// As the call names it.
+    pub path: String,
+    /// It lies outside the workspace.
+    pub outside: bool,
+    /// It is known to hold keys, tokens or passwords.
+    pub secret: bool,
+}
+
+impl Target {
+    fn new(path: &str, place: Place<'_>) -> Self {
+        let outside = place::outside(path, place);
+        Self { path: path.to_owned(), outside, secret: place::secret(path, place) }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        match (self.outside, self.secret) {
+            (true, true) => f.write_str(" (outside the workspace, holds secrets)"),
+            (true, false) => f.write_str(" (outside the workspace)"),
+            (false, true) => f.write_str(" (holds secrets)"),
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Runs { what } => write!(f, "runs {what}"),
+            Self::Reads(target) => write!(f, "reads {target}"),
+            Self::Writes(target) => write!(f, "writes {target}"),
+            Self::Deletes(target) => write!(f, "deletes {target}"),
+            Self::Moves(target) => write!(f, "moves {target}"),
+            Self::Rights(target) => write!(f, "changes the rights of {target}"),
+            Self::Reaches { host } => write!(f, "reaches {host}"),
+            Self::Publishes { what, to } if to.is_empty() => {
+                write!(f, "{what}: gives something out of hand")
+            }
+            Self::Publishes { what, to } => {
+                write!(f, "{what}: gives something out of hand, to {to}")
+            }
+            Self::Privilege { how } => write!(f, "takes the rights of another user ({how})"),
+            Self::Background => f.write_str("goes on in the background"),
+            Self::Unknown { why } => write!(f, "unknown: {why}"),
+        }
+    }
+}
+
+/// What a tool that is not a shell does with its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Act {
+    /// Reads the paths.
+    Read,
+    /// Writes the paths.
+    Write,
+    /// Fetches the URLs.
+    Fetch,
+    /// Not known.
+    Unknown,
+}
+
+/// The list while it grows: each thing once, and not without end.
+#[derive(Default)]
+struct List {
+    effects: Vec<Effect>,
+    more: usize,
+}
+
+/// More than this fits on no card.
+const MOST: usize = 40;
+
+impl List {
+    fn add(&mut self, effect: Effect) {
+        if self.effects.contains(&effect) {
+            return;
+        }
+        if self.effects.len() < MOST {
+            self.effects.push(effect);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn unknown(&mut self, why: &str) {
+        self.add(Effect::Unknown { why: why.to_owned() });
+    }
+
+    fn touch(&mut self, deed: Deed, path: &str, place: Place<'_>) {
+        let target = Target::new(path, place);
+        if place::sink(path) {
+            return;
+        }
+        self.add(match deed {
+            Deed::Read if !target.outside && !target.secret => return,
+            Deed::Read => Effect::Reads(target),
+            Deed::Write => Effect::Writes(target),
+            Deed::Delete => Effect::Deletes(target),
+            Deed::Move => Effect::Moves(target),
+            Deed::Rights => Effect::Rights(target),
+        });
+    }
+
+    fn finish(mut self) -> Vec<Effect> {
+        if self.more > 0 {
+            self.effects.push(Effect::Unknown {
+                why: format!("{} more effects are not listed", self.more),
+            });
+        }
+        self.effects
+    }
+}
+
+/// Effects of a shell text.
+#[must_use]
+pub fn of_shell(scan: &Scan<'_>, place: Place<'_>) -> Vec<Effect> {
+    let mut list = List::default();
+    shell::text(scan, place, &mut list, 0);
+    list.finish()
+}
+
+/// Effects of any other tool: what it does, with which paths or URLs.
+#[must_use]
+pub fn of_tool(act: Act, values: &[&str], place: Place<'_>) -> Vec<Effect> {
+    let mut list = List::default();
+    for value in values {
+        match act {
+            Act::Read => list.touch(Deed::Read, value, place),
+            Act::Write => list.touch(Deed::Write, value, place),
+            Act::Fetch => match reach::host(value) {
+                Some(host) => list.add(Effect::Reaches { host }),
+                None => list.unknown("the address cannot be read"),
+            },
+            Act::Unknown => {}
+        }
+    }
+    if act == Act::Unknown {
+        list.unknown("what this tool does is not known");
+    } else if values.is_empty() {
+        list.unknown("the call names nothing that it works on");
+    }
+    list.finish()
+}
+
+#[cfg(test)]
+mod tests;
