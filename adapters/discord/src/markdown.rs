@@ -50,6 +50,8 @@ pub(crate) fn escape(text: &str) -> String {
             '\\' | '`' | '*' | '_' | '~' | '|' | '<' | '@' | '[' | ']' => true,
             // `https://…` and `:smile:`, but not `note: …`.
             ':' => chars.peek().is_some_and(|next| !next.is_whitespace()),
+            // Names of hosts, such as invitations to another server.
+            '.' if chars.peek().is_some_and(|next| next.is_alphanumeric()) => true,
             // Headings, lists, quotations and small print begin a line.
             '#' | '-' | '+' | '>' | '.' | ')' => leading,
             _ => false,
@@ -70,17 +72,19 @@ mod tests {
     #[test]
     fn markup_mentions_links_and_emoji_are_escaped() {
         assert_eq!(
-            escape("*a* _b_ ~~c~~ ||d|| `e` <@1> @everyone [t](https://x) :smile: note: ok"),
+            escape(
+                "*a* _b_ ~~c~~ ||d|| `e` <@1> @everyone [t](https://x) :smile: note: ok. a.gg/b"
+            ),
             "\\*a\\* \\_b\\_ \\~\\~c\\~\\~ \\|\\|d\\|\\| \\`e\\` \\<\\@1> \\@everyone \
-             \\[t\\](https\\://x) \\:smile: note: ok"
+             \\[t\\](https\\://x) \\:smile: note: ok. a\\.gg/b"
         );
     }
 
     #[test]
     fn what_begins_a_line_is_escaped_there_only() {
         assert_eq!(
-            escape("# h\n  - a-b\n12. c.d\n> q > r"),
-            "\\# h\n  \\- a-b\n12\\. c.d\n\\> q > r"
+            escape("# h\n  - a-b\n12. c. d\n> q > r"),
+            "\\# h\n  \\- a-b\n12\\. c. d\n\\> q > r"
         );
     }
 

@@ -3,7 +3,7 @@
 //! Text and not an embed: people can switch embeds off, servers can forbid them, and then a card would
 //! be buttons without the command.
 
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, texts};
 use countersign_port::{Button, ButtonStyle, Card, excerpt};
 use serenity::all::{ButtonStyle as Style, CreateActionRow, CreateButton};
 
@@ -36,31 +36,32 @@ pub(crate) struct File {
 
 /// Draws a card. Whatever it holds, it fits, and what is left out is said and attached.
 pub(crate) fn draw(card: &Card) -> Drawn {
-    let all = card.blocks.len();
-    let whole = Sheet::compose(card, all.min(BLOCKS), LIMIT);
-    let sheet = if whole.units() <= LIMIT { whole } else { cut(card) };
+    let texts = texts(card);
+    let whole = Sheet::compose(card, &texts, card.blocks.len().min(BLOCKS), LIMIT);
+    let sheet = if whole.units() <= LIMIT { whole } else { cut(card, &texts) };
     Drawn { content: sheet.content, rows: rows(&card.buttons), files: sheet.files }
 }
 
 /// The card with as much of its texts as fits, and with fewer blocks where that is not enough.
-fn cut(card: &Card) -> Sheet<'_> {
-    let mut blocks = card.blocks.len().min(BLOCKS);
-    let mut best = Sheet::compose(card, blocks, LEAST);
-    while best.units() > LIMIT && blocks > 0 {
-        blocks -= 1;
-        best = Sheet::compose(card, blocks, LEAST);
-    }
-    let (mut room, mut too_much) = (LEAST, LIMIT);
-    while too_much - room > 1 {
-        let middle = room.midpoint(too_much);
-        let sheet = Sheet::compose(card, blocks, middle);
-        if sheet.units() <= LIMIT {
-            (room, best) = (middle, sheet);
+fn cut<'a>(card: &'a Card, texts: &'a [String]) -> Sheet<'a> {
+    let fits = |blocks, room| Sheet::compose(card, texts, blocks, room).units() <= LIMIT;
+    let blocks = most(0, card.blocks.len().min(BLOCKS), |blocks| fits(blocks, LEAST));
+    let room = most(LEAST, LIMIT, |room| fits(blocks, room));
+    Sheet::compose(card, texts, blocks, room)
+}
+
+/// The most of `from..=to` that fits, or `from`.
+fn most(from: usize, to: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut good, mut beyond) = (from, to + 1);
+    while beyond - good > 1 {
+        let middle = good.midpoint(beyond);
+        if fits(middle) {
+            good = middle;
         } else {
-            too_much = middle;
+            beyond = middle;
         }
     }
-    best
+    good
 }
 
 fn rows(buttons: &[Vec<Button>]) -> Vec<CreateActionRow> {
@@ -79,3 +80,6 @@ fn button(button: &Button) -> CreateButton {
     let label = if label.trim().is_empty() { "…" } else { &label };
     CreateButton::new(&button.token).style(style).label(excerpt(label, 80).head)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ const FILES: usize = 10;
 /// The text and the files of a card, with a bound on the length of every single text.
 pub(crate) struct Sheet<'a> {
     card: &'a Card,
+    texts: &'a [String],
     room: usize,
     /// Markdown.
     pub content: String,
@@ -20,11 +21,13 @@ pub(crate) struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    /// Writes the first `blocks` blocks of the card, at most `room` characters of each text.
-    pub(crate) fn compose(card: &'a Card, blocks: usize, room: usize) -> Self {
-        let mut sheet = Self { card, room, content: String::new(), files: Vec::new(), rest: false };
+    /// Writes the first `blocks` blocks of the card, at most `room` characters of each text; `texts`
+    /// are [`texts`] of the card.
+    pub(crate) fn compose(card: &'a Card, texts: &'a [String], blocks: usize, room: usize) -> Self {
+        let (content, files) = (String::new(), Vec::new());
+        let mut sheet = Self { card, texts, room, content, files, rest: false };
         sheet.title();
-        card.blocks.iter().take(blocks).for_each(|block| sheet.block(block));
+        (0..blocks).for_each(|nth| sheet.block(nth));
         if blocks < card.blocks.len() {
             sheet.leave_out(blocks);
         }
@@ -55,10 +58,13 @@ impl<'a> Sheet<'a> {
         self.say(&format!("{sign} **{title}**"));
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, nth: usize) {
+        let (Some(block), Some(seen)) = (self.card.blocks.get(nth), self.texts.get(nth)) else {
+            return;
+        };
         match block {
-            Block::Code { label, text } => self.passage(label, text, code),
-            Block::Quote { label, text } => self.passage(label, text, quote),
+            Block::Code { label, text } => self.passage(label, text, seen, code),
+            Block::Quote { label, text } => self.passage(label, text, seen, quote),
             Block::Fields { fields } => {
                 let mut line = Vec::with_capacity(fields.len());
                 for field in fields {
@@ -68,12 +74,12 @@ impl<'a> Sheet<'a> {
                 }
                 self.say(&line.join(" · "));
             }
-            Block::Note { text } => {
-                let text = self.short(&visible(text));
+            Block::Note { .. } => {
+                let text = self.short(seen);
                 self.say(&text);
             }
-            Block::Outcome { text } => {
-                let text = self.short(&visible(text));
+            Block::Outcome { .. } => {
+                let text = self.short(seen);
                 self.say(&format!("**{text}**"));
             }
         }
@@ -81,11 +87,11 @@ impl<'a> Sheet<'a> {
 
     /// The agent's text under its label. What is cut out of it is said between head and tail, outside
     /// of the dress that an agent's text wears, and is carried whole by a file.
-    fn passage(&mut self, label: &str, exact: &str, dress: fn(&str) -> String) {
+    fn passage(&mut self, label: &str, exact: &str, seen: &str, dress: fn(&str) -> String) {
         let name = self.short(&one_line(label));
         self.say(&format!("**{name}**"));
-        let Excerpt { head, tail, hidden } = excerpt(&visible(exact), self.room);
-        if head.trim().is_empty() && tail.is_none() {
+        let Excerpt { head, tail, hidden } = excerpt(seen, self.room);
+        if seen.trim().is_empty() {
             return self.say("*(nothing)*");
         }
         self.say(&dress(&head));
@@ -101,11 +107,12 @@ impl<'a> Sheet<'a> {
     /// Says that the blocks from `shown` on are left out; the end of the story never is.
     fn leave_out(&mut self, shown: usize) {
         self.rest = true;
-        let left = self.card.blocks.get(shown..).unwrap_or_default();
-        let (count, file) = (left.len(), self.rest_name());
+        let all = self.card.blocks.len();
+        let (count, file) = (all.saturating_sub(shown), self.rest_name());
         self.say(&format!("✂️ **{count} parts are not shown here; all of it is in `{file}`.**"));
-        let outcome = left.iter().rev().find(|block| matches!(block, Block::Outcome { .. }));
-        if let Some(outcome) = outcome {
+        let is_outcome =
+            |nth: &usize| matches!(self.card.blocks.get(*nth), Some(Block::Outcome { .. }));
+        if let Some(outcome) = (shown..all).rev().find(is_outcome) {
             self.block(outcome);
         }
     }
@@ -144,6 +151,18 @@ impl<'a> Sheet<'a> {
     fn rest_name(&self) -> String {
         format!("{}-card.txt", file_safe(&self.card.ask))
     }
+}
+
+/// The texts of a card's blocks as they may be shown.
+pub(crate) fn texts(card: &Card) -> Vec<String> {
+    let text = |block: &Block| match block {
+        Block::Code { text, .. }
+        | Block::Quote { text, .. }
+        | Block::Note { text }
+        | Block::Outcome { text } => visible(text),
+        Block::Fields { .. } => String::new(),
+    };
+    card.blocks.iter().map(text).collect()
 }
 
 fn file_safe(name: &str) -> String {

@@ -14,8 +14,10 @@ async fn a_good_token_names_the_bot_and_its_invitation() {
     let fake = FakeDiscord::start().await;
     assert_eq!(check(&config(&fake)).await, Ok("countersign".to_owned()));
     let invite = invite_url(&config(&fake)).await.unwrap();
-    let expected =
-        format!("{}/oauth2/authorize?client_id={BOT}&scope=bot&permissions=274878008320", fake.url());
+    let expected = format!(
+        "{}/oauth2/authorize?client_id={BOT}&scope=bot&permissions=274878008320",
+        fake.url()
+    );
     assert_eq!(invite, expected);
 }
 

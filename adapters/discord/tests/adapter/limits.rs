@@ -20,7 +20,9 @@ async fn a_limit_is_passed_on_with_the_servers_time_and_kept() {
     assert_eq!(refused, Err(SendError::RetryAfter(Duration::from_millis(400))));
 
     let early = adapter.post(&target(), &card).await;
-    assert!(matches!(early, Err(SendError::RetryAfter(wait)) if wait <= Duration::from_millis(400)));
+    assert!(
+        matches!(early, Err(SendError::RetryAfter(wait)) if wait <= Duration::from_millis(400))
+    );
     assert_eq!(fake.calls().len(), 1, "what would be refused is not even sent");
     tokio::time::sleep(Duration::from_millis(450)).await;
     assert!(adapter.post(&target(), &card).await.is_ok());

@@ -58,10 +58,8 @@ async fn of_two_presses_at_once_both_are_answered_with_their_own_sentence() {
     let message = bridge.post(&card).await;
     let bo = Person::new("4212", "Bo");
     let anas = ana();
-    let (first, second) = tokio::join!(
-        fake.press(&message.0, "Approve", &anas),
-        fake.press(&message.0, "Deny", &bo)
-    );
+    let (first, second) =
+        tokio::join!(fake.press(&message.0, "Approve", &anas), fake.press(&message.0, "Deny", &bo));
     let mut told = [first, second];
     told.sort_by_key(|told| format!("{told:?}"));
     assert_eq!(told, [privately("Ana was first."), privately("Approved once.")]);
@@ -84,7 +82,10 @@ async fn an_old_cards_button_reaches_the_core_of_a_new_process() {
 
     assert_eq!(told, privately("Denied."));
     let press = bridge.next().await;
-    assert_eq!((press.token.as_str(), press.message), ("k3J9sQ0aZ_-b4LmX7yTn2w.1.d", Some(message)));
+    assert_eq!(
+        (press.token.as_str(), press.message),
+        ("k3J9sQ0aZ_-b4LmX7yTn2w.1.d", Some(message))
+    );
     bridge.end().await;
 }
 
