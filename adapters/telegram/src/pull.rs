@@ -7,7 +7,7 @@ use crate::hello::Manners;
 use crate::press::Desk;
 use countersign_port::{CancellationToken, Fatal, Health, Presses};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use teloxide::payloads::{GetMe, GetUpdates, GetUpdatesSetters as _};
 use teloxide::types::{AllowedUpdate, Update, User};
 use tokio::task::JoinSet;
@@ -18,8 +18,8 @@ const LONG_POLL: u32 = 30;
 const PROBE: u32 = 1;
 /// The line may be slow, but not silent for longer than Telegram holds the pull.
 const POLL_PATIENCE: Duration = Duration::from_secs(LONG_POLL as u64 + 10);
-/// A pull that only confirms.
-const LAST_PATIENCE: Duration = Duration::from_secs(2);
+/// What stopping may still take, twice.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
 const BACKOFF: Duration = Duration::from_millis(250);
 const MOST_BACKOFF: Duration = Duration::from_secs(5);
 
@@ -66,7 +66,10 @@ impl Telegram {
         while !stop.is_cancelled() {
             let pull = updates_from(offset).timeout(hold);
             let pulled = self.api.call::<_, Vec<Update>>(&pull, POLL_PATIENCE);
+            let begun = Instant::now();
             match stop.run_until_cancelled(pulled).await {
+                // A pull that has been out for so long has told Telegram what is committed.
+                None if begun.elapsed() > LAST_PATIENCE => return Ok(()),
                 None => break,
                 Some(Ok(updates)) => {
                     self.set_health(Health::Up);
@@ -85,7 +88,7 @@ impl Telegram {
             }
         }
         if offset.is_some() {
-            // Else Telegram brings the last batch once more after a restart.
+            // Else Telegram may bring the last batch once more after a restart.
             let confirm = updates_from(offset).timeout(0).limit(1);
             let _ = self.api.call::<_, Vec<Update>>(&confirm, LAST_PATIENCE).await;
         }
