@@ -59,3 +59,27 @@ fn realistic_commands_are_understood() {
     println!("{understood} of {all} realistic commands understood");
     assert!(share >= 0.98, "only {share:.4}:\n{}", refused.join("\n"));
 }
+
+/// Commands as coding agents write them: here-documents, pipes, loops, several lines.
+const AGENTS: &str = include_str!("../vectors/agent_commands.jsonl");
+
+#[test]
+fn agent_commands_are_understood() {
+    let commands: Vec<String> = AGENTS
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["command"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    let refused: Vec<String> = commands
+        .iter()
+        .filter_map(|command| {
+            scan(command).refusal.map(|refusal| format!("{refusal}: {command:?}"))
+        })
+        .collect();
+    println!("{} of {} agent commands understood", commands.len() - refused.len(), commands.len());
+    assert!(refused.len() * 50 <= commands.len(), "{}", refused.join("\n"));
+}
