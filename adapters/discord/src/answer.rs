@@ -10,6 +10,9 @@ use countersign_port::{Card, Outcome, Presses, Receipt};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
+/// Discord's codes for an interaction that has its first answer, and for one that is over.
+const ANSWERED: i64 = 40060;
+const TOO_LATE: i64 = 10062;
 /// Between two tries of an answer.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -60,7 +63,7 @@ impl Answering<'_> {
                 true
             }
             Err(problem) => {
-                warn!(ask = card.ask, %problem, "a pressed card was not redrawn in the answer");
+                debug!(ask = card.ask, %problem, "a pressed card was not redrawn in the answer");
                 false
             }
         }
@@ -68,17 +71,18 @@ impl Answering<'_> {
 
     /// Gives the first answer, trying again while there is time.
     async fn first(&self, reply: &Reply) -> Result<(), Problem> {
+        let mut lost = false;
         loop {
-            let Err(problem) =
-                self.rest.reply(&self.incoming.id, &self.incoming.token, reply).await
-            else {
-                return Ok(());
-            };
+            let reply = self.rest.reply(&self.incoming.id, &self.incoming.token, reply).await;
+            let Err(problem) = reply else { return Ok(()) };
             let pause = match &problem {
-                Problem::Unreachable(_) => PAUSE,
+                Problem::Unreachable(_) => {
+                    lost = true;
+                    PAUSE
+                }
                 Problem::Wait(wait) => *wait,
-                // An earlier try of ours arrived after all, or another bridge has the same token.
-                Problem::Refused { code: 40060, .. } => return Ok(()),
+                // The try whose answer was lost arrived.
+                Problem::Refused { code: ANSWERED, .. } if lost => return Ok(()),
                 Problem::Refused { .. } | Problem::Unauthorized => return Err(problem),
             };
             if self.began.elapsed() + pause >= ANSWER_WITHIN {
@@ -97,8 +101,8 @@ impl Answering<'_> {
     /// The press counts all the same: the core has it, and redraws every copy of the card.
     fn missed(&self, problem: &Problem) {
         let after = self.began.elapsed();
-        if problem.code() == Some(10062) {
-            debug!(?after, "a press could not be answered any more");
+        if matches!(problem.code(), Some(ANSWERED | TOO_LATE)) {
+            debug!(?after, %problem, "a press was answered by another bridge, or too late");
         } else {
             warn!(?after, %problem, "a press was taken but its presser could not be told");
         }

@@ -5,9 +5,9 @@ use crate::errors::{Problem, gone};
 use crate::rest::Rest;
 use countersign_port::Target;
 use serde_json::Value;
-use serenity::all::{GuildChannel, Member, PartialGuild, Permissions};
+use serenity::all::{ChannelType, GuildChannel, Member, PartialGuild, Permissions};
 
-/// What the bot needs in a channel.
+/// What the bot needs in channels and in threads.
 const NEEDED: Permissions = Permissions::VIEW_CHANNEL
     .union(Permissions::SEND_MESSAGES)
     .union(Permissions::SEND_MESSAGES_IN_THREADS)
@@ -58,8 +58,7 @@ pub async fn invite_url(config: &Config) -> Result<String, String> {
     Ok(format!("{origin}/oauth2/authorize?client_id={id}&scope=bot&permissions={permissions}"))
 }
 
-/// What the bot lacks in a channel; `None` where that cannot be told, as in threads and direct
-/// messages.
+/// What the bot lacks in a channel; `None` where that cannot be told, as in direct messages.
 async fn missing(rest: &Rest, channel: &Value) -> Option<Permissions> {
     let guild_id = text(channel, "guild_id")?;
     let me = rest.get("/users/@me").await.ok()?;
@@ -71,7 +70,17 @@ async fn missing(rest: &Rest, channel: &Value) -> Option<Permissions> {
     let member: Member = serde_json::from_value(member).ok()?;
     let guild: PartialGuild = serde_json::from_value(guild).ok()?;
     let channel: GuildChannel = serde_json::from_value(channel.clone()).ok()?;
-    Some(NEEDED - guild.user_permissions_in(&channel, &member))
+    let elsewhere = if is_thread(&channel) {
+        Permissions::SEND_MESSAGES
+    } else {
+        Permissions::SEND_MESSAGES_IN_THREADS
+    };
+    Some(NEEDED - elsewhere - guild.user_permissions_in(&channel, &member))
+}
+
+fn is_thread(channel: &GuildChannel) -> bool {
+    use ChannelType::{NewsThread, PrivateThread, PublicThread};
+    matches!(channel.kind, NewsThread | PublicThread | PrivateThread)
 }
 
 fn rest(config: &Config) -> Rest {

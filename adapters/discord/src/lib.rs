@@ -122,10 +122,14 @@ impl Shared {
     }
 
     async fn edit(&self, channel: &str, id: &str, drawn: Drawn) -> Result<(), Problem> {
-        // Which files stand there already is asked of Discord alone: this process may be a new one.
+        // Which files stand there already only Discord knows: this process may be a new one.
         let standing = match drawn.files.is_empty() {
             true => Vec::new(),
-            false => self.rest.files(channel, id).await?,
+            false => match self.rest.files(channel, id).await {
+                // May write but not read: then the files are sent again.
+                Err(Problem::Refused { status: 403, .. }) => Vec::new(),
+                standing => standing?,
+            },
         };
         let body = Body::edit(drawn, &standing);
         match self.rest.edit(channel, id, &body).await {

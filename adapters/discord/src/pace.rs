@@ -72,10 +72,11 @@ impl Pace {
     pub(crate) fn refused(&mut self, bucket: &str, wait: Duration, global: bool, now: Instant) {
         if global {
             self.closed_until = Some(now + wait);
-        } else {
-            let says = Standing { limit: 1, left: 0, reset_after: wait };
-            self.learn(bucket, says, now);
+            return;
         }
+        let unknown = Bucket { limit: u32::MAX, left: 0, window: wait, reset: now };
+        let bucket = self.buckets.entry(bucket.to_owned()).or_insert(unknown);
+        (bucket.left, bucket.reset) = (0, now + wait);
     }
 }
 
@@ -106,6 +107,16 @@ mod tests {
         pace.take("a", now).unwrap();
         pace.learn("a", Standing { limit: 5, left: 2, reset_after: SECOND }, now);
         assert_eq!(pace.take("a", now), Err(SECOND));
+    }
+
+    #[test]
+    fn a_refusal_empties_its_bucket_for_its_time_only() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.refused("a", SECOND, false, now);
+        assert_eq!(pace.take("a", now), Err(SECOND));
+        assert_eq!(pace.take("b", now), Ok(()));
+        assert_eq!(pace.take("a", now + SECOND), Ok(()));
+        assert_eq!(pace.take("a", now + SECOND), Ok(()));
     }
 
     #[test]

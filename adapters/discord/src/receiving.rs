@@ -101,6 +101,9 @@ async fn connection(
                 }
             },
             _ = look.tick() => {
+                if shared.rest.is_refused() {
+                    return Err(Fatal(Problem::Unauthorized.to_string()));
+                }
                 let (connected, latency) = gateway.life().await;
                 match watch.look(connected, latency, Instant::now()) {
                     Seen::Alive => {}

@@ -57,6 +57,11 @@ impl Rest {
         }
     }
 
+    /// Whether Discord has refused the token.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// Reads from a path of the API, such as `/users/@me`.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Problem> {
         let bucket = Some(format!("GET {path}"));
@@ -128,7 +133,7 @@ impl Rest {
     }
 
     async fn send(&self, call: Call<'_>) -> Result<Value, Problem> {
-        if self.refused.load(Ordering::Relaxed) {
+        if self.is_refused() {
             return Err(Problem::Unauthorized);
         }
         if let Some(bucket) = &call.bucket {

@@ -80,7 +80,8 @@ fn hear(
     payload: &Value,
 ) {
     let data = &payload["d"];
-    let ours = data["token"].as_str().is_some_and(|token| token.trim_start_matches("Bot ") == TOKEN);
+    let ours =
+        data["token"].as_str().is_some_and(|token| token.trim_start_matches("Bot ") == TOKEN);
     let refused = fake.lock().token_refused || !ours;
     let answer = match payload["op"].as_u64() {
         Some(1) => Some(Out::Send(json!({"op": 11, "s": null, "t": null, "d": null}))),

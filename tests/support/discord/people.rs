@@ -115,9 +115,8 @@ impl FakeDiscord {
             let id = state.next_id();
             let message = state.message_mut(message_id).expect("the message stands").json();
             let token = format!("interaction-token-{id}-{}", "x".repeat(60));
-            let payload = payload(&id, &token, kind, data, person, message, {
-                state.channel_json(channel)
-            });
+            let payload =
+                payload(&id, &token, kind, data, person, message, state.channel_json(channel));
             state.interactions.push(Interaction {
                 id: id.clone(),
                 token,

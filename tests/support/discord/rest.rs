@@ -155,9 +155,7 @@ impl World {
             }
             ("PATCH", ["channels", channel]) => self.edit_channel(channel, body),
             ("POST", ["channels", channel, "messages"]) => self.post(channel, body, files),
-            ("GET", ["channels", channel, "messages", id]) => {
-                Ok(self.message(channel, id)?.json())
-            }
+            ("GET", ["channels", channel, "messages", id]) => Ok(self.message(channel, id)?.json()),
             ("PATCH", ["channels", channel, "messages", id]) => {
                 self.patch(channel, id, body, files)
             }

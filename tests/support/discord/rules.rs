@@ -62,9 +62,9 @@ pub(super) fn pings(body: &Value) -> bool {
     let content = body["content"].as_str().unwrap_or_default();
     let mentions = ["@everyone", "@here", "<@"].iter().any(|mention| content.contains(mention));
     let allowed = &body["allowed_mentions"];
-    let silent = ["users", "roles"].iter().all(|key| {
-        allowed[key].as_array().is_none_or(Vec::is_empty)
-    }) && allowed["parse"].as_array().is_some_and(Vec::is_empty);
+    let silent =
+        ["users", "roles"].iter().all(|key| allowed[key].as_array().is_none_or(Vec::is_empty))
+            && allowed["parse"].as_array().is_some_and(Vec::is_empty);
     mentions && !silent
 }
 
@@ -86,7 +86,10 @@ fn components(components: &Value) -> Result<(), Refusal> {
             length(button, "label", 1, 80)?;
             length(button, "custom_id", 1, 100)?;
             if seen.contains(&&button["custom_id"]) {
-                return Err(Refusal::form("components", "Component custom id cannot be duplicated"));
+                return Err(Refusal::form(
+                    "components",
+                    "Component custom id cannot be duplicated",
+                ));
             }
             seen.push(&button["custom_id"]);
         }

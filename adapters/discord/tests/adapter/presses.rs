@@ -1,9 +1,13 @@
 //! Journeys of a press.
 
 use crate::discord::{FakeDiscord, Fault, Person, Told};
-use crate::support::{Running, ana, receipt};
+use crate::support::{Running, adapter, ana, receipt, target, until_health};
 use countersign_port::testkit::{closed, sample_card};
-use countersign_port::{Adapter, Outcome, Presser};
+use countersign_port::{
+    Adapter, CancellationToken, Health, Outcome, Press, Presser, Presses, Receipt, async_trait,
+};
+use std::sync::Arc;
+use std::time::Duration;
 
 fn privately(words: &str) -> Told {
     Told::Privately(words.to_owned())
@@ -191,4 +195,53 @@ async fn an_older_picture_never_replaces_a_newer_one() {
     let shown = fake.message(&message.0).unwrap();
     assert_eq!((shown.buttons, shown.edits), (vec![], 1));
     bridge.end().await;
+}
+
+#[tokio::test]
+async fn of_two_bridges_with_one_token_one_answers_and_the_other_does_no_harm() {
+    let fake = FakeDiscord::start().await;
+    let noted = || vec![receipt(Outcome::Noted, "Noted.", None)];
+    let mut first = Running::start(&fake, noted());
+    let message = first.post(&sample_card("ls")).await;
+    until_health(&first.adapter, |health| *health == Health::Up).await;
+    let mut second = Running::start(&fake, noted());
+    until_health(&second.adapter, |health| *health == Health::Up).await;
+
+    assert_eq!(fake.press(&message.0, "Approve", &ana()).await, privately("Noted."));
+
+    assert_eq!(first.next().await, second.next().await);
+    first.end().await;
+    second.end().await;
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+/// A core that takes too long for Discord.
+struct Slow(tokio::sync::mpsc::UnboundedSender<Press>);
+
+#[async_trait]
+impl Presses for Slow {
+    async fn press(&self, press: Press) -> Receipt {
+        tokio::time::sleep(Duration::from_millis(3300)).await;
+        let _ = self.0.send(press);
+        receipt(Outcome::Applied, "Approved once.", Some(closed(&sample_card("ls"))))
+    }
+}
+
+#[tokio::test]
+async fn a_press_that_takes_too_long_counts_though_its_presser_is_not_told() {
+    let fake = FakeDiscord::start().await;
+    let (seen, mut presses) = tokio::sync::mpsc::unbounded_channel();
+    let (bridge, stop) = (adapter(&fake), CancellationToken::new());
+    let message = bridge.post(&target(), &sample_card("ls")).await.unwrap();
+    let running = tokio::spawn({
+        let (bridge, stop) = (bridge.clone(), stop.clone());
+        async move { bridge.run(Arc::new(Slow(seen)), stop).await }
+    });
+
+    assert_eq!(fake.press(&message.0, "Approve", &ana()).await, Told::Failed);
+    assert_eq!(presses.recv().await.unwrap().message, Some(message.clone()));
+    bridge.update(&message, &closed(&sample_card("ls"))).await.unwrap();
+    assert!(fake.message(&message.0).unwrap().buttons.is_empty(), "the core's own edit tells");
+    stop.cancel();
+    assert_eq!(running.await.unwrap(), Ok(()));
 }
