@@ -53,7 +53,8 @@ export function fit(node) {
     if (pre.clientHeight === 0) continue;
     pre.dataset.fit = "";
     if (pre.scrollHeight <= pre.clientHeight + 4) continue;
-    const lines = pre.textContent.split("\n").length.toLocaleString("en");
+    pre.classList.add("long");
+    const lines = pre.textContent.replace(/\n$/, "").split("\n").length.toLocaleString("en");
     const characters = [...pre.textContent].length.toLocaleString("en");
     const more = el("button", { type: "button", className: "more", textContent: "Show all" });
     more.addEventListener("click", () => {
@@ -83,10 +84,13 @@ function drawBlock(block) {
       return el("figure", { className: "quote" },
         el("figcaption", { textContent: block.label }),
         el("blockquote", { dir: "auto", textContent: block.text }));
-    case "fields":
-      return el("dl", { className: "fields" }, ...block.fields.map((field) =>
+    case "fields": {
+      // Numbered facts are a list of options, to be read one below the other.
+      const numbered = block.fields.every((field) => /^\d+$/.test(field.name));
+      return el("dl", { className: numbered ? "fields list" : "fields" }, ...block.fields.map((field) =>
         el("div", {}, el("dt", { textContent: field.name }),
           el("dd", {}, el("bdi", { textContent: field.value })))));
+    }
     case "outcome":
       return el("p", { className: "outcome", textContent: block.text });
     default:

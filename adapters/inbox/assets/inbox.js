@@ -35,7 +35,7 @@ follow({
     change(() => receive(card, false));
   },
   lost() {
-    if (connected) say("Not connected.");
+    if ($("line").dataset.state === "lost") return;
     change(() => setLine("lost", "not connected",
       "Not connected to countersign. Nothing can be pressed here until it is back; this page keeps trying."));
   },

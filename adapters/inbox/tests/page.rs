@@ -43,9 +43,16 @@ async fn a_click_on_approve_answers_and_the_card_says_so() {
     {
         assert!(text.contains(shown), "`{shown}` stands on the page: {text}");
     }
+    // Whatever the receipt says is kept, however soon the card is filed away.
+    page.eval(
+        "void new MutationObserver(() => { \
+           window.receipt = document.querySelector('.receipt')?.textContent || window.receipt; \
+         }).observe(document.querySelector('#open'), { subtree: true, childList: true })",
+    )
+    .await;
     page.click("[data-slot=Approve]").await;
     page.until("document.querySelector('.outcome')").await;
-    page.until("document.querySelector('.receipt')?.textContent === 'Approved once.'").await;
+    page.until("window.receipt === 'Approved once.'").await;
     let press = desk.presses.recv().await.unwrap();
     assert_eq!((press.token.as_str(), press.presser.id.as_str()), ("one.1.a", "local"));
     assert_eq!(page.eval("document.querySelectorAll('.buttons').length").await, 0);
@@ -183,6 +190,52 @@ async fn free_text_is_typed_on_the_card_and_kept_when_it_is_redrawn() {
     page.until("document.body.innerText.includes('Answered “Redis, <b>ad”')").await;
     let press = desk.presses.recv().await.unwrap();
     assert_eq!((press.token.as_str(), press.text.as_deref()), ("single.1.t", Some("Redis, <b>ad")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_button_asks_for_words_with_the_cores_own_sentence() {
+    let mut desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    let mut card = command("one", "ls");
+    let style = countersign_port::ButtonStyle::Text;
+    let (token, label) = ("one.1.t".to_owned(), "Deny, and say why…".to_owned());
+    card.buttons[0].push(countersign_port::Button { token, label, style });
+    desk.post(&card).await;
+    page.until("document.querySelector('.card')").await;
+    page.until(STILL).await;
+    assert_eq!(page.eval("document.querySelector('form.words').hidden").await, true);
+    page.click("[data-slot^='Deny, and']").await;
+    page.until("document.activeElement.tagName === 'TEXTAREA'").await;
+    assert!(page.text().await.contains("What should it be instead?"));
+    page.until(STILL).await;
+    page.write("use trash-put").await;
+    page.key("Enter").await;
+    page.until("document.querySelector('.outcome')").await;
+    let mut heard = vec![];
+    for _ in 0..2 {
+        let press = desk.presses.recv().await.unwrap();
+        heard.push((press.token, press.text));
+    }
+    let words = Some("use trash-put".to_owned());
+    assert_eq!(heard, [("one.1.t".to_owned(), None), ("one.1.t".to_owned(), words)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_press_on_one_page_closes_the_card_on_the_other() {
+    let desk = Desk::open().await;
+    let Some((browser, here)) = look(&desk).await else { return };
+    let there = browser.open(&desk.address()).await;
+    there.until(LIVE).await;
+    desk.post(&command("one", "ls")).await;
+    for page in [&here, &there] {
+        page.until("document.querySelector('[data-slot=Approve]')").await;
+    }
+    let visitor = desk.visitor().await;
+    assert_eq!(visitor.press("one", "one.1.d", None).await.1["sentence"], "Denied.");
+    for page in [&here, &there] {
+        page.until("document.querySelector('.outcome')?.textContent.startsWith('Denied by')").await;
+        assert_eq!(page.eval("document.querySelectorAll('.card button').length").await, 0);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

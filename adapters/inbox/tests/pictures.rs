@@ -25,7 +25,8 @@ async fn pictures_of_the_inbox_are_taken() {
     let folder = PathBuf::from(std::env::var_os("INBOX_PICTURES").expect("INBOX_PICTURES is set"));
     let desk = Desk::open().await;
     let browser = Browser::start().await.expect("a Chromium");
-    let still = "!document.querySelector('.settling, [aria-busy=true]')";
+    let still = "!document.querySelector('.settling, [aria-busy=true]') && \
+                 !document.getAnimations().some((a) => a.transitionProperty !== 'transform')";
 
     let door = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
     door.picture(&folder.join("door.png")).await;
@@ -49,23 +50,29 @@ async fn pictures_of_the_inbox_are_taken() {
     asked.buttons[1][0].style = ButtonStyle::Chosen;
     desk.post(&asked).await;
     page.until("document.title === '(2) countersign'").await;
+    page.size(900, 900).await;
     page.until(still).await;
-    page.size(900, 980).await;
     page.key("j").await;
+    let height = page.eval("document.documentElement.scrollHeight").await.as_u64().unwrap();
+    page.size(900, u32::try_from(height).unwrap() - 20).await;
+    // The page hears of its new size a frame later.
+    page.eval(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))",
+    )
+    .await;
     page.until(still).await;
     page.picture(&folder.join("inbox.png")).await;
     let size = std::fs::metadata(folder.join("inbox.png")).unwrap().len();
     assert!((10_000..200_000).contains(&size), "the README's picture is {size} bytes");
     page.scheme("dark").await;
-    page.picture(&folder.join("dark.png")).await;
-    page.size(900, 1400).await;
     page.until(still).await;
-    page.picture(&folder.join("dark-all.png")).await;
+    page.picture(&folder.join("dark.png")).await;
 
     page.size(375, 812).await;
     page.until(still).await;
     page.picture(&folder.join("phone-dark.png")).await;
     page.scheme("light").await;
+    page.until(still).await;
     page.eval("document.querySelector('[data-id=several]').scrollIntoView()").await;
     page.picture(&folder.join("phone-question.png")).await;
     page.size(375, 1900).await;
@@ -86,6 +93,7 @@ async fn pictures_of_the_inbox_are_taken() {
     page.eval("window.scrollTo(0, 0)").await;
     page.picture(&folder.join("answered.png")).await;
     page.eval("document.querySelector('[data-id=long]').scrollIntoView()").await;
+    page.until(still).await;
     page.picture(&folder.join("long.png")).await;
     desk.stop().await;
     page.until("document.querySelector('#line').dataset.state === 'lost'").await;

@@ -58,6 +58,7 @@ pub fn question(id: &str) -> Card {
         fields(&[
             ("1", "PostgreSQL — when one machine is outgrown"),
             ("2", "SQLite — nothing to install"),
+            ("3", "Both, chosen by the URL — a little more to test"),
         ]),
         fields(&[("agent", "claude-code"), ("session", "8f2c1a90…"), ("host", "atlas")]),
     ];
