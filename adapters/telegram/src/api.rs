@@ -24,6 +24,15 @@ pub(crate) struct Api {
     base: String,
 }
 
+/// A method with its parameters.
+pub(crate) trait Method {
+    const NAME: &'static str;
+}
+
+impl<P: Payload> Method for P {
+    const NAME: &'static str = P::NAME;
+}
+
 /// Why a call brought no result. Its words never hold the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -88,7 +97,7 @@ impl Api {
     /// Calls a method and reads its answer as `T`.
     pub(crate) async fn call<P, T>(&self, payload: &P, patience: Duration) -> Result<T, Failure>
     where
-        P: Payload + Serialize + Sync,
+        P: Method + Serialize + Sync,
         T: DeserializeOwned,
     {
         run(self.client.post(self.url(P::NAME)).json(payload).timeout(patience)).await

@@ -8,6 +8,7 @@ mod api;
 mod check;
 mod errors;
 mod hello;
+mod keyboard;
 mod page;
 mod press;
 mod prompt;

@@ -4,12 +4,13 @@ use crate::address::{Chat, Place};
 use crate::api::{Api, Failure, PATIENCE};
 use crate::errors::{pause, too_late_to_answer};
 use crate::hello::{Manners, asks_for_id, introduction};
-use crate::page::Page;
+use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
 use crate::send::{Cards, no_preview};
 use crate::{NAME, errors};
 use countersign_port::{Outcome, Press, Presser, Presses, Receipt};
-use serde::de::IgnoredAny;
+use serde::{Deserialize as _, de::IgnoredAny};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use teloxide::payloads::{
@@ -37,15 +38,24 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Returns once the core has committed or refused what the update holds.
-    pub(crate) async fn handle(&mut self, update: Update) {
+    pub(crate) async fn handle(&mut self, update: Value) {
         while self.telling.try_join_next().is_some() {}
-        match update.kind {
-            UpdateKind::CallbackQuery(query) => self.button(query).await,
-            UpdateKind::Message(message) => self.message(message).await,
-            UpdateKind::Error(_) => {
-                tracing::warn!(update = update.id.0, "telegram sent an update that cannot be read");
-            }
-            _ => {}
+        match Update::deserialize(&update).map(|update| update.kind) {
+            Ok(UpdateKind::CallbackQuery(query)) => self.button(query).await,
+            Ok(UpdateKind::Message(message)) => self.message(message).await,
+            Ok(UpdateKind::Error(_)) | Err(_) => self.unreadable(&update),
+            Ok(_) => {}
+        }
+    }
+
+    /// FAIL-CLOSED: a press that cannot be read is refused, and its presser is told so.
+    fn unreadable(&mut self, update: &Value) {
+        tracing::warn!(update = ?update.get("update_id"), "telegram sent an update that cannot be read");
+        let query = update.pointer("/callback_query/id").and_then(Value::as_str);
+        if let Some(query) = query {
+            let words = "This press could not be read, so nothing changed.".to_owned();
+            let query = CallbackQueryId(query.to_owned());
+            self.telling.spawn(answer(self.api.clone(), query, words, true));
         }
     }
 
@@ -133,7 +143,7 @@ impl Desk {
             })
             .await;
         let mut page = Page::default();
-        page.add(crate::page::Style::Plain, receipt.sentence.clone());
+        page.add(Style::Plain, receipt.sentence.clone());
         self.telling.spawn(tell(self.api.clone(), message.clone(), page));
         self.redraw(place, receipt);
     }
@@ -152,7 +162,7 @@ impl Desk {
 
     fn say_words(&mut self, to: &Message, words: &str) {
         let mut page = Page::default();
-        page.add(crate::page::Style::Plain, words);
+        page.add(Style::Plain, words);
         self.say(to, page);
     }
 

@@ -6,10 +6,12 @@ use crate::errors::{pause, refused_token, sentence, token_refused};
 use crate::hello::Manners;
 use crate::press::Desk;
 use countersign_port::{CancellationToken, Fatal, Health, Presses};
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use teloxide::payloads::{GetMe, GetUpdates, GetUpdatesSetters as _};
-use teloxide::types::{AllowedUpdate, Update, User};
+use teloxide::types::{AllowedUpdate, User};
 use tokio::task::JoinSet;
 
 /// How long Telegram holds a pull that has nothing to bring, in seconds.
@@ -65,7 +67,7 @@ impl Telegram {
         let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
         while !stop.is_cancelled() {
             let pull = updates_from(offset).timeout(hold);
-            let pulled = self.api.call::<_, Vec<Update>>(&pull, POLL_PATIENCE);
+            let pulled = self.api.call::<_, Vec<Value>>(&pull, POLL_PATIENCE);
             let begun = Instant::now();
             match stop.run_until_cancelled(pulled).await {
                 // A pull that has been out for so long has told Telegram what is committed.
@@ -75,7 +77,8 @@ impl Telegram {
                     self.set_health(Health::Up);
                     (hold, backoff) = (LONG_POLL, BACKOFF);
                     // INVARIANT: the offset moves on only when all of the batch is committed.
-                    let last = updates.iter().map(|update| update.id.0).max();
+                    let last =
+                        updates.iter().filter_map(|update| update.get("update_id")?.as_i64()).max();
                     for update in updates {
                         desk.handle(update).await;
                     }
@@ -90,7 +93,7 @@ impl Telegram {
         if offset.is_some() {
             // Else Telegram may bring the last batch once more after a restart.
             let confirm = updates_from(offset).timeout(0).limit(1);
-            let _ = self.api.call::<_, Vec<Update>>(&confirm, LAST_PATIENCE).await;
+            let _ = self.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
         }
         Ok(())
     }
@@ -123,7 +126,7 @@ fn updates_from(offset: Option<i32>) -> GetUpdates {
     pull
 }
 
-fn after(id: u32) -> i32 {
+fn after(id: i64) -> i32 {
     i32::try_from(id).unwrap_or(i32::MAX).saturating_add(1)
 }
 

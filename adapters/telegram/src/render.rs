@@ -1,9 +1,9 @@
 //! A card as a Telegram message: at most 4096 characters, whole or openly cut, files for the rest.
 
+use crate::keyboard::{Keyboard, keyboard};
 use crate::page::{Page, Style};
-use countersign_port::{Block, Button, ButtonStyle, Card, Excerpt, Field, Tone, excerpt, visible};
+use countersign_port::{Block, Card, Excerpt, Field, Tone, excerpt, visible};
 use jiff::{SignedDuration, Timestamp};
-use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 // Shares of a message, in characters. They sum up to less than 4096, so a card always fits, and what
 // is shown of an agent's text does not change when an outcome or a note is added later.
@@ -20,8 +20,6 @@ const TEXT_FRAME: usize = 190;
 const LABEL: usize = 40;
 const FIELD_NAME: usize = 30;
 const FIELD_VALUE: usize = 160;
-/// What a client shows of a row before it cuts labels.
-const BUTTON_LABEL: usize = 60;
 
 /// A card, ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +28,7 @@ pub(crate) struct Rendered {
     /// Texts that the message does not show exactly: to be sent first, in this order.
     pub(crate) files: Vec<File>,
     /// `None` takes the buttons away.
-    pub(crate) keyboard: Option<InlineKeyboardMarkup>,
+    pub(crate) keyboard: Option<Keyboard>,
 }
 
 /// An agent's text, exactly.
@@ -190,7 +188,7 @@ fn width(c: char) -> usize {
 }
 
 /// Made visible, on one line, cut with an ellipsis: for the bridge's own short words.
-fn short(text: &str, budget: usize) -> String {
+pub(crate) fn short(text: &str, budget: usize) -> String {
     let text = visible(text);
     if text.chars().count() <= budget {
         return text;
@@ -209,7 +207,7 @@ fn openly_cut(text: &str, budget: usize) -> String {
     format!("{}… ({} more) …{}", shown.head, shown.hidden, shown.tail.unwrap_or_default())
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -236,27 +234,6 @@ fn until(at: Timestamp, now: Timestamp) -> String {
         _ => format!("in {} days", (seconds + 43_200) / 86_400),
     };
     format!("expires {}, {length}", at.strftime(day))
-}
-
-fn keyboard(rows: &[Vec<Button>]) -> Option<InlineKeyboardMarkup> {
-    let rows: Vec<Vec<InlineKeyboardButton>> = rows
-        .iter()
-        .filter(|row| !row.is_empty())
-        .map(|row| {
-            row.iter().map(|b| InlineKeyboardButton::callback(label(b), b.token.as_str())).collect()
-        })
-        .collect();
-    (!rows.is_empty()).then(|| InlineKeyboardMarkup::new(rows))
-}
-
-fn label(button: &Button) -> String {
-    let label = short(&one_line(&button.label), BUTTON_LABEL);
-    match button.style {
-        ButtonStyle::Chosen => format!("☑ {label}"),
-        // Telegram drops a button without a label in silence.
-        _ if label.is_empty() => "…".to_owned(),
-        _ => label,
-    }
 }
 
 /// Names for people who keep the file; nothing from an agent but letters, digits and dashes.

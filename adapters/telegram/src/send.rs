@@ -1,14 +1,15 @@
 //! Cards on their way to chats.
 
 use crate::address::{Chat, Place};
-use crate::api::{Api, Failure, PATIENCE, Sent};
+use crate::api::{Api, Failure, Method, PATIENCE, Sent};
 use crate::errors::{bad_formatting, edit_needless, send_error};
+use crate::keyboard::Keyboard;
 use crate::recent::Recent;
 use crate::render::{File, Rendered, render};
 use countersign_port::{Card, MessageRef, SendError, Target};
 use jiff::Timestamp;
 use reqwest::multipart::{Form, Part};
-use serde::de::IgnoredAny;
+use serde::{Serialize, de::IgnoredAny};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use teloxide::payloads::{
     EditMessageText, EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
@@ -140,14 +141,13 @@ impl Cards {
         message.message_thread_id = chat.thread();
         message.reply_parameters =
             above.map(|above| ReplyParameters::new(MessageId(above)).allow_sending_without_reply());
-        message.reply_markup = rendered.keyboard.clone().map(Into::into);
-        match self.api.call(&message, PATIENCE).await {
+        match self.api.call(&Keyed::new(&message, rendered), PATIENCE).await {
             Err(failure) if bad_formatting(&failure) => {
                 tracing::warn!(?failure, "telegram cannot read a card's HTML");
                 message.text = rendered.page.text();
                 message.parse_mode = None;
                 message.entities = Some(rendered.page.entities());
-                self.api.call(&message, PATIENCE).await
+                self.api.call(&Keyed::new(&message, rendered), PATIENCE).await
             }
             answered => answered,
         }
@@ -159,23 +159,42 @@ impl Cards {
         let mut edit = EditMessageText::new(ChatId(place.chat), id, rendered.page.html())
             .parse_mode(ParseMode::Html)
             .link_preview_options(no_preview());
-        edit.reply_markup = rendered.keyboard.clone();
-        let edited: Result<IgnoredAny, _> = match self.api.call(&edit, PATIENCE).await {
-            Err(failure) if bad_formatting(&failure) => {
-                tracing::warn!(?failure, "telegram cannot read a card's HTML");
-                edit.text = rendered.page.text();
-                edit.parse_mode = None;
-                edit.entities = Some(rendered.page.entities());
-                self.api.call(&edit, PATIENCE).await
-            }
-            answered => answered,
-        };
+        let edited: Result<IgnoredAny, _> =
+            match self.api.call(&Keyed::new(&edit, rendered), PATIENCE).await {
+                Err(failure) if bad_formatting(&failure) => {
+                    tracing::warn!(?failure, "telegram cannot read a card's HTML");
+                    edit.text = rendered.page.text();
+                    edit.parse_mode = None;
+                    edit.entities = Some(rendered.page.entities());
+                    self.api.call(&Keyed::new(&edit, rendered), PATIENCE).await
+                }
+                answered => answered,
+            };
         edited.map(|_| ())
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A call with a card's buttons.
+#[derive(Serialize)]
+struct Keyed<'a, P> {
+    #[serde(flatten)]
+    call: &'a P,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_markup: Option<&'a Keyboard>,
+}
+
+impl<'a, P> Keyed<'a, P> {
+    fn new(call: &'a P, rendered: &'a Rendered) -> Self {
+        Self { call, reply_markup: rendered.keyboard.as_ref() }
+    }
+}
+
+impl<P: Method> Method for Keyed<'_, P> {
+    const NAME: &'static str = P::NAME;
 }
 
 /// A link in an agent's text must not fetch a picture into the chat.

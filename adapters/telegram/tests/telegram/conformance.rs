@@ -34,10 +34,7 @@ impl Platform for Chat {
     }
 
     async fn give_text(&self, _: &MessageRef, text: &str, presser: &Presser) -> Option<String> {
-        let prompt = self.0.until("a prompt", || self.0.prompt(GROUP)).await;
-        let reply = self.0.reply(GROUP, prompt.id, text, person(presser));
-        let told = || self.0.messages(GROUP).into_iter().find(|m| m.reply_to == Some(reply));
-        Some(self.0.until("an answer to a text", told).await.text)
+        Some(self.0.give_text(GROUP, text, person(presser)).await)
     }
 }
 

@@ -91,6 +91,19 @@ async fn forged_data_and_deleted_messages_still_go_to_the_core() {
 }
 
 #[tokio::test]
+async fn a_press_that_cannot_be_read_is_refused_and_holds_nothing_up() {
+    let server = Server::start().await;
+    let mut room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once.")]);
+    let card = post(&room, &server).await;
+    let query = server.press_unreadable();
+    let refused = told("This press could not be read, so nothing changed.", true);
+    assert_eq!(server.told(&query).await, refused);
+    assert_eq!(server.press(GROUP, card, "Approve", ANA).await, told("Approved once.", false));
+    assert_eq!(room.next_press().await.token, "k3J9sQ0aZ_-b4LmX7yTn2w.1.a");
+    room.close().await;
+}
+
+#[tokio::test]
 async fn a_button_of_an_earlier_process_still_works() {
     let server = Server::start().await;
     let room = Room::open(&server, vec![]);
