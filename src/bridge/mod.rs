@@ -41,13 +41,11 @@ impl Desk {
         if card.adapter != press.adapter {
             return Ok(None);
         }
-        if let Some(MessageRef(message)) = &press.message
-            && card.message.as_ref() != Some(message)
-            && store.card_in(press.adapter, message).await?.is_some()
-        {
-            return Ok(None);
-        }
-        Ok(Some(card))
+        let holds = match &press.message {
+            Some(MessageRef(message)) => store.card_in(press.adapter, message).await?,
+            None => None,
+        };
+        Ok(Some(card).filter(|card| holds.is_none_or(|held| held.nonce == card.nonce)))
     }
 
     async fn answer(&self, press: Press) -> Result<Receipt, StoreError> {

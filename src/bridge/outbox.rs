@@ -122,6 +122,8 @@ impl Postman {
         match sent {
             Ok(message) => {
                 store.card_shown(&row.nonce, &message.0, ask.version).await?;
+                tracing::info!(adapter = self.adapter.name(), ask_id = %ask.id,
+                    version = ask.version, "a card stands");
                 Ok(None)
             }
             Err(error) => self.failed(row, error).await,

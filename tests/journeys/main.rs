@@ -3,12 +3,27 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::panic,
     reason = "tests fail by panicking"
 )]
 
 #[path = "../support/daemon.rs"]
 mod daemon;
+#[path = "../support/discord.rs"]
+#[cfg(feature = "discord")]
+mod discord_server;
+#[path = "../support/inbox.rs"]
+mod inbox_visitor;
+#[path = "../support/telegram.rs"]
+#[cfg(feature = "telegram")]
+mod telegram_server;
 
 mod core;
+#[cfg(feature = "discord")]
+mod discord;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod inbox;
 mod restart;
+#[cfg(feature = "telegram")]
+mod telegram;
