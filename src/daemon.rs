@@ -82,7 +82,8 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
     tracing::info!("stopping; open asks stay open and are taken up again at the next start");
     gate.stop();
     drain.cancel();
-    let drained = tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
+    let drained =
+        tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
     if drained.await.is_err() {
         servers.abort_all();
     }

@@ -10,7 +10,10 @@ use std::fmt::Write;
 pub fn ask_id() -> String {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut rng = rand::rng();
-    (0..8).filter_map(|_| LETTERS.get(rng.random_range(0..LETTERS.len()))).map(|b| *b as char).collect()
+    (0..8)
+        .filter_map(|_| LETTERS.get(rng.random_range(0..LETTERS.len())))
+        .map(|b| *b as char)
+        .collect()
 }
 
 /// 128 random bits, 22 characters `[A-Za-z0-9_-]`: a card's nonce.

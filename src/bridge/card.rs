@@ -79,7 +79,8 @@ fn wanted(call: &Call, blocks: &mut Vec<Block>) {
     let mut rest = call.args.clone();
     let mut shown = |keys: &[&str], label: &str| {
         let Some(args) = rest.as_object_mut() else { return };
-        let Some(key) = keys.iter().find(|key| args.get(**key).is_some_and(Value::is_string)) else {
+        let Some(key) = keys.iter().find(|key| args.get(**key).is_some_and(Value::is_string))
+        else {
             return;
         };
         if let Some(Value::String(text)) = args.shift_remove(*key) {
@@ -156,10 +157,15 @@ fn asked(ask: &Ask, question: &Question, blocks: &mut Vec<Block>) {
                 value: visible(&format!("{}{dash}{said}", option.label)),
             }
         };
-        blocks.push(Block::Fields { fields: question.options.iter().enumerate().map(field).collect() });
+        blocks.push(Block::Fields {
+            fields: question.options.iter().enumerate().map(field).collect(),
+        });
     }
     for preview in question.options.iter().filter_map(|option| {
-        option.preview.as_deref().map(|preview| code(&format!("preview: {}", option.label), preview))
+        option
+            .preview
+            .as_deref()
+            .map(|preview| code(&format!("preview: {}", option.label), preview))
     }) {
         blocks.push(preview);
     }

@@ -130,7 +130,11 @@ impl Postman {
         }
     }
 
-    async fn failed(&mut self, row: &CardRow, error: SendError) -> Result<Option<Duration>, StoreError> {
+    async fn failed(
+        &mut self,
+        row: &CardRow,
+        error: SendError,
+    ) -> Result<Option<Duration>, StoreError> {
         let store = self.gate.store().clone();
         let (adapter, ask_id) = (self.adapter.name(), &row.ask);
         match error {
@@ -140,13 +144,23 @@ impl Postman {
             }
             SendError::Transient(why) | SendError::Fatal(why) => {
                 let wait = backoff_ms(row.attempts);
-                tracing::warn!(adapter, ask_id, why, wait_ms = wait, "a card could not be shown yet");
+                tracing::warn!(
+                    adapter,
+                    ask_id,
+                    why,
+                    wait_ms = wait,
+                    "a card could not be shown yet"
+                );
                 store.card_failed(&row.nonce, clock::now_ms() + wait).await?;
                 Ok(None)
             }
             SendError::Moved(Target(new)) => {
-                tracing::warn!(adapter, from = self.target, to = new,
-                    "a target moved; put the new one into the config");
+                tracing::warn!(
+                    adapter,
+                    from = self.target,
+                    to = new,
+                    "a target moved; put the new one into the config"
+                );
                 store.target_moved(adapter, &self.target, &new).await?;
                 self.target = new;
                 Ok(None)
@@ -173,6 +187,9 @@ mod tests {
 
     #[test]
     fn backoff_doubles_from_one_second_to_thirty() {
-        assert_eq!([0, 1, 2, 4, 5, 60].map(backoff_ms), [1_000, 2_000, 4_000, 16_000, 30_000, 30_000]);
+        assert_eq!(
+            [0, 1, 2, 4, 5, 60].map(backoff_ms),
+            [1_000, 2_000, 4_000, 16_000, 30_000, 30_000]
+        );
     }
 }

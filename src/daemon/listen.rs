@@ -44,7 +44,9 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
         Ok(found) if is_socket(&found) => {
             fs::remove_file(path).with_context(|| format!("cannot replace {}", path.display()))?;
         }
-        Ok(_) => bail!("{} is there and is no socket; set [daemon] socket elsewhere", path.display()),
+        Ok(_) => {
+            bail!("{} is there and is no socket; set [daemon] socket elsewhere", path.display())
+        }
         Err(_) => {}
     }
     let listener = UnixListener::bind(path)

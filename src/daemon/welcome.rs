@@ -45,7 +45,9 @@ fn answering(who: &crate::gate::approvers::Approvers) -> String {
         (Local::On, 0) => "here, in the inbox or with `countersign approve`".to_owned(),
         (Local::On, _) => "in the chats, and here ([approvers] inbox = true)".to_owned(),
         (Local::Off, 0) => "nobody may answer; name somebody in [approvers]".to_owned(),
-        (Local::Off, _) => "in the chats only; [approvers] inbox = true adds this machine".to_owned(),
+        (Local::Off, _) => {
+            "in the chats only; [approvers] inbox = true adds this machine".to_owned()
+        }
     }
 }
 
@@ -92,7 +94,8 @@ fn happened(ask: &Ask) -> String {
             format!("Denied by {}: an agent would now be told no, and by whom.", answer.by)
         }
         (State::Expired(_), _) => {
-            "Nobody pressed, so it was denied: an agent would be told that nobody answered.".to_owned()
+            "Nobody pressed, so it was denied: an agent would be told that nobody answered."
+                .to_owned()
         }
         _ => "It was taken back.".to_owned(),
     };

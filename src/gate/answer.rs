@@ -77,12 +77,7 @@ pub enum Refusal {
 ///
 /// # Errors
 /// [`Refusal`], with words for the presser.
-pub fn apply(
-    ask: &Ask,
-    by: &Approver,
-    action: Action,
-    now: i64,
-) -> Result<Change, Refusal> {
+pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Change, Refusal> {
     if let Some(answer) = ask.answer() {
         return Err(Refusal::Closed(already(answer)));
     }

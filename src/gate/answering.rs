@@ -84,7 +84,8 @@ impl Gate {
                 }
                 Ok(Change::Go(progress)) => {
                     let now = clock::now_ms();
-                    if let Closed::Won(ask) = self.store.note_progress(&ask, &progress, now).await? {
+                    if let Closed::Won(ask) = self.store.note_progress(&ask, &progress, now).await?
+                    {
                         self.changed();
                         return Ok(reply(Told::Noted, "Noted.", Some(ask)));
                     }

@@ -182,7 +182,7 @@ impl fmt::Display for By {
         match self {
             Self::Person { platform, name, .. } if platform == "inbox" || platform == "api" => {
                 f.write_str(name)
-            },
+            }
             Self::Person { platform, name, .. } => write!(f, "{name} ({platform})"),
             Self::Policy { grant } => write!(f, "the grant {grant}"),
             Self::Timeout => f.write_str("the deadline"),
@@ -218,7 +218,8 @@ impl std::str::FromStr for Scope {
             "session" => Ok(Self::Session),
             "always" => Ok(Self::Always),
             _ => {
-                let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(unknown)?;
+                let (number, unit) =
+                    text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(unknown)?;
                 let unit = match unit {
                     "s" => 1,
                     "m" => 60,

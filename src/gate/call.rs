@@ -78,14 +78,18 @@ impl Call {
         if !self.options.is_empty() {
             let words = self.description.as_ref().or(self.reason.as_ref());
             let Some(question) = words.cloned() else {
-                return Err(Malformed("`options` needs a `description` that says what is asked".into()));
+                return Err(Malformed(
+                    "`options` needs a `description` that says what is asked".into(),
+                ));
             };
             let options = std::mem::take(&mut self.options);
-            self.questions = vec![Question { question, header: None, multi_select: false, options }];
+            self.questions =
+                vec![Question { question, header: None, multi_select: false, options }];
         } else if self.tool == "AskUserQuestion" {
             let questions = self.args.get("questions").cloned().unwrap_or_default();
-            self.questions = serde_json::from_value(questions)
-                .map_err(|error| Malformed(format!("`args.questions` is not a list of questions: {error}")))?;
+            self.questions = serde_json::from_value(questions).map_err(|error| {
+                Malformed(format!("`args.questions` is not a list of questions: {error}"))
+            })?;
             if self.questions.is_empty() {
                 return Err(Malformed("`args.questions` is empty; there is nothing to ask".into()));
             }
@@ -125,7 +129,9 @@ impl Call {
         }
         self.questions.iter().try_for_each(Question::check)?;
         if self.questions.len() > 10 {
-            return Err(Malformed("`questions` holds more than 10; ask them in several calls".into()));
+            return Err(Malformed(
+                "`questions` holds more than 10; ask them in several calls".into(),
+            ));
         }
         Ok(())
     }
@@ -134,7 +140,13 @@ impl Call {
     #[must_use]
     pub fn digest(&self) -> String {
         let bound = serde_json::json!([
-            self.agent, self.session, self.worker, self.cwd, self.tool, self.args, self.questions
+            self.agent,
+            self.session,
+            self.worker,
+            self.cwd,
+            self.tool,
+            self.args,
+            self.questions
         ]);
         crate::ids::sha256_hex(bound.to_string().as_bytes())
     }
@@ -151,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_digest_changes_with_what_would_run_and_not_with_the_words_around_it() {
-        let base = call(r#"{"agent":"a","session":"s","tool":"shell_exec","args":{"command":"ls"}}"#);
+        let base =
+            call(r#"{"agent":"a","session":"s","tool":"shell_exec","args":{"command":"ls"}}"#);
         let said = Call { reason: Some("because".into()), ..base.clone() };
         let other = Call { args: serde_json::json!({"command": "ls -a"}), ..base.clone() };
         assert_eq!(base.digest(), said.digest());

@@ -77,7 +77,8 @@ impl Gate {
         };
         // FAIL-CLOSED: silence approves only tools that the operator named, never a critical call, and
         // never makes up an answer to a question.
-        let approve = tools.contains(&ask.body.call.tool) && !ask.body.critical && !ask.is_question();
+        let approve =
+            tools.contains(&ask.body.call.tool) && !ask.body.critical && !ask.is_question();
         let (decision, reason, by) = if approve {
             let reason = format!(
                 "nobody answered within {waited}; approved by the deadline, because the operator \
@@ -86,7 +87,8 @@ impl Gate {
             );
             (Decision::Approve, reason, By::Timeout)
         } else if self.reached_anybody(ask).await? {
-            let reason = format!("nobody answered within {waited}; this is not a person's decision");
+            let reason =
+                format!("nobody answered within {waited}; this is not a person's decision");
             (Decision::Deny, reason, By::Timeout)
         } else {
             let why = self.store.why_gone(&ask.id).await?;
@@ -97,7 +99,15 @@ impl Gate {
             (Decision::Deny, reason, By::NoApprover)
         };
         let scope = approve.then_some(Scope::Once);
-        Ok(Answer { decision, scope, reason: Some(reason), stop: false, answers: None, by, at: now })
+        Ok(Answer {
+            decision,
+            scope,
+            reason: Some(reason),
+            stop: false,
+            answers: None,
+            by,
+            at: now,
+        })
     }
 
     /// Whether a card stands where somebody could have pressed it.

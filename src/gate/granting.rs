@@ -50,7 +50,12 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn end_session(&self, agent: &str, session: &str, why: &str) -> Result<usize, StoreError> {
+    pub async fn end_session(
+        &self,
+        agent: &str,
+        session: &str,
+        why: &str,
+    ) -> Result<usize, StoreError> {
         let open = self.store.open_in_session(agent, session).await?;
         for ask in &open {
             self.cancel(&ask.id, why).await?;
@@ -67,7 +72,9 @@ impl Gate {
         for grant in self.store.unwritten_grants().await? {
             match self.rules.append(std::slice::from_ref(&grant.rule)) {
                 Ok(()) => self.store.grant_written(&grant.id).await?,
-                Err(problem) => tracing::warn!(grant = %grant.id, problem, "a grant is not written"),
+                Err(problem) => {
+                    tracing::warn!(grant = %grant.id, problem, "a grant is not written")
+                }
             }
         }
         Ok(())
@@ -133,7 +140,10 @@ impl Gate {
         }
         let (ruling, _) = self.rule(&ask.body.call).await.map_err(|error| error.to_string())?;
         Ok((ruling.verdict != Verdict::Allow).then(|| {
-            format!("But the stored rule does not win, the next such call asks again: {}", ruling.reason)
+            format!(
+                "But the stored rule does not win, the next such call asks again: {}",
+                ruling.reason
+            )
         }))
     }
 }

@@ -128,7 +128,9 @@ pub fn all_at_once(
     answers: &Map<String, Value>,
 ) -> Result<Progress, Malformed> {
     if let Some(stray) = answers.keys().find(|key| questions.iter().all(|q| q.question != **key)) {
-        return Err(Malformed(format!("`answers` holds `{stray}`, which is none of the questions")));
+        return Err(Malformed(format!(
+            "`answers` holds `{stray}`, which is none of the questions"
+        )));
     }
     questions.iter().try_fold(Progress::default(), |progress, question| {
         let text = &question.question;
@@ -186,10 +188,13 @@ mod tests {
     fn answers_given_at_once_must_name_every_question_and_no_other() {
         let given = |value: Value| all_at_once(&questions(), value.as_object().unwrap());
         let progress = given(json!({"Which store?": "SQLite", "Which checks?": ["Lint", "Docs"]}));
-        assert_eq!(progress.unwrap().answered, [
-            Reply::Labels(vec!["SQLite".into()]),
-            Reply::Labels(vec!["Lint".into(), "Docs".into()])
-        ]);
+        assert_eq!(
+            progress.unwrap().answered,
+            [
+                Reply::Labels(vec!["SQLite".into()]),
+                Reply::Labels(vec!["Lint".into(), "Docs".into()])
+            ]
+        );
         let missing = given(json!({"Which store?": "SQLite"})).unwrap_err();
         assert_eq!(missing.to_string(), "`answers` does not hold an answer to `Which checks?`");
         let stray = given(json!({"Which": "x"})).unwrap_err();

@@ -66,7 +66,11 @@ impl RulesFile {
                     tracing::error!(problem, "the last good rules stay in force");
                 }
                 // The old stamp stays, so that the file is looked at again.
-                Loaded { rules: last.rules.clone(), problem: Some(problem), stamp: last.stamp.clone() }
+                Loaded {
+                    rules: last.rules.clone(),
+                    problem: Some(problem),
+                    stamp: last.stamp.clone(),
+                }
             }
         });
         last.clone()
@@ -107,7 +111,9 @@ impl RulesFile {
 
 fn load(path: &Path, home: Option<&str>, stamp: &Stamp) -> Result<Rules, String> {
     let (text, name) = match stamp {
-        Stamp::Missing => (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into()),
+        Stamp::Missing => {
+            (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into())
+        }
         // SECURITY: whoever can write the rules can allow anything.
         Stamp::File { mode, .. } if mode & 0o022 != 0 => {
             return Err(format!(

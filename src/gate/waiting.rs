@@ -106,7 +106,9 @@ impl Gate {
                 by: By::Caller,
                 at: clock::now_ms(),
             };
-            if let Closed::Won(ask) = self.store.close_ask(&ask, &State::Cancelled(answer), &[]).await? {
+            if let Closed::Won(ask) =
+                self.store.close_ask(&ask, &State::Cancelled(answer), &[]).await?
+            {
                 tracing::info!(ask_id = %ask.id, why, "ask cancelled");
                 self.waiters.wake(id);
                 self.changed();

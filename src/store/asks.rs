@@ -61,7 +61,11 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails; then nothing is stored.
-    pub async fn insert_ask(&self, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted, StoreError> {
+    pub async fn insert_ask(
+        &self,
+        new: &NewAsk,
+        cards: &[NewCard],
+    ) -> Result<Inserted, StoreError> {
         let call = &new.body.call;
         let mut tx = self.pool.begin().await?;
         let done = sqlx::query(
@@ -140,7 +144,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::ask`].
-    pub async fn open_in_session(&self, agent: &str, session: &str) -> Result<Vec<Ask>, StoreError> {
+    pub async fn open_in_session(
+        &self,
+        agent: &str,
+        session: &str,
+    ) -> Result<Vec<Ask>, StoreError> {
         let rows = sqlx::query(select!(
             "WHERE state = 'open' AND agent = $1 AND session = $2 ORDER BY created_at, id"
         ))

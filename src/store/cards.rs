@@ -52,7 +52,11 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn card_in(&self, adapter: &str, message: &str) -> Result<Option<CardRow>, StoreError> {
+    pub async fn card_in(
+        &self,
+        adapter: &str,
+        message: &str,
+    ) -> Result<Option<CardRow>, StoreError> {
         let row = sqlx::query(select!("WHERE adapter = $1 AND message = $2"))
             .bind(adapter)
             .bind(message)
@@ -149,7 +153,12 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn target_moved(&self, adapter: &str, old: &str, new: &str) -> Result<(), StoreError> {
+    pub async fn target_moved(
+        &self,
+        adapter: &str,
+        old: &str,
+        new: &str,
+    ) -> Result<(), StoreError> {
         sqlx::query(
             "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0 \
              WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
@@ -167,8 +176,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let rows =
-            sqlx::query(select!("WHERE ask = $1")).bind(ask).fetch_all(&self.pool).await?;
+        let rows = sqlx::query(select!("WHERE ask = $1")).bind(ask).fetch_all(&self.pool).await?;
         rows.iter().map(card).collect()
     }
 

@@ -102,13 +102,12 @@ impl Store {
             return Ok(None);
         };
         let mut tx = self.pool.begin().await?;
-        let done = sqlx::query(
-            "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
-        )
-        .bind(id)
-        .bind(now)
-        .execute(&mut *tx)
-        .await?;
+        let done =
+            sqlx::query("UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
+                .bind(id)
+                .bind(now)
+                .execute(&mut *tx)
+                .await?;
         let data = json!({"grant": id, "rule": grant.rule.to_string()});
         events::append(&mut tx, now, "revoked", Some(&grant.ask), &data).await?;
         tx.commit().await?;

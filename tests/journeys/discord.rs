@@ -48,7 +48,10 @@ async fn a_press_on_approve_lets_the_agent_go_on_and_closes_the_card() {
     let told = discord.press(&card.reference, "Approve", &ana()).await;
     assert_eq!(told, Told::Privately("Approved once.".into()));
     let answer = waiting.await.unwrap();
-    assert_eq!((&answer["verdict"], &answer["reason"]), (&json!("allow"), &json!("approved by Ana (discord)")));
+    assert_eq!(
+        (&answer["verdict"], &answer["reason"]),
+        (&json!("allow"), &json!("approved by Ana (discord)"))
+    );
     let after = closed(&discord, &card.reference).await;
     assert!(after.text.contains("git push origin main"), "the text is kept");
     assert!(after.text.contains("Approved once by Ana (discord)"), "{}", after.text);
@@ -99,7 +102,8 @@ async fn a_stranger_is_told_privately_and_a_role_admits() {
     assert_eq!(told, Told::Privately(refusal.into()));
     assert_eq!(daemon.read(&id).await["state"], "open");
     daemon.says("somebody who is no approver tried to answer").await;
-    let told = discord.press(&card.reference, "Deny", &Person::new("5", "Rik").with_role("77")).await;
+    let told =
+        discord.press(&card.reference, "Deny", &Person::new("5", "Rik").with_role("77")).await;
     assert_eq!(told, Told::Privately("Denied.".into()));
     let again = discord.press_token(&card.reference, &card.tokens[0], &ana()).await;
     assert!(again.words().unwrap().starts_with("Already denied by Rik (discord)"));

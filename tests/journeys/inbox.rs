@@ -21,7 +21,10 @@ async fn a_press_in_the_inbox_answers_the_ask_without_any_account() {
     let card = board.card(open).await;
     assert_eq!(visitor.press_label(&card, "Approve", None).await, "Approved once.");
     let answer = waiting.await.unwrap();
-    assert_eq!((&answer["verdict"], &answer["reason"]), (&json!("allow"), &json!("approved by the local inbox")));
+    assert_eq!(
+        (&answer["verdict"], &answer["reason"]),
+        (&json!("allow"), &json!("approved by the local inbox"))
+    );
     let after = board.card(|card| card["card"]["tone"] == "approved").await;
     assert_eq!(after["card"]["buttons"], json!([]));
     let late = visitor.press_label(&card, "Deny", None).await;
@@ -108,7 +111,9 @@ async fn a_press_on_any_surface_answers_and_every_other_copy_says_so() {
         };
         telegram.until("Telegram to tell", gone).await;
         discord
-            .until(|m| m.reference == channel.reference && m.buttons.is_empty() && m.text.contains(&line))
+            .until(|m| {
+                m.reference == channel.reference && m.buttons.is_empty() && m.text.contains(&line)
+            })
             .await;
         let id = &page["card"]["id"];
         board.card(|card| card["card"]["id"] == *id && card.to_string().contains(&line)).await;
@@ -156,7 +161,9 @@ async fn two_surfaces_pressed_at_the_same_moment_make_one_answer_and_two_truths(
                 assert!(yes.text.starts_with("Already denied by the local inbox"), "{}", yes.text);
             }
         }
-        telegram.until("a closed card", || telegram.open_cards(GROUP).is_empty().then_some(())).await;
+        telegram
+            .until("a closed card", || telegram.open_cards(GROUP).is_empty().then_some(()))
+            .await;
         board.card(|card| card["card"]["id"] == page["card"]["id"] && !open(card)).await;
     }
 }
@@ -174,7 +181,8 @@ async fn a_stranger_on_discord_is_refused_even_when_the_inbox_is_open_to_all_her
     discord.until_online().await;
     let id = daemon.ask(&shell("git push")).await;
     let card = discord.until(|message| !message.buttons.is_empty()).await;
-    let told = discord.press(&card.reference, "Approve", &Person::new("1", "the local inbox")).await;
+    let told =
+        discord.press(&card.reference, "Approve", &Person::new("1", "the local inbox")).await;
     assert!(matches!(told, Told::Privately(_)), "{told:?}");
     assert_eq!(daemon.read(&id).await["state"], "open", "an empty list means nobody");
 }

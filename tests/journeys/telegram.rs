@@ -45,7 +45,10 @@ async fn a_press_on_approve_lets_the_agent_go_on_and_closes_the_card() {
     let told = telegram.press(GROUP, card.id, "Approve", ANA).await;
     assert_eq!(told.text, "Approved once.");
     let answer = waiting.await.unwrap();
-    assert_eq!((&answer["verdict"], &answer["reason"]), (&json!("allow"), &json!("approved by Ana (telegram)")));
+    assert_eq!(
+        (&answer["verdict"], &answer["reason"]),
+        (&json!("allow"), &json!("approved by Ana (telegram)"))
+    );
     let after = closed(&telegram, card.id).await;
     assert!(after.text.contains("git push origin main"), "the text is kept");
     assert!(after.text.contains("Approved once by Ana (telegram)"), "{}", after.text);
@@ -59,7 +62,10 @@ async fn a_press_on_deny_stops_the_agent_and_names_who_said_no() {
     let card = card(&telegram).await;
     assert_eq!(telegram.press(GROUP, card.id, "Deny", ANA).await.text, "Denied.");
     let answer = waiting.await.unwrap();
-    assert_eq!((&answer["verdict"], &answer["reason"]), (&json!("deny"), &json!("denied by Ana (telegram)")));
+    assert_eq!(
+        (&answer["verdict"], &answer["reason"]),
+        (&json!("deny"), &json!("denied by Ana (telegram)"))
+    );
     assert!(closed(&telegram, card.id).await.text.contains("Denied by Ana (telegram)"));
 }
 
@@ -125,7 +131,8 @@ async fn forged_data_is_refused_and_changes_nothing() {
     let first = daemon.ask(&shell("git push origin one")).await;
     let one = card(&telegram).await;
     let second = daemon.ask(&shell("git push origin two")).await;
-    let both = telegram.until("two cards", || Some(telegram.open_cards(GROUP)).filter(|c| c.len() == 2));
+    let both =
+        telegram.until("two cards", || Some(telegram.open_cards(GROUP)).filter(|c| c.len() == 2));
     let two = both.await.into_iter().find(|card| card.id != one.id).unwrap();
     let approve = telegram.button(GROUP, one.id, "Approve");
     for (message, data) in [
@@ -196,9 +203,8 @@ async fn a_send_whose_answer_was_lost_leaves_no_card_that_lies() {
     let (telegram, daemon) = start().await;
     telegram.fail("sendMessage", Fault::DropAfter, 1);
     let waiting = daemon.waiting(shell("git push"));
-    let both = telegram.until("both copies", || {
-        Some(telegram.open_cards(GROUP)).filter(|cards| cards.len() == 2)
-    });
+    let both = telegram
+        .until("both copies", || Some(telegram.open_cards(GROUP)).filter(|cards| cards.len() == 2));
     let copies = both.await;
     // The copy that nobody could confirm answers as well as the other.
     let oldest = copies.iter().map(|card| card.id).min().unwrap();
@@ -257,7 +263,10 @@ async fn a_chat_that_is_gone_is_said_and_the_ask_is_denied_with_that_reason() {
     let ask = daemon.closed(&id).await;
     assert_eq!(ask["answer"]["by"], json!({"kind": "no_approver"}));
     let reason = ask["reason"].as_str().unwrap();
-    assert!(reason.contains("no approver was reachable") && reason.contains("telegram"), "{reason}");
+    assert!(
+        reason.contains("no approver was reachable") && reason.contains("telegram"),
+        "{reason}"
+    );
 }
 
 #[tokio::test]

@@ -137,11 +137,8 @@ impl Daemon {
 
     /// Hands a call in and waits for the answer beside the test.
     pub fn waiting(&self, call: Value) -> JoinHandle<Value> {
-        let request = self
-            .http
-            .post(format!("{}/v1/calls?wait=30", self.url))
-            .bearer_auth(AGENT)
-            .json(&call);
+        let request =
+            self.http.post(format!("{}/v1/calls?wait=30", self.url)).bearer_auth(AGENT).json(&call);
         tokio::spawn(async move { request.send().await.unwrap().json().await.unwrap() })
     }
 

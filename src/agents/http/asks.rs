@@ -177,7 +177,9 @@ async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
     }
     match (found.pop(), found.len()) {
         (Some(ask), 0) if id.len() >= 3 => Ok(ask),
-        (Some(_), 1..) => Err(Fault::bad_request(format!("`{id}` begins several asks; say more of it"))),
+        (Some(_), 1..) => {
+            Err(Fault::bad_request(format!("`{id}` begins several asks; say more of it")))
+        }
         _ => Err(Fault::not_found(format!("there is no ask `{id}`"))),
     }
 }

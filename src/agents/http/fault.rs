@@ -56,7 +56,10 @@ impl IntoResponse for Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a request failed");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the store failed; nothing was changed, try again")
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the store failed; nothing was changed, try again",
+        )
     }
 }
 

@@ -58,7 +58,8 @@ fn text(card: &Card) -> String {
         }
     }
     for row in &card.buttons {
-        let row = row.iter().map(|b| format!("({} {})", b.label, b.token.rsplit('.').next().unwrap()));
+        let row =
+            row.iter().map(|b| format!("({} {})", b.label, b.token.rsplit('.').next().unwrap()));
         text += &format!("{}\n", row.collect::<Vec<_>>().join(" "));
     }
     text
@@ -115,10 +116,8 @@ fn a_closed_card_keeps_the_text_loses_the_buttons_and_says_who_when_and_how_far(
         ended(approved),
         (Tone::Approved, "= Approved for 10 minutes by Ana (telegram) at T".into())
     );
-    let denied = Answer {
-        reason: Some("use a pull request".into()),
-        ..answer(Decision::Deny, None, ana())
-    };
+    let denied =
+        Answer { reason: Some("use a pull request".into()), ..answer(Decision::Deny, None, ana()) };
     assert_eq!(
         ended(State::Answered(denied)),
         (Tone::Denied, "= Denied by Ana (telegram) at T: use a pull request".into())
@@ -179,9 +178,12 @@ fn file_edits_show_path_and_text_rather_than_json() {
     let edit = ask(json!({"agent": "a", "session": "s", "tool": "Edit", "args":
         {"file_path": "/home/ana/a.rs", "old_string": "one", "new_string": "two", "replace_all": true}}));
     let shown = text(&draw(&edit, NONCE));
-    assert!(shown.starts_with(
-        "Open | a wants to use Edit\n[file] /home/ana/a.rs\n[old text] one\n[new text] two\n"
-    ), "{shown}");
+    assert!(
+        shown.starts_with(
+            "Open | a wants to use Edit\n[file] /home/ana/a.rs\n[old text] one\n[new text] two\n"
+        ),
+        "{shown}"
+    );
     assert!(shown.contains("\"replace_all\": true"), "{shown}");
 }
 
@@ -203,8 +205,9 @@ fn a_command_given_as_a_list_cannot_hide_where_its_words_end() {
 
 #[test]
 fn crowded_options_get_numbers_and_their_whole_text_on_the_card() {
-    let options: Vec<_> =
-        (0..20).map(|n| json!({"label": format!("a rather long option, number {n}, of twenty")})).collect();
+    let options: Vec<_> = (0..20)
+        .map(|n| json!({"label": format!("a rather long option, number {n}, of twenty")}))
+        .collect();
     let many = ask(json!({"agent": "a", "session": "s", "tool": "AskUserQuestion", "args": {
         "questions": [{"question": "Which?", "options": options, "multiSelect": true}]}}));
     let card = draw(&many, NONCE);
