@@ -73,11 +73,13 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
     servers.spawn(serve(socket, on_socket, drain.clone()));
     servers.spawn(serve(tcp, http::router(api, Surface::Tcp).merge(inbox), drain.clone()));
 
+    // Before "ready" is said: whoever reads it may say stop at once.
+    let told_to_stop = told_to_stop()?;
     welcome::greet(&config, &local, &all, address);
     if options.demo {
         tasks.spawn(welcome::demo(gate.clone(), local.url()));
     }
-    until_told_to_stop().await?;
+    told_to_stop.await;
 
     tracing::info!("stopping; open asks stay open and are taken up again at the next start");
     gate.stop();
@@ -223,14 +225,15 @@ where
     }
 }
 
-async fn until_told_to_stop() -> Result<()> {
+fn told_to_stop() -> Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
 
 /// Makes a folder that only this user can enter, unless it is there.
