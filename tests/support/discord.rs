@@ -1,5 +1,10 @@
 //! A stand-in for Discord: REST v10 as far as cards need it, the gateway, and the people in a channel.
 //! It refuses what the real one refuses, and it keeps the 3 seconds.
+//!
+//! `let fake = FakeDiscord::start().await;` and `[discord] api_url = fake.url(), token = fake.token(),
+//! targets = [{ channel = CHANNEL }]`; then `fake.until(|card| …)` for a card, `fake.press(&card.reference,
+//! "Approve", &Person::new("4211", "Ana"))` for what the presser is told, and `fake.violations()`, which
+//! must be empty. References are `channel/message`, as the adapter spells them.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -12,8 +17,12 @@
 
 #[path = "discord/gateway.rs"]
 mod gateway;
+#[path = "discord/interactions.rs"]
+mod interactions;
 #[path = "discord/markdown.rs"]
 pub mod markdown;
+#[path = "discord/messages.rs"]
+mod messages;
 #[path = "discord/people.rs"]
 mod people;
 #[path = "discord/rest.rs"]
@@ -127,7 +136,7 @@ impl FakeDiscord {
 
     // --- what goes wrong
 
-    /// The next `times` requests whose `METHOD /path` contains `on` go wrong.
+    /// The next `times` requests whose `METHOD /path ` (with the blank) contains `on` go wrong.
     pub fn fail(&self, on: &str, times: usize, fault: Fault) {
         self.change(|state| state.faults.push((on.to_owned(), times, fault)));
     }

@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(160);
 /// Discord wants a heartbeat every 41 s; after this long without one the connection is dead.
 const SILENCE: Duration = Duration::from_secs(150);
+/// A connection that ends sooner counts as a vain try.
+const SETTLED: Duration = Duration::from_secs(60);
 /// The longest pause between two tries to connect.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -26,8 +28,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 enum End {
     /// The daemon stops.
     Stopped,
-    /// Try again; it had been up or not.
-    Lost { why: String, was_up: bool },
+    /// Try again; `settled` where it had stood for a while.
+    Lost { why: String, settled: bool },
 }
 
 /// Receives presses until `stop`.
@@ -41,8 +43,8 @@ pub(crate) async fn receive(
         let end = connection(shared, &presses, &stop, vain).await?;
         match end {
             End::Stopped => return Ok(()),
-            End::Lost { why, was_up } => {
-                vain = if was_up { 0 } else { vain + 1 };
+            End::Lost { why, settled } => {
+                vain = if settled { 0 } else { vain + 1 };
                 warn!(why, "no connection to Discord; trying again");
                 shared.set(Health::Down(why));
             }
@@ -62,7 +64,7 @@ async fn connection(
     stop: &CancellationToken,
     vain: u32,
 ) -> Result<End, Fatal> {
-    let lost = |why: String, was_up| Ok(End::Lost { why, was_up });
+    let lost = |why: String, settled| Ok(End::Lost { why, settled });
     let opened = tokio::select! {
         () = stop.cancelled() => return Ok(End::Stopped),
         opened = open(shared) => opened,
@@ -97,7 +99,7 @@ async fn connection(
                 }
                 Notice::Ended(error) => {
                     let why = error.map(|error| format!(": {error}")).unwrap_or_default();
-                    return lost(format!("Discord's gateway ended the connection{why}"), watch.was_up);
+                    return lost(format!("Discord's gateway ended the connection{why}"), watch.settled());
                 }
             },
             _ = look.tick() => {
@@ -114,7 +116,7 @@ async fn connection(
                     Seen::Back => shared.set(Health::Up),
                     Seen::Dead => {
                         let why = "the connection to Discord's gateway does not come back";
-                        return lost(why.to_owned(), watch.was_up);
+                        return lost(why.to_owned(), watch.settled());
                     }
                 }
             }
@@ -139,7 +141,7 @@ fn take(shared: Arc<Shared>, presses: Arc<dyn Presses>, incoming: Incoming) {
 /// Notices a dead connection.
 struct Watch {
     patience: Duration,
-    was_up: bool,
+    first_up: Option<Instant>,
     up_now: bool,
     /// Since when it is not connected.
     away_since: Option<Instant>,
@@ -161,12 +163,19 @@ impl Watch {
     fn new(patience: Duration) -> Self {
         let now = Instant::now();
         let heard = (now, None);
-        Self { patience, was_up: false, up_now: false, away_since: Some(now), heard }
+        Self { patience, first_up: None, up_now: false, away_since: Some(now), heard }
     }
 
     fn up(&mut self) {
-        (self.was_up, self.up_now, self.away_since) = (true, true, None);
-        self.heard.0 = Instant::now();
+        let now = Instant::now();
+        self.first_up.get_or_insert(now);
+        (self.up_now, self.away_since) = (true, None);
+        self.heard.0 = now;
+    }
+
+    /// Whether it stood long enough for the next connection not to be a hasty one.
+    fn settled(&self) -> bool {
+        self.first_up.is_some_and(|up| up.elapsed() >= SETTLED)
     }
 
     fn look(&mut self, connected: bool, latency: Option<Duration>, now: Instant) -> Seen {
@@ -179,7 +188,8 @@ impl Watch {
         if connected {
             self.away_since = None;
             // The first time counts once Discord has said so.
-            let back = self.was_up && !std::mem::replace(&mut self.up_now, self.was_up);
+            let was_up = self.first_up.is_some();
+            let back = was_up && !std::mem::replace(&mut self.up_now, was_up);
             return if back { Seen::Back } else { Seen::Alive };
         }
         let since = *self.away_since.get_or_insert(now);
@@ -215,7 +225,7 @@ mod tests {
         let now = Instant::now();
         assert_eq!(watch.look(false, None, now + 9 * SECOND), Seen::Alive);
         assert_eq!(watch.look(false, None, now + 11 * SECOND), Seen::Dead);
-        assert!(!watch.was_up);
+        assert!(!watch.settled());
     }
 
     #[tokio::test]

@@ -1,8 +1,7 @@
 //! The API's side.
 
-use super::people::{DEADLINE, Told};
 use super::rules::{self, Refusal};
-use super::world::{Channel, Fault, Message, StandingFile, State as World, bot};
+use super::world::{Fault, State as World, bot};
 use super::{BOT, FakeDiscord, GUILD, TOKEN};
 use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, Request, State};
@@ -11,13 +10,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-const EPHEMERAL: u64 = 1 << 6;
+pub(super) const EPHEMERAL: u64 = 1 << 6;
 /// Messages per window and channel, and as many edits.
 const LIMIT: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(5);
 
-type Files = Vec<(String, String)>;
-type Answer = Result<Value, Refusal>;
+pub(super) type Files = Vec<(String, String)>;
+pub(super) type Answer = Result<Value, Refusal>;
 
 pub(super) async fn any(State(fake): State<FakeDiscord>, request: Request) -> Response {
     let path = request.uri().path().trim_start_matches("/api/v10").to_owned();
@@ -199,182 +198,8 @@ impl World {
         })
     }
 
-    fn channel(&mut self, id: &str) -> Result<&mut Channel, Refusal> {
-        let gone = Refusal::new(404, 10003, "Unknown Channel");
-        let channel = self.channels.get_mut(id).ok_or(gone)?;
-        match channel.refusal {
-            Some(10003) => Err(Refusal::new(404, 10003, "Unknown Channel")),
-            Some(code) => Err(Refusal::new(403, code, "Missing Access or Permissions")),
-            None => Ok(channel),
-        }
-    }
-
-    fn edit_channel(&mut self, id: &str, body: &Value) -> Answer {
-        let channel = self.channel(id)?;
-        if channel.locked {
-            return Err(Refusal::new(403, 50013, "Missing Permissions"));
-        }
-        channel.archived = body["archived"].as_bool().unwrap_or(channel.archived);
-        Ok(self.channel_json(id))
-    }
-
-    fn post(&mut self, channel: &str, body: &Value, files: Files) -> Answer {
-        self.limit("POST", channel)?;
-        let thread = self.channel(channel)?;
-        if thread.archived && thread.locked {
-            return Err(Refusal::new(400, 50083, "Thread is archived"));
-        }
-        thread.archived = false;
-        rules::message(body, files.len())?;
-        if body["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0 {
-            self.violate("EPHEMERAL is ignored outside of answers");
-        }
-        let nonce = body["nonce"].as_str().map(str::to_owned);
-        if nonce.is_some() && body["enforce_nonce"] == true {
-            let same = |it: &&Message| it.channel == channel && it.nonce == nonce && !it.deleted;
-            if let Some(first) = self.messages.iter().find(same) {
-                return Ok(first.json());
-            }
-        }
-        let id = self.next_id();
-        let mut message = Message {
-            id: id.clone(),
-            channel: channel.to_owned(),
-            content: String::new(),
-            components: json!([]),
-            files: Vec::new(),
-            flags: 0,
-            nonce,
-            private_to: None,
-            edits: 0,
-            deleted: false,
-        };
-        self.write(&mut message, body, files)?;
-        let json = message.json();
-        self.messages.push(message);
-        Ok(json)
-    }
-
-    fn message(&mut self, channel: &str, id: &str) -> Result<&mut Message, Refusal> {
-        self.channel(channel)?;
-        let found = self.message_mut(id).filter(|it| it.channel == channel);
-        found.ok_or_else(|| Refusal::new(404, 10008, "Unknown Message"))
-    }
-
-    fn patch(&mut self, channel: &str, id: &str, body: &Value, files: Files) -> Answer {
-        self.limit("PATCH", channel)?;
-        if self.channel(channel)?.archived {
-            return Err(Refusal::new(400, 50083, "Thread is archived"));
-        }
-        rules::message(body, files.len())?;
-        self.edit(channel, id, body, files)
-    }
-
-    fn edit(&mut self, channel: &str, id: &str, body: &Value, files: Files) -> Answer {
-        let mut message = self.message(channel, id)?.clone();
-        self.write(&mut message, body, files)?;
-        message.edits += 1;
-        let json = message.json();
-        *self.message(channel, id)? = message;
-        Ok(json)
-    }
-
-    /// Puts a body into a message. `attachments`, where given, lists all that stays or comes.
-    fn write(&mut self, message: &mut Message, body: &Value, files: Files) -> Result<(), Refusal> {
-        if let Some(content) = body["content"].as_str() {
-            content.trim().clone_into(&mut message.content);
-        }
-        if body["components"].is_array() {
-            message.components = body["components"].clone();
-        }
-        message.flags = body["flags"].as_u64().unwrap_or(message.flags) & 4;
-        self.uploads += files.len();
-        let uploads: Vec<StandingFile> = files
-            .into_iter()
-            .map(|(name, text)| StandingFile { id: self.next_id(), name, text })
-            .collect();
-        if let Some(list) = body["attachments"].as_array() {
-            let mut kept = Vec::new();
-            for entry in list {
-                let id = entry["id"].as_str().unwrap_or_default();
-                let upload = id.parse::<usize>().ok().and_then(|n| uploads.get(n));
-                let old = message.files.iter().find(|file| file.id == id);
-                let file = upload.or(old).cloned();
-                kept.push(file.ok_or_else(|| Refusal::form("attachments", "Unknown attachment"))?);
-            }
-            message.files = kept;
-        } else {
-            message.files.extend(uploads);
-        }
-        if message.content.is_empty() && message.files.is_empty() && message.buttons().is_empty() {
-            return Err(Refusal::new(400, 50006, "Cannot send an empty message"));
-        }
-        Ok(())
-    }
-
-    fn callback(&mut self, id: &str, token: &str, body: &Value, files: Files) -> Answer {
-        let unknown = || Refusal::new(404, 10062, "Unknown interaction");
-        let at = self.interactions.iter().position(|it| it.id == id && it.token == token);
-        let at = at.ok_or_else(unknown)?;
-        let interaction = &self.interactions[at];
-        if interaction.sent.elapsed() > DEADLINE {
-            self.violate(format!("interaction {id} is answered after 3 s"));
-            return Err(unknown());
-        }
-        if interaction.answered.is_some() {
-            return Err(Refusal::new(400, 40060, "Interaction has already been acknowledged."));
-        }
-        let (kind, data) = (body["type"].as_u64().unwrap_or(0), &body["data"]);
-        let (channel, message) = (interaction.channel.clone(), interaction.message.clone());
-        match kind {
-            4 => {
-                rules::message(data, files.len())?;
-                if data["content"].as_str().unwrap_or_default().trim().is_empty() {
-                    return Err(Refusal::new(400, 50006, "Cannot send an empty message"));
-                }
-                self.tell(at, data);
-            }
-            6 => {}
-            7 => {
-                rules::message(data, files.len())?;
-                self.edit(&channel, &message.unwrap_or_default(), data, files)?;
-            }
-            9 if interaction.kind == 5 => {
-                return Err(Refusal::form("type", "Invalid interaction response type"));
-            }
-            9 => {
-                rules::modal(data)?;
-                let interaction = &mut self.interactions[at];
-                interaction.modal = Some(data.clone());
-                let title = data["title"].as_str().unwrap_or_default().to_owned();
-                interaction.told.push(Told::Asked(title));
-            }
-            _ => return Err(Refusal::form("type", "Value must be one of {4, 6, 7, 9}.")),
-        }
-        self.interactions[at].answered = Some(kind);
-        Ok(Value::Null)
-    }
-
-    fn follow_up(&mut self, token: &str, body: &Value) -> Answer {
-        let answered = |it: &super::people::Interaction| it.token == token && it.answered.is_some();
-        let at = self.interactions.iter().position(answered);
-        let at = at.ok_or_else(|| Refusal::new(404, 10015, "Unknown Webhook"))?;
-        rules::message(body, 0)?;
-        self.tell(at, body);
-        Ok(json!({"id": self.next_id()}))
-    }
-
-    fn tell(&mut self, interaction: usize, body: &Value) {
-        let private = body["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0;
-        if !private {
-            self.violate("an answer that everybody sees");
-        }
-        let content = body["content"].as_str().unwrap_or_default();
-        self.interactions[interaction].tell(content, private);
-    }
-
     /// Takes one out of the channel's bucket.
-    fn limit(&mut self, method: &str, channel: &str) -> Result<(), Refusal> {
+    pub fn limit(&mut self, method: &str, channel: &str) -> Result<(), Refusal> {
         if !self.limits {
             return Ok(());
         }

@@ -184,6 +184,7 @@ impl State {
         if self.down {
             return Some(Fault::Html(502));
         }
+        let call = format!("{call} ");
         let at = self.faults.iter().position(|(on, _, _)| call.contains(on.as_str()))?;
         let (_, times, fault) = &mut self.faults[at];
         let fault = fault.clone();

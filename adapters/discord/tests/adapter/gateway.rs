@@ -1,6 +1,6 @@
 //! Journeys of the connection.
 
-use crate::discord::{FakeDiscord, Told};
+use crate::discord::{FakeDiscord, Fault, Told};
 use crate::support::{Running, ana, receipt, until_health};
 use countersign_port::testkit::sample_card;
 use countersign_port::{Adapter, Health, Outcome};
@@ -36,6 +36,18 @@ async fn while_discord_is_away_it_keeps_trying_and_connects_soon_after() {
     assert_eq!(fake.press(&message.0, "Approve", &ana()).await, told());
     assert!(began.elapsed() < Duration::from_secs(6));
     assert_eq!(bridge.adapter.health(), Health::Up);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn no_other_gateway_is_dialled_than_the_one_that_was_named() {
+    let fake = FakeDiscord::start().await;
+    // serenity asks once more, and falls back to the real gateway where it gets no answer.
+    fake.fail("GET /gateway ", 1, Fault::Html(502));
+    let bridge = Running::start(&fake, vec![]);
+    until_health(&bridge.adapter, |health| *health == Health::Up).await;
+    assert!(fake.calls().contains(&"GET /gateway 502".to_owned()));
+    assert_eq!(fake.identified(), 1);
     bridge.end().await;
 }
 

@@ -7,7 +7,7 @@ use countersign_port::{
     Adapter, CancellationToken, Health, Outcome, Press, Presser, Presses, Receipt, async_trait,
 };
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn privately(words: &str) -> Told {
     Told::Privately(words.to_owned())
@@ -242,6 +242,44 @@ async fn a_press_that_takes_too_long_counts_though_its_presser_is_not_told() {
     assert_eq!(presses.recv().await.unwrap().message, Some(message.clone()));
     bridge.update(&message, &closed(&sample_card("ls"))).await.unwrap();
     assert!(fake.message(&message.0).unwrap().buttons.is_empty(), "the core's own edit tells");
+    stop.cancel();
+    assert_eq!(running.await.unwrap(), Ok(()));
+}
+
+/// A core that is stuck with one button and quick with all others.
+struct Stuck;
+
+#[async_trait]
+impl Presses for Stuck {
+    async fn press(&self, press: Press) -> Receipt {
+        if press.token == "stuck" {
+            std::future::pending::<()>().await;
+        }
+        receipt(Outcome::Noted, "Noted.", None)
+    }
+}
+
+#[tokio::test]
+async fn no_press_waits_for_another() {
+    let fake = FakeDiscord::start().await;
+    let (bridge, stop) = (adapter(&fake), CancellationToken::new());
+    let message = bridge.post(&target(), &sample_card("ls")).await.unwrap();
+    let running = tokio::spawn({
+        let (bridge, stop) = (bridge.clone(), stop.clone());
+        async move { bridge.run(Arc::new(Stuck), stop).await }
+    });
+    fake.until_online().await;
+    for n in 0..20 {
+        let (fake, message) = (fake.clone(), message.0.clone());
+        tokio::spawn(async move {
+            fake.press_token(&message, "stuck", &Person::new(&n.to_string(), "Bo")).await
+        });
+    }
+    tokio::task::yield_now().await;
+
+    let began = Instant::now();
+    assert_eq!(fake.press(&message.0, "Approve", &ana()).await, privately("Noted."));
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     stop.cancel();
     assert_eq!(running.await.unwrap(), Ok(()));
 }
