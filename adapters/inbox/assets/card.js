@@ -140,7 +140,7 @@ function drawField(button, key, open, act) {
     "data-slot": `text ${button.label}`,
   });
   if (key && open) field.setAttribute("aria-keyshortcuts", key);
-  const form = el("form", { className: "words", hidden: !open, "data-field": button.label },
+  const form = el("form", { className: "words", hidden: !open, "data-token": button.token },
     el("p", { className: "prompt", hidden: true }), field,
     el("button", { type: "submit", className: "send", textContent: "Send" }));
   form.addEventListener("submit", (event) => {

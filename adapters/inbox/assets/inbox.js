@@ -2,7 +2,7 @@
 
 import { hangBell, ring } from "./bell.js";
 import { drawCard, drawClosed, fit } from "./card.js";
-import { askForWords, clearWords, hold, restore, shape } from "./keep.js";
+import { askForWords, hold, restore, shape } from "./keep.js";
 import { follow, press } from "./line.js";
 import { moving, settled, unsettle } from "./settle.js";
 
@@ -145,7 +145,6 @@ async function act(entry, button, text) {
   setBusy(entry);
   tell(entry, outcome, sentence);
   if (outcome === "text_wanted") change(() => askForWords(entry.node, button, sentence));
-  else if (text !== undefined && (outcome === "applied" || outcome === "noted")) clearWords(entry.node, button);
 }
 
 function tell(entry, outcome, sentence) {

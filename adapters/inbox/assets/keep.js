@@ -5,7 +5,7 @@ export function hold(node) {
   const active = node.contains(document.activeElement) ? document.activeElement : null;
   const forms = [...node.querySelectorAll("form")].map((form) => {
     const [prompt, field] = [form.querySelector(".prompt"), form.querySelector("textarea")];
-    return { label: form.dataset.field, shown: !form.hidden, prompt: prompt.textContent, words: field.value };
+    return { token: form.dataset.token, shown: !form.hidden, prompt: prompt.textContent, words: field.value };
   });
   return {
     forms,
@@ -19,7 +19,8 @@ export function hold(node) {
 /** Puts it back into the new drawing. */
 export function restore(node, kept) {
   for (const form of node.querySelectorAll("form")) {
-    const old = kept.forms.find((old) => old.label === form.dataset.field);
+    // Another token is another question: words for the last one do not belong there.
+    const old = kept.forms.find((old) => old.token === form.dataset.token);
     if (!old) continue;
     form.hidden &&= !old.shown;
     form.querySelector("textarea").value = old.words;
@@ -43,21 +44,11 @@ export function shape({ tone, title, blocks, buttons }) {
 
 /** Opens the field of a text button, with the question that it answers. */
 export function askForWords(node, button, sentence) {
-  const form = formOf(node, button);
+  const form = [...node.querySelectorAll("form")].find((form) => form.dataset.token === button.token);
   if (!form) return;
   form.hidden = false;
   setPrompt(form, sentence);
   form.querySelector("textarea").focus();
-}
-
-/** Empties the field of a text button, once its words have arrived. */
-export function clearWords(node, button) {
-  const field = formOf(node, button)?.querySelector("textarea");
-  if (field) field.value = "";
-}
-
-function formOf(node, button) {
-  return [...node.querySelectorAll("form")].find((form) => form.dataset.field === button.label);
 }
 
 function setPrompt(form, sentence) {

@@ -1,18 +1,11 @@
 //! An inbox on a listener of its own, with a small core behind it.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking; not every test uses every part"
-)]
+#![allow(dead_code, reason = "a helper may have more hands than are used today")]
 
-#[path = "../../../../tests/support/browser.rs"]
+#[path = "../../../../../tests/support/browser.rs"]
 pub mod browser;
 pub mod cards;
-#[path = "../../../../tests/support/inbox.rs"]
+#[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
 use countersign_inbox::{Config, Inbox};

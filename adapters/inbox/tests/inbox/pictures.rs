@@ -1,23 +1,13 @@
 //! Takes the pictures of the inbox: `INBOX_PICTURES=FOLDER cargo test -p countersign-inbox --test
-//! pictures -- --ignored`. `inbox.png` is the one in the README.
+//! inbox pictures -- --ignored`. `inbox.png` is the one in the README.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
-
-mod support;
-
-use countersign_port::{ButtonStyle, Card};
-use std::path::PathBuf;
-use support::{
+use crate::support::{
     Desk,
     browser::Browser,
     cards::{command, question},
 };
+use countersign_port::{ButtonStyle, Card};
+use std::path::PathBuf;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "writes pictures where INBOX_PICTURES says"]

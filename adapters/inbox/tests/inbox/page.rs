@@ -1,21 +1,11 @@
 //! The inbox in a real browser.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
-
-mod support;
-
-use serde_json::json;
-use support::{
+use crate::support::{
     Desk,
     browser::{Browser, Page},
     cards::{command, question},
 };
+use serde_json::json;
 
 const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
@@ -180,7 +170,7 @@ async fn free_text_is_typed_on_the_card_and_kept_when_it_is_redrawn() {
     page.write("Redis, <b>a").await;
     let mut redrawn = card.clone();
     redrawn.revision = 2;
-    redrawn.blocks.push(support::cards::note("Now with a note."));
+    redrawn.blocks.push(crate::support::cards::note("Now with a note."));
     desk.update(&redrawn).await;
     page.until("document.body.innerText.includes('Now with a note.')").await;
     page.until(STILL).await;
@@ -190,6 +180,25 @@ async fn free_text_is_typed_on_the_card_and_kept_when_it_is_redrawn() {
     page.until("document.body.innerText.includes('Answered “Redis, <b>ad”')").await;
     let press = desk.presses.recv().await.unwrap();
     assert_eq!((press.token.as_str(), press.text.as_deref()), ("single.1.t", Some("Redis, <b>ad")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_for_one_question_are_not_carried_into_the_next() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    let mut card = question("single");
+    desk.post(&card).await;
+    page.until("document.querySelector('textarea')").await;
+    page.click("textarea").await;
+    page.write("Redis").await;
+    card.revision = 2;
+    card.title = "claude-code asks question 2 of 2".to_owned();
+    for button in card.buttons.iter_mut().flatten() {
+        button.token = button.token.replace(".1.", ".2.");
+    }
+    desk.update(&card).await;
+    page.until("document.body.innerText.includes('question 2 of 2')").await;
+    assert_eq!(page.eval("document.querySelector('textarea').value").await, "");
 }
 
 #[tokio::test(flavor = "multi_thread")]

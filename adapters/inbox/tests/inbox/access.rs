@@ -1,0 +1,162 @@
+//! Who gets in, and who is kept out.
+
+use crate::support::{Desk, TOKEN, cards::command};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+#[tokio::test]
+async fn the_token_gives_a_strict_cookie_and_takes_itself_out_of_the_address() {
+    let desk = Desk::open().await;
+    let get =
+        format!("GET /?token={TOKEN} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", desk.at);
+    let answer = raw(&desk, &get).await;
+    assert_eq!(status(&answer), "303");
+    let cookie = answer.lines().find(|line| line.starts_with("set-cookie:")).unwrap();
+    for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert!(answer.contains("\r\nlocation: /#key="), "{answer}");
+    assert!(!answer.replace(&get, "").contains(TOKEN), "the token itself is not handed on");
+}
+
+#[tokio::test]
+async fn without_the_right_token_the_door_stays_closed_and_says_where_the_address_is() {
+    let desk = Desk::open().await;
+    for path in ["/", "/?token=", "/?token=wrong", "/?token=A-TOKEN-OF-THE-TESTS"] {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", desk.at);
+        let answer = raw(&desk, &request).await;
+        assert_eq!(status(&answer), "401", "{path}");
+        assert!(!answer.contains("set-cookie"), "{path}");
+        assert!(answer.contains("<code class=\"in\">countersign serve</code> prints"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_cookie_alone_opens_the_empty_page_but_no_card_and_no_press() {
+    let mut desk = Desk::open().await;
+    desk.post(&command("one", "cat secret-plan")).await;
+    let visitor = desk.visitor().await;
+    // A server on another port of this host is sent the cookie, but never the key.
+    let thief = reqwest::Client::new();
+    let page = thief.get(&visitor.base).header("cookie", &visitor.cookie).send().await.unwrap();
+    assert_eq!(page.status(), 200);
+    let page = page.text().await.unwrap();
+    assert!(!page.contains("secret-plan") && !page.contains(&visitor.key));
+    for key in [None, Some(""), Some("wrong"), visitor.cookie.split('=').nth(1)] {
+        let events = thief.get(format!("{}/inbox/events", visitor.base));
+        let press = thief.post(format!("{}/inbox/press", visitor.base));
+        for request in [events, press.json(&json!({ "card": "one", "token": "one.1.a" }))] {
+            let mut request = request.header("cookie", &visitor.cookie);
+            request = request.header("origin", &visitor.base);
+            if let Some(key) = key {
+                request = request.header("x-countersign-inbox", key);
+            }
+            let refused = request.send().await.unwrap();
+            assert_eq!(refused.status(), 401);
+            assert_eq!(
+                refused.json::<Value>().await.unwrap(),
+                json!({ "error": "This page has no access. Open the inbox's address again as `countersign serve` prints it." })
+            );
+        }
+    }
+    assert!(desk.presses.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn the_key_without_the_cookie_opens_nothing() {
+    let desk = Desk::open().await;
+    let visitor = desk.visitor().await;
+    let client = reqwest::Client::new();
+    let request = client.get(format!("{}/inbox/events", visitor.base));
+    let refused = request.header("x-countersign-inbox", &visitor.key).send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+}
+
+#[tokio::test]
+async fn a_press_from_another_site_is_refused() {
+    let mut desk = Desk::open().await;
+    desk.post(&command("one", "ls")).await;
+    let visitor = desk.visitor().await;
+    let body = json!({ "card": "one", "token": "one.1.a" }).to_string();
+    let port = desk.at.port();
+    let cases = [
+        ("origin", "https://evil.example".to_owned()),
+        ("origin", "null".to_owned()),
+        ("origin", format!("http://localhost:{port}")),
+        ("origin", "http://127.0.0.1:3000".to_owned()),
+    ];
+    for (name, value) in cases {
+        let mut request = visitor.post().body(body.clone()).build().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+        let refused = reqwest::Client::new().execute(request).await.unwrap();
+        assert_eq!(refused.status(), 403, "{name}: {value}");
+        let said: Value = refused.json().await.unwrap();
+        assert!(said["error"].as_str().unwrap().contains("another site"), "{said}");
+    }
+    for site in ["cross-site", "same-site", "none"] {
+        let refused = visitor.post().header("sec-fetch-site", site).body(body.clone());
+        assert_eq!(refused.send().await.unwrap().status(), 403, "{site}");
+    }
+    let mut silent = visitor.post().body(body.clone()).build().unwrap();
+    silent.headers_mut().remove("origin");
+    assert_eq!(reqwest::Client::new().execute(silent).await.unwrap().status(), 403);
+    assert!(desk.presses.try_recv().is_err(), "nothing reached the core");
+    let own = visitor.post().header("sec-fetch-site", "same-origin").body(body);
+    assert_eq!(own.send().await.unwrap().status(), 200);
+    assert_eq!(desk.presses.recv().await.unwrap().token, "one.1.a");
+}
+
+#[tokio::test]
+async fn a_host_name_that_is_not_the_inboxs_is_refused_on_every_path() {
+    let desk = Desk::open().await;
+    let visitor = desk.visitor().await;
+    for path in ["/", &format!("/?token={TOKEN}"), "/inbox/events", "/inbox/inbox.js"] {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: evil.example:{}\r\ncookie: {}\r\nx-countersign-inbox: {}\r\nconnection: close\r\n\r\n",
+            desk.at.port(),
+            visitor.cookie,
+            visitor.key
+        );
+        let answer = raw(&desk, &request).await;
+        assert_eq!(status(&answer), "403", "{path}");
+        assert!(answer.contains("This host name is not the inbox's."), "{path}");
+        assert!(!answer.contains("set-cookie"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_answer_keeps_the_page_to_itself() {
+    let desk = Desk::open().await;
+    let client = reqwest::Client::new();
+    for path in ["/", "/inbox/inbox.js", "/inbox/inbox.css", "/inbox/events", "/inbox/nothing"] {
+        let answer = client.get(format!("http://{}{path}", desk.at)).send().await.unwrap();
+        let header = |name: &str| answer.headers()[name].to_str().unwrap();
+        let policy = header("content-security-policy");
+        for part in ["default-src 'none'; ", "script-src 'self'; ", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}");
+        assert_eq!(header("x-frame-options"), "DENY", "{path}");
+        assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
+        assert_eq!(header("cache-control"), "no-store", "{path}");
+        assert!(answer.headers().get("access-control-allow-origin").is_none(), "{path}");
+    }
+}
+
+/// Sends bytes and reads the whole answer: for requests that a client library would not send.
+async fn raw(desk: &Desk, request: &str) -> String {
+    let mut stream = TcpStream::connect(desk.at).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap()
+}

@@ -1,0 +1,17 @@
+//! The inbox from outside: over plain HTTP, and in a real browser.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod access;
+mod contract;
+mod page;
+mod pictures;
+mod press;
+mod stream;
+mod support;
