@@ -5,6 +5,7 @@
 //! list against recorded answers):
 //! - extglobs (`@(a|b)`, `+(a)`, …) and regex groups (`(?…`) are refused when the file is loaded;
 //! - a backslash before a letter means that letter, never a regex class (`\d` is `d`);
+//! - a star between double quotes stands for itself, alone as well as inside a command;
 //! - a brace range is a range of single characters; any other range never matches.
 
 mod machine;
@@ -12,6 +13,19 @@ mod parse;
 
 use machine::Machine;
 pub use parse::GlobError;
+
+/// The pattern that matches `text` and nothing else.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for char in text.chars() {
+        if "*?[]{}()!\"\\".contains(char) {
+            pattern.push('\\');
+        }
+        pattern.push(char);
+    }
+    pattern
+}
 
 /// One compiled pattern.
 #[derive(Clone, Debug)]
@@ -30,10 +44,14 @@ impl Glob {
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
         let tree = parse::tree(pattern)?;
         let strict = Machine::strict(&tree.node);
-        let wide = match pattern.strip_suffix(" *").filter(|bare| !bare.ends_with('\\')) {
-            Some(bare) => Machine::wide_either(&tree.node, &parse::tree(bare)?.node),
-            None => Machine::wide(&tree.node),
-        };
+        let mut readings = vec![tree.node.clone()];
+        if let Some(bare) = pattern.strip_suffix(" *").filter(|bare| !bare.ends_with('\\')) {
+            readings.push(parse::tree(bare)?.node);
+        }
+        if pattern.contains('"') {
+            readings.push(parse::as_written(pattern));
+        }
+        let wide = Machine::wide(&readings);
         Ok(Self { source: pattern.into(), negated: tree.negated, strict, wide })
     }
 

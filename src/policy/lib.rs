@@ -4,19 +4,26 @@
 //! FAIL-CLOSED: what is not understood is an ask, never an allow; a deny rule matches more than an
 //! allow rule.
 
+pub mod always;
 pub mod builtins;
 pub mod call;
 pub mod critical;
 pub mod deeds;
 pub mod effects;
 pub mod environment;
+pub mod examples;
+mod finding;
 pub mod floors;
 pub mod glob;
+mod judge;
 pub mod options;
 pub mod place;
 pub mod rules;
 pub mod ruling;
+pub mod score;
 pub mod shell;
+mod stack;
+mod values;
 pub mod verdict;
 pub mod wrappers;
 

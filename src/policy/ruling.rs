@@ -2,10 +2,18 @@
 
 use serde::Serialize;
 
-use crate::call::Call;
-use crate::effects::Effect;
+use crate::always;
+use crate::call::{Call, Kind};
+use crate::critical::{self, CriticalFinding};
+use crate::effects::{self, Act, Effect};
+use crate::finding::{Finding, shorten};
 use crate::floors::Floors;
+use crate::judge::Judge;
+use crate::place::Place;
 use crate::rules::{Rule, Rules};
+use crate::shell::{self, Scan, Via};
+use crate::stack::Stack;
+use crate::values::Values;
 use crate::verdict::Verdict;
 
 /// A verdict with all that stands behind it.
@@ -28,7 +36,7 @@ pub struct Ruling {
     pub critical: bool,
     /// The scanner read the whole text with certainty; true for tools that are no shell.
     pub understood: bool,
-    /// What the call touches.
+    /// What the call touches; worked out for asks only.
     pub effects: Vec<Effect>,
 }
 
@@ -52,21 +60,204 @@ pub struct Layers<'a> {
 pub enum Mode {
     /// As the rules say.
     Default,
-    /// Asks become allows, critical ones too; denies, floors and questions stay.
+    /// Asks become allows, critical ones too. Denies, floors and questions stay, and so do asks
+    /// about what cannot be read while there are rules that it might break.
     Yolo,
 }
 
 /// Rules on a call.
-pub fn rule(_call: &Call, _layers: &Layers<'_>, _mode: Mode) -> Ruling {
-    Ruling {
-        verdict: Verdict::Ask,
-        rule: None,
-        reason: "the policy core is being built; everything asks".to_owned(),
-        commands: Vec::new(),
-        patterns: Vec::new(),
-        always: Vec::new(),
-        critical: false,
-        understood: false,
-        effects: Vec::new(),
+pub fn rule(call: &Call, layers: &Layers<'_>, mode: Mode) -> Ruling {
+    let scan = match (call.kind(), call.command()) {
+        (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
+        _ => None,
+    };
+    let subject = Subject { call, place: place(call, layers), scan };
+    let decision = subject.decide(layers, mode);
+    let asks = decision.finding.verdict == Verdict::Ask;
+    let always = if asks { always::offers(&subject, &decision, layers, mode) } else { Vec::new() };
+    subject.describe(decision, always)
+}
+
+/// The verdict alone; what cascades and checks of stored rules need.
+pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
+    subject.decide(layers, mode).finding.verdict
+}
+
+fn place<'p>(call: &'p Call, layers: &Layers<'p>) -> Place<'p> {
+    let home = call.home.as_deref().or_else(|| layers.rules.home());
+    Place { cwd: call.cwd.as_deref(), home }
+}
+
+/// A call with its text read.
+pub(crate) struct Subject<'c> {
+    pub(crate) call: &'c Call,
+    pub(crate) place: Place<'c>,
+    pub(crate) scan: Option<(&'c str, Scan<'c>)>,
+}
+
+/// What was found about a whole call.
+pub(crate) struct Decision<'r> {
+    pub(crate) finding: Finding<'r>,
+    pub(crate) critical: Option<CriticalFinding>,
+    /// A rule forbids or asks about some calls of the tool.
+    guarded: bool,
+}
+
+impl<'c> Subject<'c> {
+    pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
+        let critical = self.scan.as_ref().and_then(|(_, scan)| critical::critical(scan));
+        let all: Vec<&'r Rules> =
+            layers.agent.into_iter().chain([layers.rules, layers.grants]).collect();
+        let (finding, guarded) = self.weigh(&all, Some(layers.floors), layers.now_ms);
+        let finding = self.vetoes(layers).fold(finding, |finding, veto| {
+            if veto.verdict > finding.verdict { veto } else { finding }
+        });
+        let finding = match &critical {
+            Some(found) if finding.verdict == Verdict::Allow => {
+                Finding::ask(format!("This {}; that always wants a person.", found.reason))
+            }
+            _ => finding,
+        };
+        let mut decision = Decision { finding, critical, guarded };
+        self.questions_ask(&mut decision);
+        if mode == Mode::Yolo {
+            self.loosen(&mut decision);
+        }
+        decision
+    }
+
+    /// Denies of the operator and of the agent's own rules, each seen alone: nothing lifts them.
+    fn vetoes<'r>(&self, layers: &Layers<'r>) -> impl Iterator<Item = Finding<'r>> {
+        let operator = Some(&layers.floors.denies).filter(|denies| !denies.is_empty());
+        operator.into_iter().chain(layers.agent).filter_map(|alone| {
+            let (finding, _) = self.weigh(&[alone], None, layers.now_ms);
+            (finding.verdict == Verdict::Deny).then_some(finding)
+        })
+    }
+
+    // INVARIANT: no rule answers a question for a person.
+    fn questions_ask(&self, decision: &mut Decision<'_>) {
+        if self.call.kind() == Kind::Question && decision.finding.verdict == Verdict::Allow {
+            decision.finding = Finding::ask("A question is answered by a person.");
+        }
+    }
+
+    fn loosen(&self, decision: &mut Decision<'_>) {
+        let unread = decision.finding.blind && decision.guarded;
+        if decision.finding.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread
+        {
+            decision.finding = Finding::allow(decision.finding.rule);
+        }
+    }
+
+    /// The finding of one set of layers, and whether its rules guard some calls of the tool.
+    fn weigh<'r>(
+        &self,
+        layers: &[&'r Rules],
+        floors: Option<&'r Floors>,
+        now_ms: i64,
+    ) -> (Finding<'r>, bool) {
+        let stack = Stack::new(&self.call.tool, now_ms, layers);
+        let guarded = stack.guarded;
+        let finding = match &self.scan {
+            Some((text, scan)) => {
+                let judge = Judge {
+                    commands: stack,
+                    reads: Stack::new("read_file", now_ms, layers),
+                    writes: Stack::new("write_file", now_ms, layers),
+                    floors,
+                    place: self.place,
+                };
+                judge.text(text, scan)
+            }
+            None => self.values(&stack),
+        };
+        if let Some(reason) = floors.and_then(|floors| floors.forbid_call(self.call, self.place)) {
+            return (Finding::deny(reason), guarded);
+        }
+        (finding, guarded)
+    }
+
+    fn values<'r>(&self, stack: &Stack<'r>) -> Finding<'r> {
+        let values = Values::of(self.call);
+        let tool = &self.call.tool;
+        let every = || Finding::of(stack.every_call(), || format!("Every call of {tool}"));
+        let found = values
+            .list
+            .iter()
+            .map(|value| {
+                let found = Finding::of(stack.value(value, self.place), || {
+                    format!("{tool} of {}", shorten(&value.text, 80))
+                });
+                if value.is_alias() {
+                    let odd = "The path is another name that the kernel gives some file.";
+                    return found.max(Finding::blind(odd));
+                }
+                found
+            })
+            .reduce(Finding::max)
+            .unwrap_or_else(every);
+        // FAIL-CLOSED: a shell call without its text, a file tool without its path.
+        if values.missing || self.call.kind() == Kind::Shell {
+            return found.max(Finding::blind(format!(
+                "{tool} came without the argument that its rules look at, or with a wrong one."
+            )));
+        }
+        found
+    }
+
+    fn describe(&self, decision: Decision<'_>, always: Vec<Rule>) -> Ruling {
+        let Decision { finding, critical, .. } = decision;
+        let reason = match (finding.verdict, finding.reason.is_empty()) {
+            (Verdict::Allow, _) => match &self.scan {
+                Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
+                _ => "Covered.",
+            }
+            .into(),
+            (_, true) => "Nothing allows it.".into(),
+            (_, false) => finding.reason.into_owned(),
+        };
+        let mut ruling = Ruling {
+            verdict: finding.verdict,
+            rule: finding.rule.map(ToString::to_string),
+            reason,
+            commands: Vec::new(),
+            patterns: Vec::new(),
+            always,
+            critical: critical.is_some(),
+            understood: true,
+            effects: Vec::new(),
+        };
+        self.facts(&mut ruling);
+        ruling
+    }
+
+    fn facts(&self, ruling: &mut Ruling) {
+        let Some((_, scan)) = &self.scan else {
+            let values = Values::of(self.call);
+            ruling.understood = !values.missing && self.call.kind() != Kind::Shell;
+            let act = match self.call.kind() {
+                Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
+                Kind::Write | Kind::Edit => Act::Write,
+                Kind::Fetch => Act::Fetch,
+                _ => Act::Unknown,
+            };
+            ruling.patterns = values.list.into_iter().map(|value| value.text).collect();
+            if ruling.verdict == Verdict::Ask {
+                let texts: Vec<&str> = ruling.patterns.iter().map(String::as_str).collect();
+                ruling.effects = effects::of_tool(act, &texts, self.place);
+            }
+            return;
+        };
+        ruling.understood = scan.understood();
+        let seen = scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty());
+        for command in seen {
+            let argv = command.argv.iter().map(|word| word.literal().map(ToOwned::to_owned));
+            ruling.commands.push(argv.collect());
+            ruling.patterns.push(always::spoken(&command.argv));
+        }
+        if ruling.verdict == Verdict::Ask {
+            ruling.effects = effects::of_shell(scan, self.place);
+        }
     }
 }

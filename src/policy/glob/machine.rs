@@ -36,25 +36,19 @@ enum Test {
 
 impl Machine {
     pub(super) fn strict(node: &Node) -> Self {
-        Self::build(&[node], false)
+        Self::build(std::slice::from_ref(node), false)
     }
 
-    pub(super) fn wide(node: &Node) -> Self {
-        Self::build(&[node], true)
+    /// Matches what any of the readings matches, stars without limits.
+    pub(super) fn wide(readings: &[Node]) -> Self {
+        Self::build(readings, true)
     }
 
-    pub(super) fn wide_either(node: &Node, other: &Node) -> Self {
-        Self::build(&[node, other], true)
-    }
-
-    fn build(nodes: &[&Node], wide: bool) -> Self {
+    fn build(readings: &[Node], wide: bool) -> Self {
         let mut builder = Builder { steps: Vec::new(), wide };
-        match nodes {
-            [one, other] => builder.either(|b| b.emit(one), |b| b.emit(other)),
-            nodes => nodes.iter().for_each(|node| builder.emit(node)),
-        }
+        builder.alternatives(readings);
         builder.steps.push(Step::Done);
-        let needle = match nodes {
+        let needle = match readings {
             [one] => one.longest_literal(),
             _ => String::new(),
         };
@@ -200,7 +194,6 @@ struct Builder {
 impl Builder {
     fn emit(&mut self, node: &Node) {
         match node {
-            Node::Empty => {}
             Node::Never => self.steps.push(Step::Take(Test::Class(Class::nothing()))),
             Node::Char(char) => {
                 let mut units = [0; 2];

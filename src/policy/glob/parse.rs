@@ -28,7 +28,6 @@ pub(super) struct Tree {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
-    Empty,
     Never,
     Char(char),
     Class(Class),
@@ -136,7 +135,6 @@ fn flat(nodes: Vec<Node>) -> Vec<Node> {
     for node in nodes {
         match node {
             Node::Seq(inner) => laid.extend(flat(inner)),
-            Node::Empty => {}
             node => laid.push(node),
         }
     }
@@ -199,6 +197,11 @@ fn common_shape(pattern: &str) -> Option<Vec<Node>> {
     })
 }
 
+/// Quotes and groups as plain characters; only stars, question marks and backslashes are special.
+pub(super) fn as_written(pattern: &str) -> Node {
+    Node::Seq(plain(pattern))
+}
+
 /// Patterns without slashes, groups, classes and quotes.
 fn plain(pattern: &str) -> Vec<Node> {
     let mut nodes = Vec::new();
@@ -229,7 +232,6 @@ struct Frame {
     open: Open,
     done: Vec<Node>,
     current: Vec<Node>,
-    /// The text since the opening, in case the group turns out not to be one.
     comma: bool,
     dots: Option<usize>,
 }

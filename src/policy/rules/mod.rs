@@ -1,13 +1,23 @@
 //! Rules: what they say, where they stand, and the one that wins.
 
+mod claude;
 pub mod file;
+mod lint;
+pub(crate) mod pattern;
 mod problem;
+mod read;
+mod suggest;
+mod when;
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::call::canonical;
+use crate::glob::Glob;
 use crate::verdict::Verdict;
+use pattern::Pattern;
 pub use problem::{Problem, Severity};
 
 /// The rules every installation starts with; the text of `config/permissions.jsonc`.
@@ -46,7 +56,47 @@ impl fmt::Display for Rule {
 /// An ordered set of rules; the last one that matches wins.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
+    keys: Vec<Key>,
+    entries: Vec<Entry>,
     warnings: Vec<Problem>,
+    home: Option<Box<str>>,
+}
+
+/// A tool name or glob that rules stand under.
+#[derive(Clone, Debug)]
+struct Key {
+    text: Box<str>,
+    /// The name that rules files use for the tool, when `text` is another name of it.
+    canonical: Box<str>,
+    glob: Option<Glob>,
+}
+
+/// One compiled rule and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) rule: Rule,
+    pub(crate) pattern: Pattern,
+    key: usize,
+    origin: Option<Origin>,
+    /// Milliseconds since 1970 from which the rule no longer matches.
+    expires: Option<i64>,
+    /// Commands or values that the rule must match, and must not.
+    pub(crate) examples: Vec<Example>,
+}
+
+/// Where a rule was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) file: Arc<str>,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// An example that stands beside a rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Example {
+    pub(crate) text: String,
+    pub(crate) matches: bool,
 }
 
 impl Rules {
@@ -54,8 +104,8 @@ impl Rules {
     ///
     /// # Errors
     /// Everything that is wrong with it, each with its place. Nothing of a broken file is used.
-    pub fn parse(_text: &str, _name: &str, _home: Option<&str>) -> Result<Self, Vec<Problem>> {
-        Ok(Self::default())
+    pub fn parse(text: &str, name: &str, home: Option<&str>) -> Result<Self, Vec<Problem>> {
+        read::rules(text, name, home)
     }
 
     /// What is odd about the file although it can be used.
@@ -64,9 +114,117 @@ impl Rules {
         &self.warnings
     }
 
-    /// Rules that were not read from a file (grants).
+    /// Rules that were not read from a file (grants). A rule whose pattern cannot be used is
+    /// replaced by one that asks about (or denies) every call of its tool.
     #[must_use]
-    pub fn from_rules(_rules: &[Rule]) -> Self {
-        Self::default()
+    pub fn from_rules(rules: &[Rule]) -> Self {
+        let mut set = Self::default();
+        for rule in rules {
+            if set.push(rule.clone(), None).is_err() {
+                // FAIL-CLOSED: an unusable allow is no rule, an unusable ask or deny holds for all.
+                if rule.verdict != Verdict::Allow {
+                    let all = Rule { pattern: "*".to_owned(), ..rule.clone() };
+                    let _ = set.push(all, None);
+                }
+            }
+        }
+        set
+    }
+
+    /// The rules in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.entries.iter().map(|entry| &entry.rule)
+    }
+
+    /// True when there is no rule.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn home(&self) -> Option<&str> {
+        self.home.as_deref()
+    }
+
+    /// The entries that bear on `tool` at `now_ms`, in their order.
+    pub(crate) fn about<'r>(
+        &'r self,
+        tool: &str,
+        now_ms: i64,
+    ) -> impl DoubleEndedIterator<Item = &'r Entry> {
+        let known = canonical(tool);
+        let keys: Vec<bool> = self.keys.iter().map(|key| key.names(tool, known)).collect();
+        self.entries.iter().filter(move |entry| {
+            keys.get(entry.key).copied().unwrap_or(false)
+                && entry.expires.is_none_or(|expires| now_ms < expires)
+        })
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn push(&mut self, rule: Rule, origin: Option<Origin>) -> Result<&mut Entry, String> {
+        let pattern =
+            Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
+        let key = self.key(&rule.tool)?;
+        self.entries.push(Entry {
+            rule,
+            pattern,
+            key,
+            origin,
+            expires: None,
+            examples: Vec::new(),
+        });
+        self.entries.last_mut().ok_or_else(String::new)
+    }
+
+    fn key(&mut self, text: &str) -> Result<usize, String> {
+        if let Some(at) = self.keys.iter().position(|key| &*key.text == text) {
+            return Ok(at);
+        }
+        let glob = match text.contains(['*', '?', '[', '{', '!']) {
+            true => Some(Glob::parse(text).map_err(|error| error.to_string())?),
+            false => None,
+        };
+        self.keys.push(Key { text: text.into(), canonical: canonical(text).into(), glob });
+        Ok(self.keys.len() - 1)
+    }
+}
+
+impl Key {
+    fn names(&self, tool: &str, known: &str) -> bool {
+        match &self.glob {
+            Some(_) if &*self.text == "*" => true,
+            Some(glob) => glob.matches(tool) || glob.matches(known),
+            None => *self.text == *tool || *self.canonical == *known,
+        }
+    }
+}
+
+impl Entry {
+    /// An entry of its own, for judging its examples alone.
+    pub(crate) fn alone(&self, verdict: Verdict, home: Option<&str>) -> Option<Rules> {
+        let mut rules = Rules { home: home.map(Into::into), ..Rules::default() };
+        let entry = rules.push(Rule { verdict, ..self.rule.clone() }, None).ok()?;
+        entry.pattern = self.pattern.clone();
+        Some(rules)
+    }
+
+    /// The line and column of the rule, for rules from a file.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+}
+
+/// `shell_exec: "git *": allow (permissions.jsonc:12)`
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rule { tool, pattern, verdict } = &self.rule;
+        write!(f, "{tool}: {pattern:?}: {verdict}")?;
+        match &self.origin {
+            Some(Origin { file, line, .. }) => write!(f, " ({file}:{line})"),
+            None => write!(f, " (granted)"),
+        }
     }
 }

@@ -1,0 +1,368 @@
+//! What the Always button would store: one rule per command, in words a person understands, and
+//! only when it really covers the call.
+
+mod arity;
+
+pub use arity::prefix;
+
+use crate::call::{Kind, canonical};
+use crate::glob::escape;
+use crate::place;
+use crate::rules::{Rule, Rules};
+use crate::ruling::{Decision, Layers, Mode, Subject, verdict};
+use crate::shell::{self, Dialect, Scan, Via, Word};
+use crate::values::Values;
+use crate::verdict::Verdict;
+use crate::wrappers::{Inner, Passage, base, unwrap};
+
+/// The rules to store for a call that asks; empty when Always must not be offered.
+// INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
+pub(crate) fn offers(
+    subject: &Subject<'_>,
+    decision: &Decision<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    if decision.critical.is_some() || decision.finding.blind {
+        return Vec::new();
+    }
+    let candidates = match (&subject.scan, subject.call.kind()) {
+        (_, Kind::Question) => None,
+        (Some((_, scan)), _) => of_text(subject, scan, layers, mode),
+        (None, _) => of_values(subject),
+    };
+    let Some(candidates) = candidates.filter(|candidates| !candidates.is_empty()) else {
+        return Vec::new();
+    };
+    let granted: Vec<Rule> = layers.grants.iter().chain(&candidates).cloned().collect();
+    let granted = Rules::from_rules(&granted);
+    let with = Layers { grants: &granted, ..*layers };
+    if verdict(subject, &with, mode) == Verdict::Allow { candidates } else { Vec::new() }
+}
+
+/// The words of a command as a rule or a person would write them.
+pub(crate) fn spoken(argv: &[Word<'_>]) -> String {
+    let mut text = String::with_capacity(argv.len() * 12);
+    for (at, word) in argv.iter().enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        match word.literal() {
+            Some(literal) => text.push_str(&quoted(literal)),
+            None => text.push_str(&word.text),
+        }
+    }
+    text
+}
+
+fn of_text(
+    subject: &Subject<'_>,
+    scan: &Scan<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Option<Vec<Rule>> {
+    if !scan.understood() {
+        return None;
+    }
+    let mut rules: Vec<Rule> = Vec::new();
+    for command in &scan.commands {
+        // The words of a substitution become words of the command around it.
+        if command.via == Via::Substitution {
+            return None;
+        }
+        if command.argv.is_empty() {
+            continue;
+        }
+        let alone = Scan { commands: vec![command.clone()], ..Scan::default() };
+        let part = Subject { call: subject.call, place: subject.place, scan: Some(("", alone)) };
+        if verdict(&part, layers, mode) == Verdict::Allow {
+            continue;
+        }
+        for pattern in of_command(&command.argv, 0)? {
+            let rule = Rule::allow("shell_exec", pattern);
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+    }
+    Some(rules)
+}
+
+/// Patterns for one command; `None` when none must be offered.
+fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
+    let name = base(argv.first()?.literal()?);
+    if depth > 2 || NEVER.contains(&name) {
+        return None;
+    }
+    match unwrap(argv) {
+        Some(behind) if behind.passage == Passage::Inner => {
+            let mut patterns = Vec::new();
+            for inner in &behind.inner {
+                match inner {
+                    Inner::Argv { argv, open } => {
+                        patterns.extend(of_inner(argv, *open, depth + 1)?);
+                    }
+                    _ => return None,
+                }
+            }
+            Some(patterns)
+        }
+        Some(behind) if behind.passage == Passage::DenyOnly => None,
+        Some(behind) if behind.passage == Passage::Outer && !names_its_program(name, argv) => None,
+        _ => of_inner(argv, false, depth),
+    }
+}
+
+fn of_inner(argv: &[Word<'_>], open: bool, depth: u32) -> Option<Vec<String>> {
+    if depth > 0 && unwrap(argv).is_some() {
+        return of_command(argv, depth);
+    }
+    let name = base(argv.first()?.literal()?);
+    if NEVER.contains(&name) {
+        return None;
+    }
+    let literal: Vec<&str> = argv.iter().map_while(Word::literal).collect();
+    let two = (name, literal.get(1).copied().unwrap_or(""));
+    if NEVER_TWO.contains(&two) {
+        return None;
+    }
+    let exact = || (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
+    if INTERPRETERS.contains(&name) || is_versioned_interpreter(name) {
+        // A script may be run again with the same words; code on the command line never.
+        let script = literal.get(1).is_some_and(|first| !first.starts_with('-') || *first == "-m");
+        return if script && two.1 != "eval" { exact() } else { None };
+    }
+    if name == "bunx" && runs_anything(base(two.1)) {
+        return None;
+    }
+    if RUNNERS.contains(&two) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
+        return None;
+    }
+    let words = prefix(&literal);
+    let flagged = words.iter().skip(1).any(|word| word.starts_with('-'))
+        && !matches!(two, ("cmake", "--build" | "--install"));
+    if argv.len() <= words.len() && !open {
+        return if words.len() == 1 || !flagged || two.0 == "make" || argv.len() > 2 || name != "git"
+        {
+            exact()
+        } else {
+            None
+        };
+    }
+    if flagged || literal.len() < words.len() {
+        return None;
+    }
+    let head = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    Some(vec![format!("{} *", escape(&head))])
+}
+
+/// Rules for the values of a tool that is no shell.
+fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
+    let call = subject.call;
+    let tool = canonical(&call.tool);
+    let values = Values::of(call);
+    if values.missing || call.kind() == Kind::Shell {
+        return None;
+    }
+    Some(match call.kind() {
+        Kind::Read | Kind::Write | Kind::Edit | Kind::Skill => values
+            .list
+            .iter()
+            .map(|value| {
+                let here = crate::place::Place { cwd: None, home: subject.place.home };
+                let text = if value.is_path {
+                    place::clean(&value.text, here)
+                } else {
+                    value.text.clone()
+                };
+                Rule::allow(tool, escape(&text))
+            })
+            .collect(),
+        Kind::Fetch => {
+            let url = values.list.first()?;
+            let host = crate::rules::pattern::host(&url.text)?;
+            vec![Rule::allow(tool, format!("domain:{host}"))]
+        }
+        Kind::Glob | Kind::Grep | Kind::Other => vec![Rule::allow(tool, "*")],
+        Kind::Shell | Kind::Question => return None,
+    })
+}
+
+/// A word as a shell would read it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,^[]{}*?!".contains(c);
+    if !word.is_empty() && word.chars().all(plain) && reads_back(word) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn reads_back(word: &str) -> bool {
+    let special = |c: char| "[]{}*?!".contains(c);
+    if !word.contains(special) {
+        return true;
+    }
+    let scan = shell::scan_as(word, Dialect::Bash);
+    matches!(scan.commands.as_slice(), [one] if matches!(one.argv.as_slice(), [w] if w.literal() == Some(word)))
+}
+
+/// A runner whose rule names what it runs.
+fn names_its_program(name: &str, argv: &[Word<'_>]) -> bool {
+    let second = argv.get(1).and_then(Word::literal).unwrap_or_default();
+    runs_script_file(name) || name == "bunx" || RUNNERS.contains(&(name, second))
+}
+
+fn runs_anything(name: &str) -> bool {
+    name.starts_with('-') || NEVER.contains(&name) || runs_script_file(name)
+}
+
+fn runs_script_file(name: &str) -> bool {
+    INTERPRETERS.contains(&name) || is_versioned_interpreter(name)
+}
+
+/// `python3.12`, `ruby3.2`, `node20`.
+fn is_versioned_interpreter(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    stem.len() < name.len() && INTERPRETERS.contains(&stem)
+}
+
+/// Programs that run whatever text or file they are given.
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "python3",
+    "python2",
+    "pypy",
+    "pypy3",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "luajit",
+    "Rscript",
+    "R",
+    "julia",
+    "tclsh",
+    "guile",
+    "ghci",
+    "runghc",
+    "scala",
+    "groovy",
+    "elixir",
+    "erl",
+    "iex",
+    "swipl",
+    "osascript",
+    "jshell",
+    "tsx",
+    "ts-node",
+    "ipython",
+];
+
+/// Shells, wrappers and remote runners: a rule on their name is a rule on everything.
+const NEVER: &[&str] = &[
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "mksh",
+    "ash",
+    "fish",
+    "csh",
+    "tcsh",
+    "rbash",
+    "pwsh",
+    "powershell",
+    "nu",
+    "xonsh",
+    "cmd",
+    "busybox",
+    "toybox",
+    "env",
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
+    "ssh",
+    "mosh",
+    "eval",
+    "exec",
+    "source",
+    ".",
+    "command",
+    "builtin",
+    "trap",
+    "tmux",
+    "screen",
+    "parallel",
+    "npx",
+    "uvx",
+    "pipx",
+    "script",
+    "expect",
+    "at",
+    "batch",
+    "crontab",
+    "systemd-run",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "gdb",
+    "lldb",
+    "strace",
+    "ltrace",
+    "watch",
+    "osascript",
+    "export",
+    "alias",
+    "declare",
+    "typeset",
+    "vim",
+    "vi",
+    "nvim",
+    "emacs",
+    "ed",
+    "ex",
+];
+
+/// Sub-commands that run the program named behind them; the rule names it too.
+const RUNNERS: &[(&str, &str)] = &[
+    ("bun", "x"),
+    ("bundle", "exec"),
+    ("pipenv", "run"),
+    ("pnpm", "dlx"),
+    ("poetry", "run"),
+    ("uv", "run"),
+    ("yarn", "dlx"),
+];
+
+/// Sub-commands that run whatever they are given.
+const NEVER_TWO: &[(&str, &str)] = &[
+    ("docker", "run"),
+    ("docker", "exec"),
+    ("podman", "run"),
+    ("podman", "exec"),
+    ("kubectl", "exec"),
+    ("kubectl", "run"),
+    ("npm", "exec"),
+    ("npm", "x"),
+    ("pnpm", "exec"),
+    ("yarn", "exec"),
+    ("composer", "exec"),
+    ("deno", "eval"),
+    ("bun", "-e"),
+    ("git", "-c"),
+    ("git", "config"),
+    ("git", "filter-branch"),
+    ("go", "generate"),
+    ("nix", "run"),
+    ("nix-shell", ""),
+    ("conda", "run"),
+    ("mise", "exec"),
+    ("direnv", "exec"),
+];

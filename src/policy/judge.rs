@@ -1,0 +1,306 @@
+//! Judges a shell text: every command in it, what runs behind wrappers, and what surrounds it.
+
+use crate::builtins::{Builtin, builtin};
+use crate::environment;
+use crate::finding::{Finding, quote, shorten};
+use crate::floors::Floors;
+use crate::options;
+use crate::place::{self, Place};
+use crate::shell::{self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, WordKind};
+use crate::stack::{Hit, Spelling, Stack};
+use crate::values::Value;
+use crate::verdict::Verdict;
+use crate::wrappers::{Inner, Passage, Unwrapped, unwrap};
+
+/// Scripts inside scripts are followed this deep.
+const MAX_DEPTH: u32 = 4;
+
+/// The rules for a shell call, and for the files that its redirects touch.
+pub(crate) struct Judge<'r, 'c> {
+    pub(crate) commands: Stack<'r>,
+    pub(crate) reads: Stack<'r>,
+    pub(crate) writes: Stack<'r>,
+    pub(crate) floors: Option<&'r Floors>,
+    pub(crate) place: Place<'c>,
+}
+
+impl<'r> Judge<'r, '_> {
+    /// The strictest finding on any command of the text.
+    pub(crate) fn text(&self, source: &str, scan: &Scan<'_>) -> Finding<'r> {
+        let found = self.scan(source, scan, 0);
+        if found.verdict == Verdict::Ask
+            && scan.understood()
+            && let Some(entry) = self.commands.whole_text(source)
+        {
+            return Finding::allow(Some(entry));
+        }
+        found
+    }
+
+    fn scan(&self, source: &str, scan: &Scan<'_>, depth: u32) -> Finding<'r> {
+        let mut strictest: Option<Finding<'r>> = None;
+        for command in &scan.commands {
+            let finding = self.command(command, source, depth);
+            // FAIL-CLOSED: a guess counts only when it denies.
+            if command.via == Via::Guess && finding.verdict != Verdict::Deny {
+                continue;
+            }
+            if finding.verdict == Verdict::Deny {
+                return finding;
+            }
+            strictest = Some(match strictest {
+                Some(before) => before.max(finding),
+                None => finding,
+            });
+        }
+        match (&scan.refusal, strictest) {
+            (Some(refusal), found) => {
+                let refused = Finding::blind(format!(
+                    "The command text cannot be read with certainty: {refusal}."
+                ));
+                found.map_or(refused.clone(), |found| refused.max(found))
+            }
+            (None, Some(found)) => found,
+            (None, None) => Finding::ask("There is no command in the text."),
+        }
+    }
+
+    fn command(&self, command: &Command<'_>, source: &str, depth: u32) -> Finding<'r> {
+        let (hit, found) = if command.argv.is_empty() {
+            let hit = self.commands.every_call();
+            let denied = hit.verdict == Verdict::Deny;
+            let found = if denied {
+                Finding::of(hit, || "An assignment or redirect".to_owned())
+            } else {
+                Finding::allow(None)
+            };
+            (hit, found)
+        } else {
+            let written = slice(source, command);
+            let (hit, found) = self.argv(&command.argv, false, written, command, depth);
+            (hit, found)
+        };
+        if found.verdict == Verdict::Deny {
+            return found;
+        }
+        let found = found.max(self.redirects(command, &hit));
+        if hit.allows_all() || found.verdict == Verdict::Deny {
+            return found;
+        }
+        found.max(assigns(command))
+    }
+
+    /// One argument vector: its own rule, then what it runs.
+    fn argv(
+        &self,
+        argv: &[Word<'_>],
+        open: bool,
+        written: Option<&str>,
+        command: &Command<'_>,
+        depth: u32,
+    ) -> (Hit<'r>, Finding<'r>) {
+        let hit = if open {
+            let mut more = argv.to_vec();
+            more.push(unknown_word());
+            self.commands.command(&more, &Spelling::new(&more, written, self.place))
+        } else {
+            self.commands.command(argv, &Spelling::new(argv, written, self.place))
+        };
+        if let Some(reason) = self.floors.and_then(|floors| floors.forbid_words(argv, self.place)) {
+            return (hit, Finding::deny(reason));
+        }
+        if hit.verdict == Verdict::Deny {
+            return (hit, Finding::of(hit, || quote(argv)));
+        }
+        let behind = unwrap(argv);
+        let inner = behind.as_ref().map(|behind| self.behind(behind, command, depth));
+        if let Some(inner) = inner.as_ref().filter(|inner| inner.verdict == Verdict::Deny) {
+            return (hit, inner.clone());
+        }
+        if hit.allows_exactly() && !open {
+            return (hit, Finding::allow(hit.entry));
+        }
+        let blind = inner.as_ref().is_some_and(|inner| inner.blind);
+        if hit.allows_all() {
+            let unseen = blind && self.commands.guarded;
+            let held =
+                inner.filter(|inner| unseen || inner.verdict == Verdict::Ask && !inner.blind);
+            return (hit, held.unwrap_or_else(|| Finding::allow(hit.entry)));
+        }
+        if hit.asks_on_purpose() {
+            return (hit, Finding::of(hit, || quote(argv)));
+        }
+        let found = match (builtin(argv), behind, inner) {
+            (Some(Builtin::Poison(why)), ..) => Finding::ask(format!("{} {why}.", quote(argv))),
+            (Some(Builtin::Harmless), None, _) => Finding::allow(None),
+            (None, None, _) if self.changes_directory(argv) => Finding::allow(None),
+            (_, Some(behind), Some(inner)) => match behind.passage {
+                Passage::Inner => inner.max(given(&behind)),
+                Passage::Both => self.plain(hit, argv, open).max(inner),
+                Passage::Outer => self.plain(hit, argv, open),
+                Passage::DenyOnly => Finding::ask(format!(
+                    "{} runs other commands with more rights or unseen.",
+                    quote(argv)
+                )),
+            },
+            _ => self.plain(hit, argv, open),
+        };
+        (hit, found)
+    }
+
+    /// The command's own rule, as far as it goes.
+    fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> Finding<'r> {
+        if hit.verdict == Verdict::Allow
+            && let Some(why) = options::exceeds(argv, open, self.place)
+        {
+            let rule = hit.entry.map_or_else(String::new, ToString::to_string);
+            let mut found =
+                Finding::ask(format!("{} goes beyond the rule {rule}: it {why}.", quote(argv)));
+            found.rule = hit.entry;
+            return found;
+        }
+        Finding::of(hit, || quote(argv))
+    }
+
+    /// `cd` to a plain directory of the workspace.
+    fn changes_directory(&self, argv: &[Word<'_>]) -> bool {
+        let [name, to] = argv else { return false };
+        name.literal() == Some("cd")
+            && to.literal().is_some_and(|to| {
+                !to.is_empty()
+                    && !to.starts_with('-')
+                    && !place::outside(to, self.place)
+                    && !to.split('/').any(|part| part.starts_with('.') && part != ".")
+            })
+    }
+
+    /// Everything that runs behind a wrapper.
+    fn behind(&self, behind: &Unwrapped<'_, '_>, command: &Command<'_>, depth: u32) -> Finding<'r> {
+        if depth >= MAX_DEPTH {
+            return Finding::blind("Commands run inside commands inside commands.");
+        }
+        behind
+            .inner
+            .iter()
+            .map(|inner| match inner {
+                Inner::Argv { argv, open } => self.argv(argv, *open, None, command, depth + 1).1,
+                Inner::Script { text, dialect } => self.script(text, *dialect, depth),
+                Inner::Input(dialect) => match script_input(command) {
+                    Some(text) => self.script(text, *dialect, depth),
+                    None => Finding::blind("A shell reads commands that are not in the text."),
+                },
+                Inner::Unknown => Finding::blind("What it runs is only known when it runs."),
+            })
+            .reduce(Finding::max)
+            .unwrap_or_else(|| Finding::blind("What it runs is not known."))
+    }
+
+    fn script(&self, text: &str, dialect: Dialect, depth: u32) -> Finding<'r> {
+        self.scan(text, &shell::scan_as(text, dialect), depth + 1)
+    }
+
+    fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> Finding<'r> {
+        command
+            .redirects
+            .iter()
+            .map(|redirect| self.redirect(redirect, hit))
+            .fold(Finding::allow(None), Finding::max)
+    }
+
+    fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> Finding<'r> {
+        let reads = redirect.op == RedirectOp::Read;
+        if !reads && !redirect.op.writes() {
+            return Finding::allow(None);
+        }
+        if let Some(reason) = self.floors.and_then(|floors| {
+            floors.forbid_words(std::slice::from_ref(&redirect.target), self.place)
+        }) {
+            return Finding::deny(reason);
+        }
+        let Some(path) = place::path(&redirect.target, self.place) else {
+            return match reads || hit.allows_all() {
+                true => Finding::allow(None),
+                false => Finding::ask("It writes to a file that is only known when it runs."),
+            };
+        };
+        if place::sink(&path) {
+            return Finding::allow(None);
+        }
+        let value = Value { text: path.to_string(), is_path: true };
+        let rule = if reads { &self.reads } else { &self.writes }.value(&value, self.place);
+        // A deny that names files holds for redirects too.
+        if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
+            return Finding::of(rule, || format!("The redirect to {path}"));
+        }
+        if hit.allows_all() {
+            return Finding::allow(None);
+        }
+        if reads {
+            let odd = place::secret(&path, self.place)
+                || place::system(&path)
+                || path.starts_with("/dev/")
+                || path.starts_with("/proc/");
+            return match odd {
+                true => Finding::ask(format!("It reads {}.", shorten(&path, 60))),
+                false => Finding::allow(None),
+            };
+        }
+        let plain = redirect.target.kind == WordKind::Literal
+            && !place::outside(&path, self.place)
+            && !place::runs_later(&path);
+        match plain && rule.verdict == Verdict::Allow {
+            true => Finding::allow(rule.entry),
+            false => Finding::ask(format!("It writes to {}.", shorten(&path, 60))),
+        }
+    }
+}
+
+/// Variables in front of a command that may make it another command.
+fn assigns<'r>(command: &Command<'_>) -> Finding<'r> {
+    let name = command.argv.first().and_then(Word::literal);
+    let bare = command.argv.is_empty();
+    command
+        .assigns
+        .iter()
+        .find(|assign| {
+            !environment::harmless(assign.name, if bare { None } else { Some(name.unwrap_or("")) })
+        })
+        .map_or_else(|| Finding::allow(None), |assign| changes(assign.name))
+}
+
+/// The same for the words of `env` and `sudo`.
+fn given<'r>(behind: &Unwrapped<'_, '_>) -> Finding<'r> {
+    behind
+        .assigns
+        .iter()
+        .filter_map(|word| word.text.split('=').next())
+        .find(|name| !environment::harmless(name, Some("")))
+        .map_or_else(|| Finding::allow(None), changes)
+}
+
+fn changes<'r>(name: &str) -> Finding<'r> {
+    Finding::ask(format!("Setting {name} may change what the command runs."))
+}
+
+/// The here-document or here-string that a shell reads its commands from.
+fn script_input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+    let redirect = command.redirects.iter().rev().find(|redirect| {
+        matches!(redirect.op, RedirectOp::HereDocument | RedirectOp::HereString | RedirectOp::Read)
+    })?;
+    (redirect.op != RedirectOp::Read).then(|| redirect.target.literal()).flatten()
+}
+
+/// The command as it was written, redirects included.
+fn slice<'s>(source: &'s str, command: &Command<'_>) -> Option<&'s str> {
+    let spans = || {
+        let redirects = command.redirects.iter().filter(|r| r.op != RedirectOp::HereDocument);
+        command.argv.iter().map(|word| &word.span).chain(redirects.map(|r| &r.target.span))
+    };
+    let start = spans().map(|span| span.start).min()?;
+    let end = spans().map(|span| span.end).max()?;
+    source.get(start..end)
+}
+
+fn unknown_word<'a>() -> Word<'a> {
+    Word { text: "…".into(), kind: WordKind::Dynamic, quoted: false, span: 0..0 }
+}

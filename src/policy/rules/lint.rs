@@ -1,0 +1,105 @@
+//! What is odd about rules that can be used: rules that never match, never win, look mistyped.
+
+use super::{Entry, Problem, Rules, Severity, suggest};
+use crate::call::{Kind, canonical, kind_of, known_names};
+use crate::shell;
+use crate::verdict::Verdict;
+
+/// Checks the examples that stand beside rules; each that fails is an error.
+pub(super) fn examples(rules: &Rules, problems: &mut Vec<Problem>) {
+    for entry in rules.entries() {
+        for example in &entry.examples {
+            if crate::examples::matches_alone(entry, &example.text, rules.home()) != example.matches
+            {
+                let says = if example.matches { "does not match" } else { "matches" };
+                let message = format!(
+                    "the rule {:?} {says} its example {:?}",
+                    entry.rule.pattern, example.text
+                );
+                problems.extend(problem(entry, message, Severity::Error));
+            }
+        }
+    }
+}
+
+/// Everything else that a person should look at.
+pub(super) fn warnings(rules: &Rules, problems: &mut Vec<Problem>) {
+    for (at, entry) in rules.entries().iter().enumerate() {
+        let later = rules.entries().get(at + 1..).unwrap_or_default();
+        let message =
+            mistyped(entry).or_else(|| never_matches(entry)).or_else(|| never_wins(entry, later));
+        if let Some(message) = message {
+            problems.extend(problem(entry, message, Severity::Warning));
+        }
+    }
+}
+
+fn problem(entry: &Entry, message: String, severity: Severity) -> Option<Problem> {
+    let origin = entry.origin()?;
+    Some(Problem {
+        file: origin.file.to_string(),
+        line: origin.line,
+        column: origin.column,
+        message,
+        severity,
+    })
+}
+
+fn mistyped(entry: &Entry) -> Option<String> {
+    let tool = entry.rule.tool.as_str();
+    if canonical(tool) != tool || known_names().any(|name| name == tool) || tool.contains("__") {
+        return None;
+    }
+    let meant = suggest::nearest(tool, known_names().filter(|name| name.len() > 3))?;
+    Some(format!("no tool is called {tool:?}; did you mean {meant:?}?"))
+}
+
+fn never_matches(entry: &Entry) -> Option<String> {
+    let pattern = entry.rule.pattern.as_str();
+    if pattern.is_empty() {
+        return Some("the empty pattern never matches; write \"*\" for every call".to_owned());
+    }
+    if pattern.trim() != pattern && kind_of(&entry.rule.tool) == Kind::Shell {
+        return Some(format!(
+            "{pattern:?} begins or ends with a blank and never matches a command"
+        ));
+    }
+    if pattern.contains("[!") {
+        return Some(format!("{pattern:?}: `[!` is not a negation here; write `[^`"));
+    }
+    match kind_of(&entry.rule.tool) {
+        // A literal may be the text of a whole call; with a wildcard it is matched per command.
+        Kind::Shell
+            if entry.pattern.literal().is_none()
+                && shell::scan(pattern).commands.len() > 1
+                && entry.rule.verdict == Verdict::Allow =>
+        {
+            Some(format!(
+                "every command of a text is ruled on alone, so {pattern:?} never matches; write \
+                 one rule per command"
+            ))
+        }
+        Kind::Read | Kind::Write | Kind::Edit
+            if pattern.len() > 1
+                && pattern.ends_with('/')
+                && entry.rule.verdict == Verdict::Allow =>
+        {
+            Some(format!("{pattern:?} ends with a slash and never matches a file; add `**`"))
+        }
+        _ => None,
+    }
+}
+
+fn never_wins(entry: &Entry, later: &[Entry]) -> Option<String> {
+    let tool = canonical(&entry.rule.tool);
+    let over = later.iter().find(|other| {
+        let same_tool = other.rule.tool == "*" || canonical(&other.rule.tool) == tool;
+        let covers = other.pattern.is_all() || other.rule.pattern == entry.rule.pattern;
+        same_tool && covers && other.expires.is_none()
+    })?;
+    let line = over.origin().map_or(0, |origin| origin.line);
+    Some(format!(
+        "this rule never wins: {:?} in line {line} matches all of its calls and comes later",
+        if over.rule.tool == "*" { "*" } else { over.rule.pattern.as_str() }
+    ))
+}

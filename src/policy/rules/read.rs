@@ -1,0 +1,333 @@
+//! Reads a rules file: every rule in source order, every mistake with its place.
+
+use std::sync::Arc;
+
+use jsonc_parser::ast::{Array, Object, ObjectProp, StringLit, Value};
+use jsonc_parser::common::{Range, Ranged};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+use super::{Example, Origin, Problem, Rule, Rules, Severity, claude, lint, suggest, when};
+use crate::verdict::Verdict;
+
+/// What is accepted beyond JSON: comments and trailing commas, nothing else.
+pub(super) const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Reads the whole file; nothing of a broken one is used.
+pub(super) fn rules(text: &str, name: &str, home: Option<&str>) -> Result<Rules, Vec<Problem>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader {
+        text,
+        file: name.into(),
+        problems: Vec::new(),
+        rules: Rules { home: home.map(Into::into), ..Rules::default() },
+    };
+    match parse_to_ast(text, &CollectOptions::default(), &OPTIONS) {
+        Err(error) => {
+            reader.error(error.range(), format!("this is not valid JSONC: {}", error.kind()))
+        }
+        Ok(parsed) => match parsed.value {
+            Some(Value::Object(object)) => reader.object(&object),
+            Some(Value::Array(array)) => reader.flat(&array),
+            Some(other) => {
+                reader.error(other.range(), "rules are an object: { \"tool\": \"ask\" }");
+            }
+            None => reader.error(
+                Range::new(0, 0),
+                "the file is empty; write {} for no rules (everything asks)",
+            ),
+        },
+    }
+    reader.finish()
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    file: Arc<str>,
+    problems: Vec<Problem>,
+    rules: Rules,
+}
+
+impl Reader<'_> {
+    fn finish(mut self) -> Result<Rules, Vec<Problem>> {
+        lint::examples(&self.rules, &mut self.problems);
+        if self.problems.iter().any(|problem| problem.severity == Severity::Error) {
+            self.problems.sort_by_key(|problem| (problem.line, problem.column));
+            return Err(self.problems);
+        }
+        lint::warnings(&self.rules, &mut self.problems);
+        self.problems.sort_by_key(|problem| (problem.line, problem.column));
+        self.rules.warnings = self.problems;
+        Ok(self.rules)
+    }
+
+    /// `{ "tool": … }`, with Claude's lists of strings among the tools.
+    fn object(&mut self, object: &Object<'_>) {
+        let mut seen: Vec<&str> = Vec::new();
+        let mut lists: Vec<(Verdict, &Array<'_>)> = Vec::new();
+        for property in &object.properties {
+            let tool = property.name.as_str();
+            if seen.contains(&tool) {
+                self.warn(
+                    property.range,
+                    format!("{tool:?} stands here a second time; both are used, in this order"),
+                );
+            }
+            seen.push(tool);
+            match (&property.value, Verdict::from_word(tool)) {
+                (Value::Array(array), Some(verdict)) => lists.push((verdict, array)),
+                _ if tool == "$schema" => {}
+                _ => self.tool(property),
+            }
+        }
+        // Last match wins, so this order is Claude's deny > ask > allow.
+        lists.sort_by_key(|(verdict, _)| *verdict);
+        for (verdict, array) in lists {
+            self.list(verdict, array);
+        }
+    }
+
+    fn tool(&mut self, property: &ObjectProp<'_>) {
+        let tool = property.name.as_str();
+        match &property.value {
+            Value::StringLit(action) => {
+                if let Some(verdict) = self.action(action) {
+                    self.tool_rules(tool, verdict, property.range);
+                }
+            }
+            Value::Object(object) if is_detail(object) => {
+                let from = self.rules.entries.len();
+                if let Some(verdict) = self.detail_action(object) {
+                    self.tool_rules(tool, verdict, property.range);
+                    self.details(object, from);
+                }
+            }
+            Value::Object(object) if claude::call_form(tool).is_none() => {
+                for property in &object.properties {
+                    self.pattern(tool, property);
+                }
+            }
+            other => self.error(
+                other.range(),
+                format!(
+                    "{tool:?} needs \"allow\", \"ask\", \"deny\" or an object of patterns, like \
+                     {{ \"git *\": \"allow\" }}"
+                ),
+            ),
+        }
+    }
+
+    /// All rules that a key stands for when it has one action.
+    fn tool_rules(&mut self, key: &str, verdict: Verdict, range: Range) {
+        match claude::call_form(key) {
+            Some(meaning) => self.meaning(meaning, verdict, range),
+            None => self.push(key, "*", verdict, range, false),
+        }
+    }
+
+    fn meaning(&mut self, meaning: claude::Meaning, verdict: Verdict, range: Range) {
+        for (tool, pattern) in meaning.rules {
+            self.push(&tool, &pattern, verdict, range, meaning.segments);
+        }
+    }
+
+    fn pattern(&mut self, tool: &str, property: &ObjectProp<'_>) {
+        let pattern = property.name.as_str();
+        let from = self.rules.entries.len();
+        match &property.value {
+            Value::StringLit(action) => {
+                if let Some(verdict) = self.action(action) {
+                    self.push(tool, pattern, verdict, property.range, false);
+                }
+            }
+            Value::Object(object) => {
+                if let Some(verdict) = self.detail_action(object) {
+                    self.push(tool, pattern, verdict, property.range, false);
+                    self.details(object, from);
+                }
+            }
+            other => self.error(
+                other.range(),
+                format!(
+                    "{pattern:?} needs \"allow\", \"ask\", \"deny\" or an object with an \"action\""
+                ),
+            ),
+        }
+    }
+
+    fn list(&mut self, verdict: Verdict, array: &Array<'_>) {
+        for element in &array.elements {
+            match element {
+                Value::StringLit(text) => {
+                    self.meaning(claude::entry(&text.value), verdict, text.range);
+                }
+                other => self.error(
+                    other.range(),
+                    "this list holds strings like \"Bash(git diff *)\" or a tool's name",
+                ),
+            }
+        }
+    }
+
+    /// The flat form: `[{ "permission": …, "pattern": …, "action": … }]`.
+    fn flat(&mut self, array: &Array<'_>) {
+        for element in &array.elements {
+            let rule = element.as_object().and_then(|object| {
+                let tool = object.get_string("permission").or_else(|| object.get_string("tool"))?;
+                let action =
+                    object.get_string("action").or_else(|| object.get_string("verdict"))?;
+                Some((tool, object.get_string("pattern")?, action))
+            });
+            let Some((tool, pattern, action)) = rule else {
+                self.error(
+                    element.range(),
+                    "a rule of a list needs \"permission\", \"pattern\" and \"action\"",
+                );
+                continue;
+            };
+            if let Some(verdict) = self.action(action) {
+                self.push(&tool.value, &pattern.value, verdict, element.range(), false);
+            }
+        }
+    }
+
+    fn action(&mut self, action: &StringLit<'_>) -> Option<Verdict> {
+        let verdict = Verdict::from_word(&action.value);
+        if verdict.is_none() {
+            let hint = suggest::nearest(&action.value, ["allow", "ask", "deny"])
+                .map_or_else(String::new, |word| format!(" Did you mean \"{word}\"?"));
+            self.error(
+                action.range,
+                format!(
+                    "{:?} is no action; the actions are \"allow\", \"ask\" and \"deny\".{hint}",
+                    action.value
+                ),
+            );
+        }
+        verdict
+    }
+
+    fn detail_action(&mut self, object: &Object<'_>) -> Option<Verdict> {
+        match object.get_string("action") {
+            Some(action) => self.action(action),
+            None => {
+                self.error(object.range, "a rule object needs an \"action\"");
+                None
+            }
+        }
+    }
+
+    /// `match`, `not_match` and `expires` of the rules pushed since `from`.
+    fn details(&mut self, object: &Object<'_>, from: usize) {
+        let (mut examples, mut expires) = (Vec::new(), None);
+        for property in &object.properties {
+            match (property.name.as_str(), &property.value) {
+                ("action", _) => {}
+                (word @ ("match" | "not_match"), Value::Array(array)) => {
+                    for element in &array.elements {
+                        match element {
+                            Value::StringLit(text) => examples.push(Example {
+                                text: text.value.to_string(),
+                                matches: word == "match",
+                            }),
+                            other => self.error(other.range(), "an example is a string"),
+                        }
+                    }
+                }
+                ("expires", Value::StringLit(time)) => {
+                    expires = when::millis(&time.value);
+                    if expires.is_none() {
+                        self.error(
+                            time.range,
+                            "\"expires\" is a time like \"2026-12-01\" or \"2026-12-01T08:00:00Z\"",
+                        );
+                    }
+                }
+                (word @ ("match" | "not_match" | "expires"), other) => self.error(
+                    other.range(),
+                    format!("{word:?} has the wrong type; examples are lists, times are strings"),
+                ),
+                (other, _) => {
+                    let known = ["action", "match", "not_match", "expires"];
+                    let hint = suggest::nearest(other, known)
+                        .map_or_else(String::new, |word| format!(" Did you mean \"{word}\"?"));
+                    self.error(
+                        property.range,
+                        format!(
+                            "{other:?} is not known; a rule object has \"action\", \"match\", \
+                             \"not_match\" and \"expires\".{hint}"
+                        ),
+                    );
+                }
+            }
+        }
+        for entry in self.rules.entries.iter_mut().skip(from) {
+            entry.expires = expires;
+            entry.examples.clone_from(&examples);
+        }
+    }
+
+    fn push(&mut self, tool: &str, pattern: &str, verdict: Verdict, range: Range, segments: bool) {
+        let (line, column) = place(self.text, range.start);
+        let origin = Origin { file: Arc::clone(&self.file), line, column };
+        let rule = Rule { tool: tool.to_owned(), pattern: pattern.to_owned(), verdict };
+        let pushed = self.rules.push(rule, Some(origin)).and_then(|entry| {
+            if segments && !entry.pattern.is_all() {
+                let inside = entry.pattern.clone().within_directories();
+                entry.pattern = inside.map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        });
+        if let Err(message) = pushed {
+            self.error(range, message);
+        }
+    }
+
+    fn error(&mut self, range: Range, message: impl Into<String>) {
+        self.say(range, message.into(), Severity::Error);
+    }
+
+    fn warn(&mut self, range: Range, message: impl Into<String>) {
+        self.say(range, message.into(), Severity::Warning);
+    }
+
+    fn say(&mut self, range: Range, message: String, severity: Severity) {
+        let (line, column) = place(self.text, range.start);
+        self.problems.push(Problem {
+            file: self.file.to_string(),
+            line,
+            column,
+            message,
+            severity,
+        });
+    }
+}
+
+/// An object value of a tool that is a rule itself and not a list of patterns.
+fn is_detail(object: &Object<'_>) -> bool {
+    object.get_string("action").is_some()
+        && object.properties.iter().any(|p| {
+            matches!(
+                (p.name.as_str(), &p.value),
+                ("match" | "not_match", Value::Array(_)) | ("expires", _)
+            )
+        })
+}
+
+/// Line and column, both from 1, of a byte.
+fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}

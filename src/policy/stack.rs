@@ -1,0 +1,242 @@
+//! The rules that bear on one call, and which of them wins.
+
+use std::cell::OnceCell;
+
+use crate::place::{self, Place};
+use crate::rules::pattern::Reach;
+use crate::rules::{Entry, Rules};
+use crate::shell::{Word, WordKind};
+use crate::values::Value;
+use crate::verdict::Verdict;
+use crate::wrappers::base;
+
+/// Layers of rules for one tool, one behind the other; the last match wins.
+pub(crate) struct Stack<'r> {
+    entries: Vec<&'r Entry>,
+    /// A rule forbids or asks about some calls but not all: what cannot be read may be one of them.
+    pub(crate) guarded: bool,
+}
+
+/// The rule that wins.
+#[derive(Clone, Copy)]
+pub(crate) struct Hit<'r> {
+    pub(crate) verdict: Verdict,
+    pub(crate) entry: Option<&'r Entry>,
+    /// A stricter rule that may match once a word is known.
+    pub(crate) maybe: Option<&'r Entry>,
+}
+
+impl Hit<'_> {
+    /// An allow for every call of the tool.
+    pub(crate) fn allows_all(&self) -> bool {
+        self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_all())
+    }
+
+    /// An allow that names this very command.
+    pub(crate) fn allows_exactly(&self) -> bool {
+        self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_exact())
+    }
+
+    /// An ask that somebody meant for this: by a rule that is not for every call.
+    pub(crate) fn asks_on_purpose(&self) -> bool {
+        self.verdict == Verdict::Ask
+            && (self.maybe.is_some() || self.entry.is_some_and(|entry| !entry.pattern.is_all()))
+    }
+}
+
+impl<'r> Stack<'r> {
+    pub(crate) fn new(tool: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
+        let mut entries = Vec::with_capacity(layers.iter().map(|l| l.entries().len()).sum());
+        for layer in layers {
+            entries.extend(layer.about(tool, now_ms));
+        }
+        let guarded = entries
+            .iter()
+            .any(|entry| entry.rule.verdict != Verdict::Allow && !entry.pattern.is_all());
+        Self { entries, guarded }
+    }
+
+    /// The rule for a command.
+    pub(crate) fn command(&self, argv: &[Word<'_>], spelling: &Spelling<'_, '_>) -> Hit<'r> {
+        self.last(|entry| match entry.rule.verdict {
+            Verdict::Allow => {
+                let covers = entry.pattern.covers(argv, || spelling.words());
+                if covers { Reach::Yes } else { Reach::No }
+            }
+            Verdict::Ask | Verdict::Deny => entry.pattern.strikes(argv, || spelling.variants()),
+        })
+    }
+
+    /// The rule for a value that is no command.
+    pub(crate) fn value(&self, value: &Value, place: Place<'_>) -> Hit<'r> {
+        let (allow, deny) = (value.allow_forms(place), value.deny_forms(place));
+        self.last(|entry| {
+            let pattern = &entry.pattern;
+            let matched = match entry.rule.verdict {
+                Verdict::Allow if pattern.is_all() && !value.is_path => true,
+                Verdict::Allow => allow.iter().any(|form| pattern.matches(form)),
+                Verdict::Ask | Verdict::Deny => deny.iter().any(|form| pattern.reaches(form)),
+            };
+            if matched { Reach::Yes } else { Reach::No }
+        })
+    }
+
+    /// The rule for a call without values: only rules for every call match.
+    pub(crate) fn every_call(&self) -> Hit<'r> {
+        self.last(|entry| if entry.pattern.is_all() { Reach::Yes } else { Reach::No })
+    }
+
+    /// The rule that names the whole text, word for word, if the last such rule allows.
+    pub(crate) fn whole_text(&self, text: &str) -> Option<&'r Entry> {
+        let text = text.trim();
+        let named = |entry: &&&Entry| entry.pattern.literal().is_some_and(|l| l.trim() == text);
+        self.entries
+            .iter()
+            .rev()
+            .find(named)
+            .copied()
+            .filter(|entry| entry.rule.verdict == Verdict::Allow)
+    }
+
+    fn last(&self, matches: impl Fn(&Entry) -> Reach) -> Hit<'r> {
+        let mut maybe = None;
+        for &entry in self.entries.iter().rev() {
+            match matches(entry) {
+                Reach::No => {}
+                Reach::Maybe => maybe = maybe.or(Some(entry)),
+                Reach::Yes => {
+                    let floor = if maybe.is_some() { Verdict::Ask } else { Verdict::Allow };
+                    let verdict = entry.rule.verdict.max(floor);
+                    return Hit { verdict, entry: Some(entry), maybe };
+                }
+            }
+        }
+        // FAIL-CLOSED: no rule is an ask.
+        Hit { verdict: Verdict::Ask, entry: None, maybe }
+    }
+}
+
+/// A command as text, in the spellings that globs are matched against; made when first needed.
+pub(crate) struct Spelling<'w, 'a> {
+    argv: &'w [Word<'a>],
+    source: Option<&'w str>,
+    place: Place<'w>,
+    words: OnceCell<String>,
+    variants: OnceCell<Vec<String>>,
+}
+
+impl<'w, 'a> Spelling<'w, 'a> {
+    /// `source` is the text of the command as it was written, where that is known.
+    pub(crate) fn new(argv: &'w [Word<'a>], source: Option<&'w str>, place: Place<'w>) -> Self {
+        Self { argv, source, place, words: OnceCell::new(), variants: OnceCell::new() }
+    }
+
+    /// The words joined by blanks; a blank within a word is no blank of the command.
+    fn words(&self) -> &str {
+        self.words.get_or_init(|| {
+            join(self.argv.iter().map(|word| {
+                let blank = |c: char| c.is_whitespace();
+                match &*word.text {
+                    "" => INNER_BLANK.to_string(),
+                    text if text.contains(blank) => text.replace(blank, INNER_BLANK),
+                    text => text.to_owned(),
+                }
+            }))
+        })
+    }
+
+    /// Every spelling that a deny or ask rule may have meant.
+    fn variants(&self) -> &[String] {
+        self.variants.get_or_init(|| {
+            let plain = || self.argv.iter().map(|word| word.text.to_string());
+            let name = self.argv.first().map_or("", |word| base(&word.text));
+            let named = |args: &[Word<'_>], spell: &dyn Fn(&Word<'_>) -> String| {
+                join(std::iter::once(name.to_owned()).chain(args.iter().map(spell)))
+            };
+            let args = self.argv.get(1..).unwrap_or_default();
+            let behind = behind_options(name, args);
+            let here = Place { cwd: None, home: self.place.home };
+            let mut all = vec![
+                join(plain()),
+                named(args, &|word| word.text.to_string()),
+                named(behind, &|word| word.text.to_string()),
+                named(behind, &|word| path(word, here)),
+                named(behind, &|word| path(word, self.place)),
+            ];
+            all.extend(self.source.map(ToOwned::to_owned));
+            all.dedup();
+            all
+        })
+    }
+}
+
+/// Stands for a blank inside a word; the scanner refuses it in a text.
+const INNER_BLANK: &str = "\u{1}";
+
+fn join(words: impl Iterator<Item = String>) -> String {
+    let mut text = String::with_capacity(128);
+    for (at, word) in words.enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        text.push_str(&word);
+    }
+    text
+}
+
+/// A word that looks like a path, cleaned.
+fn path(word: &Word<'_>, place: Place<'_>) -> String {
+    let text = &*word.text;
+    let looks = word.kind == WordKind::Home
+        || text.contains('/') && !text.contains("://")
+        || text.starts_with('.');
+    match place::path(word, place) {
+        Some(path) if looks => place::clean(&path, place),
+        _ => text.to_owned(),
+    }
+}
+
+/// The arguments from the sub-command on, for programs whose own options stand in front of it.
+fn behind_options<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
+    let values: &[&str] = match name {
+        "git" => &[
+            "-C",
+            "-c",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--exec-path",
+            "--config-env",
+            "--super-prefix",
+            "--attr-source",
+        ],
+        "docker" | "podman" => {
+            &["-H", "--host", "--context", "-c", "--config", "-l", "--log-level"]
+        }
+        "kubectl" => &[
+            "-n",
+            "--namespace",
+            "--context",
+            "--kubeconfig",
+            "--cluster",
+            "--user",
+            "-s",
+            "--server",
+            "--as",
+        ],
+        "npm" | "pnpm" | "yarn" => {
+            &["--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"]
+        }
+        "cargo" => &["-C", "--config", "-Z", "--color", "--manifest-path"],
+        _ => return args,
+    };
+    let mut rest = args;
+    while let Some((first, more)) = rest.split_first() {
+        let text = &*first.text;
+        if !text.starts_with(['-', '+']) {
+            break;
+        }
+        rest = if values.contains(&text) { more.get(1..).unwrap_or_default() } else { more };
+    }
+    rest
+}

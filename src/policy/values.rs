@@ -1,0 +1,187 @@
+//! The values of a call that is no shell: what its rules are matched against, in which spellings.
+
+use serde_json::Value as Json;
+
+use crate::call::{Call, Kind};
+use crate::place::{self, Place};
+use crate::rules::pattern::expand_home;
+
+/// What a call's rules look at.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    pub(crate) list: Vec<Value>,
+    /// The tool needs a value that is missing or of the wrong type.
+    pub(crate) missing: bool,
+}
+
+/// One value.
+#[derive(Debug)]
+pub(crate) struct Value {
+    pub(crate) text: String,
+    pub(crate) is_path: bool,
+}
+
+const PATHS: &[&str] = &[
+    "path",
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "target_file",
+    "filename",
+    "file",
+    "paths",
+    "files",
+    "file_paths",
+];
+
+/// Arguments that are content and name nothing.
+const CONTENT: &[&str] = &[
+    "content",
+    "new_string",
+    "old_string",
+    "new_str",
+    "old_str",
+    "newString",
+    "oldString",
+    "new_source",
+    "edits",
+    "description",
+];
+
+impl Values {
+    pub(crate) fn of(call: &Call) -> Self {
+        let args = &call.args;
+        let mut values = Self::default();
+        match call.kind() {
+            Kind::Shell | Kind::Question => {}
+            Kind::Read | Kind::Write | Kind::Edit => {
+                values.missing = !values.take(args, PATHS, true);
+            }
+            Kind::Glob => {
+                values.take(args, &["pattern", "glob"], true);
+                values.take(args, PATHS, true);
+                values.take(args, &["directory", "dir_path"], true);
+            }
+            Kind::Grep => {
+                values.take(args, PATHS, true);
+                values.take(args, &["glob", "include", "directory", "dir_path"], true);
+            }
+            Kind::Skill => {
+                values.take(args, &["name", "skill", "command"], false);
+            }
+            Kind::Fetch => values.missing = !values.take(args, &["url", "uri"], false),
+            Kind::Other if call.tool.starts_with("mcp:") => values.text(&call.tool, false),
+            Kind::Other => values.leaves(args),
+        }
+        for path in &call.resolved {
+            values.text(path, true);
+        }
+        values
+    }
+
+    /// Every text of the call that may name a file, a program or an address.
+    pub(crate) fn naming(args: &Json) -> Vec<&str> {
+        let mut texts = Vec::new();
+        let mut rest = vec![args];
+        while let Some(json) = rest.pop() {
+            match json {
+                Json::String(text) => texts.push(text.as_str()),
+                Json::Array(items) => rest.extend(items),
+                Json::Object(map) => rest.extend(
+                    map.iter().filter(|(key, _)| !CONTENT.contains(&key.as_str())).map(|(_, v)| v),
+                ),
+                _ => {}
+            }
+        }
+        texts
+    }
+
+    /// Takes the strings (or lists of strings) under `keys`; false when there is none or one is
+    /// of another type.
+    fn take(&mut self, args: &Json, keys: &[&str], is_path: bool) -> bool {
+        let (mut found, mut odd) = (false, false);
+        for json in keys.iter().filter_map(|key| args.get(key)) {
+            match json {
+                Json::String(text) if !text.is_empty() => {
+                    self.text(text, is_path);
+                    found = true;
+                }
+                Json::Array(items) => {
+                    for item in items {
+                        match item.as_str() {
+                            Some(text) => self.text(text, is_path),
+                            None => odd = true,
+                        }
+                        found = true;
+                    }
+                }
+                Json::Null => {}
+                _ => odd = true,
+            }
+        }
+        self.missing |= odd;
+        found && !odd
+    }
+
+    fn leaves(&mut self, args: &Json) {
+        let mut rest = vec![args];
+        while let Some(json) = rest.pop() {
+            match json {
+                Json::String(text) => self.text(text, false),
+                Json::Array(items) => rest.extend(items.iter().rev()),
+                Json::Object(map) => rest.extend(map.values().rev()),
+                _ => {}
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, is_path: bool) {
+        if !self.list.iter().any(|value| value.text == text) {
+            self.list.push(Value { text: text.to_owned(), is_path });
+        }
+    }
+}
+
+impl Value {
+    /// The spellings of which an allow rule must match one: the value, cleaned.
+    pub(crate) fn allow_forms(&self, place: Place<'_>) -> Vec<String> {
+        if !self.is_path {
+            return vec![self.text.clone()];
+        }
+        let nowhere = Place { cwd: None, home: place.home };
+        let text = expand_home(&self.text, place.home);
+        let mut forms = vec![place::clean(&text, nowhere)];
+        if let Some(cwd) = place.cwd {
+            let absolute = place::clean(&text, place);
+            let root = place::clean(cwd, nowhere);
+            let below = absolute.strip_prefix(&*root).and_then(|rest| rest.strip_prefix('/'));
+            forms.extend(below.map(ToOwned::to_owned));
+            forms.push(absolute);
+        }
+        forms
+    }
+
+    /// The spellings of which a deny or ask rule needs to match only one: as written too.
+    pub(crate) fn deny_forms(&self, place: Place<'_>) -> Vec<String> {
+        let mut forms = self.allow_forms(place);
+        forms.push(self.text.clone());
+        if self.is_path {
+            let slashes = self.text.replace('\\', "/");
+            forms.push(place::clean(&slashes, Place { cwd: None, home: place.home }));
+            forms.push(expand_home(&self.text, None).into_owned());
+            forms.push(self.text.trim().trim_end_matches(['/', '.', ' ']).to_owned());
+        }
+        forms
+    }
+
+    /// Aliases of other paths that the kernel makes up.
+    pub(crate) fn is_alias(&self) -> bool {
+        let path = place::clean(&self.text, Place::default());
+        self.is_path
+            && (place::within(&path, "/dev/fd")
+                || path.strip_prefix("/proc/").is_some_and(|rest| {
+                    ["/root", "/cwd", "/fd", "/map_files", "/task"].iter().any(|x| rest.contains(x))
+                }))
+    }
+}
