@@ -301,6 +301,10 @@ impl Client {
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, reply: Value) -> Result<T, ClientError> {
+        // serde would read a list as an object whose keys it may choose.
+        if !reply.is_object() {
+            return Err(self.unreadable("it is no object"));
+        }
         serde_json::from_value(reply).map_err(|error| self.unreadable(error))
     }
 

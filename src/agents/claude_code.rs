@@ -78,10 +78,12 @@ struct Head {
 /// A sentence; the hook stays silent then and Claude's own prompt decides.
 pub fn read(stdin: &str) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let head: Head = serde_json::from_str(stdin).map_err(unreadable)?;
+    let whole: Map<String, Value> = serde_json::from_str(stdin).map_err(unreadable)?;
+    let whole = Value::Object(whole);
+    let head = Head::deserialize(&whole).map_err(unreadable)?;
     let Head { hook_event_name, session_id: session, tool_name: tool, tool_input: input } = head;
     Ok(match hook_event_name.as_str() {
-        "PermissionRequest" => Event::Wants(serde_json::from_str(stdin).map_err(unreadable)?),
+        "PermissionRequest" => Event::Wants(Request::deserialize(&whole).map_err(unreadable)?),
         "PostToolUse" | "PostToolUseFailure" => Event::Ran { session, tool, input },
         "Stop" | "StopFailure" => Event::Stopped { session },
         "SessionEnd" => Event::Ended { session },

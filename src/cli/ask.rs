@@ -1,8 +1,7 @@
 //! `countersign ask`: may this run? or: what do you say?
 
 use super::{
-    Context, Exit,
-    asking::{self, Waited},
+    Context, Exit, asking,
     caller::{self, Caller},
     exit::Misused,
     say,
@@ -76,8 +75,8 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C takes it back"));
     });
     match waited.await? {
-        Waited::Decided(decided) => print(&call, &decided, json),
-        Waited::Interrupted => Ok(Exit::Interrupted),
+        Some(decided) => print(&call, &decided, json),
+        None => Ok(Exit::Interrupted),
     }
 }
 

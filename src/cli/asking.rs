@@ -13,37 +13,29 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Exit;
 
-/// How a wait ended.
-#[derive(Debug)]
-pub(super) enum Waited {
-    /// With an answer.
-    Decided(Decided),
-    /// With a signal; the ask was taken back.
-    Interrupted,
-}
-
-/// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back.
+/// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back, and
+/// then there is no decision.
 pub(super) async fn wait(
     client: &Client,
     call: &Call,
     opened: impl FnOnce(&str),
-) -> Result<Waited> {
+) -> Result<Option<Decided>> {
     let mut signals = Signals::new()?;
     let id = tokio::select! {
         handed = client.open(call) => match handed? {
-            Opened::Decided(decided) => return Ok(Waited::Decided(decided)),
+            Opened::Decided(decided) => return Ok(Some(decided)),
             Opened::Ask(id) => id,
         },
         // The connection drops, and the daemon takes back what it may have opened.
-        () = signals.any() => return Ok(Waited::Interrupted),
+        () = signals.any() => return Ok(None),
     };
     opened(&id);
     tokio::select! {
-        decided = client.decided(call, &id) => Ok(Waited::Decided(decided?)),
+        decided = client.decided(call, &id) => Ok(Some(decided?)),
         () = signals.any() => {
             // Should this fail the daemon still notices that its caller is gone.
             let _ = client.cancel(&id, "aborted").await;
-            Ok(Waited::Interrupted)
+            Ok(None)
         }
     }
 }

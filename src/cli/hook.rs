@@ -11,7 +11,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
-use std::{io::Read, time::Duration};
+use std::{io::Read, path::Path, time::Duration};
 
 /// How long a daemon may take to accept a connection. The agent's prompt waits beside it.
 const CONNECT: Duration = Duration::from_millis(300);
@@ -27,14 +27,14 @@ pub(super) struct Args {
     /// Whose hook to be
     #[arg(value_enum)]
     agent: Agent,
-    /// Say on stderr why there is no decision
+    /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]
     verbose: bool,
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Exit {
     let Agent::ClaudeCode = args.agent;
-    let answered = wait(claude(context));
+    let answered = wait(claude(context, args.verbose));
     let printed = answered.and_then(|decision| match decision {
         Some(decision) => say::out(&decision.to_string()),
         None => Ok(()),
@@ -45,14 +45,21 @@ pub(super) fn run(context: &Context, args: &Args) -> Exit {
     Exit::Good
 }
 
-async fn claude(context: &Context) -> Result<Option<Value>> {
+async fn claude(context: &Context, verbose: bool) -> Result<Option<Value>> {
     // From the first moment: a signal must not end the process before the ask is taken back.
     let mut signals = Signals::new()?;
     let event = claude_code::read(&stdin()?).map_err(anyhow::Error::msg)?;
     let settings = context.config()?.client;
     let client = Client::new(&settings, CONNECT)?;
     match event {
-        Event::Wants(request) => decide(&client, &request, &mut signals).await,
+        Event::Wants(request) => {
+            let opened = |id: &str| {
+                if verbose {
+                    say::aside(&format!("waiting for an answer to {id}"));
+                }
+            };
+            decide(&client, &request, &mut signals, opened).await
+        }
         Event::Ran { .. } | Event::Stopped { .. } => {
             for id in claude_code::closed_by(&event, &client.pending().await?) {
                 client.cancel(id, "answered_elsewhere").await?;
@@ -72,6 +79,7 @@ async fn decide(
     client: &Client,
     request: &Request,
     signals: &mut Signals,
+    opened_as: impl FnOnce(&str),
 ) -> Result<Option<Value>> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
     let opened = tokio::select! {
@@ -82,6 +90,7 @@ async fn decide(
         Opened::Decided(decided) => return Ok(request.decision(&decided)),
         Opened::Ask(id) => id,
     };
+    opened_as(&id);
     tokio::select! {
         decided = client.decided(&call, &id) => Ok(request.decision(&decided?)),
         () = signals.any() => {
@@ -95,13 +104,17 @@ async fn decide(
     }
 }
 
-/// Returns when the process that started this one is gone, such as an agent that was killed.
+/// Returns when the agent is gone, such as one that was killed.
 async fn orphaned() {
     let parent = std::os::unix::process::parent_id();
+    // A shell may stand between: Claude Code also names itself.
+    let claude = std::env::var("CLAUDE_PID").ok().map(|pid| Path::new("/proc").join(pid));
+    let claude = claude.filter(|process| process.exists());
     let mut ticks = tokio::time::interval(Duration::from_secs(2));
     loop {
         ticks.tick().await;
-        if std::os::unix::process::parent_id() != parent {
+        let left = claude.as_ref().is_some_and(|process| !process.exists());
+        if left || std::os::unix::process::parent_id() != parent {
             return;
         }
     }

@@ -1,8 +1,7 @@
 //! `countersign run -- CMD`: runs a command once it is allowed.
 
 use super::{
-    Context, Exit,
-    asking::{self, Waited},
+    Context, Exit, asking,
     caller::{self, Caller},
     say, token, wait,
 };
@@ -30,7 +29,7 @@ pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
     let waited = wait(asking::wait(&client, &call, |id| {
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C takes it back"));
     }))?;
-    let Waited::Decided(decided) = waited else { return Ok(Exit::Interrupted) };
+    let Some(decided) = waited else { return Ok(Exit::Interrupted) };
     say::aside(&asking::sentence(&decided));
     // FAIL-CLOSED: only an approval goes on from here.
     match decided.decision {

@@ -61,7 +61,7 @@ fn wants_colour(stream: &impl IsTerminal) -> bool {
 
 /// Text of an agent for a terminal: what could move the cursor or hide is made visible.
 pub(super) fn literal(text: &str) -> String {
-    text.chars().flat_map(|c| visible(c)).collect()
+    text.chars().flat_map(visible).collect()
 }
 
 fn visible(c: char) -> Vec<char> {

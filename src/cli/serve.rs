@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox. Everything else it
 says goes to stderr. SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
 Where there is no config yet, it makes one first, as `countersign init` does.
-COUNTERSIGN_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
+RUST_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
 pub(super) struct Args {
     /// Open a first ask, to have something to press
     #[arg(long)]
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
 }
 
 fn log() {
-    let filter = EnvFilter::try_from_env("COUNTERSIGN_LOG")
+    let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("warn,countersign=info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");

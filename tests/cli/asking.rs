@@ -1,0 +1,246 @@
+//! `ask`, `run`, `pending`, `approve`, `deny`, `answer`, `grants`: every way to an exit code.
+
+use crate::{
+    daemon::{APPROVER, Daemon, shell},
+    process::{Process, run, start},
+};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn an_approval_ends_with_0_and_names_who_decided() {
+    let daemon = Daemon::start("").await;
+    let mut ask = start(&daemon, &["ask", "--reason", "tidy", "--", "rm", "-rf", "my build"]);
+    let id = ask.waits_for().await;
+    let card = daemon.read(&id).await;
+    assert_eq!(card["call"]["args"], json!({"command": "rm -rf 'my build'"}));
+    assert_eq!(card["call"]["reason"], "tidy");
+    let approved = run(&daemon, &["approve", &id[..4]]).await;
+    assert_eq!(approved.short(), (Some(0), "Approved once.\n"));
+    assert_eq!(ask.ends().await.short(), (Some(0), "approved by the approver's token\n"));
+}
+
+#[tokio::test]
+async fn a_denial_ends_with_3_and_carries_its_reason() {
+    let daemon = Daemon::start("").await;
+    let mut ask = start(&daemon, &["ask", "--json", "--", "git", "push"]);
+    let id = ask.waits_for().await;
+    let denied = run(&daemon, &["deny", &id, "--reason", "not on a Friday"]).await;
+    assert_eq!(denied.code, Some(0), "{denied:?}");
+    let ended = ask.ends().await;
+    let told: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let by = json!({"kind": "person", "platform": "api", "id": "approver",
+        "name": "the approver's token"});
+    let expected = json!({"verdict": "deny", "state": "answered", "rule": null, "scope": null,
+        "reason": "denied by the approver's token: not on a Friday", "answers": null, "by": by});
+    assert_eq!((ended.code, told), (Some(3), expected));
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_too_late_says_so_and_decides_nothing() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push")).await;
+    assert_eq!(run(&daemon, &["deny", &id]).await.code, Some(0));
+    let late = run(&daemon, &["approve", &id]).await;
+    assert_eq!(late.code, Some(1));
+    assert!(late.stdout.starts_with("Already denied by the approver's token"), "{late:?}");
+    assert_eq!(daemon.read(&id).await["answer"]["decision"], "deny");
+}
+
+#[tokio::test]
+async fn nobody_answering_ends_with_5() {
+    let daemon = Daemon::start("").await;
+    let ended = run(&daemon, &["ask", "--expires", "1s", "--", "git", "push"]).await;
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(ended.stdout.starts_with("expired: nobody answered"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn an_ask_that_is_left_ends_with_8_and_stays_open() {
+    let daemon = Daemon::start("").await;
+    let left = run(&daemon, &["ask", "--no-wait", "--", "git", "push"]).await;
+    let open = daemon.open().await;
+    let id = open[0]["id"].as_str().unwrap();
+    assert_eq!(left.short(), (Some(8), format!("{id} waits for an answer\n").as_str()));
+    let short = run(&daemon, &["ask", "--wait", "1s", "--json", "--", "git", "pull"]).await;
+    assert_eq!(short.code, Some(8), "{short:?}");
+    assert_eq!(daemon.open().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_signal_takes_the_ask_back_and_ends_with_130() {
+    let daemon = Daemon::start("").await;
+    for signal in ["INT", "TERM"] {
+        let mut ask = start(&daemon, &["ask", "--", "git", "push"]);
+        let id = ask.waits_for().await;
+        ask.signal(signal);
+        let ended = ask.ends().await;
+        assert_eq!(ended.short(), (Some(130), ""), "{signal}");
+        let closed = daemon.read(&id).await;
+        let told = (&closed["state"], &closed["verdict"]);
+        assert_eq!(told, (&json!("cancelled"), &json!("deny")), "{signal}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_survives_a_crash_of_the_daemon() {
+    let mut daemon = Daemon::start("").await;
+    let mut ask = start(&daemon, &["ask", "--", "git", "push"]);
+    let id = ask.waits_for().await;
+    daemon.kill().await;
+    daemon.run().await;
+    assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
+    assert_eq!(ask.ends().await.short(), (Some(0), "approved by the approver's token\n"));
+}
+
+#[tokio::test]
+async fn a_question_prints_the_answer() {
+    let daemon = Daemon::start("").await;
+    let question = ["ask", "--question", "Which?", "--option", "SQLite", "--option", "Postgres"];
+    let mut ask = start(&daemon, &question);
+    let id = ask.waits_for().await;
+    let approved = run(&daemon, &["approve", &id]).await;
+    assert_ne!(approved.code, Some(0), "questions are never approved without answers");
+    assert_eq!(run(&daemon, &["answer", &id, "SQLite"]).await.code, Some(0));
+    assert_eq!(ask.ends().await.short(), (Some(0), "SQLite\n"));
+}
+
+#[tokio::test]
+async fn several_choices_are_printed_one_a_line() {
+    let daemon = Daemon::start("").await;
+    let question =
+        ["ask", "--question", "Which?", "--multi", "--option", "Lint", "--option", "Docs"];
+    let mut ask = start(&daemon, &question);
+    let id = ask.waits_for().await;
+    assert_eq!(run(&daemon, &["answer", &id, "Lint,Docs"]).await.code, Some(0));
+    assert_eq!(ask.ends().await.short(), (Some(0), "Lint\nDocs\n"));
+}
+
+#[tokio::test]
+async fn run_becomes_the_command_once_it_is_allowed() {
+    let daemon = Daemon::start("").await;
+    let script = "read line; echo \"got $line\"; env | grep -c APPROVER; exit 7";
+    let mut command = daemon.command(&["run", "--", "sh", "-c", script]);
+    command.env("COUNTERSIGN_APPROVER_TOKEN", APPROVER);
+    let mut process = Process::start(command);
+    let id = process.waits_for().await;
+    let shown = daemon.read(&id).await["call"]["args"]["command"].as_str().unwrap().to_owned();
+    assert_eq!(shown, format!("sh -c '{script}'"));
+    run(&daemon, &["approve", &id]).await;
+    let ended = process.input("words\n").await.ends().await;
+    assert_eq!(ended.short(), (Some(7), "got words\n0\n"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn run_does_not_run_what_is_denied_expired_or_taken_back() {
+    let daemon = Daemon::start("").await;
+    let file = daemon.dir.path().join("made");
+    let file = file.to_str().unwrap();
+    let mut denied = start(&daemon, &["run", "--", "touch", file]);
+    let id = denied.waits_for().await;
+    run(&daemon, &["deny", &id]).await;
+    assert_eq!(denied.ends().await.code, Some(3));
+    let expired = run(&daemon, &["run", "--expires", "1", "--", "touch", file]).await;
+    assert_eq!(expired.code, Some(5));
+    let mut back = start(&daemon, &["run", "--", "touch", file]);
+    back.waits_for().await;
+    back.signal("INT");
+    assert_eq!(back.ends().await.code, Some(130));
+    assert!(!std::path::Path::new(file).exists());
+}
+
+#[tokio::test]
+async fn without_a_daemon_nothing_is_allowed_and_the_mend_is_named() {
+    let mut daemon = Daemon::start("").await;
+    assert!(daemon.stop().await);
+    let file = daemon.dir.path().join("made");
+    let ended = run(&daemon, &["run", "--", "touch", file.to_str().unwrap()]).await;
+    assert_eq!(ended.short(), (Some(1), ""));
+    assert!(ended.stderr.contains("no countersign daemon at unix:"), "{ended:?}");
+    assert!(ended.stderr.contains("start one with `countersign serve`"), "{ended:?}");
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn over_http_a_token_is_needed_and_a_wrong_one_ends_with_4() {
+    let daemon = Daemon::start("").await;
+    let ask = |token: Option<&str>| {
+        let mut command = daemon.command(&["ask", "--no-wait", "--", "git", "push"]);
+        command.env("COUNTERSIGN__CLIENT__URL", &daemon.url);
+        command.envs(token.map(|token| ("COUNTERSIGN__CLIENT__TOKEN", token)));
+        Process::start(command).ends()
+    };
+    assert_eq!(ask(Some(crate::daemon::AGENT)).await.code, Some(8));
+    let wrong = ask(Some("made-up")).await;
+    assert_eq!(
+        (wrong.code, wrong.stderr.as_str()),
+        (Some(4), "error: this token is not known here\n")
+    );
+    assert_eq!(ask(None).await.code, Some(4));
+}
+
+#[tokio::test]
+async fn answering_needs_the_approvers_token() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push")).await;
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    std::fs::write(daemon.config(), config.replace(APPROVER, &hash_of_nothing())).unwrap();
+    let without = run(&daemon, &["approve", &id]).await;
+    assert_eq!(without.code, Some(4));
+    assert!(without.stderr.contains("approver.token"), "{without:?}");
+    let mut agent = daemon.command(&["approve", &id]);
+    agent.env("COUNTERSIGN_APPROVER_TOKEN", crate::daemon::AGENT);
+    assert_eq!(Process::start(agent).ends().await.code, Some(4), "an agent's token");
+    assert_eq!(daemon.read(&id).await["state"], "open");
+    std::fs::write(daemon.dir.path().join("approver.token"), APPROVER).unwrap();
+    assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0), "from the file beside");
+}
+
+fn hash_of_nothing() -> String {
+    format!("sha256:{}", "0".repeat(64))
+}
+
+#[tokio::test]
+async fn pending_shows_what_waits() {
+    let daemon = Daemon::start("").await;
+    assert_eq!(run(&daemon, &["pending"]).await.short(), (Some(0), "Nothing waits.\n"));
+    let id = daemon.ask(&shell("git push")).await;
+    let shown = run(&daemon, &["pending"]).await.stdout;
+    let head = format!("{id}  tester asks for shell_exec (one)\n    command   git push\n");
+    assert!(shown.starts_with(&head), "{shown}");
+    let machine: Value =
+        serde_json::from_str(&run(&daemon, &["pending", "--json"]).await.stdout).unwrap();
+    assert_eq!(machine["asks"], json!(daemon.open().await));
+}
+
+#[tokio::test]
+async fn a_grant_is_listed_used_and_revoked() {
+    let daemon = Daemon::start("").await;
+    assert_eq!(run(&daemon, &["grants"]).await.short(), (Some(0), "There are no grants.\n"));
+    let id = daemon.ask(&shell("git push origin main")).await;
+    let approved = run(&daemon, &["approve", &id, "--scope", "session"]).await;
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let grants: Value =
+        serde_json::from_str(&run(&daemon, &["grants", "--json"]).await.stdout).unwrap();
+    let grant = grants["grants"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
+    let revoked = run(&daemon, &["grants", "revoke", &grant]).await;
+    assert!(revoked.stdout.starts_with("Revoked: "), "{revoked:?}");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "ask");
+}
+
+#[tokio::test]
+async fn arguments_that_make_no_sense_end_with_2() {
+    let daemon = Daemon::start("").await;
+    for args in [
+        &["ask"][..],
+        &["ask", "--option", "x"],
+        &["ask", "--args", "{}", "--", "ls"],
+        &["run"],
+        &["approve"],
+        &["approve", "x", "--scope", "forever"],
+        &["nonsense"],
+    ] {
+        assert_eq!(run(&daemon, args).await.code, Some(2), "{args:?}");
+    }
+    assert_eq!(daemon.open().await, Vec::<Value>::new());
+}

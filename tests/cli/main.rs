@@ -1,0 +1,21 @@
+//! The command line and the hook of Claude Code, through the real binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+#[path = "../support/daemon.rs"]
+#[allow(dead_code, reason = "the journeys use more of it")]
+mod daemon;
+
+mod asking;
+mod claude_real;
+mod hook;
+mod model;
+mod process;
+mod settings;
+mod setup;

@@ -1,0 +1,110 @@
+//! A scripted model for the real Claude Code: it makes one tool call, and says what it was told.
+//!
+//! It keeps no state: where the conversation stands is told by the request itself.
+
+use axum::{
+    Json, Router,
+    extract::State,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, Sse},
+    },
+    routing::post,
+};
+use futures::stream;
+use serde_json::{Value, json};
+use std::{convert::Infallible, sync::Arc};
+use tokio::{net::TcpListener, sync::watch};
+
+/// A model server on this machine.
+pub struct Model {
+    pub url: String,
+    results: watch::Receiver<Vec<Value>>,
+}
+
+struct Script {
+    tool: &'static str,
+    input: Value,
+    results: watch::Sender<Vec<Value>>,
+}
+
+impl Model {
+    /// A model whose first turn calls this tool.
+    pub async fn calling(tool: &'static str, input: Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (told, results) = watch::channel(Vec::new());
+        let script = Arc::new(Script { tool, input, results: told });
+        let count = || async { Json(json!({"input_tokens": 100})) };
+        let router = Router::new()
+            .route("/v1/messages/count_tokens", post(count))
+            .route("/v1/messages", post(message))
+            .with_state(script);
+        tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
+        Self { url, results }
+    }
+
+    /// What the model was told about its calls so far.
+    pub fn results(&self) -> Vec<Value> {
+        self.results.borrow().clone()
+    }
+}
+
+async fn message(State(script): State<Arc<Script>>, Json(request): Json<Value>) -> Response {
+    let block = script.next(&request);
+    let stop = if block["type"] == "tool_use" { "tool_use" } else { "end_turn" };
+    let usage = json!({"input_tokens": 10, "output_tokens": 5});
+    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [block],
+        "model": request["model"], "stop_reason": stop, "stop_sequence": null, "usage": usage});
+    if request["stream"] != true {
+        return Json(whole).into_response();
+    }
+    let mut start = whole.clone();
+    (start["content"], start["stop_reason"]) = (json!([]), Value::Null);
+    let mut empty = block.clone();
+    let delta = if block["type"] == "text" {
+        empty["text"] = json!("");
+        json!({"type": "text_delta", "text": block["text"]})
+    } else {
+        empty["input"] = json!({});
+        json!({"type": "input_json_delta", "partial_json": block["input"].to_string()})
+    };
+    let events = [
+        json!({"type": "message_start", "message": start}),
+        json!({"type": "content_block_start", "index": 0, "content_block": empty}),
+        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
+            "usage": {"output_tokens": 5}}),
+        json!({"type": "message_stop"}),
+    ];
+    let events = events.map(|event| {
+        let name = event["type"].as_str().unwrap().to_owned();
+        Ok::<_, Infallible>(Event::default().event(name).json_data(event).unwrap())
+    });
+    Sse::new(stream::iter(events)).into_response()
+}
+
+impl Script {
+    fn next(&self, request: &Value) -> Value {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let tools = request["tools"].as_array().cloned().unwrap_or_default();
+        // Titles and the like are asked for without tools.
+        if !tools.iter().any(|tool| tool["name"] == self.tool) {
+            return text("ok");
+        }
+        let messages = request["messages"].as_array().unwrap();
+        let results: Vec<Value> = messages
+            .iter()
+            .flat_map(|message| message["content"].as_array().cloned().unwrap_or_default())
+            .filter(|block| block["type"] == "tool_result")
+            .map(|block| block["content"].clone())
+            .collect();
+        if results.is_empty() {
+            return json!({"type": "tool_use", "id": "toolu_1", "name": self.tool,
+                "input": self.input});
+        }
+        self.results.send_replace(results);
+        text("All done.")
+    }
+}

@@ -1,0 +1,95 @@
+//! `connect` and `disconnect claude-code` on a settings file.
+
+use crate::process::{Ended, Process};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+};
+use tokio::process::Command;
+
+const THEIRS: &str = "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": \
+                      [{ \"type\": \"command\", \"command\": \"beep\" }] }\n    ]\n  }\n}\n";
+
+async fn countersign(home: &Path, args: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+    command.args(args).env_clear().env("HOME", home);
+    Process::start(command).ends().await
+}
+
+#[tokio::test]
+async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, file) = (home.path().join(".claude"), home.path().join(".claude/settings.json"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(&file, THEIRS).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+
+    let connected = countersign(home.path(), &["connect", "claude-code", "--yes"]).await;
+    assert_eq!(connected.code, Some(0), "{connected:?}");
+    let hook = format!("\"command\": \"{} hook claude-code\"", env!("CARGO_BIN_EXE_countersign"));
+    let added = connected.stdout.lines().filter(|line| line.starts_with('+'));
+    assert_eq!(added.filter(|line| line.contains(&hook)).count(), 5, "{connected:?}");
+    assert!(!connected.stdout.contains('\u{1b}'), "no colour into a pipe");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+
+    let with_hooks = fs::read_to_string(&file).unwrap();
+    let again = countersign(home.path(), &["connect", "claude-code"]).await;
+    assert_eq!(again.short(), (Some(0), "Claude Code asks here already.\n"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), with_hooks);
+
+    let gone = countersign(home.path(), &["disconnect", "claude-code", "--yes"]).await;
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), THEIRS);
+    let left = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, 1, "nothing is left beside the settings");
+}
+
+#[tokio::test]
+async fn nobody_at_the_terminal_means_no_change_without_yes() {
+    let home = tempfile::tempdir().unwrap();
+    let refused = countersign(home.path(), &["connect", "claude-code"]).await;
+    let said = "error: nobody is here to agree to this change; --yes makes it without asking\n";
+    assert_eq!((refused.code, refused.stderr.as_str()), (Some(1), said));
+    assert!(!home.path().join(".claude").exists());
+}
+
+#[tokio::test]
+async fn settings_that_do_not_parse_are_refused_with_line_and_column() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("s.json");
+    fs::write(&file, "{\n  // mine\n}").unwrap();
+    let name = file.to_str().unwrap();
+    let args = ["connect", "claude-code", "--yes", "--settings", name];
+    let refused = countersign(home.path(), &args).await;
+    let said = format!("error: {name}:2:3: key must be a string\n");
+    assert_eq!((refused.code, refused.stderr), (Some(1), said));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  // mine\n}");
+}
+
+#[tokio::test]
+async fn a_link_to_the_settings_stays_a_link() {
+    let home = tempfile::tempdir().unwrap();
+    let (real, link) = (home.path().join("real.json"), home.path().join("link.json"));
+    fs::write(&real, "{}\n").unwrap();
+    symlink(&real, &link).unwrap();
+    let args = ["connect", "claude-code", "--yes", "--settings", link.to_str().unwrap()];
+    assert_eq!(countersign(home.path(), &args).await.code, Some(0));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("PermissionRequest"));
+}
+
+#[tokio::test]
+async fn a_named_config_is_named_in_the_hook_too() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join("my config.toml");
+    fs::write(&config, "").unwrap();
+    let args = ["--config", config.to_str().unwrap(), "connect", "claude-code", "--yes"];
+    assert_eq!(countersign(home.path(), &args).await.code, Some(0));
+    let settings = fs::read_to_string(home.path().join(".claude/settings.json")).unwrap();
+    let named = format!("hook claude-code --config '{}'", config.display());
+    assert!(settings.contains(&named), "{settings}");
+    let gone = countersign(home.path(), &["disconnect", "claude-code", "--yes"]).await;
+    assert_eq!(gone.code, Some(0));
+    assert_eq!(fs::read_to_string(home.path().join(".claude/settings.json")).unwrap(), "{}\n");
+}
