@@ -5,8 +5,8 @@ use crate::page::{Page, Style};
 use countersign_port::{Block, Card, Excerpt, Field, Tone, excerpt, visible};
 use jiff::{SignedDuration, Timestamp};
 
-// Shares of a message, in characters. They sum up to less than 4096, so a card always fits, and what
-// is shown of an agent's text does not change when an outcome or a note is added later.
+// Shares of a message, in characters. They sum up to less than 4096, so a card always fits. What the
+// agent's texts do not need goes to fields and notes, never the other way round.
 const TITLE: usize = 200;
 const AGENT_TEXT: usize = 2_250;
 const FIELDS: usize = 500;
@@ -25,14 +25,14 @@ const FIELD_VALUE: usize = 160;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rendered {
     pub(crate) page: Page,
-    /// Texts that the message does not show exactly: to be sent first, in this order.
+    /// What the message of an open card does not show exactly. The card says that these are attached.
     pub(crate) files: Vec<File>,
     /// `None` takes the buttons away.
     pub(crate) keyboard: Option<Keyboard>,
 }
 
-/// An agent's text, exactly.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A text, exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) text: String,
@@ -40,18 +40,17 @@ pub(crate) struct File {
 
 /// Draws a card as it stands at `now`.
 pub(crate) fn render(card: &Card, now: Timestamp) -> Rendered {
-    let mut page = Page::default();
-    page.add(Style::Bold, format!("{} {}", sign(card.tone), short(&one_line(&card.title), TITLE)));
-    let shares = shares(card).into_iter();
-    let mut sheet = Sheet { page, files: Vec::new(), shares, unseen: 0, ask: &card.ask };
-    let (mut fields, mut notes, mut outcomes) = (FIELDS, NOTES, OUTCOMES);
+    let mut sheet = Sheet::new(card);
+    let mut outcomes = OUTCOMES;
     for block in &card.blocks {
         match block {
             Block::Code { label, text } => sheet.agent_text(label, text, Style::Pre),
             Block::Quote { label, text } => sheet.agent_text(label, text, Style::Code),
-            Block::Fields { fields: list } => sheet.fields(list, &mut fields),
-            Block::Note { text } => sheet.own_words("ℹ️ ", text, &mut notes),
-            Block::Outcome { text } => sheet.own_words("➤ ", text, &mut outcomes),
+            Block::Fields { fields } => sheet.fields(fields),
+            Block::Note { text } => sheet.note(text),
+            Block::Outcome { text } => {
+                sheet.own_words("➤ ", text, &mut outcomes);
+            }
         }
     }
     sheet.footer(card, now);
@@ -59,23 +58,47 @@ pub(crate) fn render(card: &Card, now: Timestamp) -> Rendered {
 }
 
 struct Sheet<'a> {
+    ask: &'a str,
+    /// Whether people still decide on it: then what is missing is attached.
+    open: bool,
     page: Page,
     files: Vec<File>,
     shares: std::vec::IntoIter<usize>,
+    /// Texts without a share.
     unseen: usize,
-    ask: &'a str,
+    field_room: usize,
+    note_room: usize,
+    /// Fields and notes that were cut, whole.
+    details: String,
 }
 
-impl Sheet<'_> {
+impl<'a> Sheet<'a> {
+    fn new(card: &'a Card) -> Self {
+        let mut page = Page::default();
+        let title = short(&one_line(&card.title), TITLE);
+        page.add(Style::Bold, format!("{} {title}", sign(card.tone)));
+        let shares = shares(card);
+        let used = shares.iter().sum::<usize>() + shares.len().min(TEXTS) * TEXT_FRAME;
+        let spare = AGENT_TEXT.saturating_sub(used) / 2;
+        Self {
+            ask: &card.ask,
+            open: card.tone == Tone::Open,
+            page,
+            files: Vec::new(),
+            shares: shares.into_iter(),
+            unseen: 0,
+            field_room: FIELDS + spare,
+            note_room: NOTES + spare,
+            details: String::new(),
+        }
+    }
+
     fn agent_text(&mut self, label: &str, text: &str, style: Style) {
         let share = self.shares.next().unwrap_or_default();
         let shown = fit(text, share);
         let escaped = visible(text) != text;
         if shown.hidden > 0 || escaped {
-            self.files.push(File {
-                name: file_name(self.ask, label, self.files.len()),
-                text: text.to_owned(),
-            });
+            self.attach(label, text.to_owned());
         }
         if share == 0 {
             self.unseen += 1;
@@ -86,9 +109,9 @@ impl Sheet<'_> {
         self.page.add(Style::Plain, "\n");
         self.page.add(style, shown.head);
         if let Some(tail) = shown.tail {
+            let rest = if self.open { "; all is in the attached file" } else { "" };
             let hidden = shown.hidden;
-            let missing =
-                format!("\n⚠️ {hidden} characters are not shown here; all is in the file above\n");
+            let missing = format!("\n⚠️ {hidden} characters are not shown here{rest}\n");
             self.page.add(Style::Plain, missing);
             self.page.add(style, tail);
         }
@@ -97,47 +120,79 @@ impl Sheet<'_> {
         }
     }
 
-    fn fields(&mut self, fields: &[Field], budget: &mut usize) {
-        if *budget == 0 {
-            return;
+    fn fields(&mut self, fields: &[Field]) {
+        if self.field_room == 0 {
+            return self.details.extend(fields.iter().map(line));
         }
-        *budget -= 1;
+        self.field_room -= 1;
         self.page.add(Style::Plain, "\n");
+        let most = FIELD_VALUE.max(self.field_room / fields.len().max(1));
         for (index, field) in fields.iter().enumerate() {
             let name = short(&one_line(&field.name), FIELD_NAME);
-            let value = openly_cut(&field.value.replace('\n', "⏎"), FIELD_VALUE);
+            let whole = field.value.replace('\n', "⏎");
+            let value = openly_cut(&whole, most);
             let cost = name.chars().count() + value.chars().count() + 3;
             // The last line is kept for saying how many are missing.
-            let Some(left) = budget.checked_sub(cost).filter(|left| *left >= 30) else {
-                self.page.add(Style::Plain, format!("\n… and {} more", fields.len() - index));
-                *budget = 0;
+            let Some(left) = self.field_room.checked_sub(cost).filter(|left| *left >= 30) else {
+                let rest = fields.len() - index;
+                self.page.add(Style::Plain, format!("\n… and {rest} more"));
+                self.details.extend(fields.iter().skip(index).map(line));
+                self.field_room = 0;
                 return;
             };
-            *budget = left;
+            self.field_room = left;
+            if value != visible(&whole) {
+                self.details.push_str(&line(field));
+            }
             self.page.add(Style::Plain, format!("\n{name}: "));
             self.page.add(Style::Code, value);
         }
     }
 
-    fn own_words(&mut self, sign: &str, text: &str, budget: &mut usize) {
+    fn note(&mut self, text: &str) {
+        let mut room = self.note_room;
+        if !self.own_words("ℹ️ ", text, &mut room) {
+            self.details.push_str(&format!("{text}\n"));
+        }
+        self.note_room = room;
+    }
+
+    /// Whether all of it is shown.
+    fn own_words(&mut self, sign: &str, text: &str, budget: &mut usize) -> bool {
         let room = budget.saturating_sub(sign.chars().count() + 2);
         let words = openly_cut(text, room);
         if !words.is_empty() {
             *budget = room - words.chars().count();
             self.page.add(Style::Plain, format!("\n\n{sign}{words}"));
         }
+        words == visible(text)
     }
 
     fn footer(&mut self, card: &Card, now: Timestamp) {
+        let details = std::mem::take(&mut self.details);
+        if !details.is_empty() {
+            self.attach("details", details);
+        }
         if self.unseen > 0 {
-            let unseen = format!("\n\n⚠️ {} more texts are in the files above", self.unseen);
-            self.page.add(Style::Plain, unseen);
+            let rest = if self.open { "in the attached files" } else { "not shown here" };
+            self.page.add(Style::Plain, format!("\n\n⚠️ {} more texts are {rest}", self.unseen));
         }
         self.page.add(Style::Plain, format!("\n\nask {}", short(self.ask, LABEL)));
         if let Some(at) = card.deadline.and_then(|ms| Timestamp::from_millisecond(ms).ok()) {
             self.page.add(Style::Plain, format!(" · ⏳ {}", until(at, now)));
         }
     }
+
+    fn attach(&mut self, label: &str, text: String) {
+        if self.open {
+            let name = file_name(self.ask, label, self.files.len());
+            self.files.push(File { name, text });
+        }
+    }
+}
+
+fn line(field: &Field) -> String {
+    format!("{}: {}\n", field.name, field.value)
 }
 
 /// How many characters each of the card's agent texts gets: no more than it needs, and what the short

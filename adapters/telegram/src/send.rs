@@ -10,6 +10,8 @@ use countersign_port::{Card, MessageRef, SendError, Target};
 use jiff::Timestamp;
 use reqwest::multipart::{Form, Part};
 use serde::{Serialize, de::IgnoredAny};
+use serde_json::json;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use teloxide::payloads::{
     EditMessageText, EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
@@ -29,8 +31,8 @@ pub(crate) struct Cards {
 struct Memory {
     /// Cards that were posted, by chat and card id.
     posted: Recent<(String, String), MessageRef>,
-    /// Files that were sent ahead of a card, by chat, card id and position.
-    files: Recent<(String, String, usize), i32>,
+    /// Files that were sent for a card, by chat, card id and content.
+    files: Recent<(i64, String, u64), i32>,
     /// The newest revision that each message shows.
     drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<u32>>>>,
 }
@@ -56,8 +58,8 @@ impl Cards {
         }
         let rendered = render(card, Timestamp::now());
         let mut above = None;
-        for (index, file) in rendered.files.iter().enumerate() {
-            above = Some(self.send_file_once(chat, target, card, index, file).await?);
+        for file in &rendered.files {
+            above = Some(self.send_file_once(chat, card, file, None).await?);
         }
         let sent = self.send(chat, &rendered, above).await.map_err(|f| send_error(f, chat))?;
         let message = Place { chat: chat.id, message: sent.message_id }.message_ref();
@@ -86,7 +88,13 @@ impl Cards {
         if drawn.is_some_and(|revision| revision >= card.revision) {
             return Ok(());
         }
-        match self.edit(place, &render(card, Timestamp::now())).await {
+        let rendered = render(card, Timestamp::now());
+        // A change can bring a text that the message cannot show, such as the next question.
+        for file in &rendered.files {
+            let chat = Chat { id: place.chat, topic: None };
+            self.send_file_once(chat, card, file, Some(place.message)).await?;
+        }
+        match self.edit(place, &rendered).await {
             Ok(()) => {}
             Err(failure) if edit_needless(&failure) => {
                 tracing::debug!(message = message.0, ?failure, "nothing to edit");
@@ -102,21 +110,26 @@ impl Cards {
     async fn send_file_once(
         &self,
         chat: Chat,
-        target: &Target,
         card: &Card,
-        index: usize,
         file: &File,
+        reply_to: Option<i32>,
     ) -> Result<i32, SendError> {
-        let key = (target.0.clone(), card.id.clone(), index);
+        let content = BuildHasherDefault::<DefaultHasher>::default().hash_one(file);
+        let key = (chat.id, card.id.clone(), content);
         if let Some(message) = self.memory().files.get(&key) {
             return Ok(*message);
         }
-        let sent = self.send_file(chat, file).await.map_err(|f| send_error(f, chat))?;
+        let sent = self.send_file(chat, file, reply_to).await.map_err(|f| send_error(f, chat))?;
         self.memory().files.put(key, sent.message_id);
         Ok(sent.message_id)
     }
 
-    async fn send_file(&self, chat: Chat, file: &File) -> Result<Sent, Failure> {
+    async fn send_file(
+        &self,
+        chat: Chat,
+        file: &File,
+        reply_to: Option<i32>,
+    ) -> Result<Sent, Failure> {
         let part = Part::text(file.text.clone()).file_name(file.name.clone());
         let part = part.mime_str("text/plain; charset=utf-8");
         let part = part.map_err(|_| Failure::Unusable("text/plain is no type".to_owned()))?;
@@ -124,7 +137,11 @@ impl Cards {
         if let Some(topic) = chat.topic {
             form = form.text("message_thread_id", topic.to_string());
         }
-        // The card that follows rings; the file need not.
+        if let Some(id) = reply_to {
+            let reply = json!({"message_id": id, "allow_sending_without_reply": true});
+            form = form.text("reply_parameters", reply.to_string());
+        }
+        // The card rings; the file need not.
         form = form.text("disable_notification", "true");
         self.api.upload("SendDocument", form).await
     }

@@ -92,13 +92,47 @@ fn invisible_characters_are_shown_and_the_exact_text_is_attached() {
 }
 
 #[test]
-fn the_files_of_a_card_stay_the_same_when_notes_and_outcomes_come() {
-    let card = sample_card(&"x".repeat(2_100));
-    let mut later = closed(&card);
-    later.blocks.push(Block::Note { text: "n".repeat(5_000) });
-    later.blocks.push(Block::Outcome { text: "o".repeat(5_000) });
-    assert_eq!(draw(&later).files, draw(&card).files);
-    assert!(draw(&later).page.text().chars().count() <= 4_096);
+fn a_closed_card_promises_no_file_and_has_none() {
+    let mut card = closed(&sample_card(&"x".repeat(5_000)));
+    card.blocks.push(Block::Note { text: "n".repeat(5_000) });
+    card.blocks.push(Block::Outcome { text: "o".repeat(5_000) });
+    let drawn = draw(&card);
+    assert_eq!(drawn.files, []);
+    let text = drawn.page.text();
+    assert!(text.contains(" characters are not shown here\n"), "{text}");
+    assert!(!text.contains("attached"), "{text}");
+}
+
+#[test]
+fn a_short_command_leaves_room_for_long_notes_and_fields() {
+    let mut card = sample_card("ls");
+    let note = format!("Always stores: {}", "shell: rm build/*, ".repeat(50));
+    let value = "long ".repeat(100);
+    let field = Field { name: "1".into(), value: value.clone() };
+    card.blocks = vec![
+        card.blocks[0].clone(),
+        Block::Fields { fields: vec![field] },
+        Block::Note { text: note.clone() },
+    ];
+    let drawn = draw(&card);
+    assert!(drawn.page.text().contains(&note) && drawn.page.text().contains(&value));
+    assert_eq!(drawn.files, []);
+}
+
+#[test]
+fn notes_and_fields_that_are_cut_are_attached_whole() {
+    let mut card = sample_card(&"x".repeat(5_000));
+    let note = format!("Always stores: {}", "shell: rm build/*, ".repeat(50));
+    let fields = (0..9).map(|n| Field { name: n.to_string(), value: "v".repeat(200) }).collect();
+    card.blocks =
+        vec![card.blocks[0].clone(), Block::Fields { fields }, Block::Note { text: note.clone() }];
+    let drawn = draw(&card);
+    let text = drawn.page.text();
+    assert!(text.contains("… and 6 more") && text.contains(" more) …"), "{text}");
+    let details = drawn.files.last().unwrap();
+    assert_eq!(details.name, "a7f3-details-2.txt");
+    let expected: String = (0..9).map(|n| format!("{n}: {}\n", "v".repeat(200))).collect();
+    assert_eq!(details.text, format!("{expected}{note}\n"));
 }
 
 #[test]
@@ -108,7 +142,7 @@ fn texts_that_find_no_room_are_counted_and_attached() {
     card.blocks = (0..9).map(code).collect();
     let drawn = draw(&card);
     assert_eq!(drawn.files.len(), 9);
-    assert!(drawn.page.text().contains("⚠️ 3 more texts are in the files above"));
+    assert!(drawn.page.text().contains("⚠️ 3 more texts are in the attached files"));
 }
 
 #[test]

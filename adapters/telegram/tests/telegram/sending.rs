@@ -105,6 +105,23 @@ async fn a_card_never_stands_without_its_file() {
 }
 
 #[tokio::test]
+async fn a_longer_text_that_comes_with_a_change_is_attached_once() {
+    let server = Server::start().await;
+    let adapter = adapter(&server);
+    let message = adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    for revision in 2..4 {
+        let next = Card { revision, ..long_card() };
+        adapter.update(&message, &next).await.unwrap();
+    }
+    let file = server.messages(GROUP).pop().unwrap();
+    assert_eq!(file.reply_to, Some(number(&message)));
+    assert!(file.file.unwrap().1.ends_with("rm -rf tail-end"));
+    adapter.update(&message, &closed(&Card { revision: 4, ..long_card() })).await.unwrap();
+    assert_eq!(server.calls("sendDocument").len(), 1);
+    assert!(server.message(GROUP, number(&message)).text.contains("Approved once by Ana"));
+}
+
+#[tokio::test]
 async fn html_that_telegram_cannot_read_is_sent_without_parsing() {
     let server = Server::start().await;
     let adapter = adapter(&server);
