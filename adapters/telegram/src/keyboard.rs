@@ -1,6 +1,6 @@
 //! A card's buttons.
 
-use crate::render::{one_line, short};
+use crate::fit::{one_line, short};
 use countersign_port::{Button, ButtonStyle};
 use serde::Serialize;
 

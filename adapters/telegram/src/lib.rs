@@ -7,6 +7,7 @@ mod address;
 mod api;
 mod check;
 mod errors;
+mod fit;
 mod hello;
 mod keyboard;
 mod page;
@@ -103,3 +104,14 @@ impl Adapter for Telegram {
 
 /// The adapter's name, here and in the config.
 const NAME: &str = "telegram";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_config_does_not_hold_the_token() {
+        let config = Config { token: "7:SECRET".into(), api_url: "https://example.org".into() };
+        assert_eq!(format!("{config:?}"), "Config { api_url: \"https://example.org\", .. }");
+    }
+}

@@ -1,8 +1,9 @@
 //! A card as a Telegram message: at most 4096 characters, whole or openly cut, files for the rest.
 
+use crate::fit::{fit, one_line, openly_cut, short, width};
 use crate::keyboard::{Keyboard, keyboard};
 use crate::page::{Page, Style};
-use countersign_port::{Block, Card, Excerpt, Field, Tone, excerpt, visible};
+use countersign_port::{Block, Card, Field, Tone, visible};
 use jiff::{SignedDuration, Timestamp};
 
 // Shares of a message, in characters. They sum up to less than 4096, so a card always fits. What the
@@ -220,50 +221,6 @@ fn shares(card: &Card) -> Vec<usize> {
         }
     }
     shares
-}
-
-/// The text made visible and cut so that at most `room` characters stand there; `hidden` counts the
-/// text's own characters.
-fn fit(text: &str, room: usize) -> Excerpt {
-    let mut budget = room;
-    loop {
-        let cut = excerpt(text, budget);
-        let (head, tail) = (visible(&cut.head), cut.tail.as_deref().map(visible));
-        let length = head.chars().count() + tail.iter().flat_map(|tail| tail.chars()).count();
-        if length <= room || budget == 0 {
-            return Excerpt { head, tail, hidden: cut.hidden };
-        }
-        // Escapes are at most 10 characters for one, so this comes close fast and never below.
-        budget = (budget * room / length).min(budget - 1);
-    }
-}
-
-fn width(c: char) -> usize {
-    visible(c.encode_utf8(&mut [0; 4])).chars().count()
-}
-
-/// Made visible, on one line, cut with an ellipsis: for the bridge's own short words.
-pub(crate) fn short(text: &str, budget: usize) -> String {
-    let text = visible(text);
-    if text.chars().count() <= budget {
-        return text;
-    }
-    text.chars().take(budget.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Made visible; where it is cut, head and tail stay and the number of missing characters is said.
-fn openly_cut(text: &str, budget: usize) -> String {
-    let shown = fit(text, budget);
-    if shown.hidden == 0 {
-        return shown.head;
-    }
-    let Some(room) = budget.checked_sub(30) else { return String::new() };
-    let shown = fit(text, room);
-    format!("{}… ({} more) …{}", shown.head, shown.hidden, shown.tail.unwrap_or_default())
-}
-
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn sign(tone: Tone) -> &'static str {
