@@ -45,8 +45,8 @@ pub enum ClientError {
         /// What the system said.
         why: String,
     },
-    /// It was there, and then not for too long.
-    #[error("the daemon at {server} went away while this waited, and did not come back: {why}")]
+    /// It was there, and went away.
+    #[error("the daemon at {server} went away: {why}")]
     Lost {
         /// Where it was.
         server: String,
@@ -124,7 +124,10 @@ impl Client {
     /// [`ClientError`]; an ask may be open all the same, its caller counts as gone then.
     pub async fn open(&self, call: &Call) -> Result<Opened, ClientError> {
         // Held for a second only: the id is wanted soon, so that an interrupted wait can be taken back.
-        self.hand_in(call, Duration::from_secs(1)).await
+        match self.hand_in(call, Duration::from_secs(1)).await {
+            Err(ClientError::Lost { .. }) => self.open_again(call).await,
+            handed => handed,
+        }
     }
 
     /// Hands a call in and leaves it there, to be asked for later.
@@ -135,32 +138,19 @@ impl Client {
         self.hand_in(call, Duration::ZERO).await
     }
 
-    /// Waits until the ask of this call is decided, over restarts of the daemon: the same call with
-    /// the same key is the same ask.
+    /// Waits until the ask of this call is decided, over restarts of the daemon.
     ///
     /// # Errors
     /// [`ClientError`]
     pub async fn decided(&self, call: &Call, id: &str) -> Result<Decided, ClientError> {
-        let mut away: Option<Instant> = None;
-        let mut pause = Duration::from_millis(100);
         loop {
-            let held = match away {
-                None => self.wait(id, HELD).await.map(|standing| match standing {
-                    Some(decided) => Opened::Decided(decided),
-                    None => Opened::Ask(id.to_owned()),
-                }),
-                Some(_) => self.open(call).await,
-            };
-            match held {
-                Ok(Opened::Decided(decided)) => return Ok(decided),
-                Ok(Opened::Ask(_)) => (away, pause) = (None, Duration::from_millis(100)),
-                Err(ClientError::Unreachable { server, why }) => {
-                    let since = *away.get_or_insert_with(Instant::now);
-                    if since.elapsed() > OUTAGE {
-                        return Err(ClientError::Lost { server, why });
+            match self.wait(id, HELD).await {
+                Ok(Some(decided)) => return Ok(decided),
+                Ok(None) => {}
+                Err(ClientError::Unreachable { .. } | ClientError::Lost { .. }) => {
+                    if let Opened::Decided(decided) = self.open_again(call).await? {
+                        return Ok(decided);
                     }
-                    sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(2));
                 }
                 Err(other) => return Err(other),
             }
@@ -237,6 +227,24 @@ impl Client {
         self.send(Method::GET, &["readyz"], &[], None, PATIENCE).await
     }
 
+    /// Comes back to a daemon that went away: the same call with the same key is the same ask.
+    async fn open_again(&self, call: &Call) -> Result<Opened, ClientError> {
+        let since = Instant::now();
+        let mut pause = Duration::from_millis(100);
+        loop {
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(2));
+            match self.hand_in(call, Duration::from_secs(1)).await {
+                Err(ClientError::Unreachable { .. } | ClientError::Lost { .. })
+                    if since.elapsed() < OUTAGE => {}
+                Err(ClientError::Unreachable { server, why }) => {
+                    return Err(ClientError::Lost { server, why });
+                }
+                handed => return handed,
+            }
+        }
+    }
+
     async fn hand_in(&self, call: &Call, held: Duration) -> Result<Opened, ClientError> {
         let body = serde_json::to_value(call).map_err(|error| self.unreadable(error))?;
         let query = wait_query(held);
@@ -284,7 +292,7 @@ impl Client {
             StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT => {
-                ClientError::Unreachable { server: self.server.to_string(), why: sentence }
+                ClientError::Lost { server: self.server.to_string(), why: sentence }
             }
             _ => ClientError::Rejected(sentence),
         })
@@ -324,7 +332,11 @@ impl Client {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        ClientError::Unreachable { server: self.server.to_string(), why: cause.to_string() }
+        let (server, why) = (self.server.to_string(), cause.to_string());
+        match error.is_connect() {
+            true => ClientError::Unreachable { server, why },
+            false => ClientError::Lost { server, why },
+        }
     }
 }
 
