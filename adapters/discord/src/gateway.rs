@@ -144,3 +144,26 @@ impl EventHandler for Handler {
         let _ = self.0.send(Notice::Interaction(Box::new(interaction)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use tokio::io::AsyncReadExt;
+
+    #[tokio::test]
+    async fn a_gateway_behind_tls_is_greeted_in_tls() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let url = format!("wss://localhost:{}", address.port());
+        let api = format!("http://{address}");
+        let opening = tokio::spawn(async move { Gateway::open(&api, "token", url).await });
+        // The first to come is serenity's own request for the gateway, which it may do without.
+        drop(listener.accept().await.unwrap());
+        let (mut dialled, _) = listener.accept().await.unwrap();
+        let mut first = [0; 1];
+        dialled.read_exact(&mut first).await.unwrap();
+        assert_eq!(first, [0x16], "a TLS handshake begins with a record of type 22");
+        drop(opening.await.unwrap().unwrap());
+    }
+}

@@ -16,6 +16,7 @@ mod render;
 mod rest;
 mod sheet;
 mod turns;
+mod watch;
 
 pub use doctor::{check, check_target, invite_url};
 
@@ -109,8 +110,12 @@ impl Adapter for Discord {
 }
 
 impl Shared {
-    fn set(&self, health: Health) {
-        *self.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+    /// Sets the health and says whether that is news.
+    fn set(&self, health: Health) -> bool {
+        let mut now = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = *now != health;
+        *now = health;
+        news
     }
 
     /// Remembers what a problem says about our standing with Discord.
