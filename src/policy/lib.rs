@@ -7,14 +7,17 @@
 pub mod always;
 pub mod builtins;
 pub mod call;
+pub mod check;
 pub mod critical;
 pub mod deeds;
 pub mod effects;
 pub mod environment;
 pub mod examples;
 mod finding;
+pub mod explain;
 pub mod floors;
 pub mod glob;
+pub mod import;
 mod judge;
 pub mod options;
 pub mod place;

@@ -67,11 +67,7 @@ pub enum Mode {
 
 /// Rules on a call.
 pub fn rule(call: &Call, layers: &Layers<'_>, mode: Mode) -> Ruling {
-    let scan = match (call.kind(), call.command()) {
-        (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
-        _ => None,
-    };
-    let subject = Subject { call, place: place(call, layers), scan };
+    let subject = Subject::new(call, layers);
     let decision = subject.decide(layers, mode);
     let asks = decision.finding.verdict == Verdict::Ask;
     let always = if asks { always::offers(&subject, &decision, layers, mode) } else { Vec::new() };
@@ -104,6 +100,14 @@ pub(crate) struct Decision<'r> {
 }
 
 impl<'c> Subject<'c> {
+    pub(crate) fn new(call: &'c Call, layers: &Layers<'c>) -> Self {
+        let scan = match (call.kind(), call.command()) {
+            (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
+            _ => None,
+        };
+        Self { call, place: place(call, layers), scan }
+    }
+
     pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
         let critical = self.scan.as_ref().and_then(|(_, scan)| critical::critical(scan));
         let all: Vec<&'r Rules> =

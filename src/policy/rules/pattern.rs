@@ -87,6 +87,14 @@ impl Pattern {
         matches!(self.shape, Shape::Exact(_))
     }
 
+    /// How many words of a command the pattern names.
+    pub(crate) fn words(&self) -> usize {
+        match &self.shape {
+            Shape::Exact(words) | Shape::Prefix(words) => words.len(),
+            Shape::All | Shape::Glob => usize::MAX,
+        }
+    }
+
     /// The whole text of a pattern without wildcards.
     pub(crate) fn literal(&self) -> Option<&str> {
         self.literal.as_deref()

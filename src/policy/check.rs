@@ -1,0 +1,303 @@
+//! `countersign policy check`: one call per line in, one ruling per line out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::call::{Call, Kind};
+use crate::floors::Floors;
+use crate::rules::{DEFAULT_RULES, Problem, Rule, Rules};
+use crate::ruling::{Layers, Mode, Ruling, rule};
+use crate::verdict::Verdict;
+
+/// How lines are ruled on.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The policy dialect; `standard` and `molf` share the rules file and are built.
+    pub profile: String,
+    /// The rules for lines that bring no `config`; the default rules when `None`.
+    pub rules: Option<Rules>,
+    /// The mode for lines that name none.
+    pub mode: Mode,
+    /// The peer's own answers instead of the safe ones; not built for any profile yet.
+    pub compat: bool,
+    /// Now, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// Where the paths of a call really lead; this crate does no I/O, its caller may.
+    pub resolve: fn(&Call) -> Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            profile: "standard".to_owned(),
+            rules: None,
+            mode: Mode::Default,
+            compat: false,
+            now_ms: 0,
+            resolve: |_| Vec::new(),
+        }
+    }
+}
+
+/// A line in, beside the call itself.
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    call: Call,
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    config: Option<Value>,
+    #[serde(default)]
+    grants: Option<Grants>,
+    #[serde(default)]
+    agent_rules: Option<Value>,
+    #[serde(default)]
+    runtime_rules: Option<Value>,
+}
+
+/// Remembered approvals in the words of the wire.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Grants {
+    #[serde(default)]
+    tools: Vec<String>,
+    #[serde(default)]
+    categories: Vec<String>,
+    #[serde(default)]
+    prefixes: Vec<String>,
+    #[serde(default)]
+    prefix_category: Option<String>,
+}
+
+/// A line out.
+#[derive(Debug, Serialize)]
+struct Answer {
+    verdict: Verdict,
+    rule: Option<String>,
+    reason: String,
+    commands: Vec<Vec<Option<String>>>,
+    patterns: Vec<String>,
+    always: Vec<String>,
+    critical: bool,
+    understood: bool,
+}
+
+impl Options {
+    /// The ruling on one line, as one line without its end. A bad line gets `{"error": …}`.
+    #[must_use]
+    pub fn line(&self, json: &str) -> String {
+        let answer = self.answer(json);
+        answer
+            .and_then(|ruling| {
+                serde_json::to_string(&Answer::of(ruling)).map_err(|error| error.to_string())
+            })
+            .unwrap_or_else(|error| json!({ "error": error }).to_string())
+    }
+
+    /// The ruling on one line.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the line or missing in this version.
+    pub fn answer(&self, json: &str) -> Result<Ruling, String> {
+        self.supported()?;
+        let line: Line =
+            serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
+        let home = line.call.home.clone();
+        let home = home.as_deref();
+        let mode = mode(line.mode.as_deref(), self.mode)?;
+        let defaults;
+        let given;
+        let rules = match (&line.config, &self.rules) {
+            (Some(config), _) => {
+                given = rules_of(config, "config", home)?;
+                &given
+            }
+            (None, Some(rules)) => rules,
+            (None, None) => {
+                defaults = parsed(DEFAULT_RULES, "permissions.jsonc", home)?;
+                &defaults
+            }
+        };
+        let agent = line.agent_rules.as_ref().map(|rules| rules_of(rules, "agent_rules", home));
+        let agent = agent.transpose()?;
+        let grants = runtime(&line, home)?;
+        let mut call = line.call;
+        call.resolved.extend((self.resolve)(&call));
+        let layers = Layers {
+            agent: agent.as_ref(),
+            rules,
+            grants: &grants,
+            floors: &Floors::default(),
+            now_ms: self.now_ms,
+        };
+        Ok(rule(&call, &layers, mode))
+    }
+
+    fn supported(&self) -> Result<(), String> {
+        match (self.profile.as_str(), self.compat) {
+            ("standard" | "molf", false) => Ok(()),
+            (profile @ ("standard" | "molf"), true) => {
+                Err(format!("the profile {profile} has no compat mode yet"))
+            }
+            ("wcore" | "connectonion" | "ohmypi" | "zeptoclaw", _) => {
+                Err(format!("the profile {} is not built yet", self.profile))
+            }
+            (other, _) => Err(format!(
+                "there is no profile {other:?}; the profiles are standard, wcore, connectonion, \
+                 molf, ohmypi and zeptoclaw"
+            )),
+        }
+    }
+}
+
+impl Answer {
+    fn of(ruling: Ruling) -> Self {
+        Self {
+            verdict: ruling.verdict,
+            rule: ruling.rule,
+            reason: ruling.reason,
+            commands: ruling.commands,
+            patterns: ruling.patterns,
+            always: ruling
+                .always
+                .into_iter()
+                .map(|rule| if rule.pattern == "*" { rule.tool } else { rule.pattern })
+                .collect(),
+            critical: ruling.critical,
+            understood: ruling.understood,
+        }
+    }
+}
+
+fn mode(word: Option<&str>, default: Mode) -> Result<Mode, String> {
+    match word {
+        None => Ok(default),
+        Some("default" | "ask" | "standard") => Ok(Mode::Default),
+        Some("yolo") => Ok(Mode::Yolo),
+        Some(other) => Err(format!("there is no mode {other:?}; the modes are default and yolo")),
+    }
+}
+
+/// Rules in any of the forms that a line may bring them in.
+fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, String> {
+    match value {
+        Value::Null => Ok(Rules::default()),
+        Value::String(text) => parsed(text, name, home),
+        Value::Object(_) => parsed(&value.to_string(), name, home),
+        Value::Array(items) => {
+            let flat: Option<Vec<Value>> = items.iter().map(flat_rule).collect();
+            let flat = flat.ok_or_else(|| {
+                format!("{name}: a rule of a list is [tool, pattern, action] or an object of these")
+            })?;
+            parsed(&Value::Array(flat).to_string(), name, home)
+        }
+        _ => Err(format!("{name} is neither an object nor a list of rules")),
+    }
+}
+
+fn flat_rule(item: &Value) -> Option<Value> {
+    let get = |keys: &[&str], at: usize| {
+        keys.iter().find_map(|key| item.get(key)).or_else(|| item.get(at)).cloned()
+    };
+    Some(json!({
+        "permission": get(&["permission", "tool"], 0)?,
+        "pattern": get(&["pattern"], 1).unwrap_or_else(|| json!("*")),
+        "action": get(&["action", "verdict"], 2)?,
+    }))
+}
+
+fn parsed(text: &str, name: &str, home: Option<&str>) -> Result<Rules, String> {
+    Rules::parse(text, name, home).map_err(|problems| {
+        problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+    })
+}
+
+/// Runtime rules and grants as the last layer.
+fn runtime(line: &Line, home: Option<&str>) -> Result<Rules, String> {
+    let Some(grants) = &line.grants else {
+        return match &line.runtime_rules {
+            Some(rules) => rules_of(rules, "runtime_rules", home),
+            None => Ok(Rules::default()),
+        };
+    };
+    let mut rules: Vec<Rule> = match &line.runtime_rules {
+        Some(rules) => rules_of(rules, "runtime_rules", home)?.iter().cloned().collect(),
+        None => Vec::new(),
+    };
+    rules.extend(grants.tools.iter().map(|tool| Rule::allow(tool, "*")));
+    let category = line.call.category.as_deref().unwrap_or("exec");
+    if grants.categories.iter().any(|granted| granted == category) {
+        rules.push(Rule::allow(&line.call.tool, "*"));
+    }
+    let for_this = grants.prefix_category.as_deref().unwrap_or("exec") == category;
+    if line.call.kind() == Kind::Shell && for_this {
+        for prefix in &grants.prefixes {
+            rules.push(Rule::allow("shell_exec", prefix));
+            rules.push(Rule::allow("shell_exec", format!("{prefix} *")));
+        }
+    }
+    Ok(Rules::from_rules(&rules))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+    use serde_json::{Value, json};
+
+    use super::Options;
+
+    fn check(line: &Value) -> Value {
+        serde_json::from_str(&Options::default().line(&line.to_string())).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_answered_with_every_pinned_field() {
+        let line = json!({
+            "tool": "Bash", "args": { "command": "echo hi \"$NAME\"" },
+            "config": { "*": "ask" },
+        });
+        let answer = check(&line);
+        assert_eq!(answer["verdict"], "ask");
+        assert_eq!(answer["commands"], json!([["echo", "hi", null]]));
+        assert_eq!(answer["always"], json!(["echo *"]));
+        assert_eq!(answer["critical"], false);
+        assert_eq!(answer["understood"], true);
+        let keys: Vec<&str> =
+            answer.as_object().unwrap().keys().map(String::as_str).collect();
+        let pinned = [
+            "verdict", "rule", "reason", "commands", "patterns", "always", "critical", "understood",
+        ];
+        assert_eq!(keys, pinned);
+    }
+
+    #[test]
+    fn a_bad_line_says_why_and_grants_nothing() {
+        for line in ["", "{}", "[]", r#"{"tool":1}"#, r#"{"tool":"x","mode":"wild"}"#] {
+            let answer: Value = serde_json::from_str(&Options::default().line(line)).unwrap();
+            assert!(answer["error"].is_string(), "{line}: {answer}");
+        }
+    }
+
+    #[test]
+    fn rules_come_as_an_object_or_as_a_list() {
+        let allowed = json!([["shell_exec", "ls *", "allow"]]);
+        for rules in [allowed, json!({ "shell_exec": { "ls *": "allow" } })] {
+            let line = json!({
+                "tool": "shell_exec", "args": { "command": "ls -la" },
+                "config": {}, "runtime_rules": rules,
+            });
+            assert_eq!(check(&line)["verdict"], "allow", "{line}");
+        }
+    }
+
+    #[test]
+    fn profiles_that_are_not_built_say_so() {
+        let options = Options { profile: "wcore".to_owned(), ..Options::default() };
+        assert_eq!(
+            options.line(r#"{"tool":"x"}"#),
+            r#"{"error":"the profile wcore is not built yet"}"#
+        );
+    }
+}
