@@ -17,9 +17,6 @@ use countersign_policy::shell::scan;
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 
-#[global_allocator]
-static ALLOCATOR: divan::AllocProfiler = divan::AllocProfiler::system();
-
 const VECTORS: &str = include_str!("../vectors/bash_oracle.jsonl");
 const AGENTS: &str = include_str!("../vectors/agent_commands.jsonl");
 const LONG: &str = include_str!("../../src/policy/shell/grammar.rs");

@@ -5,13 +5,12 @@ use crate::shell::{Command, RedirectOp, Word, WordKind};
 
 #[rustfmt::skip]
 pub(super) fn judge(name: &str, args: &[Word<'_>], command: &Command<'_>) -> Option<&'static str> {
+    // Worked out only where a name asks for it: most commands are none of these.
     let has = |wanted: &[&str]| args.iter().any(|w| wanted.contains(&&*w.text));
-    if has(&["--help", "-help", "--dry-run", "--dry-run=client", "--dryrun", "help"]) {
-        return None;
-    }
-    let words = operands(args, &["-h", "-p", "-n", "-a", "-u", "-U", "-d", "--host", "--port", "--namespace", "--context"]);
-    let word = |at: usize| words.get(at).map(|w| &*w.text).unwrap_or_default();
-    let any = |test: &dyn Fn(&str) -> bool| words.iter().any(|w| test(&w.text));
+    let words = || operands(args, VALUES);
+    let word = |at: usize| words().get(at).map(|w| &*w.text).unwrap_or_default();
+    let any = |test: &dyn Fn(&str) -> bool| words().iter().any(|w| test(&w.text));
+    let looks = || has(&["--help", "-help", "--dry-run", "--dry-run=client", "--dryrun", "help"]);
     let infra = match name {
         "terraform" | "tofu" | "terragrunt" => word(0) == "destroy" || any(&|w| w == "run-all" || w == "run") && has(&["destroy"]) || matches!(word(0), "apply") && has(&["-destroy", "--destroy"]),
         "pulumi" | "cdk" | "cdktf" | "sls" | "serverless" | "copilot" | "sam" => matches!(word(0), "destroy" | "remove" | "delete") || word(0) == "stack" && word(1) == "rm",
@@ -21,7 +20,7 @@ pub(super) fn judge(name: &str, args: &[Word<'_>], command: &Command<'_>) -> Opt
         "aws" => any(&|w| w.starts_with("delete-") || w.starts_with("terminate-") || w.starts_with("deregister-") || w == "batch-delete-image") || word(0) == "s3" && (matches!(word(1), "rb") || word(1) == "rm" && has(&["--recursive"]) || word(1) == "sync" && has(&["--delete"])),
         "gsutil" | "s3cmd" | "mc" | "rclone" => matches!(word(0), "rm" | "rb" | "purge" | "del" | "delete" | "rd") || has(&["-m"]) && any(&|w| w == "rm"),
         "gcloud" | "az" | "oci" | "ibmcloud" | "aliyun" => any(&|w| matches!(w, "delete" | "purge" | "destroy" | "terminate")),
-        "docker" | "podman" | "nerdctl" => docker(args, &words),
+        "docker" | "podman" | "nerdctl" => docker(args, &words()),
         "docker-compose" => word(0) == "down" && has(&["-v", "--volumes"]),
         "heroku" => word(0).ends_with(":destroy") || word(0).ends_with(":reset") || word(0).ends_with(":delete"),
         "gh" | "glab" => matches!(word(0), "repo" | "release" | "secret" | "project") && word(1) == "delete" || word(0) == "api" && has(&["DELETE"]),
@@ -33,7 +32,7 @@ pub(super) fn judge(name: &str, args: &[Word<'_>], command: &Command<'_>) -> Opt
         _ => false,
     };
     if infra {
-        return Some("destroys infrastructure or data elsewhere");
+        return (!looks()).then_some("destroys infrastructure or data elsewhere");
     }
     let database = match name {
         "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlite" | "cqlsh" | "duckdb" | "sqlcmd" | "clickhouse-client" | "clickhouse" | "usql" | "mycli" | "pgcli" | "bq" | "snowsql" | "cockroach" => {
@@ -41,7 +40,7 @@ pub(super) fn judge(name: &str, args: &[Word<'_>], command: &Command<'_>) -> Opt
         }
         "dropdb" | "dropuser" => true,
         "mysqladmin" => any(&|w| w == "drop"),
-        "redis-cli" | "valkey-cli" | "keydb-cli" => words.iter().find(|w| !w.text.bytes().all(|b| b.is_ascii_digit() || b == b'.')).map(|w| w.text.to_ascii_uppercase()).is_some_and(|w| matches!(w.as_str(), "FLUSHALL" | "FLUSHDB" | "SHUTDOWN")) || any(&|w| matches!(w, "FLUSHALL" | "FLUSHDB")) && word(0) != "GET" || any(&|w| matches!(w.to_ascii_lowercase().as_str(), "flushdb" | "flushall")) && !any(&|w| matches!(w.to_ascii_uppercase().as_str(), "GET" | "SET" | "DEL" | "EXISTS" | "TYPE" | "TTL" | "COMMAND" | "HELP")),
+        "redis-cli" | "valkey-cli" | "keydb-cli" => words().iter().find(|w| !w.text.bytes().all(|b| b.is_ascii_digit() || b == b'.')).map(|w| w.text.to_ascii_uppercase()).is_some_and(|w| matches!(w.as_str(), "FLUSHALL" | "FLUSHDB" | "SHUTDOWN")) || any(&|w| matches!(w, "FLUSHALL" | "FLUSHDB")) && word(0) != "GET" || any(&|w| matches!(w.to_ascii_lowercase().as_str(), "flushdb" | "flushall")) && !any(&|w| matches!(w.to_ascii_uppercase().as_str(), "GET" | "SET" | "DEL" | "EXISTS" | "TYPE" | "TTL" | "COMMAND" | "HELP")),
         "mongosh" | "mongo" => args.iter().any(|w| ["dropDatabase", ".drop()", "deleteMany({})", "remove({})"].iter().any(|p| w.text.contains(p))),
         "rails" | "rake" => any(&|w| w.starts_with("db:drop") || w.starts_with("db:reset") || w.starts_with("db:purge") || w.starts_with("db:schema:load") || w == "db:truncate_all"),
         "prisma" => word(0) == "migrate" && word(1) == "reset" || has(&["--force-reset"]),
@@ -54,8 +53,12 @@ pub(super) fn judge(name: &str, args: &[Word<'_>], command: &Command<'_>) -> Opt
         "bundle" | "bin/rails" => any(&|w| w.starts_with("db:drop") || w.starts_with("db:reset")),
         _ => false,
     };
-    database.then_some("drops or empties a database")
+    (database && !looks()).then_some("drops or empties a database")
 }
+
+/// Options in front of a sub-command whose value is no operand.
+const VALUES: &[&str] =
+    &["-h", "-p", "-n", "-a", "-u", "-U", "-d", "--host", "--port", "--namespace", "--context"];
 
 fn docker(args: &[Word<'_>], words: &[&Word<'_>]) -> bool {
     let has = |wanted: &[&str]| args.iter().any(|w| wanted.contains(&&*w.text));

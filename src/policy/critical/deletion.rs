@@ -124,7 +124,8 @@ fn find(args: &[Word<'_>]) -> Option<&'static str> {
 fn rights(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
     let words = operands(args, &["-m", "-x", "-M", "-X"]);
     let recursive = has_flag(args, 'R') || long(args, "--recursive");
-    let paths: Vec<_> = words.iter().skip(usize::from(!matches!(name, "setfacl" | "chattr"))).collect();
+    let paths: Vec<_> =
+        words.iter().skip(usize::from(!matches!(name, "setfacl" | "chattr"))).collect();
     if recursive
         && paths.iter().any(|w| vast(w) && !everything(w) && !is_dynamic(w) || home_variable(w))
     {

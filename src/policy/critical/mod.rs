@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::deeds::{self, Deed};
 use crate::place::{self, Place};
 use crate::shell::{Command, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as};
-use crate::wrappers::{Inner, base, unwrap};
+use crate::wrappers::{Inner, Unwrapped, base, unwrap};
 
 /// Why a text is critical, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,12 +40,11 @@ fn examine(scan: &Scan<'_>, depth: u32) -> Option<CriticalFinding> {
     }
     let mut stream = stream::Stream::default();
     for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
-        let reason = command
-            .redirects
-            .iter()
-            .find_map(redirect)
-            .or_else(|| argv(&command.argv, command, depth))
-            .or_else(|| stream.see(command));
+        let reason = command.redirects.iter().find_map(redirect).or_else(|| {
+            let behind = unwrap(&command.argv);
+            argv(&command.argv, behind.as_ref(), command, depth)
+                .or_else(|| stream.see(command, behind.as_ref()))
+        });
         if let Some(reason) = reason {
             return Some(CriticalFinding { reason, span: span(command) });
         }
@@ -54,7 +53,12 @@ fn examine(scan: &Scan<'_>, depth: u32) -> Option<CriticalFinding> {
 }
 
 /// One argument vector, then what stands behind it.
-fn argv(words: &[Word<'_>], command: &Command<'_>, depth: u32) -> Option<&'static str> {
+fn argv(
+    words: &[Word<'_>],
+    behind: Option<&Unwrapped<'_, '_>>,
+    command: &Command<'_>,
+    depth: u32,
+) -> Option<&'static str> {
     let (first, args) = words.split_first()?;
     if depth > MAX_DEPTH {
         return Some("runs commands inside commands inside commands");
@@ -66,14 +70,13 @@ fn argv(words: &[Word<'_>], command: &Command<'_>, depth: u32) -> Option<&'stati
             .or_else(|| repository::judge(name, args))
             .or_else(|| data::judge(name, args, command))
             .or_else(|| stream::alone(name, args))
-            .or_else(|| touched(words));
+            .or_else(|| touched(name, words));
         if reason.is_some() {
             return reason;
         }
     }
-    let behind = unwrap(words)?;
-    behind.inner.iter().find_map(|inner| match inner {
-        Inner::Argv { argv: words, .. } => argv(words, command, depth + 1),
+    behind?.inner.iter().find_map(|inner| match inner {
+        Inner::Argv { argv: words, .. } => argv(words, unwrap(words).as_ref(), command, depth + 1),
         Inner::Script { text, dialect } => script(text, *dialect, depth),
         Inner::Input(dialect) => {
             let body = command
@@ -95,7 +98,10 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
 }
 
 /// Writes to files that something obeys later, by whatever program.
-fn touched(words: &[Word<'_>]) -> Option<&'static str> {
+fn touched(name: &str, words: &[Word<'_>]) -> Option<&'static str> {
+    if deeds::only_reads(name) {
+        return None;
+    }
     deeds::deeds(words).into_iter().find_map(|(deed, word)| match deed {
         Deed::Write | Deed::Delete | Deed::Move => target(word),
         Deed::Read | Deed::Rights => None,
@@ -115,6 +121,13 @@ fn redirect(redirect: &Redirect<'_>) -> Option<&'static str> {
 
 /// A file whose change is critical.
 fn target(word: &Word<'_>) -> Option<&'static str> {
+    // A plain relative path without dot files, as most are.
+    let text = &*word.text;
+    let names = ["permissions.jsonc", "countersign.toml", "authorized_keys"];
+    let plain = text.starts_with(|c: char| c.is_ascii_alphanumeric()) && !text.contains("/.");
+    if plain && !text.starts_with("of=") && !names.iter().any(|name| text.ends_with(name)) {
+        return None;
+    }
     let path = place::path(word, NOWHERE)?;
     let path = path.strip_prefix("of=").unwrap_or(&path);
     let clean = place::clean(path, NOWHERE);

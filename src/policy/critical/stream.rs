@@ -6,7 +6,7 @@ use super::NOWHERE;
 use crate::deeds::{self, operands};
 use crate::place;
 use crate::shell::{Command, PipePosition, Word, WordKind};
-use crate::wrappers::{Inner, base, unwrap};
+use crate::wrappers::{Inner, Unwrapped, base, unwrap};
 
 const FETCHED: &str = "runs what it fetches or decodes";
 const LEAKS: &str = "sends secrets or private files to another host";
@@ -26,13 +26,17 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Takes the next command; a reason when it completes a pattern.
-    pub(super) fn see(&mut self, command: &Command<'_>) -> Option<&'static str> {
+    pub(super) fn see(
+        &mut self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+    ) -> Option<&'static str> {
         if matches!(command.pipe, PipePosition::Alone | PipePosition::First) {
             let files = std::mem::take(&mut self.files);
             *self = Self { files, ..Self::default() };
         }
-        let inner = innermost(&command.argv);
-        let (first, args) = inner.split_first()?;
+        let words = innermost(&command.argv, behind);
+        let (first, args) = words.split_first()?;
         let name = base(first.literal()?);
         let piped = command.pipe.reads();
         if piped
@@ -56,7 +60,7 @@ impl Stream {
         if self.runs_file(first, name, args) {
             return Some(FETCHED);
         }
-        self.remember(command, name, args);
+        self.remember(command, words);
         None
     }
 
@@ -73,23 +77,19 @@ impl Stream {
             || first.text.contains('/') && is(&first.text)
     }
 
-    fn remember(&mut self, command: &Command<'_>, name: &str, args: &[Word<'_>]) {
-        let decodes = matches!(
-            name,
-            "base64" | "base32" | "openssl" | "xxd" | "uudecode" | "gunzip" | "zcat" | "gpg"
-        ) && args.iter().any(|w| {
-            matches!(&*w.text, "-d" | "-D" | "--decode" | "-r" | "enc" | "-rp")
-                || matches!(name, "gunzip" | "zcat" | "uudecode")
-        });
-        self.fetched |= fetches(name) || decodes;
-        self.shell |= is_shell(name);
-        self.endless |= name == "yes";
-        self.secret |= reads_secret(name, args);
-        self.destroys |= matches!(name, "echo" | "printf")
-            && args.iter().any(|w| super::data::destroys(&w.text));
+    fn remember(&mut self, command: &Command<'_>, words: &[Word<'_>]) {
+        let Some((first, args)) = words.split_first() else { return };
+        let name = base(&first.text);
+        if command.pipe != PipePosition::Alone {
+            self.fetched |= fetches(name) || decodes(name, args);
+            self.shell |= is_shell(name);
+            self.endless |= name == "yes";
+            self.secret |= reads_secret(name, args);
+            let speaks = matches!(name, "echo" | "printf");
+            self.destroys |= speaks && args.iter().any(|w| super::data::destroys(&w.text));
+        }
         if fetches(name) {
-            let given =
-                deeds::deeds(innermost(&command.argv)).into_iter().map(|(_, w)| w.text.to_string());
+            let given = deeds::deeds(words).into_iter().map(|(_, w)| w.text.to_string());
             let redirected = command
                 .redirects
                 .iter()
@@ -212,15 +212,31 @@ fn code(args: &[Word<'_>]) -> Option<&'static str> {
     None
 }
 
-/// The command behind transparent wrappers.
-fn innermost<'w, 'a>(argv: &'w [Word<'a>]) -> &'w [Word<'a>] {
+/// The command behind wrappers.
+fn innermost<'w, 'a>(argv: &'w [Word<'a>], behind: Option<&Unwrapped<'w, 'a>>) -> &'w [Word<'a>] {
     let mut argv = argv;
+    let first = |found: &Unwrapped<'w, 'a>| match found.inner.first() {
+        Some(Inner::Argv { argv, .. }) => Some(*argv),
+        _ => None,
+    };
+    let mut inner = behind.and_then(first);
     for _ in 0..4 {
-        let Some(found) = unwrap(argv) else { return argv };
-        let Some(Inner::Argv { argv: inner, .. }) = found.inner.first() else { return argv };
-        argv = inner;
+        let Some(next) = inner else { break };
+        argv = next;
+        inner = unwrap(argv).as_ref().and_then(first);
     }
     argv
+}
+
+/// `base64 -d`, `gunzip`
+fn decodes(name: &str, args: &[Word<'_>]) -> bool {
+    match name {
+        "gunzip" | "zcat" | "uudecode" => true,
+        "base64" | "base32" | "openssl" | "xxd" | "gpg" => args
+            .iter()
+            .any(|w| matches!(&*w.text, "-d" | "-D" | "-di" | "--decode" | "-r" | "enc" | "-rp")),
+        _ => false,
+    }
 }
 
 fn fetches(name: &str) -> bool {
@@ -350,6 +366,12 @@ fn reads_secret(name: &str, args: &[Word<'_>]) -> bool {
 }
 
 fn secret_word(word: &Word<'_>) -> bool {
+    // Options, and words too plain to name a secret.
+    let text = &*word.text;
+    let path_like = text.bytes().any(|b| matches!(b, b'.' | b'/' | b'~' | b'$' | b'_'));
+    if text.starts_with('-') || !path_like && text.len() < 6 {
+        return false;
+    }
     let path = match place::path(word, NOWHERE) {
         Some(path) => path,
         None => Cow::Borrowed(&*word.text),

@@ -5,13 +5,30 @@ use super::doubt::{Doubt, Refusal};
 /// The first control, invisible or direction-changing character. The two joiners of emoji
 /// (U+200D, U+FE0F) pass here; [`is_joiner`] refuses them outside quotes.
 pub(super) fn inspect(source: &str) -> Option<Refusal> {
-    let odd = |b: u8| (b < 0x20 && b != b'\n' && b != b'\t') || b >= 0x7f;
-    let first = source.bytes().position(odd)?;
-    let tail = source.get(first..).unwrap_or(source);
-    tail.char_indices().find_map(|(offset, c)| {
-        let doubt = doubtful(c)?;
-        Some(Refusal { doubt, at: first + offset })
-    })
+    let mut from = 0;
+    while let Some(at) = odd(source.as_bytes(), from) {
+        let c = source.get(at..)?.chars().next()?;
+        if let Some(doubt) = doubtful(c) {
+            return Some(Refusal { doubt, at });
+        }
+        from = at + c.len_utf8();
+    }
+    None
+}
+
+/// The next byte that is neither printable ASCII nor a tab or newline; in strides that the
+/// compiler turns into vector instructions.
+fn odd(bytes: &[u8], from: usize) -> Option<usize> {
+    const STRIDE: usize = 64;
+    let is_odd = |b: u8| (b < 0x20 && b != b'\n' && b != b'\t') || b >= 0x7f;
+    let mut at = from;
+    for stride in bytes.get(from..)?.chunks(STRIDE) {
+        if stride.iter().fold(false, |any, &b| any | is_odd(b)) {
+            return stride.iter().position(|&b| is_odd(b)).map(|offset| at + offset);
+        }
+        at += stride.len();
+    }
+    None
 }
 
 fn doubtful(c: char) -> Option<Doubt> {

@@ -192,7 +192,7 @@ impl<'a> Scanner<'a> {
             b'c' if self.keyword("coproc") => self.refuse(Doubt::Coprocess),
             b => {
                 if matches!(b, b't' | b'e' | b'f' | b'd' | b'i' | b'}' | b']' | b'!')
-                    && RESERVED.iter().any(|word| self.keyword(word))
+                    && RESERVED.iter().any(|w| w.as_bytes().first() == Some(&b) && self.keyword(w))
                 {
                     return self.refuse(Doubt::Unexpected);
                 }
