@@ -16,7 +16,10 @@ pub(super) struct Adapters {
 pub(super) fn build(config: &Config, local: &listen::Inbox) -> Adapters {
     let inbox = countersign_inbox::Inbox::new(countersign_inbox::Config {
         access_token: local.token.reveal().to_owned(),
-        allowed_hosts: vec![local.address.ip().to_string()],
+        allowed_hosts: vec![
+            local.address.ip().to_string(),
+            gethostname::gethostname().to_string_lossy().into_owned(),
+        ],
     });
     let router = inbox.router();
     let mut all: Vec<Arc<dyn Adapter>> = vec![Arc::new(inbox)];

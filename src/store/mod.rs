@@ -100,3 +100,6 @@ fn read<T: serde::de::DeserializeOwned>(column: &'static str, json: &str) -> Res
 fn write<T: serde::Serialize>(column: &'static str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
 }
+
+#[cfg(test)]
+mod tests;

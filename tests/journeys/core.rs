@@ -282,3 +282,45 @@ pub async fn loop_for_open(daemon: &Daemon) -> String {
     }
     daemon.open().await[0]["id"].as_str().unwrap().to_owned()
 }
+
+#[tokio::test]
+async fn the_event_stream_replays_open_asks_and_what_a_reader_missed() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push")).await;
+    let stream = |last: Option<&'static str>| {
+        let mut request = daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(AGENT);
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        request.send()
+    };
+    let read = async |mut stream: reqwest::Response, until: &str| {
+        let mut text = String::new();
+        while !text.contains(until) {
+            text += &String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap());
+        }
+        text
+    };
+    let replayed = read(stream(None).await.unwrap(), "\n\n").await;
+    assert!(replayed.starts_with("event: ask\n") && replayed.contains(&id), "{replayed}");
+    let live = stream(None).await.unwrap();
+    daemon.answer(&id, &json!({"decision": "approve"})).await;
+    let live = read(live, "event: answered").await;
+    assert!(live.contains("event: ask\n"), "{live}");
+    let missed = read(stream(Some("0")).await.unwrap(), "event: answered").await;
+    assert!(missed.contains("event: asked") && missed.contains("id: 1"), "{missed}");
+}
+
+#[tokio::test]
+async fn an_ended_session_takes_its_asks_and_its_grants_with_it() {
+    let daemon = Daemon::start("").await;
+    let first = daemon.ask(&shell("git push origin main")).await;
+    daemon.answer(&first, &json!({"decision": "approve", "scope": "10m"})).await;
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "allow");
+    let open = daemon.ask(&shell("cargo publish")).await;
+    let end = json!({"agent": "tester"});
+    let (status, ended) = daemon.post("/v1/sessions/one/end", AGENT, &end).await;
+    assert_eq!((status, ended), (200, json!({"cancelled": 1})));
+    assert_eq!(daemon.read(&open).await["reason"], "cancelled: its session ended");
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
+}

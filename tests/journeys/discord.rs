@@ -114,7 +114,7 @@ async fn an_old_card_still_answers_after_the_daemon_was_killed() {
     let (discord, mut daemon) = start().await;
     let id = daemon.ask(&shell("git push")).await;
     let card = card(&discord).await;
-    daemon.says("a card stands").await;
+    daemon.says("a card stands adapter=\"discord\"").await;
     daemon.kill().await;
     let before = discord.identified();
     daemon.run().await;

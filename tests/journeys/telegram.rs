@@ -157,7 +157,7 @@ async fn an_old_card_still_answers_after_the_daemon_was_killed() {
     call["key"] = json!("k");
     let id = daemon.ask(&call).await;
     let card = card(&telegram).await;
-    daemon.says("a card stands").await;
+    daemon.says("a card stands adapter=\"telegram\"").await;
     daemon.kill().await;
     let query = telegram.press_only(GROUP, card.id, "Approve", ANA);
     daemon.run().await;
@@ -175,7 +175,7 @@ async fn a_card_whose_ask_ended_while_the_daemon_was_down_tells_the_truth_after_
     call["expires_in_s"] = json!(1);
     daemon.ask(&call).await;
     let card = card(&telegram).await;
-    daemon.says("a card stands").await;
+    daemon.says("a card stands adapter=\"telegram\"").await;
     daemon.kill().await;
     tokio::time::sleep(Duration::from_millis(1_100)).await; // the deadline itself
     daemon.run().await;
