@@ -7,10 +7,10 @@ pub use arity::prefix;
 
 use crate::call::{Kind, canonical};
 use crate::glob::escape;
-use crate::place;
+use crate::place::{self, Place};
 use crate::rules::{Rule, Rules};
 use crate::ruling::{Decision, Layers, Mode, Subject, verdict};
-use crate::shell::{self, Dialect, Scan, Via, Word};
+use crate::shell::{self, Command, Dialect, Scan, Via, Word};
 use crate::values::Values;
 use crate::verdict::Verdict;
 use crate::wrappers::{Inner, Passage, base, unwrap};
@@ -70,23 +70,39 @@ fn of_text(
         if command.via == Via::Substitution {
             return None;
         }
+        let files = of_redirects(command, subject.place);
         if command.argv.is_empty() {
+            rules.extend(files);
             continue;
         }
-        let alone = Scan { commands: vec![command.clone()], ..Scan::default() };
+        let bare = Command { redirects: Vec::new(), ..command.clone() };
+        let alone = Scan { commands: vec![bare], ..Scan::default() };
         let part = Subject { call: subject.call, place: subject.place, scan: Some(("", alone)) };
-        if verdict(&part, layers, mode) == Verdict::Allow {
-            continue;
+        if verdict(&part, layers, mode) != Verdict::Allow {
+            let patterns = of_command(&command.argv, 0)?;
+            rules.extend(patterns.into_iter().map(|pattern| Rule::allow("shell_exec", pattern)));
         }
-        for pattern in of_command(&command.argv, 0)? {
-            let rule = Rule::allow("shell_exec", pattern);
-            if !rules.contains(&rule) {
-                rules.push(rule);
-            }
-        }
+        rules.extend(files);
     }
+    let mut seen = Vec::with_capacity(rules.len());
+    rules.retain(|rule| !seen.contains(rule) && {
+        seen.push(rule.clone());
+        true
+    });
     Some(rules)
 }
+
+/// Rules for the workspace files that a command's redirects write.
+fn of_redirects(command: &Command<'_>, place: Place<'_>) -> Vec<Rule> {
+    let writes = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    writes
+        .filter_map(|redirect| redirect.target.literal())
+        .filter(|path| !place::sink(path) && !place::outside(path, place))
+        .map(|path| Rule::allow("write_file", escape(&place::clean(path, NOWHERE))))
+        .collect()
+}
+
+const NOWHERE: Place<'static> = Place { cwd: None, home: None };
 
 /// Patterns for one command; `None` when none must be offered.
 fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
@@ -127,7 +143,7 @@ fn of_inner(argv: &[Word<'_>], open: bool, depth: u32) -> Option<Vec<String>> {
         return None;
     }
     let exact = || (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
-    if INTERPRETERS.contains(&name) || is_versioned_interpreter(name) {
+    if runs_script_file(name) && !NAMED_SCRIPTS.contains(&two) {
         // A script may be run again with the same words; code on the command line never.
         let script = literal.get(1).is_some_and(|first| !first.starts_with('-') || *first == "-m");
         return if script && two.1 != "eval" { exact() } else { None };
@@ -169,7 +185,7 @@ fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
             .list
             .iter()
             .map(|value| {
-                let here = crate::place::Place { cwd: None, home: subject.place.home };
+                let here = Place { cwd: None, home: subject.place.home };
                 let text = if value.is_path {
                     place::clean(&value.text, here)
                 } else {
@@ -215,6 +231,13 @@ fn names_its_program(name: &str, argv: &[Word<'_>]) -> bool {
 fn runs_anything(name: &str) -> bool {
     name.starts_with('-') || NEVER.contains(&name) || runs_script_file(name)
 }
+
+/// Runs a script of the project by name and no text.
+const NAMED_SCRIPTS: &[(&str, &str)] = &[
+    ("bun", "add"), ("bun", "build"), ("bun", "install"), ("bun", "pm"), ("bun", "run"),
+    ("bun", "test"), ("bun", "x"), ("deno", "check"), ("deno", "fmt"), ("deno", "lint"),
+    ("deno", "task"), ("deno", "test"),
+];
 
 fn runs_script_file(name: &str) -> bool {
     INTERPRETERS.contains(&name) || is_versioned_interpreter(name)
@@ -279,7 +302,7 @@ const NEVER: &[&str] = &[
     "powershell",
     "nu",
     "xonsh",
-    "cmd",
+   
     "busybox",
     "toybox",
     "env",
@@ -290,11 +313,7 @@ const NEVER: &[&str] = &[
     "runuser",
     "ssh",
     "mosh",
-    "eval",
-    "exec",
-    "source",
-    ".",
-    "command",
+    "eval", "exec", "source", ".",
     "builtin",
     "trap",
     "tmux",

@@ -89,17 +89,22 @@ impl Options {
     pub fn line(&self, json: &str) -> String {
         let answer = self.answer(json);
         answer
-            .and_then(|ruling| {
-                serde_json::to_string(&Answer::of(ruling)).map_err(|error| error.to_string())
+            .and_then(|answer| {
+                serde_json::to_string(&Answer::of(answer)).map_err(|error| error.to_string())
             })
             .unwrap_or_else(|error| json!({ "error": error }).to_string())
     }
 
-    /// The ruling on one line.
+    /// The ruling on one line, for exit codes.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the line or missing in this version.
-    pub fn answer(&self, json: &str) -> Result<Ruling, String> {
+    pub fn ruling(&self, json: &str) -> Result<Ruling, String> {
+        self.answer(json).map(|(ruling, _)| ruling)
+    }
+
+    /// The ruling, and the name that rules files use for its tool.
+    fn answer(&self, json: &str) -> Result<(Ruling, String), String> {
         self.supported()?;
         let line: Line =
             serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
@@ -131,7 +136,7 @@ impl Options {
             floors: &Floors::default(),
             now_ms: self.now_ms,
         };
-        Ok(rule(&call, &layers, mode))
+        Ok((rule(&call, &layers, mode), call.canonical_tool().to_owned()))
     }
 
     fn supported(&self) -> Result<(), String> {
@@ -152,7 +157,7 @@ impl Options {
 }
 
 impl Answer {
-    fn of(ruling: Ruling) -> Self {
+    fn of((ruling, tool): (Ruling, String)) -> Self {
         Self {
             verdict: ruling.verdict,
             rule: ruling.rule,
@@ -162,7 +167,11 @@ impl Answer {
             always: ruling
                 .always
                 .into_iter()
-                .map(|rule| if rule.pattern == "*" { rule.tool } else { rule.pattern })
+                .map(|rule| match (rule.pattern.as_str(), rule.tool == tool) {
+                    ("*", _) => rule.tool,
+                    (_, true) => rule.pattern,
+                    (_, false) => rule.to_string(),
+                })
                 .collect(),
             critical: ruling.critical,
             understood: ruling.understood,

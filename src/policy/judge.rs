@@ -10,7 +10,7 @@ use crate::shell::{self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word
 use crate::stack::{Hit, Spelling, Stack};
 use crate::values::Value;
 use crate::verdict::Verdict;
-use crate::wrappers::{Inner, Passage, Unwrapped, unwrap};
+use crate::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
@@ -152,6 +152,7 @@ impl<'r> Judge<'r, '_> {
     fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> Finding<'r> {
         if hit.verdict == Verdict::Allow
             && let Some(why) = options::exceeds(argv, open, self.place)
+            && !self.named(hit, argv, why)
         {
             let rule = hit.entry.map_or_else(String::new, ToString::to_string);
             let mut found =
@@ -160,6 +161,26 @@ impl<'r> Judge<'r, '_> {
             return found;
         }
         Finding::of(hit, || quote(argv))
+    }
+
+    /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names the
+    /// sub-command that is the reason, and what comes after it is no reason of its own.
+    fn named(&self, hit: Hit<'r>, argv: &[Word<'_>], why: &str) -> bool {
+        let words = hit.entry.map_or(0, |entry| entry.pattern.words());
+        let (Some(named), Some(more)) = (argv.get(..words), argv.get(words..)) else {
+            return false;
+        };
+        let Some(first) = named.first().filter(|first| first.literal().map(base) != Some("git"))
+        else {
+            return false;
+        };
+        let nameless = Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
+        let rest: Vec<Word<'_>> =
+            [first.clone(), nameless].into_iter().chain(more.iter().cloned()).collect();
+        words > 1
+            && more.iter().all(|word| word.literal().is_some())
+            && options::exceeds(named, false, self.place) == Some(why)
+            && options::exceeds(&rest, false, self.place).is_none()
     }
 
     /// `cd` to a plain directory of the workspace.
@@ -226,7 +247,7 @@ impl<'r> Judge<'r, '_> {
         if place::sink(&path) {
             return Finding::allow(None);
         }
-        let value = Value { text: path.to_string(), is_path: true };
+        let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
         let rule = if reads { &self.reads } else { &self.writes }.value(&value, self.place);
         // A deny that names files holds for redirects too.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
@@ -290,8 +311,8 @@ fn script_input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     (redirect.op != RedirectOp::Read).then(|| redirect.target.literal()).flatten()
 }
 
-/// The command as it was written, redirects included.
-fn slice<'s>(source: &'s str, command: &Command<'_>) -> Option<&'s str> {
+/// The command as it was written, with what stands in front of it and its redirects.
+pub(crate) fn slice<'s>(source: &'s str, command: &Command<'_>) -> Option<&'s str> {
     let spans = || {
         let redirects = command.redirects.iter().filter(|r| r.op != RedirectOp::HereDocument);
         command.argv.iter().map(|word| &word.span).chain(redirects.map(|r| &r.target.span))

@@ -8,7 +8,7 @@ use crate::critical::{self, CriticalFinding};
 use crate::effects::{self, Act, Effect};
 use crate::finding::{Finding, shorten};
 use crate::floors::Floors;
-use crate::judge::Judge;
+use crate::judge::{self, Judge};
 use crate::place::Place;
 use crate::rules::{Rule, Rules};
 use crate::shell::{self, Scan, Via};
@@ -237,7 +237,7 @@ impl<'c> Subject<'c> {
     }
 
     fn facts(&self, ruling: &mut Ruling) {
-        let Some((_, scan)) = &self.scan else {
+        let Some((text, scan)) = &self.scan else {
             let values = Values::of(self.call);
             ruling.understood = !values.missing && self.call.kind() != Kind::Shell;
             let act = match self.call.kind() {
@@ -246,7 +246,8 @@ impl<'c> Subject<'c> {
                 Kind::Fetch => Act::Fetch,
                 _ => Act::Unknown,
             };
-            ruling.patterns = values.list.into_iter().map(|value| value.text).collect();
+            let named = values.list.into_iter().filter(|value| !value.is_leaf);
+            ruling.patterns = named.map(|value| value.text).collect();
             if ruling.verdict == Verdict::Ask {
                 let texts: Vec<&str> = ruling.patterns.iter().map(String::as_str).collect();
                 ruling.effects = effects::of_tool(act, &texts, self.place);
@@ -254,12 +255,16 @@ impl<'c> Subject<'c> {
             return;
         };
         ruling.understood = scan.understood();
+        let mut written = Vec::with_capacity(scan.commands.len());
         let seen = scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty());
         for command in seen {
             let argv = command.argv.iter().map(|word| word.literal().map(ToOwned::to_owned));
             ruling.commands.push(argv.collect());
-            ruling.patterns.push(always::spoken(&command.argv));
+            let at = command.argv.first().map_or(0, |word| word.span.start);
+            written.push((at, judge::slice(text, command).unwrap_or_default()));
         }
+        written.sort_by_key(|(at, _)| *at);
+        ruling.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
         if ruling.verdict == Verdict::Ask {
             ruling.effects = effects::of_shell(scan, self.place);
         }

@@ -19,6 +19,8 @@ pub(crate) struct Values {
 pub(crate) struct Value {
     pub(crate) text: String,
     pub(crate) is_path: bool,
+    /// Some text of a tool whose arguments are not known.
+    pub(crate) is_leaf: bool,
 }
 
 const PATHS: &[&str] = &[
@@ -128,7 +130,7 @@ impl Values {
         let mut rest = vec![args];
         while let Some(json) = rest.pop() {
             match json {
-                Json::String(text) => self.text(text, false),
+                Json::String(text) => self.push(text, false, true),
                 Json::Array(items) => rest.extend(items.iter().rev()),
                 Json::Object(map) => rest.extend(map.values().rev()),
                 _ => {}
@@ -137,8 +139,12 @@ impl Values {
     }
 
     fn text(&mut self, text: &str, is_path: bool) {
+        self.push(text, is_path, false);
+    }
+
+    fn push(&mut self, text: &str, is_path: bool, is_leaf: bool) {
         if !self.list.iter().any(|value| value.text == text) {
-            self.list.push(Value { text: text.to_owned(), is_path });
+            self.list.push(Value { text: text.to_owned(), is_path, is_leaf });
         }
     }
 }
