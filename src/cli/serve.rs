@@ -6,7 +6,7 @@ use crate::{
     daemon::{self, ServeOptions},
 };
 use anyhow::{Context as _, Result};
-use std::os::unix::fs::PermissionsExt;
+use std::{io::IsTerminal, os::unix::fs::PermissionsExt};
 use tracing_subscriber::EnvFilter;
 
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,12 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
 fn log() {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("warn,countersign=info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colour = std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colour)
+        .with_writer(std::io::stderr);
     let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");
     if json { log.json().init() } else { log.with_target(false).init() }
 }
