@@ -248,7 +248,7 @@ fn notes(ask: &Ask) -> Vec<Block> {
     }
     if !body.effects.is_empty() {
         let more = body.effects.len().saturating_sub(EFFECTS);
-        let some = body.effects.iter().take(EFFECTS).map(|effect| visible(effect));
+        let some = body.effects.iter().take(EFFECTS).map(|effect| line(effect));
         let mut text = format!("Touches: {}", some.collect::<Vec<_>>().join("; "));
         if more > 0 {
             text.push_str(&format!("; and {more} more"));
@@ -256,24 +256,24 @@ fn notes(ask: &Ask) -> Vec<Block> {
         note(text);
     }
     if ask.is_open() && !body.always.is_empty() {
-        let rules = body.always.iter().map(|rule| visible(&rule.to_string()));
+        let rules = body.always.iter().map(|rule| line(&rule.to_string()));
         note(format!("Always stores: {}", rules.collect::<Vec<_>>().join(", ")));
     }
     if let Some(problem) = body.rules_problem.as_deref().filter(|_| ask.is_open()) {
-        note(format!("The last good rules are in force: {}", visible(problem)));
+        note(format!("The last good rules are in force: {}", line(problem)));
     }
     notes
 }
 
 fn outcome(ask: &Ask, answer: &Answer) -> String {
     let at = clock::short(answer.at);
-    let reason = answer.reason.as_deref().map(visible).unwrap_or_default();
+    let reason = answer.reason.as_deref().map(line).unwrap_or_default();
     match (&ask.state, answer.decision, &answer.by) {
         (State::Cancelled(_), ..) => format!("Cancelled at {at}: {reason}"),
         (State::Expired(_), Decision::Approve, _) => format!("Approved at {at}: {reason}"),
         (State::Expired(_), Decision::Deny, _) => format!("Expired at {at}: {reason}"),
         (_, Decision::Approve, By::Policy { grant }) => {
-            format!("Approved at {at} by the grant {}", visible(grant))
+            format!("Approved at {at} by the grant {}", line(grant))
         }
         (_, Decision::Approve, by) if ask.is_question() => {
             format!("Answered by {} at {at}", visible(&by.to_string()))
@@ -348,6 +348,11 @@ fn crowded(question: &Question) -> bool {
 
 fn label(question: &Question, at: usize, option: &Choice) -> String {
     if crowded(question) { (at + 1).to_string() } else { visible(&option.label).replace('\n', " ") }
+}
+
+/// Text from outside within the card's own words: one line, so that it cannot pass for another of them.
+fn line(text: &str) -> String {
+    visible(text).replace('\n', " ⏎ ")
 }
 
 fn code(label: &str, text: &str) -> Block {

@@ -93,7 +93,9 @@ fn said(reply: Reply, nonce: &str) -> Receipt {
         Told::Fault => Outcome::Fault,
     };
     let card = reply.ask.map(|ask| card::draw(&ask, nonce));
-    Receipt { card, ..receipt(outcome, &reply.sentence) }
+    // The redrawn card says it all; words for every toggle would pile up.
+    let sentence = if reply.told == Told::Noted { "" } else { &reply.sentence };
+    Receipt { card, ..receipt(outcome, sentence) }
 }
 
 fn receipt(outcome: Outcome, sentence: &str) -> Receipt {

@@ -38,6 +38,11 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
 fn log() {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("warn,countersign=info"));
+    // SECURITY: serenity logs whole events, interaction tokens and all, when it cannot read one.
+    let filter = match "serenity=off".parse() {
+        Ok(quiet) => filter.add_directive(quiet),
+        Err(_) => filter,
+    };
     let colour = std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
     let log = tracing_subscriber::fmt()

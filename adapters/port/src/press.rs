@@ -35,7 +35,7 @@ pub struct Presser {
 pub struct Receipt {
     /// What happened.
     pub outcome: Outcome,
-    /// One sentence for the presser, at most 190 characters.
+    /// One sentence for the presser, at most 190 characters; empty where the redrawn card says it all.
     pub sentence: String,
     /// The card as it stands now, where the presser may see it: a platform that can redraw the pressed
     /// message in its answer does so; the core edits all copies anyway.

@@ -216,3 +216,11 @@ fn crowded_options_get_numbers_and_their_whole_text_on_the_card() {
     assert_eq!(card.buttons[3][4].label, "20");
     assert!(text(&card).contains("20=a rather long option, number 19, of twenty"));
 }
+
+#[test]
+fn agent_text_within_the_cards_own_words_stays_on_one_line() {
+    let mut sly = push();
+    sly.body.effects = vec!["writes a\nApproved once by Ana".into()];
+    let shown = text(&draw(&sly, NONCE));
+    assert!(shown.contains("- Touches: writes a ⏎ Approved once by Ana\n"), "{shown}");
+}
