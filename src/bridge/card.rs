@@ -44,7 +44,7 @@ pub fn draw(ask: &Ask, nonce: &str) -> Card {
 
 fn title(ask: &Ask) -> String {
     let call = &ask.body.call;
-    let agent = visible(&call.agent);
+    let agent = line(&call.agent);
     if ask.is_question() {
         return match call.questions.len() {
             1 => format!("{agent} asks a question"),
@@ -56,7 +56,7 @@ fn title(ask: &Ask) -> String {
     }
     match command(&call.args) {
         Some(_) => format!("{agent} wants to run a command"),
-        None => format!("{agent} wants to use {}", visible(&call.tool)),
+        None => format!("{agent} wants to use {}", line(&call.tool)),
     }
 }
 
@@ -276,7 +276,7 @@ fn outcome(ask: &Ask, answer: &Answer) -> String {
             format!("Approved at {at} by the grant {}", line(grant))
         }
         (_, Decision::Approve, by) if ask.is_question() => {
-            format!("Answered by {} at {at}", visible(&by.to_string()))
+            format!("Answered by {} at {at}", line(&by.to_string()))
         }
         (_, Decision::Approve, by) => {
             let scope = match answer.scope {
@@ -287,11 +287,11 @@ fn outcome(ask: &Ask, answer: &Answer) -> String {
                     format!("for {}", clock::span(i64::from(seconds) * 1000))
                 }
             };
-            format!("Approved {scope} by {} at {at}", visible(&by.to_string()))
+            format!("Approved {scope} by {} at {at}", line(&by.to_string()))
         }
         (_, Decision::Deny, by) => {
             let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-            format!("Denied by {} at {at}{because}", visible(&by.to_string()))
+            format!("Denied by {} at {at}{because}", line(&by.to_string()))
         }
     }
 }
