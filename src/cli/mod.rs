@@ -12,6 +12,7 @@ mod grants;
 mod hook;
 mod init;
 mod pending;
+mod policy;
 mod run;
 mod say;
 mod serve;
@@ -75,6 +76,8 @@ enum Command {
     Answer(answer::Answer),
     /// List what was approved for longer than once, or revoke it
     Grants(grants::Args),
+    /// Rule on calls, explain rulings, test and import rules; needs no daemon
+    Policy(policy::Args),
     /// Print completions for a shell
     Completions(completions::Args),
 }
@@ -132,6 +135,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit> {
         Command::Deny(args) => wait(answer::deny(context, args)),
         Command::Answer(args) => wait(answer::answer(context, args)),
         Command::Grants(args) => wait(grants::run(context, args)),
+        Command::Policy(args) => policy::run(context, args),
         Command::Completions(args) => completions::run::<Cli>(&args),
     }
 }

@@ -16,6 +16,7 @@ mod asking;
 mod claude_real;
 mod hook;
 mod model;
+mod policy;
 mod process;
 mod settings;
 mod setup;

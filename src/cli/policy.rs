@@ -1,0 +1,154 @@
+//! `countersign policy …`: the policy core without a daemon.
+
+mod check;
+mod explain;
+mod rules;
+
+use super::{Context, Exit, say};
+use crate::{
+    clock,
+    policy::{Mode, examples, import, score},
+};
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Act {
+    /// Rule on calls: one JSON line in, one out, in order
+    Check(check::Args),
+    /// Say which word of which command meets which rule
+    Explain(explain::Args),
+    /// Run the examples that stand beside rules; for CI
+    Test(Test),
+    /// Print the rules of another agent as permissions.jsonc
+    Import(Import),
+    /// Score the policy on corpora of cases, and print the table
+    Score(Score),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit code 1 when the file cannot be used or an example is ruled on otherwise than it says.")]
+struct Test {
+    /// The rules file [default: the one that the daemon uses]
+    #[arg(value_name = "FILE")]
+    rules: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: countersign policy import claude-code ~/.claude/settings.json > permissions.jsonc")]
+struct Import {
+    /// Whose settings these are
+    #[arg(value_enum)]
+    from: From,
+    /// The settings file; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum From {
+    /// The permissions in Claude Code's settings.json
+    ClaudeCode,
+    /// The permission config of opencode.json
+    Opencode,
+}
+
+#[derive(Debug, clap::Args)]
+struct Score {
+    /// A folder with bypass.jsonl, benign.jsonl and the like
+    #[arg(value_name = "DIR")]
+    corpora: PathBuf,
+}
+
+/// The mode, on a command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ModeWord {
+    /// As the rules say
+    Default,
+    /// What would be asked is allowed
+    Yolo,
+}
+
+impl ModeWord {
+    fn mode(self) -> Mode {
+        match self {
+            Self::Default => Mode::Default,
+            Self::Yolo => Mode::Yolo,
+        }
+    }
+}
+
+pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
+    match args.act {
+        Act::Check(args) => check::run(&args),
+        Act::Explain(args) => explain::run(context, args),
+        Act::Test(args) => test(context, &args),
+        Act::Import(args) => import(&args),
+        Act::Score(args) => score(&args.corpora),
+    }
+}
+
+fn test(context: &Context, args: &Test) -> Result<Exit> {
+    let loaded = rules::load(context, args.rules.as_deref())?;
+    for warning in loaded.rules.warnings() {
+        say::aside(&warning.to_string());
+    }
+    let outcome = examples::run(&loaded.rules, clock::now_ms());
+    for surprise in &outcome.surprises {
+        say::out(&surprise.to_string())?;
+    }
+    let (all, wrong) = (outcome.examples, outcome.surprises.len());
+    say::out(&format!("{}: {} of {all} examples hold", loaded.name, all.saturating_sub(wrong)))?;
+    Ok(if wrong == 0 { Exit::Good } else { Exit::Fault })
+}
+
+fn import(args: &Import) -> Result<Exit> {
+    let text = read(&args.file)?;
+    let imported = match args.from {
+        From::ClaudeCode => import::claude_settings(&text),
+        From::Opencode => import::opencode(&text),
+    };
+    say::out(imported.with_context(|| args.file.display().to_string())?.trim_end())?;
+    Ok(Exit::Good)
+}
+
+fn score(folder: &Path) -> Result<Exit> {
+    let list = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut files: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    if files.is_empty() {
+        bail!("{} holds no corpora (*.jsonl)", folder.display());
+    }
+    let corpora = files.iter().map(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, read(file)?))
+    });
+    let table = score::score(&corpora.collect::<Result<Vec<_>>>()?).map_err(anyhow::Error::msg)?;
+    say::out(table.to_string().trim_end())?;
+    Ok(Exit::Good)
+}
+
+/// A whole file; `-` is stdin.
+fn read(file: &Path) -> Result<String> {
+    let mut text = String::new();
+    let read = match file == Path::new("-") {
+        true => std::io::stdin().lock().read_to_string(&mut text).map(drop),
+        false => fs::read_to_string(file).map(|whole| text = whole),
+    };
+    read.with_context(|| file.display().to_string())?;
+    Ok(text)
+}

@@ -1,0 +1,117 @@
+//! `countersign policy check`: one call per line in, one ruling per line out.
+
+use super::{ModeWord, rules};
+use crate::{
+    cli::{Exit, say},
+    clock,
+    policy::{Verdict, check::Options},
+};
+use anyhow::{Context as _, Result, anyhow};
+use serde_json::Value;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    io::{self, BufRead, Write},
+    path::PathBuf,
+};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Reads lines such as {\"tool\": \"shell_exec\", \"args\": {\"command\": \"git push\"}} and answers each with
+one line, flushed at once. A line that cannot be read gets {\"error\": …}, and the rest goes on.
+With --one it reads one call, and its exit code is the ruling: 0 allow, 3 deny, 8 ask.")]
+pub(super) struct Args {
+    /// The policy dialect: standard or molf
+    #[arg(long, default_value = "standard")]
+    profile: String,
+    /// The rules [default: the built-in ones; a line may bring its own as `config`]
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// The mode of lines that name none
+    #[arg(long, value_enum, default_value = "default")]
+    mode: ModeWord,
+    /// The peer's own answers instead of the safe ones
+    #[arg(long)]
+    compat: bool,
+    /// Read one call, and end with the exit code of its ruling
+    #[arg(long)]
+    one: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit> {
+    let mut checker = Checker::new(args)?;
+    if args.one {
+        let line = io::read_to_string(io::stdin().lock()).context("stdin cannot be read")?;
+        let options = checker.options(&line)?;
+        let ruled = options.ruling(&line).map_err(|why| anyhow!(why))?;
+        say::out(&options.line(&line))?;
+        return Ok(match ruled.verdict {
+            Verdict::Allow => Exit::Good,
+            Verdict::Ask => Exit::Pending,
+            Verdict::Deny => Exit::Denied,
+        });
+    }
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut bytes = Vec::new();
+    while input.read_until(b'\n', &mut bytes).context("stdin cannot be read")? > 0 {
+        // Bytes that are no UTF-8 make the line one that cannot be read, not the end of all.
+        let line = String::from_utf8_lossy(&bytes);
+        if !line.trim().is_empty() {
+            let answer = checker.options(&line)?.line(line.trim());
+            writeln!(output, "{answer}")?;
+            output.flush()?;
+        }
+        bytes.clear();
+    }
+    Ok(Exit::Good)
+}
+
+/// Rulings by home folder, because `~/` in the rules means that of the call.
+struct Checker {
+    base: Options,
+    rules: Option<(String, String)>,
+    by_home: HashMap<Option<String>, Options>,
+}
+
+impl Checker {
+    fn new(args: &Args) -> Result<Self> {
+        let base = Options {
+            profile: args.profile.clone(),
+            mode: args.mode.mode(),
+            compat: args.compat,
+            now_ms: clock::now_ms(),
+            ..Options::default()
+        };
+        let rules = match &args.rules {
+            Some(file) => Some((file.display().to_string(), rules::text(file)?)),
+            None => None,
+        };
+        let mut checker = Self { base, rules, by_home: HashMap::new() };
+        // Mistakes in the rules are said before the first line is read.
+        checker.of_home(None)?;
+        Ok(checker)
+    }
+
+    fn options(&mut self, line: &str) -> Result<&Options> {
+        let home = match self.rules {
+            Some(_) => serde_json::from_str::<Value>(line)
+                .ok()
+                .and_then(|call| call.get("home")?.as_str().map(str::to_owned)),
+            None => None,
+        };
+        self.of_home(home)
+    }
+
+    fn of_home(&mut self, home: Option<String>) -> Result<&Options> {
+        match self.by_home.entry(home) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(new) => {
+                let home = new.key().clone().or_else(rules::home);
+                let rules = match &self.rules {
+                    Some((name, text)) => Some(rules::parse(text, name, home.as_deref())?),
+                    None => None,
+                };
+                Ok(new.insert(Options { rules, ..self.base.clone() }))
+            }
+        }
+    }
+}
