@@ -5,6 +5,7 @@ mod arity;
 
 pub use arity::prefix;
 
+use crate::builtins::{Builtin, builtin};
 use crate::call::{Kind, canonical};
 use crate::glob::escape;
 use crate::place::{self, Place};
@@ -31,13 +32,70 @@ pub(crate) fn offers(
         (Some((_, scan)), _) => of_text(subject, scan, layers, mode),
         (None, _) => of_values(subject),
     };
-    let Some(candidates) = candidates.filter(|candidates| !candidates.is_empty()) else {
+    candidates.filter(|rules| covers(subject, rules, layers, mode)).unwrap_or_default()
+}
+
+/// The rules that "always, exactly this" would store: the same words and no others.
+// INVARIANT: as for `offers`.
+pub(crate) fn exact(
+    subject: &Subject<'_>,
+    decision: &Decision<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    if decision.critical.is_some() || decision.finding.blind {
         return Vec::new();
+    }
+    let kind = subject.call.kind();
+    let candidates = match &subject.scan {
+        _ if kind == Kind::Question => return Vec::new(),
+        Some((text, scan)) => {
+            let whole = vec![Rule::allow("shell_exec", escape(text.trim()))];
+            exact_commands(scan).into_iter().chain([whole]).collect()
+        }
+        None if kind == Kind::Fetch => {
+            let values = Values::of(subject.call).list;
+            vec![values.iter().map(|url| Rule::allow("web_fetch", escape(&url.text))).collect()]
+        }
+        None if matches!(kind, Kind::Read | Kind::Write | Kind::Edit | Kind::Skill) => {
+            Vec::from_iter(of_values(subject))
+        }
+        None => return Vec::new(),
     };
-    let granted: Vec<Rule> = layers.grants.iter().chain(&candidates).cloned().collect();
+    let known = subject.scan.as_ref().is_none_or(|(_, scan)| {
+        scan.understood()
+            && scan.commands.iter().flat_map(|c| &c.argv).all(|word| word.literal().is_some())
+    });
+    candidates
+        .into_iter()
+        .filter(|_| known)
+        .find(|rules: &Vec<Rule>| covers(subject, rules, layers, mode))
+        .unwrap_or_default()
+}
+
+/// One rule per command with its very words.
+fn exact_commands(scan: &Scan<'_>) -> Option<Vec<Rule>> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for command in scan.commands.iter().filter(|command| !command.argv.is_empty()) {
+        if builtin(&command.argv) == Some(Builtin::Harmless) {
+            continue;
+        }
+        let rule = Rule::allow("shell_exec", escape(&spoken(&command.argv)));
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    (!rules.is_empty()).then_some(rules)
+}
+
+/// True when the call is allowed once these rules are granted.
+fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode) -> bool {
+    if rules.is_empty() {
+        return false;
+    }
+    let granted: Vec<Rule> = layers.grants.iter().chain(rules).cloned().collect();
     let granted = Rules::from_rules(&granted);
-    let with = Layers { grants: &granted, ..*layers };
-    if verdict(subject, &with, mode) == Verdict::Allow { candidates } else { Vec::new() }
+    verdict(subject, &Layers { grants: &granted, ..*layers }, mode) == Verdict::Allow
 }
 
 /// The words of a command as a rule or a person would write them.

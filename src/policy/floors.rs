@@ -120,7 +120,7 @@ impl Floors {
         if let Some(reason) = self.forbid_text(&word.text, place) {
             return Some(reason);
         }
-        if word.kind != WordKind::Glob {
+        if word.kind == WordKind::Literal || !word.text.contains(['*', '?', '[']) {
             return None;
         }
         // `~/.config/c*/p*` may be one of our files.

@@ -138,10 +138,13 @@ impl<'r> Judge<'r, '_> {
                 Passage::Inner => inner.max(given(&behind)),
                 Passage::Both => self.plain(hit, argv, open).max(inner),
                 Passage::Outer => self.plain(hit, argv, open),
-                Passage::DenyOnly => Finding::ask(format!(
-                    "{} runs other commands with more rights or unseen.",
-                    quote(argv)
-                )),
+                Passage::DenyOnly => Finding {
+                    blind: inner.blind,
+                    ..Finding::ask(format!(
+                        "{} runs other commands with more rights or unseen.",
+                        quote(argv)
+                    ))
+                },
             },
             _ => self.plain(hit, argv, open),
         };
@@ -180,7 +183,8 @@ impl<'r> Judge<'r, '_> {
         words > 1
             && more.iter().all(|word| word.literal().is_some())
             && options::exceeds(named, false, self.place) == Some(why)
-            && options::exceeds(&rest, false, self.place).is_none()
+            && (more.iter().all(|word| !word.text.starts_with('-'))
+                || options::exceeds(&rest, false, self.place).is_none())
     }
 
     /// `cd` to a plain directory of the workspace.

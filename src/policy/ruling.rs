@@ -32,6 +32,8 @@ pub struct Ruling {
     pub patterns: Vec<String>,
     /// The rules that Always would store; empty when it is not offered.
     pub always: Vec<Rule>,
+    /// The rules that "always, exactly this" would store; empty when it is not offered.
+    pub exact: Vec<Rule>,
     /// One of the patterns that always want a person.
     pub critical: bool,
     /// The scanner read the whole text with certainty; true for tools that are no shell.
@@ -70,8 +72,14 @@ pub fn rule(call: &Call, layers: &Layers<'_>, mode: Mode) -> Ruling {
     let subject = Subject::new(call, layers);
     let decision = subject.decide(layers, mode);
     let asks = decision.finding.verdict == Verdict::Ask;
-    let always = if asks { always::offers(&subject, &decision, layers, mode) } else { Vec::new() };
-    subject.describe(decision, always)
+    let (always, exact) = match asks {
+        true => (
+            always::offers(&subject, &decision, layers, mode),
+            always::exact(&subject, &decision, layers, mode),
+        ),
+        false => (Vec::new(), Vec::new()),
+    };
+    Ruling { always, exact, ..subject.describe(decision) }
 }
 
 /// The verdict alone; what cascades and checks of stored rules need.
@@ -210,7 +218,7 @@ impl<'c> Subject<'c> {
         found
     }
 
-    fn describe(&self, decision: Decision<'_>, always: Vec<Rule>) -> Ruling {
+    fn describe(&self, decision: Decision<'_>) -> Ruling {
         let Decision { finding, critical, .. } = decision;
         let reason = match (finding.verdict, finding.reason.is_empty()) {
             (Verdict::Allow, _) => match &self.scan {
@@ -227,7 +235,8 @@ impl<'c> Subject<'c> {
             reason,
             commands: Vec::new(),
             patterns: Vec::new(),
-            always,
+            always: Vec::new(),
+            exact: Vec::new(),
             critical: critical.is_some(),
             understood: true,
             effects: Vec::new(),
