@@ -186,3 +186,47 @@ async fn a_stranger_on_discord_is_refused_even_when_the_inbox_is_open_to_all_her
     assert!(matches!(told, Told::Privately(_)), "{told:?}");
     assert_eq!(daemon.read(&id).await["state"], "open", "an empty list means nobody");
 }
+
+#[tokio::test]
+async fn always_and_silence_in_the_inbox_do_what_they_do_in_the_chats() {
+    let daemon = Daemon::start("").await;
+    let visitor = Visitor::enter(&daemon.inbox).await;
+    let mut board = visitor.follow().await;
+    let waiting = daemon.waiting(shell("git push origin main"));
+    let card = board.card(open).await;
+    let told = visitor.press_label(&card, "Always", None).await;
+    assert!(told.starts_with("Approved, and always from now on:"), "{told}");
+    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "allow");
+
+    let mut call = shell("cargo publish");
+    call["expires_in_s"] = json!(1);
+    let id = daemon.ask(&call).await;
+    let card = board.card(open).await;
+    assert_eq!(daemon.closed(&id).await["verdict"], "deny");
+    board.card(|card| card["card"]["tone"] == "expired").await;
+    let late = visitor.press_label(&card, "Approve", None).await;
+    assert!(late.starts_with("Too late: nobody answered"), "{late}");
+}
+
+#[tokio::test]
+async fn whoever_has_not_come_in_by_the_printed_address_cannot_press() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push")).await;
+    let mut visitor = Visitor::enter(&daemon.inbox).await;
+    let card = visitor.follow().await.card(open).await;
+    let token = card["card"]["buttons"][0][0]["token"].as_str().unwrap().to_owned();
+    let name = card["card"]["id"].as_str().unwrap().to_owned();
+    let key = std::mem::replace(&mut visitor.key, "guessed".to_owned());
+    assert_eq!(visitor.press(&name, &token, None).await.0, 401, "a wrong key");
+    visitor.key = key;
+    let cookie = std::mem::replace(&mut visitor.cookie, "a=b".to_owned());
+    assert_eq!(visitor.press(&name, &token, None).await.0, 401, "no cookie");
+    visitor.cookie = cookie;
+    let body = json!({"card": name, "token": token}).to_string();
+    let mut elsewhere = visitor.post().body(body).build().unwrap();
+    elsewhere.headers_mut().insert("origin", "http://evil.example".parse().unwrap());
+    let elsewhere = daemon.http.execute(elsewhere).await.unwrap();
+    assert_eq!(elsewhere.status(), 403, "another site");
+    assert_eq!(daemon.read(&id).await["state"], "open");
+}
