@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::place::{self, Place};
+use crate::values::Values;
+
 /// A tool call that an agent wants to make, exactly as it would be executed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -58,6 +61,15 @@ impl Call {
     #[must_use]
     pub fn canonical_tool(&self) -> &str {
         canonical(&self.tool)
+    }
+
+    /// The paths that the call names, from the root where `cwd` is known: for a caller that can
+    /// look where they lead and fill in `resolved`.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        let place = Place { cwd: self.cwd.as_deref(), home: self.home.as_deref() };
+        let values = Values::of(self).list;
+        values.iter().filter(|v| v.is_path).map(|v| place::clean(&v.text, place)).collect()
     }
 
     /// The command text of a shell tool; `None` when missing or not a string.

@@ -90,6 +90,9 @@ impl Floors {
 
     /// Why a text must not be part of a call: it names one of the bridge's files or addresses.
     pub(crate) fn forbid_text(&self, text: &str, place: Place<'_>) -> Option<String> {
+        if !self.protected_paths.iter().any(|own| may_name(text, own, place)) {
+            return self.forbid_address(text);
+        }
         let expanded = text
             .replace("${HOME}", place.home.unwrap_or("~"))
             .replace("$HOME", place.home.unwrap_or("~"))
@@ -154,6 +157,13 @@ impl Floors {
             )
         })
     }
+}
+
+/// A text that names `own` holds its last part, or is written from inside of it.
+fn may_name(text: &str, own: &str, place: Place<'_>) -> bool {
+    let last = own.trim_end_matches('/').rsplit('/').next().unwrap_or(own);
+    text.contains(last)
+        || place.cwd.is_some_and(|cwd| place::within(cwd, own) || cwd.contains("/.."))
 }
 
 /// Names of this machine.

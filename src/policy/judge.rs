@@ -1,11 +1,14 @@
 //! Judges a shell text: every command in it, what runs behind wrappers, and what surrounds it.
 
+use std::cell::OnceCell;
+
 use crate::builtins::{Builtin, builtin};
 use crate::environment;
 use crate::finding::{Finding, quote, shorten};
 use crate::floors::Floors;
 use crate::options;
 use crate::place::{self, Place};
+use crate::rules::Rules;
 use crate::shell::{self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, WordKind};
 use crate::stack::{Hit, Spelling, Stack};
 use crate::values::Value;
@@ -18,10 +21,31 @@ const MAX_DEPTH: u32 = 4;
 /// The rules for a shell call, and for the files that its redirects touch.
 pub(crate) struct Judge<'r, 'c> {
     pub(crate) commands: Stack<'r>,
-    pub(crate) reads: Stack<'r>,
-    pub(crate) writes: Stack<'r>,
+    pub(crate) files: Files<'r, 'c>,
     pub(crate) floors: Option<&'r Floors>,
     pub(crate) place: Place<'c>,
+}
+
+/// The rules for files, put together when a redirect needs them.
+pub(crate) struct Files<'r, 'c> {
+    pub(crate) layers: &'c [&'r Rules],
+    pub(crate) now_ms: i64,
+    pub(crate) reads: OnceCell<Stack<'r>>,
+    pub(crate) writes: OnceCell<Stack<'r>>,
+}
+
+impl<'r> Files<'r, '_> {
+    fn reads(&self) -> &Stack<'r> {
+        self.reads.get_or_init(|| self.stack("read_file"))
+    }
+
+    fn writes(&self) -> &Stack<'r> {
+        self.writes.get_or_init(|| self.stack("write_file"))
+    }
+
+    fn stack(&self, tool: &str) -> Stack<'r> {
+        Stack::new(tool, tool, self.now_ms, self.layers)
+    }
 }
 
 impl<'r> Judge<'r, '_> {
@@ -252,7 +276,7 @@ impl<'r> Judge<'r, '_> {
             return Finding::allow(None);
         }
         let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
-        let rule = if reads { &self.reads } else { &self.writes }.value(&value, self.place);
+        let rule = if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
         // A deny that names files holds for redirects too.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
             return Finding::of(rule, || format!("The redirect to {path}"));

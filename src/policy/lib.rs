@@ -33,5 +33,5 @@ pub mod wrappers;
 pub use call::Call;
 pub use floors::Floors;
 pub use rules::{DEFAULT_RULES, Problem, Rule, Rules, file};
-pub use ruling::{Layers, Mode, Ruling, rule};
+pub use ruling::{Layers, Mode, Outcome, Ruling, decide, rule};
 pub use verdict::Verdict;

@@ -1,5 +1,7 @@
 //! The ruling on a call: floors, layers, rules, the strictest of all its parts.
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 
 use crate::always;
@@ -8,7 +10,7 @@ use crate::critical::{self, CriticalFinding};
 use crate::effects::{self, Act, Effect};
 use crate::finding::{Finding, shorten};
 use crate::floors::Floors;
-use crate::judge::{self, Judge};
+use crate::judge::{self, Files, Judge};
 use crate::place::Place;
 use crate::rules::{Rule, Rules};
 use crate::shell::{self, Scan, Via};
@@ -67,6 +69,22 @@ pub enum Mode {
     Yolo,
 }
 
+/// A verdict with the rule and the reason behind it, and nothing for a card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[must_use]
+pub struct Outcome {
+    /// What happens to the call.
+    pub verdict: Verdict,
+    /// The rule that decided, with its place.
+    pub rule: Option<String>,
+    /// Why, as a sentence.
+    pub reason: String,
+    /// One of the patterns that always want a person.
+    pub critical: bool,
+    /// The scanner read the whole text with certainty; true for tools that are no shell.
+    pub understood: bool,
+}
+
 /// Rules on a call.
 pub fn rule(call: &Call, layers: &Layers<'_>, mode: Mode) -> Ruling {
     let subject = Subject::new(call, layers);
@@ -80,6 +98,20 @@ pub fn rule(call: &Call, layers: &Layers<'_>, mode: Mode) -> Ruling {
         false => (Vec::new(), Vec::new()),
     };
     Ruling { always, exact, ..subject.describe(decision) }
+}
+
+/// The same verdict, rule and reason without what only a card needs: for a cascade over many open
+/// asks, and for whoever only wants to know.
+pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Outcome {
+    let subject = Subject::new(call, layers);
+    let Decision { finding, critical, .. } = subject.decide(layers, mode);
+    Outcome {
+        verdict: finding.verdict,
+        rule: finding.rule.map(ToString::to_string),
+        reason: subject.sentence(&finding),
+        critical: critical.is_some(),
+        understood: subject.understood(),
+    }
 }
 
 /// The verdict alone; what cascades and checks of stored rules need.
@@ -169,14 +201,18 @@ impl<'c> Subject<'c> {
         floors: Option<&'r Floors>,
         now_ms: i64,
     ) -> (Finding<'r>, bool) {
-        let stack = Stack::new(&self.call.tool, now_ms, layers);
+        let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, layers);
         let guarded = stack.guarded;
         let finding = match &self.scan {
             Some((text, scan)) => {
                 let judge = Judge {
                     commands: stack,
-                    reads: Stack::new("read_file", now_ms, layers),
-                    writes: Stack::new("write_file", now_ms, layers),
+                    files: Files {
+                        layers,
+                        now_ms,
+                        reads: OnceCell::new(),
+                        writes: OnceCell::new(),
+                    },
                     floors,
                     place: self.place,
                 };
@@ -218,17 +254,28 @@ impl<'c> Subject<'c> {
         found
     }
 
-    fn describe(&self, decision: Decision<'_>) -> Ruling {
-        let Decision { finding, critical, .. } = decision;
-        let reason = match (finding.verdict, finding.reason.is_empty()) {
+    fn sentence(&self, finding: &Finding<'_>) -> String {
+        match (finding.verdict, finding.reason.is_empty()) {
             (Verdict::Allow, _) => match &self.scan {
                 Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
                 _ => "Covered.",
             }
-            .into(),
-            (_, true) => "Nothing allows it.".into(),
-            (_, false) => finding.reason.into_owned(),
-        };
+            .to_owned(),
+            (_, true) => "Nothing allows it.".to_owned(),
+            (_, false) => finding.reason.clone().into_owned(),
+        }
+    }
+
+    fn understood(&self) -> bool {
+        match &self.scan {
+            Some((_, scan)) => scan.understood(),
+            None => self.call.kind() != Kind::Shell && !Values::of(self.call).missing,
+        }
+    }
+
+    fn describe(&self, decision: Decision<'_>) -> Ruling {
+        let Decision { finding, critical, .. } = decision;
+        let reason = self.sentence(&finding);
         let mut ruling = Ruling {
             verdict: finding.verdict,
             rule: finding.rule.map(ToString::to_string),
@@ -238,7 +285,7 @@ impl<'c> Subject<'c> {
             always: Vec::new(),
             exact: Vec::new(),
             critical: critical.is_some(),
-            understood: true,
+            understood: self.understood(),
             effects: Vec::new(),
         };
         self.facts(&mut ruling);
@@ -248,7 +295,6 @@ impl<'c> Subject<'c> {
     fn facts(&self, ruling: &mut Ruling) {
         let Some((text, scan)) = &self.scan else {
             let values = Values::of(self.call);
-            ruling.understood = !values.missing && self.call.kind() != Kind::Shell;
             let act = match self.call.kind() {
                 Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
                 Kind::Write | Kind::Edit => Act::Write,
@@ -263,7 +309,6 @@ impl<'c> Subject<'c> {
             }
             return;
         };
-        ruling.understood = scan.understood();
         let mut written = Vec::with_capacity(scan.commands.len());
         let seen = scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty());
         for command in seen {

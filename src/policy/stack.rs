@@ -45,10 +45,10 @@ impl Hit<'_> {
 }
 
 impl<'r> Stack<'r> {
-    pub(crate) fn new(tool: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
+    pub(crate) fn new(tool: &str, known: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
         let mut entries = Vec::with_capacity(layers.iter().map(|l| l.entries().len()).sum());
         for layer in layers {
-            entries.extend(layer.about(tool, now_ms));
+            entries.extend(layer.about(tool, known, now_ms));
         }
         let guarded = entries
             .iter()

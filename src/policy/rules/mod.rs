@@ -146,13 +146,13 @@ impl Rules {
         self.home.as_deref()
     }
 
-    /// The entries that bear on `tool` at `now_ms`, in their order.
+    /// The entries that bear on `tool`, which rules files know as `known`, in their order.
     pub(crate) fn about<'r>(
         &'r self,
         tool: &str,
+        known: &str,
         now_ms: i64,
-    ) -> impl DoubleEndedIterator<Item = &'r Entry> {
-        let known = canonical(tool);
+    ) -> impl Iterator<Item = &'r Entry> {
         let keys: Vec<bool> = self.keys.iter().map(|key| key.names(tool, known)).collect();
         self.entries.iter().filter(move |entry| {
             keys.get(entry.key).copied().unwrap_or(false)

@@ -26,13 +26,20 @@ enum Shape {
     Exact(Vec<Box<str>>),
     /// These words and at least one more: `git push *`.
     Prefix(Vec<Box<str>>),
-    /// Anything else: matched against the words joined by blanks.
-    Glob,
+    /// Anything else: matched against the words joined by blanks. The first word, where it is
+    /// literal, tells most commands apart at once.
+    Glob { head: Option<Box<str>> },
 }
 
 impl Shape {
-    fn of(words: Vec<Box<str>>, shape: impl FnOnce(Vec<Box<str>>) -> Self) -> Self {
-        if (1..=MOST_WORDS).contains(&words.len()) { shape(words) } else { Self::Glob }
+    fn of(words: Vec<Box<str>>, shape: impl FnOnce(Vec<Box<str>>) -> Self, text: &str) -> Self {
+        if (1..=MOST_WORDS).contains(&words.len()) { shape(words) } else { Self::glob(text) }
+    }
+
+    fn glob(text: &str) -> Self {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+".contains(c);
+        let head = text.split_once(' ').map(|(head, _)| head);
+        Self::Glob { head: head.filter(|head| head.chars().all(plain)).map(Into::into) }
     }
 }
 
@@ -54,11 +61,11 @@ impl Pattern {
         let shape = if matches!(text, "*" | "**") {
             Shape::All
         } else if let Some(literal) = &literal {
-            Shape::of(words(literal, home), Shape::Exact)
+            Shape::of(words(literal, home), Shape::Exact, text)
         } else if let Some(head) = text.strip_suffix(" *").and_then(self::literal) {
-            Shape::of(words(&head, home), Shape::Prefix)
+            Shape::of(words(&head, home), Shape::Prefix, text)
         } else {
-            Shape::Glob
+            Shape::glob(text)
         };
         let domain = match text.strip_prefix("domain:") {
             Some(host) => Some(Glob::parse(&host.to_ascii_lowercase())?),
@@ -91,7 +98,7 @@ impl Pattern {
     pub(crate) fn words(&self) -> usize {
         match &self.shape {
             Shape::Exact(words) | Shape::Prefix(words) => words.len(),
-            Shape::All | Shape::Glob => usize::MAX,
+            Shape::All | Shape::Glob { .. } => usize::MAX,
         }
     }
 
@@ -133,7 +140,12 @@ impl Pattern {
             Shape::All => true,
             Shape::Exact(words) => argv.len() == words.len() && starts_with(argv, words),
             Shape::Prefix(words) => argv.len() > words.len() && starts_with(argv, words),
-            Shape::Glob => self.glob.matches(text()),
+            Shape::Glob { head: Some(head) }
+                if argv.first().is_none_or(|first| *first.text != **head) =>
+            {
+                false
+            }
+            Shape::Glob { .. } => self.glob.matches(text()),
         }
     }
 
@@ -148,8 +160,13 @@ impl Pattern {
             Shape::All => Reach::Yes,
             Shape::Exact(words) => walk(argv, words, true),
             Shape::Prefix(words) => walk(argv, words, false),
-            Shape::Glob if texts().iter().any(|text| self.glob.reaches(text)) => Reach::Yes,
-            Shape::Glob => Reach::No,
+            Shape::Glob { head: Some(head) }
+                if argv.first().is_none_or(|first| base(&first.text) != base(head)) =>
+            {
+                Reach::No
+            }
+            Shape::Glob { .. } if texts().iter().any(|text| self.glob.reaches(text)) => Reach::Yes,
+            Shape::Glob { .. } => Reach::No,
         }
     }
 }
