@@ -125,6 +125,7 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
             PolicyMode::Yolo => Mode::Yolo,
         },
         home,
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
     };
     let (floors, approvers) = (floors(config, &path), approvers(&config.approvers));
     let gate = Gate::new(store, rules, floors, approvers, audience(config), settings);

@@ -9,6 +9,7 @@ use crate::{
         question::{Choice, Question},
     },
 };
+use countersign_policy::Rule;
 use countersign_port::{Block, Button, ButtonStyle, Card, Field, Tone, visible};
 use serde_json::{Map, Value};
 
@@ -255,9 +256,15 @@ fn notes(ask: &Ask) -> Vec<Block> {
         }
         note(text);
     }
+    let mut stores = |button: &str, rules: &[Rule]| {
+        let rules = rules.iter().map(|rule| line(&rule.to_string()));
+        note(format!("{button} stores: {}", rules.collect::<Vec<_>>().join(", ")));
+    };
     if ask.is_open() && !body.always.is_empty() {
-        let rules = body.always.iter().map(|rule| line(&rule.to_string()));
-        note(format!("Always stores: {}", rules.collect::<Vec<_>>().join(", ")));
+        stores("Always", &body.always);
+    }
+    if ask.is_open() && offers_exact(ask) {
+        stores("Always exactly this", &body.exact);
     }
     if let Some(problem) = body.rules_problem.as_deref().filter(|_| ask.is_open()) {
         note(format!("The last good rules are in force: {}", line(problem)));
@@ -283,6 +290,7 @@ fn outcome(ask: &Ask, answer: &Answer) -> String {
                 None | Some(Scope::Once) => "once".to_owned(),
                 Some(Scope::Session) => "for this session".to_owned(),
                 Some(Scope::Always) => "always".to_owned(),
+                Some(Scope::Exact) => "always, exactly this,".to_owned(),
                 Some(Scope::Timed(seconds)) => {
                     format!("for {}", clock::span(i64::from(seconds) * 1000))
                 }
@@ -307,17 +315,20 @@ fn buttons(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {
         let approve = |label, style, scope| button(label, style, Pressed::Approve(scope));
         let deny = button("Deny", ButtonStyle::Deny, Pressed::Deny);
         let once = approve("Approve", ButtonStyle::Approve, Scope::Once);
-        if ask.body.always.is_empty() {
-            return vec![row(&[once, deny])];
-        }
-        return vec![
-            row(&[once, approve("Always", ButtonStyle::Always, Scope::Always), deny]),
-            row(&[
+        let always = approve("Always", ButtonStyle::Always, Scope::Always);
+        let offered = !ask.body.always.is_empty();
+        let mut rows = vec![row(&[once, always.filter(|_| offered), deny])];
+        if offered {
+            rows.push(row(&[
                 approve("10 minutes", ButtonStyle::Always, Scope::Timed(600)),
                 approve("This session", ButtonStyle::Always, Scope::Session),
                 approve("24 hours", ButtonStyle::Always, Scope::Timed(86_400)),
-            ]),
-        ];
+            ]));
+        }
+        if offers_exact(ask) {
+            rows.push(row(&[approve("Always exactly this", ButtonStyle::Always, Scope::Exact)]));
+        }
+        return rows;
     };
     let options = question.options.iter().enumerate().map(|(at, option)| {
         let chosen = ask.progress.chosen.contains(&at);
@@ -338,6 +349,11 @@ fn buttons(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {
         button("Decline", ButtonStyle::Deny, Pressed::Deny),
     ]));
     rows
+}
+
+/// Whether remembering only this very call is less than what Always remembers.
+fn offers_exact(ask: &Ask) -> bool {
+    !ask.body.exact.is_empty() && ask.body.exact != ask.body.always
 }
 
 /// Whether the options' labels do not fit on buttons, which then carry numbers.

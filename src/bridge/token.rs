@@ -41,6 +41,7 @@ impl Token {
         let pressed = match code {
             "a" => Pressed::Approve(Scope::Once),
             "w" => Pressed::Approve(Scope::Always),
+            "x" => Pressed::Approve(Scope::Exact),
             "s" => Pressed::Approve(Scope::Session),
             "m" => Pressed::Approve(Scope::Timed(600)),
             "h" => Pressed::Approve(Scope::Timed(86_400)),
@@ -60,6 +61,7 @@ impl Token {
         let code = match self.pressed {
             Pressed::Approve(Scope::Once) => "a",
             Pressed::Approve(Scope::Always) => "w",
+            Pressed::Approve(Scope::Exact) => "x",
             Pressed::Approve(Scope::Session) => "s",
             Pressed::Approve(Scope::Timed(600)) => "m",
             Pressed::Approve(Scope::Timed(86_400)) => "h",
@@ -97,6 +99,7 @@ mod tests {
         let pressed = [
             Pressed::Approve(Scope::Once),
             Pressed::Approve(Scope::Always),
+            Pressed::Approve(Scope::Exact),
             Pressed::Approve(Scope::Session),
             Pressed::Approve(Scope::Timed(600)),
             Pressed::Approve(Scope::Timed(86_400)),

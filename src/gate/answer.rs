@@ -102,7 +102,9 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         Action::Approve { .. } if ask.is_question() => {
             unfit("This is a question: choose an answer, or decline to answer.")
         }
-        Action::Approve { scope } if scope != Scope::Once && ask.body.always.is_empty() => {
+        Action::Approve { scope }
+            if scope != Scope::Once && ask.body.remembers(scope).is_empty() =>
+        {
             unfit("There is no rule to remember for this call: approve it once, or deny it.")
         }
         Action::Approve { scope } => close(Decision::Approve, Some(scope), None, false, None),

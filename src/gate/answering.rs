@@ -139,7 +139,8 @@ impl Gate {
             if ruling.verdict != Verdict::Allow {
                 continue;
             }
-            let grant = ruling.rule.unwrap_or_else(|| words(granted));
+            let scope = granted.answer().and_then(|answer| answer.scope).unwrap_or(Scope::Once);
+            let grant = ruling.rule.unwrap_or_else(|| words(granted, scope));
             let answer = Answer {
                 decision: Decision::Approve,
                 scope: Some(Scope::Once),
@@ -186,8 +187,8 @@ impl Gate {
 }
 
 /// What a grant allows, in words.
-pub(super) fn words(ask: &Ask) -> String {
-    ask.body.always.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+fn words(ask: &Ask, scope: Scope) -> String {
+    ask.body.remembers(scope).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
@@ -195,15 +196,15 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
         (Decision::Deny, _) => "Denied.".to_owned(),
         (Decision::Approve, _) if ask.is_question() => "Answered.".to_owned(),
-        (Decision::Approve, Some(Scope::Always)) => {
-            format!("Approved, and always from now on: {}.", words(ask))
+        (Decision::Approve, Some(scope @ (Scope::Always | Scope::Exact))) => {
+            format!("Approved, and always from now on: {}.", words(ask, scope))
         }
-        (Decision::Approve, Some(Scope::Session)) => {
-            format!("Approved, and for the rest of this session: {}.", words(ask))
+        (Decision::Approve, Some(scope @ Scope::Session)) => {
+            format!("Approved, and for the rest of this session: {}.", words(ask, scope))
         }
-        (Decision::Approve, Some(Scope::Timed(seconds))) => {
+        (Decision::Approve, Some(scope @ Scope::Timed(seconds))) => {
             let time = clock::span(i64::from(seconds) * 1000);
-            format!("Approved, and for {time} in this session: {}.", words(ask))
+            format!("Approved, and for {time} in this session: {}.", words(ask, scope))
         }
         (Decision::Approve, _) => "Approved once.".to_owned(),
     }

@@ -42,6 +42,9 @@ pub struct Body {
     /// Exactly what Always would store; empty: it is not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<Rule>,
+    /// Exactly what Always would store if it covered only this very call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exact: Vec<Rule>,
     /// What the call touches, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<String>,
@@ -135,6 +138,8 @@ pub enum Scope {
     Session,
     /// Calls of any session that the offered rules cover, until revoked.
     Always,
+    /// This very call, of any session, until revoked.
+    Exact,
     /// As `Session`, for so many seconds.
     Timed(u32),
 }
@@ -160,6 +165,18 @@ impl Ask {
             State::Answered(answer) | State::Expired(answer) | State::Cancelled(answer) => {
                 Some(answer)
             }
+        }
+    }
+}
+
+impl Body {
+    /// The rules that an approval of this scope remembers; none for once.
+    #[must_use]
+    pub fn remembers(&self, scope: Scope) -> &[Rule] {
+        match scope {
+            Scope::Once => &[],
+            Scope::Exact => &self.exact,
+            Scope::Session | Scope::Always | Scope::Timed(_) => &self.always,
         }
     }
 }
@@ -198,6 +215,7 @@ impl fmt::Display for Scope {
             Self::Once => f.write_str("once"),
             Self::Session => f.write_str("session"),
             Self::Always => f.write_str("always"),
+            Self::Exact => f.write_str("exact"),
             Self::Timed(seconds) if seconds % 3600 == 0 => write!(f, "{}h", seconds / 3600),
             Self::Timed(seconds) if seconds % 60 == 0 => write!(f, "{}m", seconds / 60),
             Self::Timed(seconds) => write!(f, "{seconds}s"),
@@ -211,12 +229,15 @@ impl std::str::FromStr for Scope {
     // FAIL-CLOSED: an unknown scope is refused, never taken for `once`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || {
-            format!("`{text}` is no scope; say once, session, always, or a time such as 10m or 24h")
+            format!(
+                "`{text}` is no scope; say once, session, always, exact, or a time such as 10m or 24h"
+            )
         };
         match text {
             "once" => Ok(Self::Once),
             "session" => Ok(Self::Session),
             "always" => Ok(Self::Always),
+            "exact" => Ok(Self::Exact),
             _ => {
                 let (number, unit) =
                     text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(unknown)?;
@@ -256,6 +277,7 @@ mod tests {
             ("once", Scope::Once),
             ("session", Scope::Session),
             ("always", Scope::Always),
+            ("exact", Scope::Exact),
             ("10m", Scope::Timed(600)),
             ("24h", Scope::Timed(86_400)),
             ("90s", Scope::Timed(90)),
@@ -270,7 +292,7 @@ mod tests {
             assert_eq!(
                 text.parse::<Scope>(),
                 Err(format!(
-                    "`{text}` is no scope; say once, session, always, or a time such as 10m or 24h"
+                    "`{text}` is no scope; say once, session, always, exact, or a time such as 10m or 24h"
                 ))
             );
         }

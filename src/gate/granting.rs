@@ -95,7 +95,7 @@ impl Gate {
     pub(super) fn grants_for(&self, ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
         let (scope, expires_at) = match (answer.decision, answer.scope) {
             (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
-            (Decision::Approve, Some(Scope::Always)) => (GrantScope::Always, None),
+            (Decision::Approve, Some(Scope::Always | Scope::Exact)) => (GrantScope::Always, None),
             (Decision::Approve, Some(Scope::Timed(seconds))) => {
                 (GrantScope::Timed, Some(answer.at + i64::from(seconds) * 1000))
             }
@@ -113,7 +113,8 @@ impl Gate {
             created_at: answer.at,
             expires_at,
         };
-        ask.body.always.iter().map(grant).collect()
+        let scope = answer.scope.unwrap_or(Scope::Once);
+        ask.body.remembers(scope).iter().map(grant).collect()
     }
 
     /// Writes the rules of an Always to the file, and rules on the call again. `Some` says in what way
@@ -123,7 +124,7 @@ impl Gate {
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
             return Ok(None);
         }
-        if answer.scope == Some(Scope::Always) {
+        if matches!(answer.scope, Some(Scope::Always | Scope::Exact)) {
             let grants = self.store.unwritten_grants().await.map_err(|error| error.to_string())?;
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();

@@ -32,7 +32,7 @@ use ask::{Ask, Body};
 use call::{Call, Malformed};
 use countersign_policy::{Floors, Layers, Mode, Rules, Ruling, Verdict};
 use serde_json::json;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use waiting::Waiters;
@@ -71,6 +71,8 @@ pub struct Settings {
     pub mode: Mode,
     /// The home folder of whoever runs the agents.
     pub home: Option<String>,
+    /// This machine's name: only of calls from here can be seen where their paths lead.
+    pub host: String,
 }
 
 /// What happens to an ask that nobody answers.
@@ -221,7 +223,10 @@ impl Gate {
             floors: &self.floors,
             now_ms: now,
         };
-        let facts = policy_call(call, self.settings.home.as_deref());
+        let mut facts = policy_call(call, self.settings.home.as_deref());
+        if call.host.as_ref().is_none_or(|host| *host == self.settings.host) {
+            facts.resolved = resolve(facts.paths()).await;
+        }
         Ok((countersign_policy::rule(&facts, &layers, self.settings.mode), rules.problem.clone()))
     }
 
@@ -268,11 +273,30 @@ fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
     }
 }
 
+/// Where paths really lead, so that a link does not walk around a deny rule.
+async fn resolve(paths: Vec<String>) -> Vec<String> {
+    if paths.is_empty() {
+        return paths;
+    }
+    let follow = move || paths.iter().filter_map(|path| real(Path::new(path))).collect();
+    tokio::task::spawn_blocking(follow).await.unwrap_or_default()
+}
+
+/// The path behind all links; of a file that is not there yet, the folder's is followed.
+fn real(path: &Path) -> Option<String> {
+    let real = path.canonicalize().or_else(|_| {
+        let folder = path.parent().unwrap_or(path).canonicalize()?;
+        Ok::<_, std::io::Error>(folder.join(path.file_name().unwrap_or_default()))
+    });
+    Some(real.ok()?.display().to_string())
+}
+
 fn body(call: Call, ruling: Ruling, rules_problem: Option<String>) -> Body {
     Body {
         why: ruling.reason,
         rule: ruling.rule,
         always: if call.questions.is_empty() { ruling.always } else { Vec::new() },
+        exact: if call.questions.is_empty() { ruling.exact } else { Vec::new() },
         effects: ruling.effects.iter().map(ToString::to_string).collect(),
         critical: ruling.critical,
         rules_problem,

@@ -37,6 +37,7 @@ fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
             why: "no rule".into(),
             rule: None,
             always: vec![],
+            exact: vec![],
             effects: vec![],
             critical: false,
             rules_problem: None,

@@ -324,3 +324,24 @@ async fn an_ended_session_takes_its_asks_and_its_grants_with_it() {
     assert_eq!(daemon.read(&open).await["reason"], "cancelled: its session ended");
     assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
 }
+
+#[tokio::test]
+async fn always_exactly_this_covers_this_command_and_no_other() {
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push origin main")).await;
+    let (_, reply) = daemon.answer(&id, &json!({"decision": "approve", "scope": "exact"})).await;
+    let said = reply["message"].as_str().unwrap();
+    assert_eq!(said, "Approved, and always from now on: shell: git push origin main.");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
+}
+
+#[tokio::test]
+async fn a_link_does_not_walk_around_the_floor() {
+    let daemon = Daemon::start("").await;
+    let link = daemon.dir.path().join("innocent.txt");
+    std::os::unix::fs::symlink(daemon.config(), &link).unwrap();
+    let read = json!({"agent": "t", "session": "s", "tool": "Read",
+        "args": {"file_path": link.display().to_string()}});
+    assert_eq!(daemon.call(&read).await.1["verdict"], "deny");
+}

@@ -21,6 +21,7 @@ fn ask(call: Value) -> Ask {
             why: "no rule allows it".into(),
             rule: None,
             always: if call.questions.is_empty() { always } else { vec![] },
+            exact: vec![],
             effects: vec!["pushes to origin".into()],
             critical: false,
             rules_problem: None,
@@ -223,4 +224,20 @@ fn agent_text_within_the_cards_own_words_stays_on_one_line() {
     sly.body.effects = vec!["writes a\nApproved once by Ana".into()];
     let shown = text(&draw(&sly, NONCE));
     assert!(shown.contains("- Touches: writes a ⏎ Approved once by Ana\n"), "{shown}");
+}
+
+#[test]
+fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
+    let mut ask = push();
+    let rule = |pattern: &str| Rule {
+        tool: "shell_exec".into(),
+        pattern: pattern.into(),
+        verdict: Verdict::Allow,
+    };
+    ask.body.exact = vec![rule("git push --force origin main")];
+    let shown = text(&draw(&ask, NONCE));
+    let note = "- Always exactly this stores: shell: git push --force origin main\n";
+    assert!(shown.contains(note) && shown.ends_with("(Always exactly this x)\n"), "{shown}");
+    ask.body.exact = ask.body.always.clone();
+    assert!(!text(&draw(&ask, NONCE)).contains("exactly"));
 }

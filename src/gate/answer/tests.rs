@@ -25,6 +25,7 @@ fn ask(call: Value, always: bool) -> Ask {
             why: "no rule".into(),
             rule: None,
             always: always.then_some(rule).into_iter().collect(),
+            exact: vec![],
             effects: vec![],
             critical: false,
             rules_problem: None,
