@@ -1,6 +1,8 @@
 //! What no rule, mode, grant or button can lift: the bridge's own files, program and addresses,
 //! and the operator's denies.
 
+use memchr::memmem::Finder;
+
 use crate::call::{Call, Kind};
 use crate::glob::Glob;
 use crate::place::{self, Place};
@@ -13,13 +15,30 @@ use crate::wrappers::base;
 #[derive(Clone, Debug, Default)]
 pub struct Floors {
     /// Files and directories that agents must not touch: config, rules, store, socket, tokens.
-    pub protected_paths: Vec<String>,
+    paths: Vec<Own>,
     /// Programs whose answering commands agents must not run.
-    pub protected_names: Vec<&'static str>,
-    /// Addresses of the daemon (`127.0.0.1:7117`, a socket's path).
-    pub protected_addresses: Vec<String>,
+    names: Vec<&'static str>,
+    /// Addresses of the daemon (`127.0.0.1:7117`).
+    addresses: Vec<Own>,
     /// Rules of the operator whose denies hold whatever else is allowed.
-    pub denies: Rules,
+    pub(crate) denies: Rules,
+}
+
+/// Something of the bridge's own, and the text without which it is not named.
+#[derive(Clone, Debug)]
+struct Own {
+    name: String,
+    mark: Finder<'static>,
+}
+
+impl Own {
+    fn new(name: String, mark: &str) -> Self {
+        Self { mark: Finder::new(mark).into_owned(), name }
+    }
+
+    fn may_be_in(&self, text: &str) -> bool {
+        self.mark.find(text.as_bytes()).is_some()
+    }
 }
 
 /// Commands of the bridge that ask or tell and decide nothing.
@@ -51,18 +70,31 @@ impl Floors {
         names: impl IntoIterator<Item = &'static str>,
         addresses: impl IntoIterator<Item = String>,
     ) -> Self {
+        let path = |path: String| {
+            let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path).to_owned();
+            Own::new(path, &last)
+        };
+        let address = |address: String| {
+            let port = address.rsplit_once(':').filter(|(_, port)| is_port(port));
+            let mark = port.map_or_else(|| address.clone(), |(_, port)| format!(":{port}"));
+            Own::new(address, &mark)
+        };
         Self {
-            protected_paths: paths.into_iter().filter(|path| path.len() > 1).collect(),
-            protected_names: names.into_iter().collect(),
-            protected_addresses: addresses.into_iter().filter(|a| !a.is_empty()).collect(),
+            paths: paths.into_iter().filter(|path| path.len() > 1).map(path).collect(),
+            names: names.into_iter().collect(),
+            addresses: addresses.into_iter().filter(|a| !a.is_empty()).map(address).collect(),
             denies: Rules::default(),
         }
     }
 
+    /// The same floors with the denies of the operator's own rules among them.
+    #[must_use]
+    pub fn with_denies(self, denies: Rules) -> Self {
+        Self { denies, ..self }
+    }
+
     fn is_empty(&self) -> bool {
-        self.protected_paths.is_empty()
-            && self.protected_names.is_empty()
-            && self.protected_addresses.is_empty()
+        self.paths.is_empty() && self.names.is_empty() && self.addresses.is_empty()
     }
 
     /// Why a call of a tool that is no shell must not run: one of its texts reaches for the bridge.
@@ -90,33 +122,36 @@ impl Floors {
 
     /// Why a text must not be part of a call: it names one of the bridge's files or addresses.
     pub(crate) fn forbid_text(&self, text: &str, place: Place<'_>) -> Option<String> {
-        if !self.protected_paths.iter().any(|own| may_name(text, own, place)) {
+        let inside = |own: &Own| place.cwd.is_some_and(|cwd| inside(cwd, &own.name));
+        if !self.paths.iter().any(|own| own.may_be_in(text) || inside(own)) {
             return self.forbid_address(text);
         }
+        let home = place.home.unwrap_or("~");
         let expanded = text
-            .replace("${HOME}", place.home.unwrap_or("~"))
-            .replace("$HOME", place.home.unwrap_or("~"))
-            .replace("~/", &format!("{}/", place.home.unwrap_or("~")));
+            .replace("${HOME}", home)
+            .replace("$HOME", home)
+            .replace("~/", &format!("{home}/"));
         let path = place::clean(&expanded, place);
-        self.protected_paths
+        self.paths
             .iter()
             .find(|own| {
-                let own = place::clean(own, place);
+                let own = place::clean(&own.name, place);
                 expanded.contains(&*own) || place::within(&path, &own)
             })
-            .map(|own| format!("{own} belongs to the bridge; agents must not touch it."))
+            .map(|own| format!("{} belongs to the bridge; agents must not touch it.", own.name))
             .or_else(|| self.forbid_address(&expanded))
     }
 
     fn forbid_address(&self, text: &str) -> Option<String> {
-        let reached = self.protected_addresses.iter().find(|address| {
-            let port = address.rsplit_once(':').map(|(_, port)| port).filter(|port| is_port(port));
-            text.contains(&**address)
+        let reached = self.addresses.iter().filter(|address| address.may_be_in(text)).find(|own| {
+            let port = own.name.rsplit_once(':').map(|(_, port)| port).filter(|p| is_port(p));
+            text.contains(&*own.name)
                 || port.is_some_and(|port| {
                     HERE.iter().any(|host| names_port(text, &format!("{host}:{port}")))
                 })
         })?;
-        Some(format!("{reached} is the bridge's own address; agents have their own way in."))
+        let name = &reached.name;
+        Some(format!("{name} is the bridge's own address; agents have their own way in."))
     }
 
     fn forbid_word(&self, word: &Word<'_>, place: Place<'_>) -> Option<String> {
@@ -129,16 +164,16 @@ impl Floors {
         // `~/.config/c*/p*` may be one of our files.
         let pattern = place::path(word, place).unwrap_or_else(|| (&*word.text).into());
         let glob = Glob::parse(&place::clean(&pattern, place)).ok()?;
-        self.protected_paths
+        self.paths
             .iter()
-            .find(|own| glob.reaches(&place::clean(own, place)))
-            .map(|own| format!("{} may name {own}, which belongs to the bridge.", word.text))
+            .find(|own| glob.reaches(&place::clean(&own.name, place)))
+            .map(|own| format!("{} may name {}, which belongs to the bridge.", word.text, own.name))
     }
 
     fn forbid_program(&self, words: &[Word<'_>]) -> Option<String> {
         let (first, args) = words.split_first()?;
         let name = base(&first.text);
-        if !self.protected_names.contains(&name) {
+        if !self.names.contains(&name) {
             return None;
         }
         let command = args.iter().find(|word| !word.text.starts_with("--config"));
@@ -159,11 +194,10 @@ impl Floors {
     }
 }
 
-/// A text that names `own` holds its last part, or is written from inside of it.
-fn may_name(text: &str, own: &str, place: Place<'_>) -> bool {
-    let last = own.trim_end_matches('/').rsplit('/').next().unwrap_or(own);
-    text.contains(last)
-        || place.cwd.is_some_and(|cwd| place::within(cwd, own) || cwd.contains("/.."))
+/// From here a bare name may be a file of the bridge.
+fn inside(cwd: &str, own: &str) -> bool {
+    let parent = own.trim_end_matches('/').rsplit_once('/').map_or("", |(parent, _)| parent);
+    place::within(cwd, own) || place::within(cwd, parent) || cwd.contains("/..")
 }
 
 /// Names of this machine.

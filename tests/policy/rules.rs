@@ -185,7 +185,7 @@ fn the_agents_own_denies_are_a_veto() {
 
 #[test]
 fn the_operators_denies_hold_whatever_is_granted() {
-    let floors = Floors { denies: rules(r#"{ "shell_exec": { "git push *": "deny" } }"#), ..floors() };
+    let floors = floors().with_denies(rules(r#"{ "shell_exec": { "git push *": "deny" } }"#));
     let all = rules(r#"{ "*": "allow" }"#);
     let layers = Layers { agent: None, rules: &all, grants: &all, floors: &floors, now_ms: 0 };
     assert_eq!(rule(&Call::shell("cd x && git -C y push"), &layers, Mode::Yolo).verdict, Deny);
