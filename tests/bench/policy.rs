@@ -14,8 +14,10 @@
 
 use countersign_policy::critical::critical;
 use countersign_policy::shell::scan;
+use countersign_policy::{Call, Floors, Layers, Mode, Rule, Rules, Verdict, rule};
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
+use serde_json::json;
 
 const VECTORS: &str = include_str!("../vectors/bash_oracle.jsonl");
 const AGENTS: &str = include_str!("../vectors/agent_commands.jsonl");
@@ -102,4 +104,99 @@ fn scan_by_length(bencher: Bencher<'_, '_>, length: usize) {
     over(bencher, vec![text], |command| {
         black_box(scan(command));
     });
+}
+
+/// The default rules and as many more as a well-used grant store holds: 52 for the shell.
+fn rules() -> Rules {
+    let mut all: Vec<Rule> = Vec::new();
+    let mut add = |pattern: &str, verdict| {
+        let (tool, pattern) = ("shell_exec".to_owned(), pattern.to_owned());
+        all.push(Rule { tool, pattern, verdict });
+    };
+    add("*", Verdict::Ask);
+    for name in ALLOWED {
+        add(&format!("{name} *"), Verdict::Allow);
+        add(name, Verdict::Allow);
+    }
+    for pattern in ["rm -rf *", "git push --force*", "sudo *"] {
+        add(pattern, Verdict::Deny);
+    }
+    assert_eq!(all.len(), 52);
+    Rules::from_rules(&all)
+}
+
+const ALLOWED: [&str; 24] = [
+    "ls",
+    "cat",
+    "head",
+    "tail",
+    "grep",
+    "rg",
+    "find",
+    "wc",
+    "sort",
+    "echo",
+    "pwd",
+    "sed",
+    "awk",
+    "jq",
+    "git status",
+    "git diff",
+    "git log",
+    "git show",
+    "cargo test",
+    "cargo check",
+    "cargo build",
+    "npm test",
+    "npm run",
+    "python3",
+];
+
+/// A full ruling: floors, layers, 52 rules, critical patterns, reason; asks also get their offers
+/// and effects.
+fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>) {
+    let (rules, grants, floors) = (rules(), Rules::from_rules(&[]), Floors::default());
+    let bytes: usize = commands.iter().map(String::len).sum();
+    let calls: Vec<Call> = commands
+        .into_iter()
+        .map(|command| {
+            let call = json!({"tool": "shell_exec", "args": {"command": command},
+                "cwd": "/work/app", "home": "/home/me"});
+            serde_json::from_value(call).unwrap()
+        })
+        .collect();
+    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    bencher.counter(ItemsCount::new(calls.len())).counter(BytesCount::new(bytes)).bench(|| {
+        for call in &calls {
+            let _ = black_box(rule(black_box(call), &layers, Mode::Default));
+        }
+    });
+}
+
+#[divan::bench]
+fn ruling_short(bencher: Bencher<'_, '_>) {
+    ruling(bencher, short());
+}
+
+#[divan::bench]
+fn ruling_agent(bencher: Bencher<'_, '_>) {
+    ruling(bencher, agent());
+}
+
+/// What people meet without noticing: commands that the rules cover.
+#[divan::bench]
+fn ruling_covered(bencher: Bencher<'_, '_>) {
+    let covered =
+        ["ls -la src", "git diff --stat HEAD~3", "cat a | grep x | head -5", "cargo test --lib"];
+    ruling(bencher, covered.map(str::to_owned).to_vec());
+}
+
+/// The tail: 10 kB of commands, and of text in a here-document.
+#[divan::bench(args = ["commands", "heredoc"])]
+fn ruling_10kb(bencher: Bencher<'_, '_>, kind: &str) {
+    let text = match kind {
+        "commands" => "grep -n 'x y' src/a.rs | head -20 && ls -la target/debug\n".repeat(175),
+        _ => format!("cat > f <<'EOF'\n{}\nEOF", LONG.chars().take(10_000).collect::<String>()),
+    };
+    ruling(bencher, vec![text]);
 }

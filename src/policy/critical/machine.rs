@@ -24,7 +24,7 @@ pub(super) fn judge(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
     let help = || has(&["--help", "--version", "-V"]) || (has(&["-h"]) && args.len() == 1);
     let reason = match name {
         _ if name.starts_with("mkfs") || matches!(name, "mke2fs" | "mkswap" | "wipefs" | "blkdiscard" | "badblocks" | "shred") => {
-            (device() && !(name == "badblocks" && !has_flag(args, 'w'))).then_some("overwrites a raw device")
+            (device() && (name != "badblocks" || has_flag(args, 'w'))).then_some("overwrites a raw device")
         }
         "fdisk" | "parted" | "sgdisk" | "gdisk" | "cfdisk" | "sfdisk" => {
             (device() && !has(&["-l", "--list", "print", "-p", "--print", "-d", "--dump"])).then_some("changes the partitions of a disk")
@@ -102,7 +102,7 @@ fn services(name: &str, args: &[Word<'_>], words: &[&Word<'_>]) -> Option<&'stat
         matches!(unit, "sshd" | "ssh" | "firewalld" | "ufw" | "iptables" | "nftables" | "NetworkManager" | "networking" | "network" | "dbus" | "auditd" | "apparmor" | "fail2ban" | "cron" | "crond" | "rsyslog" | "display-manager" | "falcon-sensor" | "clamav-daemon") || unit.starts_with("systemd-")
     };
     let stops = matches!(verb, "stop" | "disable" | "mask" | "kill") || words.iter().any(|w| w.text == "stop");
-    if stops && words.iter().any(|w| vital(w)) {
+    if stops && words.iter().any(vital) {
         return Some("stops a service that the machine needs");
     }
     let starts = matches!(verb, "enable" | "link" | "enable-linger" | "edit" | "load" | "bootstrap" | "submit" | "preset" | "set-default");

@@ -68,10 +68,7 @@ impl Stream {
         if self.files.is_empty() {
             return false;
         }
-        let is = |text: &str| {
-            let path = place::clean(text, NOWHERE);
-            self.files.iter().any(|file| *file == path)
-        };
+        let is = |text: &str| self.files.contains(&place::clean(text, NOWHERE));
         let script = operands(args, &["-m"]).first().is_some_and(|w| is(&w.text));
         (is_interpreter(name) || matches!(name, "source" | ".")) && script
             || first.text.contains('/') && is(&first.text)

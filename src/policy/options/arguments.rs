@@ -92,7 +92,9 @@ impl<'w, 'a> Arguments<'w, 'a> {
         let mut found = Vec::new();
         let mut words = self.words.iter().map(|w| &*w.text);
         while let Some(text) = words.next() {
-            let Some(value) = options.iter().find_map(|option| value_of(text, option)) else { continue };
+            let Some(value) = options.iter().find_map(|option| value_of(text, option)) else {
+                continue;
+            };
             if value.is_empty() {
                 found.extend(words.next());
             } else {

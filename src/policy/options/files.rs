@@ -20,9 +20,7 @@ pub(super) fn judge(name: &str, args: &Arguments<'_, '_>) -> Option<&'static str
         "dd" => dd(args),
         "chmod" => chmod(args).or_else(|| touches(args, &operands, 1)),
         "chown" | "chgrp" => touches(args, &operands, 1),
-        "install" if args.any(|text| mode_gives_rights(text)) => {
-            Some("it sets the set-user-id bit")
-        }
+        "install" if args.any(mode_gives_rights) => Some("it sets the set-user-id bit"),
         // What is copied from elsewhere is only read; secrets are more than that.
         "cp" | "gcp" | "install" => {
             let (to, from) = operands.split_last()?;
@@ -91,7 +89,7 @@ fn mode_gives_rights(text: &str) -> bool {
     let digits = text.trim_start_matches("-m").trim_start_matches("--mode=");
     let octal = digits.len() >= 4
         && digits.bytes().all(|b| matches!(b, b'0'..=b'7'))
-        && digits.bytes().nth(digits.len() - 4).is_some_and(|b| b != b'0' && b != b'1');
+        && digits.as_bytes().get(digits.len() - 4).is_some_and(|&b| b != b'0' && b != b'1');
     let symbolic = text.contains(['+', '='])
         && text.split(',').any(|part| {
             part.split_once(['+', '=']).is_some_and(|(who, what)| {

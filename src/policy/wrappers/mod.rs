@@ -145,12 +145,11 @@ fn by_table<'w, 'a>(spec: &Spec, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, '
     if rest.is_empty() {
         // `env` alone prints; `sudo -i` is a shell; `xargs` alone echoes.
         let runs_shell = spec.passage == Passage::DenyOnly && !spec.silent;
+        if !runs_shell && passage == spec.passage {
+            return None;
+        }
         let inner = vec![Inner::Unknown];
-        return (runs_shell || passage != spec.passage).then(|| Unwrapped {
-            inner,
-            passage: Passage::DenyOnly,
-            assigns,
-        });
+        return Some(Unwrapped { inner, passage: Passage::DenyOnly, assigns });
     }
     let mut inner = vec![Inner::Argv { argv: rest, open: spec.open }];
     if passage != spec.passage {
