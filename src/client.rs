@@ -1,19 +1,18 @@
 //! The client side of the HTTP API: what hook, ask, run and the rest talk to the daemon with.
 
 mod decided;
+mod transport;
 mod wire;
 
 pub use decided::{Answer, Decided, Ending};
+pub use transport::ClientError;
 
-use crate::{
-    config::{Client as Settings, Server},
-    gate::call::Call,
-    secret::Secret,
-};
-use reqwest::{Method, StatusCode};
+use crate::{config::Client as Settings, gate::call::Call, secret::Secret};
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use transport::Transport;
 use wire::{Handed, Standing};
 
 /// How long a wait goes on while the daemon is away, such as over its restart.
@@ -28,48 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Talks to one daemon.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: reqwest::Client,
-    base: String,
-    server: Server,
-    token: Option<Secret>,
-}
-
-/// Why the daemon gave no answer. None of these ever permits anything.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// Nobody is there.
-    #[error("no countersign daemon at {server}: {why}; start one with `countersign serve`")]
-    Unreachable {
-        /// Where it was looked for.
-        server: String,
-        /// What the system said.
-        why: String,
-    },
-    /// It was there, and went away.
-    #[error("the daemon at {server} went away: {why}")]
-    Lost {
-        /// Where it was.
-        server: String,
-        /// What the system said.
-        why: String,
-    },
-    /// The token is missing, wrong, or not good enough.
-    #[error("{0}")]
-    Refused(String),
-    /// The request was not taken.
-    #[error("{0}")]
-    Rejected(String),
-    /// The reply makes no sense; it is never taken for a yes.
-    #[error("the daemon at {server} gave an answer that this version cannot read: {why}")]
-    Unreadable {
-        /// Where it is.
-        server: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The client itself could not be set up.
-    #[error("{0}")]
-    SetUp(String),
+    transport: Transport,
 }
 
 /// A call that was handed in.
@@ -87,35 +45,13 @@ impl Client {
     /// # Errors
     /// When the certificate authority cannot be read.
     pub fn new(settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
-        let set_up = |why: String| ClientError::SetUp(why);
-        let mut http = reqwest::Client::builder().connect_timeout(connect).no_proxy();
-        let base = match &settings.url {
-            Server::Unix(path) => {
-                http = http.unix_socket(path.as_path());
-                "http://localhost".to_owned()
-            }
-            Server::Http(_) => settings.url.to_string(),
-        };
-        if let Some(file) = &settings.ca_file {
-            let named = |why: String| format!("[client] ca_file {}: {why}", file.display());
-            let pem = std::fs::read(file).map_err(|error| set_up(named(error.to_string())))?;
-            let authority = reqwest::Certificate::from_pem(&pem)
-                .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
-            http = http.add_root_certificate(authority);
-        }
-        // The socket knows its user; a token would only be one more thing to be wrong.
-        let token = match &settings.url {
-            Server::Unix(_) => None,
-            Server::Http(_) => settings.token.clone(),
-        };
-        let http = http.build().map_err(|error| set_up(error.to_string()))?;
-        Ok(Self { http, base, server: settings.url.clone(), token })
+        Ok(Self { transport: Transport::new(settings, connect)? })
     }
 
     /// The same client with an approver's token, which may answer.
     #[must_use]
     pub fn with_token(self, token: Secret) -> Self {
-        Self { token: Some(token), ..self }
+        Self { transport: self.transport.with_token(token) }
     }
 
     /// Hands a call in as its waiting caller: if it leaves without an answer the ask is cancelled.
@@ -162,7 +98,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn ask(&self, id: &str) -> Result<Value, ClientError> {
-        self.send(Method::GET, &["v1", "asks", id], &[], None, PATIENCE).await
+        self.transport.send(Method::GET, &["v1", "asks", id], &[], None, PATIENCE).await
     }
 
     /// The open asks as the API shows them, oldest first.
@@ -171,7 +107,8 @@ impl Client {
     /// [`ClientError`]
     pub async fn pending(&self) -> Result<Vec<Value>, ClientError> {
         let query = [("state", "open".to_owned())];
-        let reply = self.send(Method::GET, &["v1", "asks"], &query, None, PATIENCE).await?;
+        let reply =
+            self.transport.send(Method::GET, &["v1", "asks"], &query, None, PATIENCE).await?;
         self.list(reply, "asks")
     }
 
@@ -181,7 +118,7 @@ impl Client {
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn answer(&self, id: &str, body: &Value) -> Result<Value, ClientError> {
         let path = ["v1", "asks", id, "answer"];
-        self.send(Method::POST, &path, &[], Some(body), PATIENCE).await
+        self.transport.send(Method::POST, &path, &[], Some(body), PATIENCE).await
     }
 
     /// Takes an ask back.
@@ -190,7 +127,7 @@ impl Client {
     /// [`ClientError`]
     pub async fn cancel(&self, id: &str, reason: &str) -> Result<(), ClientError> {
         let (path, body) = (["v1", "asks", id, "cancel"], json!({ "reason": reason }));
-        self.send(Method::POST, &path, &[], Some(&body), PATIENCE).await.map(drop)
+        self.transport.send(Method::POST, &path, &[], Some(&body), PATIENCE).await.map(drop)
     }
 
     /// Ends a session: its open asks are cancelled.
@@ -199,7 +136,7 @@ impl Client {
     /// [`ClientError`]
     pub async fn end_session(&self, agent: &str, session: &str) -> Result<(), ClientError> {
         let (path, body) = (["v1", "sessions", session, "end"], json!({ "agent": agent }));
-        self.send(Method::POST, &path, &[], Some(&body), PATIENCE).await.map(drop)
+        self.transport.send(Method::POST, &path, &[], Some(&body), PATIENCE).await.map(drop)
     }
 
     /// The grants in force as the API shows them.
@@ -207,7 +144,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn grants(&self) -> Result<Vec<Value>, ClientError> {
-        let reply = self.send(Method::GET, &["v1", "grants"], &[], None, PATIENCE).await?;
+        let reply =
+            self.transport.send(Method::GET, &["v1", "grants"], &[], None, PATIENCE).await?;
         self.list(reply, "grants")
     }
 
@@ -216,7 +154,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn revoke(&self, id: &str) -> Result<Value, ClientError> {
-        self.send(Method::DELETE, &["v1", "grants", id], &[], None, PATIENCE).await
+        self.transport.send(Method::DELETE, &["v1", "grants", id], &[], None, PATIENCE).await
     }
 
     /// How the daemon is: its store, its rules and its adapters.
@@ -224,7 +162,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn ready(&self) -> Result<Value, ClientError> {
-        self.send(Method::GET, &["readyz"], &[], None, PATIENCE).await
+        self.transport.send(Method::GET, &["readyz"], &[], None, PATIENCE).await
     }
 
     /// Comes back to a daemon that went away: the same call with the same key is the same ask.
@@ -246,96 +184,26 @@ impl Client {
     }
 
     async fn hand_in(&self, call: &Call, held: Duration) -> Result<Opened, ClientError> {
-        let body = serde_json::to_value(call).map_err(|error| self.unreadable(error))?;
+        let body = serde_json::to_value(call).map_err(|error| self.transport.unreadable(error))?;
         let query = wait_query(held);
         let path = ["v1", "calls"];
-        let reply = self.send(Method::POST, &path, &query, Some(&body), held + PATIENCE).await?;
-        let handed: Handed = self.read(reply)?;
-        handed.opened().map_err(|why| self.unreadable(why))
+        let reply =
+            self.transport.send(Method::POST, &path, &query, Some(&body), held + PATIENCE).await?;
+        let handed: Handed = self.transport.read(reply)?;
+        handed.opened().map_err(|why| self.transport.unreadable(why))
     }
 
     async fn wait(&self, id: &str, held: Duration) -> Result<Option<Decided>, ClientError> {
         let (path, query) = (["v1", "asks", id], wait_query(held));
-        let reply = self.send(Method::GET, &path, &query, None, held + PATIENCE).await?;
-        let standing: Standing = self.read(reply)?;
-        standing.decided().map_err(|why| self.unreadable(why))
-    }
-
-    async fn send(
-        &self,
-        method: Method,
-        path: &[&str],
-        query: &[(&str, String)],
-        body: Option<&Value>,
-        timeout: Duration,
-    ) -> Result<Value, ClientError> {
-        let url = self.url(path)?;
-        let mut request = self.http.request(method, url).query(query).timeout(timeout);
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token.reveal());
-        }
-        if let Some(body) = body {
-            request = request.json(body);
-        }
-        let reply = request.send().await.map_err(|error| self.unreachable(&error))?;
-        let status = reply.status();
-        let text = reply.text().await.map_err(|error| self.unreachable(&error))?;
-        if status.is_success() {
-            return serde_json::from_str(&text).map_err(|error| self.unreadable(error));
-        }
-        let said = serde_json::from_str::<Value>(&text).ok();
-        let said = said.as_ref().and_then(|said| said.get("error")?.as_str());
-        let sentence = said.map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
-        Err(match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ClientError::Refused(sentence),
-            // A daemon that stops, or a proxy before one that starts.
-            StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT => {
-                ClientError::Lost { server: self.server.to_string(), why: sentence }
-            }
-            _ => ClientError::Rejected(sentence),
-        })
-    }
-
-    /// Ids come from people and agents: each is one segment of the path, whatever it holds.
-    fn url(&self, path: &[&str]) -> Result<reqwest::Url, ClientError> {
-        let mut url = reqwest::Url::parse(&self.base)
-            .map_err(|error| ClientError::SetUp(format!("{}: {error}", self.base)))?;
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
-        }
-        Ok(url)
-    }
-
-    fn read<T: serde::de::DeserializeOwned>(&self, reply: Value) -> Result<T, ClientError> {
-        // serde would read a list as an object whose keys it may choose.
-        if !reply.is_object() {
-            return Err(self.unreadable("it is no object"));
-        }
-        serde_json::from_value(reply).map_err(|error| self.unreadable(error))
+        let reply = self.transport.send(Method::GET, &path, &query, None, held + PATIENCE).await?;
+        let standing: Standing = self.transport.read(reply)?;
+        standing.decided().map_err(|why| self.transport.unreadable(why))
     }
 
     fn list(&self, mut reply: Value, key: &str) -> Result<Vec<Value>, ClientError> {
         match reply.get_mut(key).map(Value::take) {
             Some(Value::Array(list)) => Ok(list),
-            _ => Err(self.unreadable(format!("there is no list `{key}`"))),
-        }
-    }
-
-    fn unreadable(&self, why: impl std::fmt::Display) -> ClientError {
-        ClientError::Unreadable { server: self.server.to_string(), why: why.to_string() }
-    }
-
-    fn unreachable(&self, error: &reqwest::Error) -> ClientError {
-        let mut cause: &dyn std::error::Error = error;
-        while let Some(deeper) = cause.source() {
-            cause = deeper;
-        }
-        let (server, why) = (self.server.to_string(), cause.to_string());
-        match error.is_connect() {
-            true => ClientError::Unreachable { server, why },
-            false => ClientError::Lost { server, why },
+            _ => Err(self.transport.unreadable(format!("there is no list `{key}`"))),
         }
     }
 }

@@ -4,6 +4,7 @@ mod node;
 mod places;
 mod read;
 mod section;
+mod values;
 
 use crate::secret::{Secret, Token};
 use std::{

@@ -11,7 +11,11 @@ use crate::{
 };
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
-use std::{io::Read, path::Path, time::Duration};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How long a daemon may take to accept a connection. The agent's prompt waits beside it.
 const CONNECT: Duration = Duration::from_millis(300);
@@ -47,7 +51,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Exit {
 
 async fn claude(context: &Context, verbose: bool) -> Result<Option<Value>> {
     // From the first moment: a signal must not end the process before the ask is taken back.
-    let mut signals = Signals::new()?;
+    let (mut signals, parent) = (Signals::new()?, Parent::new());
     let event = claude_code::read(&stdin()?).map_err(anyhow::Error::msg)?;
     let settings = context.config()?.client;
     let client = Client::new(&settings, CONNECT)?;
@@ -58,7 +62,7 @@ async fn claude(context: &Context, verbose: bool) -> Result<Option<Value>> {
                     say::aside(&format!("waiting for an answer to {id}"));
                 }
             };
-            decide(&client, &request, &mut signals, opened).await
+            decide(&client, &request, (&mut signals, &parent), opened).await
         }
         Event::Ran { .. } | Event::Stopped { .. } => {
             for id in claude_code::closed_by(&event, &client.pending().await?) {
@@ -78,7 +82,7 @@ async fn claude(context: &Context, verbose: bool) -> Result<Option<Value>> {
 async fn decide(
     client: &Client,
     request: &Request,
-    signals: &mut Signals,
+    (signals, parent): (&mut Signals, &Parent),
     opened_as: impl FnOnce(&str),
 ) -> Result<Option<Value>> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
@@ -97,25 +101,36 @@ async fn decide(
             client.cancel(&id, "answered_elsewhere").await?;
             Ok(None)
         }
-        () = orphaned() => {
+        () = parent.gone() => {
             client.cancel(&id, "session_ended").await?;
             Err(anyhow!("the agent went away"))
         }
     }
 }
 
-/// Returns when the agent is gone, such as one that was killed.
-async fn orphaned() {
-    let parent = std::os::unix::process::parent_id();
-    // A shell may stand between: Claude Code also names itself.
-    let claude = std::env::var("CLAUDE_PID").ok().map(|pid| Path::new("/proc").join(pid));
-    let claude = claude.filter(|process| process.exists());
-    let mut ticks = tokio::time::interval(Duration::from_secs(2));
-    loop {
-        ticks.tick().await;
-        let left = claude.as_ref().is_some_and(|process| !process.exists());
-        if left || std::os::unix::process::parent_id() != parent {
-            return;
+/// The process that started this one, remembered from the first moment: it may be gone at the next.
+struct Parent {
+    id: u32,
+    /// A shell may stand between: Claude Code also names itself.
+    claude: Option<PathBuf>,
+}
+
+impl Parent {
+    fn new() -> Self {
+        let claude = std::env::var("CLAUDE_PID").ok().map(|pid| Path::new("/proc").join(pid));
+        let claude = claude.filter(|process| process.exists());
+        Self { id: std::os::unix::process::parent_id(), claude }
+    }
+
+    /// Returns when the agent is gone, such as one that was killed.
+    async fn gone(&self) {
+        let mut ticks = tokio::time::interval(Duration::from_secs(2));
+        loop {
+            ticks.tick().await;
+            let left = self.claude.as_ref().is_some_and(|process| !process.exists());
+            if left || std::os::unix::process::parent_id() != self.id {
+                return;
+            }
         }
     }
 }

@@ -1,15 +1,15 @@
 //! From TOML and environment to a [`Config`].
 
 use super::node::{self, Node, Place, Table, Value};
-use super::section::{Section, flag, id, list, nearest, number, secret, text, wants};
+use super::section::{Section, flag, id, nearest, number, secret, text, wants};
+use super::values::{
+    address, default_address, ids, length, mode, on_timeout, profile, server, token, tools, url,
+};
 use super::{
     Approvers, Client, Config, Daemon, Discord, DiscordTarget, Mode, OnTimeout, Places, Policy,
     Profile, Server, Store, Telegram, TelegramTarget,
 };
-use crate::secret::Token;
 use std::{
-    collections::BTreeSet,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -268,115 +268,5 @@ impl Reader<'_> {
         });
         section.finish();
         approvers
-    }
-}
-
-fn token(node: &Node) -> Result<Token, String> {
-    Token::parse(text(node)?.trim())
-}
-
-fn default_address() -> SocketAddr {
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7117)
-}
-
-fn address(node: &Node) -> Result<SocketAddr, String> {
-    text(node)?.parse().map_err(|_| "wants an address and a port such as \"127.0.0.1:7117\"".into())
-}
-
-fn url(node: &Node) -> Result<String, String> {
-    let text = text(node)?;
-    match reqwest::Url::parse(&text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => {
-            Ok(text.trim_end_matches('/').to_owned())
-        }
-        _ => Err("wants an address that begins with https:// or http://".into()),
-    }
-}
-
-fn server(
-    node: &Node,
-    insecure_http: bool,
-    resolve: impl Fn(&str) -> PathBuf,
-) -> Result<Server, String> {
-    let text = text(node)?;
-    if let Some(path) = text.strip_prefix("unix:") {
-        return Ok(Server::Unix(resolve(path.strip_prefix("//").unwrap_or(path))));
-    }
-    let wanted = "wants \"unix:PATH\" or \"https://HOST:PORT\"";
-    let url = reqwest::Url::parse(&text).map_err(|_| wanted.to_owned())?;
-    match url.scheme() {
-        "https" => Ok(Server::Http(url)),
-        "http" if insecure_http || is_loopback(&url) => Ok(Server::Http(url)),
-        // SECURITY: tokens and commands would cross the network for all to read.
-        "http" => Err("is plain http to another machine, which anybody on the way can read and \
-                       change; use https, or set insecure_http = true in [client]"
-            .into()),
-        _ => Err(wanted.into()),
-    }
-}
-
-fn is_loopback(url: &reqwest::Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn profile(node: &Node) -> Result<Profile, String> {
-    match text(node)?.as_str() {
-        "standard" => Ok(Profile::Standard),
-        "molf" => Ok(Profile::Molf),
-        later @ ("wcore" | "connectonion" | "ohmypi" | "zeptoclaw") => {
-            Err(format!("{later} is not built yet; use \"standard\" or \"molf\""))
-        }
-        other => Err(format!("\"{other}\" is unknown; use \"standard\" or \"molf\"")),
-    }
-}
-
-fn mode(node: &Node) -> Result<Mode, String> {
-    match text(node)?.as_str() {
-        "default" => Ok(Mode::Default),
-        "yolo" => Ok(Mode::Yolo),
-        other => Err(format!("\"{other}\" is unknown; use \"default\" or \"yolo\"")),
-    }
-}
-
-fn on_timeout(node: &Node, tools: Vec<String>) -> Result<OnTimeout, String> {
-    match text(node)?.as_str() {
-        "deny" => Ok(OnTimeout::Deny),
-        "wait" => Ok(OnTimeout::Wait),
-        "approve" if tools.is_empty() => {
-            Err("\"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]"
-                .into())
-        }
-        "approve" => Ok(OnTimeout::Approve(tools)),
-        other => Err(format!("\"{other}\" is unknown; use \"deny\", \"wait\" or \"approve\"")),
-    }
-}
-
-fn tools(node: &Node) -> Result<Vec<String>, String> {
-    let tools = list(node)?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
-    match tools.iter().find(|tool| tool.contains(['*', '?', '[']) || tool.trim().is_empty()) {
-        None => Ok(tools),
-        // FAIL-CLOSED: only tools that the operator names are ever approved without a person.
-        Some(tool) => Err(format!("wants whole names of tools; \"{tool}\" is none")),
-    }
-}
-
-fn ids(node: &Node) -> Result<BTreeSet<String>, String> {
-    list(node)?.iter().map(id).collect()
-}
-
-fn length(node: &Node) -> Result<Duration, String> {
-    let wanted = "wants a length of time such as \"5m\", \"90s\" or a number of seconds";
-    let seconds = match node.value() {
-        Value::Number(seconds) => Some(*seconds),
-        Value::Text(text) => text.trim().parse().ok().or_else(|| {
-            text.trim().parse::<jiff::SignedDuration>().ok().map(|length| length.as_secs())
-        }),
-        _ => None,
-    };
-    let seconds = seconds.ok_or(wanted)?;
-    match u64::try_from(seconds) {
-        Ok(seconds) if (1..=31_536_000).contains(&seconds) => Ok(Duration::from_secs(seconds)),
-        _ => Err("wants between 1 second and 365 days".into()),
     }
 }

@@ -12,7 +12,14 @@
 #[allow(dead_code, reason = "the journeys use more of it")]
 mod daemon;
 
+#[path = "../support/telegram.rs"]
+#[cfg(feature = "telegram")]
+#[allow(dead_code, reason = "the journeys use more of it")]
+mod telegram_server;
+
 mod asking;
+#[cfg(feature = "telegram")]
+mod chats;
 mod claude_real;
 mod hook;
 mod model;
