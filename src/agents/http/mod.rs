@@ -41,7 +41,6 @@ pub struct Api {
 }
 
 /// The routes as they are served on one surface.
-#[must_use]
 pub fn router(api: Api, surface: Surface) -> Router {
     let routes = Router::new()
         .route("/v1/calls", post(calls::hand_in))
