@@ -39,18 +39,18 @@ impl<'r> Finding<'r> {
     pub(crate) fn of(hit: Hit<'r>, subject: impl FnOnce() -> String) -> Self {
         let reason = match (hit.verdict, hit.entry, hit.maybe) {
             (Verdict::Allow, entry, _) => return Self::allow(entry),
-            (Verdict::Ask, _, Some(maybe)) => format!(
-                "{} may fall under the rule {maybe}: a word of it is only known when it runs.",
-                subject()
-            ),
-            (Verdict::Ask, None, None) => format!("No rule covers {}.", subject()),
+            (Verdict::Ask, _, Some(maybe)) => {
+                let known = ": a word of it is only known when it runs.";
+                [&subject(), " may fall under the rule ", &maybe.label, known].concat()
+            }
+            (Verdict::Ask, None, None) => ["No rule covers ", &subject(), "."].concat(),
             (Verdict::Ask, Some(entry), None) => {
-                format!("{} meets the rule {entry}.", subject())
+                [&subject(), " meets the rule ", &entry.label, "."].concat()
             }
             (Verdict::Deny, Some(entry), _) => {
-                format!("{} is forbidden by the rule {entry}.", subject())
+                [&subject(), " is forbidden by the rule ", &entry.label, "."].concat()
             }
-            (Verdict::Deny, None, _) => format!("{} is forbidden.", subject()),
+            (Verdict::Deny, None, _) => [&subject(), " is forbidden."].concat(),
         };
         let rule = match hit.verdict {
             Verdict::Ask => hit.maybe.or(hit.entry),
@@ -70,7 +70,8 @@ impl<'r> Finding<'r> {
 /// A command in a sentence: its words, cut to a length that fits.
 pub(crate) fn quote(argv: &[Word<'_>]) -> String {
     const MOST: usize = 60;
-    let mut text = String::from("`");
+    let mut text = String::with_capacity(MOST * 2);
+    text.push('`');
     for (at, word) in argv.iter().enumerate() {
         if at > 0 {
             text.push(' ');
@@ -80,7 +81,11 @@ pub(crate) fn quote(argv: &[Word<'_>]) -> String {
             break;
         }
     }
-    shorten(&text, MOST) + "`"
+    if text.len() > MOST || text.contains('\n') {
+        text = shorten(&text, MOST);
+    }
+    text.push('`');
+    text
 }
 
 /// The first line of a text, cut to `most` characters.

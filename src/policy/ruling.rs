@@ -107,8 +107,8 @@ pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Outcome {
     let Decision { finding, critical, .. } = subject.decide(layers, mode);
     Outcome {
         verdict: finding.verdict,
-        rule: finding.rule.map(ToString::to_string),
-        reason: subject.sentence(&finding),
+        rule: finding.rule.map(|entry| entry.label.to_string()),
+        reason: subject.sentence(finding),
         critical: critical.is_some(),
         understood: subject.understood(),
     }
@@ -254,7 +254,7 @@ impl<'c> Subject<'c> {
         found
     }
 
-    fn sentence(&self, finding: &Finding<'_>) -> String {
+    fn sentence(&self, finding: Finding<'_>) -> String {
         match (finding.verdict, finding.reason.is_empty()) {
             (Verdict::Allow, _) => match &self.scan {
                 Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
@@ -262,7 +262,7 @@ impl<'c> Subject<'c> {
             }
             .to_owned(),
             (_, true) => "Nothing allows it.".to_owned(),
-            (_, false) => finding.reason.clone().into_owned(),
+            (_, false) => finding.reason.into_owned(),
         }
     }
 
@@ -275,10 +275,11 @@ impl<'c> Subject<'c> {
 
     fn describe(&self, decision: Decision<'_>) -> Ruling {
         let Decision { finding, critical, .. } = decision;
-        let reason = self.sentence(&finding);
+        let (verdict, rule) = (finding.verdict, finding.rule.map(|entry| entry.label.to_string()));
+        let reason = self.sentence(finding);
         let mut ruling = Ruling {
-            verdict: finding.verdict,
-            rule: finding.rule.map(ToString::to_string),
+            verdict,
+            rule,
             reason,
             commands: Vec::new(),
             patterns: Vec::new(),

@@ -86,16 +86,15 @@ impl<'r> Stack<'r> {
         self.last(|entry| if entry.pattern.is_all() { Reach::Yes } else { Reach::No })
     }
 
-    /// The rule that names the whole text, word for word, if the last such rule allows.
+    /// The rule that allows the whole text, word for word, with no stricter rule behind it.
     pub(crate) fn whole_text(&self, text: &str) -> Option<&'r Entry> {
         let text = text.trim();
-        let named = |entry: &&&Entry| entry.pattern.literal().is_some_and(|l| l.trim() == text);
         self.entries
             .iter()
             .rev()
-            .find(named)
+            .take_while(|entry| entry.rule.verdict == Verdict::Allow)
+            .find(|entry| entry.pattern.literal() == Some(text))
             .copied()
-            .filter(|entry| entry.rule.verdict == Verdict::Allow)
     }
 
     fn last(&self, matches: impl Fn(&Entry) -> Reach) -> Hit<'r> {

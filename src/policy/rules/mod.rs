@@ -77,6 +77,8 @@ pub(crate) struct Entry {
     pub(crate) rule: Rule,
     pub(crate) pattern: Pattern,
     key: usize,
+    /// The rule in words, with its place.
+    pub(crate) label: Box<str>,
     origin: Option<Origin>,
     /// Milliseconds since 1970 from which the rule no longer matches.
     expires: Option<i64>,
@@ -168,10 +170,12 @@ impl Rules {
         let pattern =
             Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
         let key = self.key(&rule.tool)?;
+        let label = label(&rule, origin.as_ref()).into();
         self.entries.push(Entry {
             rule,
             pattern,
             key,
+            label,
             origin,
             expires: None,
             examples: Vec::new(),
@@ -218,13 +222,16 @@ impl Entry {
 }
 
 /// `shell_exec: "git *": allow (permissions.jsonc:12)`
+fn label(rule: &Rule, origin: Option<&Origin>) -> String {
+    let Rule { tool, pattern, verdict } = rule;
+    match origin {
+        Some(Origin { file, line, .. }) => format!("{tool}: {pattern:?}: {verdict} ({file}:{line})"),
+        None => format!("{tool}: {pattern:?}: {verdict} (granted)"),
+    }
+}
+
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rule { tool, pattern, verdict } = &self.rule;
-        write!(f, "{tool}: {pattern:?}: {verdict}")?;
-        match &self.origin {
-            Some(Origin { file, line, .. }) => write!(f, " ({file}:{line})"),
-            None => write!(f, " (granted)"),
-        }
+        f.write_str(&self.label)
     }
 }

@@ -71,7 +71,7 @@ impl Pattern {
             Some(host) => Some(Glob::parse(&host.to_ascii_lowercase())?),
             None => None,
         };
-        Ok(Self { glob, shape, literal: literal.map(Into::into), domain, segments: None })
+        Ok(Self { glob, shape, literal: literal.map(|literal| literal.trim().into()), domain, segments: None })
     }
 
     /// The same pattern with `*` staying within a directory, as in Claude's path rules.
