@@ -4,7 +4,7 @@ use super::{ModeWord, rules};
 use crate::{
     cli::{Exit, say},
     clock,
-    policy::{Verdict, check::Options},
+    policy::{DEFAULT_RULES, Verdict, check::Options},
 };
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
 /// Rulings by home folder, because `~/` in the rules means that of the call.
 struct Checker {
     base: Options,
-    rules: Option<(String, String)>,
+    rules: (String, String),
     by_home: HashMap<Option<String>, Options>,
 }
 
@@ -82,8 +82,8 @@ impl Checker {
             ..Options::default()
         };
         let rules = match &args.rules {
-            Some(file) => Some((file.display().to_string(), rules::text(file)?)),
-            None => None,
+            Some(file) => (file.display().to_string(), rules::text(file)?),
+            None => ("permissions.jsonc".to_owned(), DEFAULT_RULES.to_owned()),
         };
         let mut checker = Self { base, rules, by_home: HashMap::new() };
         // Mistakes in the rules are said before the first line is read.
@@ -92,12 +92,8 @@ impl Checker {
     }
 
     fn options(&mut self, line: &str) -> Result<&Options> {
-        let home = match self.rules {
-            Some(_) => serde_json::from_str::<Value>(line)
-                .ok()
-                .and_then(|call| call.get("home")?.as_str().map(str::to_owned)),
-            None => None,
-        };
+        let call = serde_json::from_str::<Value>(line).ok();
+        let home = call.and_then(|call| call.get("home")?.as_str().map(str::to_owned));
         self.of_home(home)
     }
 
@@ -106,10 +102,8 @@ impl Checker {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
                 let home = new.key().clone().or_else(rules::home);
-                let rules = match &self.rules {
-                    Some((name, text)) => Some(rules::parse(text, name, home.as_deref())?),
-                    None => None,
-                };
+                let (name, text) = &self.rules;
+                let rules = Some(rules::parse(text, name, home.as_deref())?);
                 Ok(new.insert(Options { rules, ..self.base.clone() }))
             }
         }
