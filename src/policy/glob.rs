@@ -93,6 +93,8 @@ impl Glob {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
     use super::Glob;
 
     fn glob(pattern: &str) -> Glob {

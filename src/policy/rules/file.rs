@@ -140,12 +140,11 @@ fn last_of(object: &CstObject, tool: &str) -> Option<CstObjectProp> {
     object
         .properties()
         .into_iter()
-        .filter(|property| {
+        .rfind(|property| {
             let holds_patterns = property.object_value().is_some_and(|object| !is_detail(&object));
             property.decoded_name().is_some_and(|name| canonical(&name) == canonical(tool))
                 && (holds_patterns || string(property.value()).is_some())
         })
-        .next_back()
 }
 
 fn is_detail(object: &CstObject) -> bool {
@@ -210,6 +209,8 @@ fn remove_flat(array: &CstArray, rule: &Rule) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
     use super::{FileError, append, remove};
     use crate::rules::Rule;
 
