@@ -146,7 +146,7 @@ impl<'r> Judge<'r, '_> {
         }
         let blind = inner.as_ref().is_some_and(|inner| inner.blind);
         if hit.allows_all() {
-            let unseen = blind && self.commands.guarded;
+            let unseen = blind && self.commands.guarded();
             let held =
                 inner.filter(|inner| unseen || inner.verdict == Verdict::Ask && !inner.blind);
             return (hit, held.unwrap_or_else(|| Finding::allow(hit.entry)));
@@ -183,7 +183,7 @@ impl<'r> Judge<'r, '_> {
         {
             let rule = hit.entry.map_or_else(String::new, ToString::to_string);
             let mut found =
-                Finding::ask(format!("{} goes beyond the rule {rule}: it {why}.", quote(argv)));
+                Finding::ask(format!("{} goes beyond the rule {rule}: {why}.", quote(argv)));
             found.rule = hit.entry;
             return found;
         }
@@ -201,7 +201,8 @@ impl<'r> Judge<'r, '_> {
         else {
             return false;
         };
-        let nameless = Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
+        let nameless =
+            Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
         let rest: Vec<Word<'_>> =
             [first.clone(), nameless].into_iter().chain(more.iter().cloned()).collect();
         words > 1
@@ -276,7 +277,8 @@ impl<'r> Judge<'r, '_> {
             return Finding::allow(None);
         }
         let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
-        let rule = if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
+        let rule =
+            if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
         // A deny that names files holds for redirects too.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
             return Finding::of(rule, || format!("The redirect to {path}"));

@@ -202,7 +202,7 @@ impl<'c> Subject<'c> {
         now_ms: i64,
     ) -> (Finding<'r>, bool) {
         let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, layers);
-        let guarded = stack.guarded;
+        let guarded = stack.guarded();
         let finding = match &self.scan {
             Some((text, scan)) => {
                 let judge = Judge {

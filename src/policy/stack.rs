@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 
 use crate::place::{self, Place};
-use crate::rules::pattern::Reach;
-use crate::rules::{Entry, Rules};
+use crate::rules::pattern::{Head, Reach};
+use crate::rules::{About, Entry, Rules};
 use crate::shell::{Word, WordKind};
 use crate::values::Value;
 use crate::verdict::Verdict;
@@ -12,9 +12,7 @@ use crate::wrappers::base;
 
 /// Layers of rules for one tool, one behind the other; the last match wins.
 pub(crate) struct Stack<'r> {
-    entries: Vec<&'r Entry>,
-    /// A rule forbids or asks about some calls but not all: what cannot be read may be one of them.
-    pub(crate) guarded: bool,
+    layers: Vec<About<'r>>,
 }
 
 /// The rule that wins.
@@ -46,19 +44,24 @@ impl Hit<'_> {
 
 impl<'r> Stack<'r> {
     pub(crate) fn new(tool: &str, known: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
-        let mut entries = Vec::with_capacity(layers.iter().map(|l| l.entries().len()).sum());
-        for layer in layers {
-            entries.extend(layer.about(tool, known, now_ms));
-        }
-        let guarded = entries
-            .iter()
-            .any(|entry| entry.rule.verdict != Verdict::Allow && !entry.pattern.is_all());
-        Self { entries, guarded }
+        let layers = layers.iter().filter(|layer| !layer.is_empty());
+        Self { layers: layers.map(|layer| layer.about(tool, known, now_ms)).collect() }
+    }
+
+    /// A rule forbids or asks about some calls but not all: what cannot be read may be one of them.
+    pub(crate) fn guarded(&self) -> bool {
+        self.layers.iter().any(About::guards)
+    }
+
+    fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
+        self.layers.iter().rev().flat_map(move |layer| layer.backwards(head))
     }
 
     /// The rule for a command.
     pub(crate) fn command(&self, argv: &[Word<'_>], spelling: &Spelling<'_, '_>) -> Hit<'r> {
-        self.last(|entry| match entry.rule.verdict {
+        // A name that is not literal may be any name.
+        let head = argv.first().and_then(Word::literal).map(Head::of);
+        self.last(head, |entry| match entry.rule.verdict {
             Verdict::Allow => {
                 let covers = entry.pattern.covers(argv, || spelling.words());
                 if covers { Reach::Yes } else { Reach::No }
@@ -70,7 +73,7 @@ impl<'r> Stack<'r> {
     /// The rule for a value that is no command.
     pub(crate) fn value(&self, value: &Value, place: Place<'_>) -> Hit<'r> {
         let (allow, deny) = (value.allow_forms(place), value.deny_forms(place));
-        self.last(|entry| {
+        self.last(None, |entry| {
             let pattern = &entry.pattern;
             let matched = match entry.rule.verdict {
                 Verdict::Allow if pattern.is_all() && !value.is_path => true,
@@ -83,23 +86,20 @@ impl<'r> Stack<'r> {
 
     /// The rule for a call without values: only rules for every call match.
     pub(crate) fn every_call(&self) -> Hit<'r> {
-        self.last(|entry| if entry.pattern.is_all() { Reach::Yes } else { Reach::No })
+        self.last(None, |entry| if entry.pattern.is_all() { Reach::Yes } else { Reach::No })
     }
 
     /// The rule that allows the whole text, word for word, with no stricter rule behind it.
     pub(crate) fn whole_text(&self, text: &str) -> Option<&'r Entry> {
         let text = text.trim();
-        self.entries
-            .iter()
-            .rev()
+        self.backwards(None)
             .take_while(|entry| entry.rule.verdict == Verdict::Allow)
             .find(|entry| entry.pattern.literal() == Some(text))
-            .copied()
     }
 
-    fn last(&self, matches: impl Fn(&Entry) -> Reach) -> Hit<'r> {
+    fn last(&self, head: Option<Head>, matches: impl Fn(&Entry) -> Reach) -> Hit<'r> {
         let mut maybe = None;
-        for &entry in self.entries.iter().rev() {
+        for entry in self.backwards(head) {
             match matches(entry) {
                 Reach::No => {}
                 Reach::Maybe => maybe = maybe.or(Some(entry)),

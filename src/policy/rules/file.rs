@@ -137,14 +137,11 @@ fn append_one(object: &CstObject, rule: &Rule) -> Result<(), FileError> {
 
 /// The last property for the tool, under whichever of its names.
 fn last_of(object: &CstObject, tool: &str) -> Option<CstObjectProp> {
-    object
-        .properties()
-        .into_iter()
-        .rfind(|property| {
-            let holds_patterns = property.object_value().is_some_and(|object| !is_detail(&object));
-            property.decoded_name().is_some_and(|name| canonical(&name) == canonical(tool))
-                && (holds_patterns || string(property.value()).is_some())
-        })
+    object.properties().into_iter().rfind(|property| {
+        let holds_patterns = property.object_value().is_some_and(|object| !is_detail(&object));
+        property.decoded_name().is_some_and(|name| canonical(&name) == canonical(tool))
+            && (holds_patterns || string(property.value()).is_some())
+    })
 }
 
 fn is_detail(object: &CstObject) -> bool {
@@ -220,7 +217,8 @@ mod tests {
 
     #[test]
     fn every_pattern_of_a_pipeline_is_stored_and_comments_stay() {
-        let before = "{\n  // mine\n  \"shell_exec\": \"ask\", // shell\n  \"glob\": \"allow\"\n}\n";
+        let before =
+            "{\n  // mine\n  \"shell_exec\": \"ask\", // shell\n  \"glob\": \"allow\"\n}\n";
         let after = append(before, &[allow("cat *"), allow("wc *")]).unwrap();
         assert_eq!(
             after,

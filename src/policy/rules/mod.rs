@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::canonical;
 use crate::glob::Glob;
 use crate::verdict::Verdict;
-use pattern::Pattern;
+use pattern::{Head, Pattern};
 pub use problem::{Problem, Severity};
 
 /// The rules every installation starts with; the text of `config/permissions.jsonc`.
@@ -58,6 +58,8 @@ impl fmt::Display for Rule {
 pub struct Rules {
     keys: Vec<Key>,
     entries: Vec<Entry>,
+    /// What decides about most entries without looking at them; one per entry.
+    marks: Vec<Mark>,
     warnings: Vec<Problem>,
     home: Option<Box<str>>,
 }
@@ -71,12 +73,54 @@ struct Key {
     glob: Option<Glob>,
 }
 
+/// The small part of an entry.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    key: usize,
+    verdict: Verdict,
+    head: Head,
+    all: bool,
+}
+
+/// The entries of a set that bear on one tool.
+#[derive(Clone, Debug)]
+pub(crate) struct About<'r> {
+    rules: &'r Rules,
+    keys: Vec<bool>,
+    now_ms: i64,
+}
+
+impl<'r> About<'r> {
+    /// From the last to the first, those that a command with this first word may meet.
+    pub(crate) fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
+        self.rules
+            .marks
+            .iter()
+            .zip(&self.rules.entries)
+            .rev()
+            .filter(move |(mark, _)| {
+                self.names(mark) && head.is_none_or(|head| mark.head.fits(head, mark.verdict))
+            })
+            .map(|(_, entry)| entry)
+            .filter(|entry| entry.expires.is_none_or(|expires| self.now_ms < expires))
+    }
+
+    /// Some rule forbids or asks about some calls of the tool but not all.
+    pub(crate) fn guards(&self) -> bool {
+        let strict = |mark: &&Mark| mark.verdict != Verdict::Allow && !mark.all;
+        self.rules.marks.iter().filter(strict).any(|mark| self.names(mark))
+    }
+
+    fn names(&self, mark: &Mark) -> bool {
+        self.keys.get(mark.key).copied().unwrap_or(false)
+    }
+}
+
 /// One compiled rule and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) rule: Rule,
     pub(crate) pattern: Pattern,
-    key: usize,
     /// The rule in words, with its place.
     pub(crate) label: Box<str>,
     origin: Option<Origin>,
@@ -148,18 +192,10 @@ impl Rules {
         self.home.as_deref()
     }
 
-    /// The entries that bear on `tool`, which rules files know as `known`, in their order.
-    pub(crate) fn about<'r>(
-        &'r self,
-        tool: &str,
-        known: &str,
-        now_ms: i64,
-    ) -> impl Iterator<Item = &'r Entry> {
-        let keys: Vec<bool> = self.keys.iter().map(|key| key.names(tool, known)).collect();
-        self.entries.iter().filter(move |entry| {
-            keys.get(entry.key).copied().unwrap_or(false)
-                && entry.expires.is_none_or(|expires| now_ms < expires)
-        })
+    /// The entries that bear on `tool`, which rules files know as `known`.
+    pub(crate) fn about(&self, tool: &str, known: &str, now_ms: i64) -> About<'_> {
+        let keys = self.keys.iter().map(|key| key.names(tool, known)).collect();
+        About { rules: self, keys, now_ms }
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
@@ -170,11 +206,12 @@ impl Rules {
         let pattern =
             Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
         let key = self.key(&rule.tool)?;
+        let (verdict, head, all) = (rule.verdict, pattern.head(), pattern.is_all());
+        self.marks.push(Mark { key, verdict, head, all });
         let label = label(&rule, origin.as_ref()).into();
         self.entries.push(Entry {
             rule,
             pattern,
-            key,
             label,
             origin,
             expires: None,
@@ -211,6 +248,7 @@ impl Entry {
     pub(crate) fn alone(&self, verdict: Verdict, home: Option<&str>) -> Option<Rules> {
         let mut rules = Rules { home: home.map(Into::into), ..Rules::default() };
         let entry = rules.push(Rule { verdict, ..self.rule.clone() }, None).ok()?;
+        // The head does not depend on how stars are read.
         entry.pattern = self.pattern.clone();
         Some(rules)
     }
@@ -225,7 +263,9 @@ impl Entry {
 fn label(rule: &Rule, origin: Option<&Origin>) -> String {
     let Rule { tool, pattern, verdict } = rule;
     match origin {
-        Some(Origin { file, line, .. }) => format!("{tool}: {pattern:?}: {verdict} ({file}:{line})"),
+        Some(Origin { file, line, .. }) => {
+            format!("{tool}: {pattern:?}: {verdict} ({file}:{line})")
+        }
         None => format!("{tool}: {pattern:?}: {verdict} (granted)"),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::glob::{Glob, GlobError};
 use crate::shell::{self, Word, WordKind};
+use crate::verdict::Verdict;
 use crate::wrappers::base;
 
 /// A compiled pattern.
@@ -43,6 +44,33 @@ impl Shape {
     }
 }
 
+/// The first bytes of a command's name, with its directory and without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    full: u64,
+    base: u64,
+}
+
+impl Head {
+    const ANY: Self = Self { full: 0, base: 0 };
+
+    pub(crate) fn of(word: &str) -> Self {
+        let pack =
+            |word: &str| word.bytes().take(8).fold(1, |packed, b| packed << 8 | u64::from(b));
+        Self { full: pack(word), base: pack(base(word)) }
+    }
+
+    /// False when a rule with this head cannot be about a command that begins with `word`.
+    pub(crate) fn fits(self, word: Self, verdict: Verdict) -> bool {
+        self == Self::ANY
+            || if verdict == Verdict::Allow {
+                self.full == word.full
+            } else {
+                self.base == word.base
+            }
+    }
+}
+
 /// Whether a pattern covers a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
@@ -71,7 +99,13 @@ impl Pattern {
             Some(host) => Some(Glob::parse(&host.to_ascii_lowercase())?),
             None => None,
         };
-        Ok(Self { glob, shape, literal: literal.map(|literal| literal.trim().into()), domain, segments: None })
+        Ok(Self {
+            glob,
+            shape,
+            literal: literal.map(|literal| literal.trim().into()),
+            domain,
+            segments: None,
+        })
     }
 
     /// The same pattern with `*` staying within a directory, as in Claude's path rules.
@@ -82,6 +116,17 @@ impl Pattern {
         });
         self.segments = Some(parts.collect::<Result<_, _>>()?);
         Ok(self)
+    }
+
+    /// What a command's first word must begin with, to tell most rules apart without reading them.
+    pub(crate) fn head(&self) -> Head {
+        match &self.shape {
+            Shape::Exact(words) | Shape::Prefix(words) => {
+                words.first().map_or(Head::ANY, |word| Head::of(word))
+            }
+            Shape::Glob { head: Some(head) } => Head::of(head),
+            Shape::All | Shape::Glob { head: None } => Head::ANY,
+        }
     }
 
     /// True for `*`: every call of the tool.
