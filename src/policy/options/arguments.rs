@@ -118,6 +118,11 @@ impl<'w, 'a> Arguments<'w, 'a> {
         !inside || place::runs_later(path)
     }
 
+    /// The path does not lie in the workspace itself.
+    pub(super) fn path_elsewhere(&self, path: &str) -> bool {
+        !place::sink(path) && (place::outside(path, self.place) || place::runs_later(path))
+    }
+
     fn before_end(&self) -> impl Iterator<Item = &'w Word<'a>> {
         self.words.iter().take_while(|word| word.text != "--")
     }

@@ -8,10 +8,17 @@ const OUTSIDE: &str = "it changes files outside the workspace";
 
 /// cp, mv, rm and their kin.
 pub(super) fn judge(name: &str, args: &Arguments<'_, '_>) -> Option<&'static str> {
-    let operands = args.operands(&[
-        "-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group", "-s", "--size", "-n",
-        "-b", "-l",
-    ]);
+    let valued: &[&str] = match name {
+        "install" => &["-m", "-o", "-g", "-S"],
+        "truncate" => &["-s", "-r"],
+        "split" | "csplit" => &["-b", "-l", "-n", "-a", "-C"],
+        "touch" => &["-d", "-t", "-r"],
+        "shred" => &["-n", "-s"],
+        "mkdir" | "mkfifo" | "mknod" => &["-m"],
+        "cp" | "mv" | "ln" => &["-S"],
+        _ => &[],
+    };
+    let operands = args.operands(valued);
     let targets = args.values(&["-t", "--target-directory"]);
     if targets.iter().any(|dir| args.path_outside(dir)) {
         return Some(OUTSIDE);
@@ -101,7 +108,7 @@ fn mode_gives_rights(text: &str) -> bool {
 
 /// tar, unzip and the like: where they unpack to, and programs they run.
 pub(super) fn archive(name: &str, args: &Arguments<'_, '_>) -> Option<&'static str> {
-    if args.any(|text| matches!(text, "-TT" | "--TT")) {
+    if args.any(|text| text.starts_with('-') && text.contains("TT")) {
         return Some("an option of it runs another program");
     }
     // `tar xPf`: the first word is a cluster of options without a dash.
@@ -109,7 +116,7 @@ pub(super) fn archive(name: &str, args: &Arguments<'_, '_>) -> Option<&'static s
     if name.ends_with("tar") && !first.starts_with('-') && first.contains(['P', 'I', 'F']) {
         return Some("an option of it runs a program or writes outside");
     }
-    let mut places = args.values(&["-C", "--directory", "--cd"]);
+    let mut places = args.values(&["-C", "--directory", "--cd", "--one-top-level"]);
     if name == "unzip" {
         places.extend(args.values(&["-d"]));
         if args.has(&["-:"]) {

@@ -105,10 +105,16 @@ fn writes(sub: &str, args: &Arguments<'_, '_>) -> Option<&'static str> {
             .then_some("it drops unreachable commits"),
         "init" | "worktree" | "clone" => {
             let at = usize::from(sub != "init");
-            let outside = operands.iter().skip(at).any(|w| args.outside(w)) && sub != "worktree"
-                || args.long(&["--template"]);
+            let outside =
+                operands.iter().skip(at).any(|w| args.outside(w) && !w.text.contains("://"))
+                    || args.long(&["--template"]);
             outside.then_some("it writes outside the workspace")
         }
+        "blame" | "annotate" => args
+            .values(&["--contents", "-S", "--ignore-revs-file"])
+            .iter()
+            .any(|file| args.path_outside(file))
+            .then_some("it reads files outside the workspace"),
         "diff" if args.has(&["--no-index"]) => operands
             .iter()
             .any(|w| args.outside(w))

@@ -11,7 +11,8 @@ const PUBLISHES: &str = "it publishes, installs or changes an account";
 #[rustfmt::skip]
 pub(super) fn judge(name: &str, args: &Arguments<'_, '_>) -> Option<&'static str> {
     let sub = args.texts().find(|text| !text.starts_with(['-', '+'])).unwrap_or_default();
-    let outside = |options: &[&str]| args.values(options).iter().any(|path| args.path_outside(path));
+    // Projects and settings in a temporary directory are somebody else's, too.
+    let outside = |options: &[&str]| args.values(options).iter().any(|path| args.path_elsewhere(path));
     let says = |wanted: &[&str]| args.any(|text| { let text = text.to_ascii_lowercase(); wanted.iter().any(|w| text.contains(w)) });
     match name {
         "uniq" => (args.operands(&["-f", "-s", "-w"]).len() > 1).then_some("its second operand is written"),
@@ -37,7 +38,7 @@ pub(super) fn judge(name: &str, args: &Arguments<'_, '_>) -> Option<&'static str
         }
         "npm" | "pnpm" | "yarn" | "bun" => {
             if args.long(&["--script-shell", "--node-options", "--userconfig", "--globalconfig", "--shell", "--registry", "--init-module", "--ignore-scripts=false"]) { return Some(RUNS) }
-            if matches!(sub, "publish" | "unpublish" | "deprecate" | "owner" | "access" | "adduser" | "login" | "logout" | "token" | "dist-tag" | "profile" | "team" | "hook" | "org" | "star" | "link") || args.has(&["-g", "--global"]) { return Some(PUBLISHES) }
+            if matches!(sub, "publish" | "unpublish" | "deprecate" | "owner" | "access" | "adduser" | "login" | "logout" | "token" | "dist-tag" | "profile" | "team" | "hook" | "org" | "star" | "link" | "exec" | "x" | "dlx") || args.has(&["-g", "--global"]) { return Some(PUBLISHES) }
             if sub == "config" && !args.has(&["get", "list", "ls"]) || sub == "set" { return Some(RUNS) }
             outside(&["--prefix", "--cwd", "--dir", "-C", "--cache", "--modules-folder"]).then_some(OUTSIDE)
         }
