@@ -24,6 +24,7 @@ pub mod config;
 pub mod daemon;
 pub mod gate;
 pub mod ids;
+pub mod links;
 pub mod secret;
 pub mod store;
 

@@ -109,7 +109,7 @@ fn call(args: Args) -> Result<Call> {
             let say = "say what to ask for: -- CMD, --args JSON or --question TEXT";
             return Err(Misused(say.into()).into());
         }
-        None => caller::shell(&command)?,
+        None => caller::shell_or_text(&command)?,
     };
     caller.call(&tool, args)
 }

@@ -61,6 +61,14 @@ pub(super) fn shell(words: &[String]) -> Result<Value> {
     Ok(json!({ "command": command }))
 }
 
+/// As [`shell`], but one argument with blanks in it is a whole shell text: `-- "$COMMAND"`.
+pub(super) fn shell_or_text(words: &[String]) -> Result<Value> {
+    match words {
+        [text] if text.contains(char::is_whitespace) => Ok(json!({ "command": text })),
+        words => shell(words),
+    }
+}
+
 /// A length of time on a command line, in seconds.
 pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let plain = text.parse::<u64>().ok();

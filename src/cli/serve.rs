@@ -28,16 +28,16 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
         say::aside(&format!("made {} and {}\n", made.config.display(), made.token.display()));
     }
     let config = context.config()?;
-    log();
+    log(args.demo);
     warn_if_open_to_others(&config);
     let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
     runtime.block_on(daemon::run(config, ServeOptions { demo: args.demo }))?;
     Ok(Exit::Good)
 }
 
-fn log() {
+fn log(demo: bool) {
     let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new("warn,countersign=info"));
+        .unwrap_or_else(|_| EnvFilter::new(if demo { "warn" } else { "warn,countersign=info" }));
     // SECURITY: serenity logs whole events, interaction tokens and all, when it cannot read one.
     let filter = match "serenity=off".parse() {
         Ok(quiet) => filter.add_directive(quiet),

@@ -24,7 +24,7 @@ pub use rules_file::RulesFile;
 pub use waiting::Attendance;
 
 use crate::{
-    clock, ids,
+    clock, ids, links,
     store::{Inserted, NewAsk, NewCard, Store, StoreError},
 };
 use approvers::Approvers;
@@ -32,7 +32,7 @@ use ask::{Ask, Body};
 use call::{Call, Malformed};
 use countersign_policy::{Floors, Layers, Mode, Rules, Ruling, Verdict};
 use serde_json::json;
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use waiting::Waiters;
@@ -278,17 +278,8 @@ async fn resolve(paths: Vec<String>) -> Vec<String> {
     if paths.is_empty() {
         return paths;
     }
-    let follow = move || paths.iter().filter_map(|path| real(Path::new(path))).collect();
+    let follow = move || paths.iter().filter_map(|path| links::follow(path)).collect();
     tokio::task::spawn_blocking(follow).await.unwrap_or_default()
-}
-
-/// The path behind all links; of a file that is not there yet, the folder's is followed.
-fn real(path: &Path) -> Option<String> {
-    let real = path.canonicalize().or_else(|_| {
-        let folder = path.parent().unwrap_or(path).canonicalize()?;
-        Ok::<_, std::io::Error>(folder.join(path.file_name().unwrap_or_default()))
-    });
-    Some(real.ok()?.display().to_string())
 }
 
 fn body(call: Call, ruling: Ruling, rules_problem: Option<String>) -> Body {

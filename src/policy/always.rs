@@ -143,9 +143,11 @@ fn of_text(
         rules.extend(files);
     }
     let mut seen = Vec::with_capacity(rules.len());
-    rules.retain(|rule| !seen.contains(rule) && {
-        seen.push(rule.clone());
-        true
+    rules.retain(|rule| {
+        !seen.contains(rule) && {
+            seen.push(rule.clone());
+            true
+        }
     });
     Some(rules)
 }
@@ -292,9 +294,18 @@ fn runs_anything(name: &str) -> bool {
 
 /// Runs a script of the project by name and no text.
 const NAMED_SCRIPTS: &[(&str, &str)] = &[
-    ("bun", "add"), ("bun", "build"), ("bun", "install"), ("bun", "pm"), ("bun", "run"),
-    ("bun", "test"), ("bun", "x"), ("deno", "check"), ("deno", "fmt"), ("deno", "lint"),
-    ("deno", "task"), ("deno", "test"),
+    ("bun", "add"),
+    ("bun", "build"),
+    ("bun", "install"),
+    ("bun", "pm"),
+    ("bun", "run"),
+    ("bun", "test"),
+    ("bun", "x"),
+    ("deno", "check"),
+    ("deno", "fmt"),
+    ("deno", "lint"),
+    ("deno", "task"),
+    ("deno", "test"),
 ];
 
 fn runs_script_file(name: &str) -> bool {
@@ -360,7 +371,6 @@ const NEVER: &[&str] = &[
     "powershell",
     "nu",
     "xonsh",
-   
     "busybox",
     "toybox",
     "env",
@@ -371,7 +381,10 @@ const NEVER: &[&str] = &[
     "runuser",
     "ssh",
     "mosh",
-    "eval", "exec", "source", ".",
+    "eval",
+    "exec",
+    "source",
+    ".",
     "builtin",
     "trap",
     "tmux",

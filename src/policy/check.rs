@@ -217,9 +217,8 @@ fn flat_rule(item: &Value) -> Option<Value> {
 }
 
 fn parsed(text: &str, name: &str, home: Option<&str>) -> Result<Rules, String> {
-    Rules::parse(text, name, home).map_err(|problems| {
-        problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
-    })
+    Rules::parse(text, name, home)
+        .map_err(|problems| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
 }
 
 /// Runtime rules and grants as the last layer.
@@ -273,10 +272,16 @@ mod tests {
         assert_eq!(answer["always"], json!(["echo *"]));
         assert_eq!(answer["critical"], false);
         assert_eq!(answer["understood"], true);
-        let keys: Vec<&str> =
-            answer.as_object().unwrap().keys().map(String::as_str).collect();
+        let keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
         let pinned = [
-            "verdict", "rule", "reason", "commands", "patterns", "always", "critical", "understood",
+            "verdict",
+            "rule",
+            "reason",
+            "commands",
+            "patterns",
+            "always",
+            "critical",
+            "understood",
         ];
         assert_eq!(keys, pinned);
     }

@@ -127,10 +127,8 @@ impl Floors {
             return self.forbid_address(text);
         }
         let home = place.home.unwrap_or("~");
-        let expanded = text
-            .replace("${HOME}", home)
-            .replace("$HOME", home)
-            .replace("~/", &format!("{home}/"));
+        let expanded =
+            text.replace("${HOME}", home).replace("$HOME", home).replace("~/", &format!("{home}/"));
         let path = place::clean(&expanded, place);
         self.paths
             .iter()
@@ -143,13 +141,14 @@ impl Floors {
     }
 
     fn forbid_address(&self, text: &str) -> Option<String> {
-        let reached = self.addresses.iter().filter(|address| address.may_be_in(text)).find(|own| {
-            let port = own.name.rsplit_once(':').map(|(_, port)| port).filter(|p| is_port(p));
-            text.contains(&*own.name)
-                || port.is_some_and(|port| {
-                    HERE.iter().any(|host| names_port(text, &format!("{host}:{port}")))
-                })
-        })?;
+        let reached =
+            self.addresses.iter().filter(|address| address.may_be_in(text)).find(|own| {
+                let port = own.name.rsplit_once(':').map(|(_, port)| port).filter(|p| is_port(p));
+                text.contains(&*own.name)
+                    || port.is_some_and(|port| {
+                        HERE.iter().any(|host| names_port(text, &format!("{host}:{port}")))
+                    })
+            })?;
         let name = &reached.name;
         Some(format!("{name} is the bridge's own address; agents have their own way in."))
     }

@@ -11,6 +11,8 @@
 mod machine;
 mod parse;
 
+use std::sync::OnceLock;
+
 use machine::Machine;
 pub use parse::GlobError;
 
@@ -27,32 +29,55 @@ pub fn escape(text: &str) -> String {
     pattern
 }
 
-/// One compiled pattern.
+/// One pattern; its automata are built when first needed, since most rules never need them.
 #[derive(Clone, Debug)]
 pub struct Glob {
     source: Box<str>,
+    machines: OnceLock<Machines>,
+}
+
+#[derive(Clone, Debug)]
+struct Machines {
     negated: bool,
     strict: Machine,
     wide: Machine,
 }
 
-impl Glob {
-    /// Compiles a pattern.
-    ///
-    /// # Errors
-    /// Patterns with extglobs or regex groups, and patterns that are too long.
-    pub fn parse(pattern: &str) -> Result<Self, GlobError> {
+impl Machines {
+    fn of(pattern: &str) -> Result<Self, GlobError> {
         let tree = parse::tree(pattern)?;
         let strict = Machine::strict(&tree.node);
-        let mut readings = vec![tree.node.clone()];
+        let mut readings = vec![tree.node];
         if let Some(bare) = pattern.strip_suffix(" *").filter(|bare| !bare.ends_with('\\')) {
             readings.push(parse::tree(bare)?.node);
         }
         if pattern.contains('"') {
             readings.push(parse::as_written(pattern));
         }
-        let wide = Machine::wide(&readings);
-        Ok(Self { source: pattern.into(), negated: tree.negated, strict, wide })
+        Ok(Self { negated: tree.negated, strict, wide: Machine::wide(&readings) })
+    }
+
+    /// Matches nothing where an allow is concerned and everything else where it is not.
+    // FAIL-CLOSED: unreachable, `parse` refuses every pattern that cannot be read.
+    fn unreadable() -> Self {
+        let (strict, wide) = (parse::Node::Never, parse::Node::Anything);
+        Self { negated: false, strict: Machine::strict(&strict), wide: Machine::wide(&[wide]) }
+    }
+}
+
+impl Glob {
+    /// Takes a pattern.
+    ///
+    /// # Errors
+    /// Patterns with extglobs or regex groups, and patterns that are too long.
+    pub fn parse(pattern: &str) -> Result<Self, GlobError> {
+        parse::refuse(pattern)?;
+        Ok(Self { source: pattern.into(), machines: OnceLock::new() })
+    }
+
+    fn machines(&self) -> &Machines {
+        self.machines
+            .get_or_init(|| Machines::of(&self.source).unwrap_or_else(|_| Machines::unreadable()))
     }
 
     /// The pattern as it was written.
@@ -70,10 +95,11 @@ impl Glob {
         if *value == *self.source {
             return true;
         }
-        if self.negated {
-            return !self.strict.runs(value) && !value.contains(machine::LINE_ENDS);
+        let Machines { negated, strict, .. } = self.machines();
+        if *negated {
+            return !strict.runs(value) && !value.contains(machine::LINE_ENDS);
         }
-        self.strict.runs(value)
+        strict.runs(value)
     }
 
     /// The wider answer; what deny and ask rules go by: `*` crosses lines and dot segments and may
@@ -87,7 +113,8 @@ impl Glob {
         if *value == *self.source {
             return true;
         }
-        if self.negated { !self.strict.runs(value) } else { self.wide.runs(value) }
+        let Machines { negated, strict, wide } = self.machines();
+        if *negated { !strict.runs(value) } else { wide.runs(value) }
     }
 }
 

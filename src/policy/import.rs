@@ -65,7 +65,11 @@ pub fn opencode(text: &str) -> Result<String, ImportError> {
                 rules.insert(opencode_tool(tool).to_owned(), opencode_value(tool, value)?);
             }
         }
-        _ => return Err(ImportError::Shape("\"permission\" is neither a word nor an object".into())),
+        _ => {
+            return Err(ImportError::Shape(
+                "\"permission\" is neither a word nor an object".into(),
+            ));
+        }
     }
     write("an opencode configuration", &rules)
 }
@@ -144,9 +148,8 @@ mod tests {
                 "allow": ["Bash(git *)", "Read", "Edit(/src/*.ts)", "mcp__fs__*"] } }"#,
         )
         .unwrap();
-        let path = |tool: &str, path: &str| {
-            Call::new(tool, serde_json::json!({ "file_path": path }))
-        };
+        let path =
+            |tool: &str, path: &str| Call::new(tool, serde_json::json!({ "file_path": path }));
         assert_eq!(ruled(&text, &Call::shell("git status")), Allow);
         assert_eq!(ruled(&text, &Call::shell("git")), Allow);
         assert_eq!(ruled(&text, &Call::shell("git push")), Deny);

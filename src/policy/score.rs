@@ -162,7 +162,9 @@ fn judge(table: &mut Table, corpus: &str, case: &Case) {
             let name = format!("{corpus} tier {}", case.tier);
             table.count(&name, right && ruling.critical, wrong);
         }
-        Some(false) => table.count(&format!("{corpus} look-alikes"), right && !ruling.critical, wrong),
+        Some(false) => {
+            table.count(&format!("{corpus} look-alikes"), right && !ruling.critical, wrong)
+        }
         None if case.tier > 0 => table.count(&format!("{corpus} tier {}", case.tier), right, wrong),
         None if must == "allow" => table.count(corpus, right, wrong),
         None => table.count(&format!("{corpus} ({must})"), right, wrong),
@@ -180,9 +182,11 @@ impl Case {
         };
         let mut list = vec![rule_of("*", Verdict::Ask)];
         list.extend(self.grants.iter().map(|grant| rule_of(grant, Verdict::Allow)));
-        list.extend(self.rules.iter().filter_map(|(pattern, action)| {
-            Some(rule_of(pattern, Verdict::from_word(action)?))
-        }));
+        list.extend(
+            self.rules.iter().filter_map(|(pattern, action)| {
+                Some(rule_of(pattern, Verdict::from_word(action)?))
+            }),
+        );
         let layers = Layers {
             agent: None,
             rules: &Rules::from_rules(&list),

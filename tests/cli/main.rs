@@ -14,7 +14,6 @@ mod daemon;
 
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
-#[allow(dead_code, reason = "the journeys use more of it")]
 mod telegram_server;
 
 mod asking;

@@ -3,7 +3,7 @@
 use super::{ModeWord, rules};
 use crate::{
     cli::{Exit, say},
-    clock,
+    clock, links,
     policy::{DEFAULT_RULES, Verdict, check::Options},
 };
 use anyhow::{Context as _, Result, anyhow};
@@ -79,6 +79,7 @@ impl Checker {
             mode: args.mode.mode(),
             compat: args.compat,
             now_ms: clock::now_ms(),
+            resolve: |call| call.paths().iter().filter_map(|path| links::follow(path)).collect(),
             ..Options::default()
         };
         let rules = match &args.rules {

@@ -70,7 +70,7 @@ fn call(args: Args) -> Result<Call> {
             let say = "say what to explain: -- CMD, --shell TEXT or --args JSON";
             return Err(Misused(say.into()).into());
         }
-        (None, None) => caller::shell(&command)?,
+        (None, None) => caller::shell_or_text(&command)?,
     };
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     Ok(Call { cwd, home: rules::home(), ..Call::new(tool, args) })

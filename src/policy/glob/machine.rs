@@ -195,6 +195,7 @@ impl Builder {
     fn emit(&mut self, node: &Node) {
         match node {
             Node::Never => self.steps.push(Step::Take(Test::Class(Class::nothing()))),
+            Node::Anything => self.star(Test::Any),
             Node::Char(char) => {
                 let mut units = [0; 2];
                 for unit in char.encode_utf16(&mut units) {

@@ -29,6 +29,7 @@ pub(super) struct Tree {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     Never,
+    Anything,
     Char(char),
     Class(Class),
     /// Any number of units within the line.
@@ -103,12 +104,17 @@ impl Node {
     }
 }
 
-/// Reads `pattern`.
-pub(super) fn tree(pattern: &str) -> Result<Tree, GlobError> {
+/// The mistakes that a pattern can have.
+pub(super) fn refuse(pattern: &str) -> Result<(), GlobError> {
     if pattern.len() > MAX {
         return Err(GlobError::Long(pattern.len()));
     }
-    refuse_extglob(pattern)?;
+    refuse_extglob(pattern)
+}
+
+/// Reads `pattern`.
+pub(super) fn tree(pattern: &str) -> Result<Tree, GlobError> {
+    refuse(pattern)?;
     let pattern = match pattern {
         "***" => "*",
         "**/**" | "**/**/**" => "**",
