@@ -13,6 +13,7 @@
 )]
 
 use countersign_policy::critical::critical;
+use countersign_policy::ruling::decide;
 use countersign_policy::shell::scan;
 use countersign_policy::{Call, Floors, Layers, Mode, Rule, Rules, Verdict, rule};
 use divan::counter::{BytesCount, ItemsCount};
@@ -152,9 +153,9 @@ const ALLOWED: [&str; 24] = [
     "python3",
 ];
 
-/// A full ruling: floors, layers, 52 rules, critical patterns, reason; asks also get their offers
-/// and effects.
-fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>) {
+/// A full ruling: scan, wrappers, floors, layers, 52 rules, critical patterns, rule and reason.
+/// With `card` also what an ask's card needs: the offers of Always, the effects, the commands.
+fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>, card: bool) {
     let (rules, grants, floors) = (rules(), Rules::from_rules(&[]), Floors::default());
     let bytes: usize = commands.iter().map(String::len).sum();
     let calls: Vec<Call> = commands
@@ -168,19 +169,29 @@ fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>) {
     let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
     bencher.counter(ItemsCount::new(calls.len())).counter(BytesCount::new(bytes)).bench(|| {
         for call in &calls {
-            let _ = black_box(rule(black_box(call), &layers, Mode::Default));
+            if card {
+                let _ = black_box(rule(black_box(call), &layers, Mode::Default));
+            } else {
+                let _ = black_box(decide(black_box(call), &layers, Mode::Default));
+            }
         }
     });
 }
 
 #[divan::bench]
 fn ruling_short(bencher: Bencher<'_, '_>) {
-    ruling(bencher, short());
+    ruling(bencher, short(), false);
 }
 
 #[divan::bench]
 fn ruling_agent(bencher: Bencher<'_, '_>) {
-    ruling(bencher, agent());
+    ruling(bencher, agent(), false);
+}
+
+/// With all that a card shows.
+#[divan::bench]
+fn ruling_with_card_agent(bencher: Bencher<'_, '_>) {
+    ruling(bencher, agent(), true);
 }
 
 /// What people meet without noticing: commands that the rules cover.
@@ -188,7 +199,7 @@ fn ruling_agent(bencher: Bencher<'_, '_>) {
 fn ruling_covered(bencher: Bencher<'_, '_>) {
     let covered =
         ["ls -la src", "git diff --stat HEAD~3", "cat a | grep x | head -5", "cargo test --lib"];
-    ruling(bencher, covered.map(str::to_owned).to_vec());
+    ruling(bencher, covered.map(str::to_owned).to_vec(), false);
 }
 
 /// The tail: 10 kB of commands, and of text in a here-document.
@@ -198,5 +209,5 @@ fn ruling_10kb(bencher: Bencher<'_, '_>, kind: &str) {
         "commands" => "grep -n 'x y' src/a.rs | head -20 && ls -la target/debug\n".repeat(175),
         _ => format!("cat > f <<'EOF'\n{}\nEOF", LONG.chars().take(10_000).collect::<String>()),
     };
-    ruling(bencher, vec![text]);
+    ruling(bencher, vec![text], false);
 }

@@ -66,7 +66,8 @@ impl<'w, 'a> Unwrapped<'w, 'a> {
 /// The name of a program without its directory.
 #[must_use]
 pub fn base(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+    let slash = name.bytes().rposition(|b| b == b'/');
+    slash.and_then(|at| name.get(at + 1..)).unwrap_or(name)
 }
 
 /// Looks behind a command that runs others; `None` when it is not one.
