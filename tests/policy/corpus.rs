@@ -1,6 +1,11 @@
 //! The corpora and the thresholds that hold for them. `cargo test --test corpus -- --nocapture`
 //! prints the table.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
 
 use countersign_policy::score::{Table, score};
 

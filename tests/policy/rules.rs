@@ -11,7 +11,9 @@
 use countersign_policy::Verdict::{self, Allow, Ask, Deny};
 use countersign_policy::examples::{self, Outcome};
 use countersign_policy::explain::explain;
-use countersign_policy::{Call, DEFAULT_RULES, Floors, Layers, Mode, Rule, Rules, Ruling, file, rule};
+use countersign_policy::{
+    Call, DEFAULT_RULES, Floors, Layers, Mode, Rule, Rules, Ruling, file, rule,
+};
 use serde_json::json;
 
 const HOME: Option<&str> = Some("/home/u");
@@ -104,10 +106,7 @@ fn examples_are_checked_when_the_file_is_loaded() {
         said(&problems),
         "permissions.jsonc:1:19: error: the rule \"git push *\" matches its example \"git push x\"\n"
     );
-    assert_eq!(
-        examples::run(&rules(good), 0),
-        Outcome { examples: 2, surprises: Vec::new() }
-    );
+    assert_eq!(examples::run(&rules(good), 0), Outcome { examples: 2, surprises: Vec::new() });
     let beaten = good.replace("} } }", "}, \"git push origin *\": \"deny\" } }");
     let outcome = examples::run(&rules(&beaten), 0);
     assert_eq!(outcome.surprises.len(), 1, "{outcome:?}");
@@ -145,7 +144,8 @@ fn claude_strings_work_as_keys_and_as_lists() {
 
 #[test]
 fn one_tool_has_many_names() {
-    for (key, tool) in [("shell_exec", "Bash"), ("Bash", "run_shell_command"), ("shell_*", "Bash")] {
+    for (key, tool) in [("shell_exec", "Bash"), ("Bash", "run_shell_command"), ("shell_*", "Bash")]
+    {
         let text = format!("{{\"{key}\": {{\"ls *\": \"allow\"}}}}");
         let call = Call::new(tool, json!({ "command": "ls -l" }));
         assert_eq!(ruled(&call, &text), Allow, "{key} {tool}");
@@ -168,11 +168,8 @@ fn values_of_the_wrong_type_ask_whatever_is_allowed() {
 
 #[test]
 fn the_agents_own_denies_are_a_veto() {
-    let agent = Rules::from_rules(&[Rule {
-        tool: "*".to_owned(),
-        pattern: "*".to_owned(),
-        verdict: Deny,
-    }]);
+    let agent =
+        Rules::from_rules(&[Rule { tool: "*".to_owned(), pattern: "*".to_owned(), verdict: Deny }]);
     let all = rules(r#"{ "*": "allow" }"#);
     let floors = Floors::default();
     let layers =
@@ -235,7 +232,8 @@ fn denies_of_files_hold_for_redirects() {
 
 #[test]
 fn a_redirect_into_the_workspace_needs_what_writing_needs() {
-    let text = r#"{ "*": "ask", "shell_exec": { "echo *": "allow" }, "write_file": { "*": "allow" } }"#;
+    let text =
+        r#"{ "*": "ask", "shell_exec": { "echo *": "allow" }, "write_file": { "*": "allow" } }"#;
     for (command, verdict) in [
         ("echo x > notes.txt", Allow),
         ("echo x > ../notes.txt", Ask),
@@ -317,10 +315,7 @@ fn exactly_this_stores_the_very_words() {
 fn the_rule_that_decides_is_named_with_its_line() {
     let text = "{\n  \"shell_exec\": {\n    \"git *\": \"allow\"\n  }\n}";
     let ruling = ruled_in(&Call::shell("git status"), text, Mode::Default);
-    assert_eq!(
-        ruling.rule.as_deref(),
-        Some("shell_exec: \"git *\": allow (permissions.jsonc:3)")
-    );
+    assert_eq!(ruling.rule.as_deref(), Some("shell_exec: \"git *\": allow (permissions.jsonc:3)"));
 }
 
 #[test]
@@ -330,7 +325,9 @@ fn an_explanation_says_which_words_met_which_rule() {
     let layers = Layers { agent: None, rules: &set, grants: &grants, floors: &floors, now_ms: 0 };
     let said = explain(&Call::shell("git status | wc -l"), &layers, Mode::Default).to_string();
     assert!(
-        said.contains("git status\n    allow: `git` meets shell_exec: \"git *\": allow (permissions.jsonc:1)"),
+        said.contains(
+            "git status\n    allow: `git` meets shell_exec: \"git *\": allow (permissions.jsonc:1)"
+        ),
         "{said}"
     );
     assert!(said.contains("always would store: shell: wc *"), "{said}");
