@@ -48,12 +48,20 @@ impl Waiters {
     }
 }
 
-/// A caller that waits for its ask on a connection. When it is dropped before it has seen the end, and
+/// A caller that waits for its ask on a connection. When it is dropped rather than told to leave, and
 /// nobody comes back for the ask within a few seconds, the ask is cancelled.
 #[derive(Debug)]
 pub struct Attendance {
     gate: Arc<Gate>,
     ask: String,
+    answered: bool,
+}
+
+impl Attendance {
+    /// The caller got its response; it may come back whenever it likes.
+    pub fn leave(mut self) {
+        self.answered = true;
+    }
 }
 
 impl Gate {
@@ -85,7 +93,7 @@ impl Gate {
     #[must_use]
     pub fn attend(self: &Arc<Self>, ask: &str) -> Attendance {
         *self.waiters.attached.entry(ask.to_owned()).or_default() += 1;
-        Attendance { gate: self.clone(), ask: ask.to_owned() }
+        Attendance { gate: self.clone(), ask: ask.to_owned(), answered: false }
     }
 
     /// Takes an ask back for its caller. Returns the ask as it stands now.
@@ -149,7 +157,7 @@ impl Drop for Attendance {
         }
         let left = attached.remove_if(&self.ask, |_, count| *count == 0).is_some();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if left && !self.gate.stopping.is_cancelled() {
+        if left && !self.answered && !self.gate.stopping.is_cancelled() {
             let (gate, ask) = (self.gate.clone(), std::mem::take(&mut self.ask));
             runtime.spawn(async move { gate.cancel_if_left(&ask).await });
         }

@@ -115,6 +115,17 @@ async fn a_caller_that_went_away_closes_its_ask() {
 }
 
 #[tokio::test]
+async fn a_caller_whose_wait_ran_out_may_come_back_when_it_likes() {
+    let daemon = Daemon::start("").await;
+    let (status, told) = daemon.post("/v1/calls?wait=1", AGENT, &shell("git push")).await;
+    assert_eq!((status, &told["verdict"]), (202, &json!("ask")));
+    let id = told["ask"].as_str().unwrap();
+    let grace = std::time::Duration::from_millis(3_500);
+    tokio::time::sleep(grace).await; // longer than a caller that lost its connection is given
+    assert_eq!(daemon.read(id).await["state"], "open");
+}
+
+#[tokio::test]
 async fn a_session_grant_covers_its_session_and_the_asks_that_wait_in_it() {
     let daemon = Daemon::start("").await;
     let first = daemon.ask(&shell("git push origin main")).await;

@@ -69,7 +69,9 @@ pub(super) async fn get(
     // An agent that waits here counts as its caller, an approver that watches does not.
     let attendance = (handle == Handle::Agent).then(|| api.gate.attend(&ask.id));
     let ask = api.gate.wait(&ask.id, wait.longest()).await?.unwrap_or(ask);
-    drop(attendance);
+    if let Some(attendance) = attendance {
+        attendance.leave();
+    }
     Ok(Json(view(&ask)))
 }
 

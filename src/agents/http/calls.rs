@@ -39,7 +39,7 @@ pub(super) async fn hand_in(
     }
     let attendance = api.gate.attend(&ask.id);
     let ask = api.gate.wait(&ask.id, longest).await?.unwrap_or(*ask);
-    drop(attendance);
+    attendance.leave();
     Ok(told(&ask))
 }
 
