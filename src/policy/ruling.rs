@@ -190,7 +190,9 @@ impl<'c> Subject<'c> {
         let unread = decision.finding.blind && decision.guarded;
         if decision.finding.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread
         {
-            decision.finding = Finding::allow(decision.finding.rule);
+            let asked = &decision.finding;
+            let reason = format!("Yolo mode allows what would ask: {}", asked.reason).into();
+            decision.finding = Finding { reason, ..Finding::allow(asked.rule) };
         }
     }
 
@@ -256,7 +258,7 @@ impl<'c> Subject<'c> {
 
     fn sentence(&self, finding: Finding<'_>) -> String {
         match (finding.verdict, finding.reason.is_empty()) {
-            (Verdict::Allow, _) => match &self.scan {
+            (Verdict::Allow, true) => match &self.scan {
                 Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
                 _ => "Covered.",
             }
