@@ -107,6 +107,17 @@ fn a_text_beyond_the_length_limit_is_refused_but_its_words_are_seen() {
     assert!(seen, "deny rules must see the last command");
 }
 
+/// Found by fuzzing: bash expands the word of `>&word` a second time, after quote removal.
+#[test]
+fn a_file_behind_a_duplicating_redirect_is_read_only_when_plain() {
+    for text in [">& x='a[$(evil)]'", "ls >& 'a$(evil)'", "ls >& \"$x\"", "ls >& a\\`evil\\`"] {
+        assert!(!scan(text).understood(), "{text}");
+    }
+    for text in ["ls >& out.log", "ls &> 'a$(evil)'", "ls > 'a$(evil)'", "ls 2>&1"] {
+        assert!(scan(text).understood(), "{text}");
+    }
+}
+
 #[test]
 fn invisible_and_control_characters_are_refused_and_emoji_in_quotes_are_not() {
     for text in ["ls\u{200b}", "ls\r", "echo \u{202e}x", "l\u{fe0f}s", "ls\u{a0}x", "echo \u{7f}"] {

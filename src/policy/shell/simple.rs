@@ -189,6 +189,11 @@ impl<'a> Scanner<'a> {
         let heredoc = op == RedirectOp::HereDocument;
         let place = if heredoc { Place::Delimiter } else { Place::Argument };
         let Some(target) = self.word_at(place)? else { return self.refuse(Doubt::Redirect) };
+        // SECURITY: bash expands the word of `>&word` twice, quotes or not: `>& 'a$(x)'` runs x.
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/');
+        if sign == ">&" && op == RedirectOp::WriteBoth && !target.text.bytes().all(plain) {
+            self.doubt_at(Doubt::Redirect, begin);
+        }
         if heredoc {
             if target.kind != WordKind::Literal || self.heredocs.len() >= MAX_PENDING {
                 return self.refuse(Doubt::HereDocument);
