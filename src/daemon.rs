@@ -112,7 +112,8 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
     if config.policy.rules.is_some() && !path.exists() {
         bail!("[policy] rules names {}, and there is no such file", path.display());
     }
-    let rules = RulesFile::open(&path, home.clone()).map_err(anyhow::Error::msg)?;
+    let rules = RulesFile::open(&path, home.clone(), floors(config, &path));
+    let rules = rules.map_err(anyhow::Error::msg)?;
     let settings = Settings {
         timeout_ms: i64::try_from(config.policy.timeout.as_millis()).unwrap_or(i64::MAX / 2),
         on_timeout: match &config.policy.on_timeout {
@@ -127,8 +128,8 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
         home,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
     };
-    let (floors, approvers) = (floors(config, &path), approvers(&config.approvers));
-    let gate = Gate::new(store, rules, floors, approvers, audience(config), settings);
+    let approvers = approvers(&config.approvers);
+    let gate = Gate::new(store, rules, approvers, audience(config), settings);
     gate.write_pending_grants().await?;
     Ok(gate)
 }

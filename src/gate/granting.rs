@@ -80,15 +80,21 @@ impl Gate {
         Ok(())
     }
 
-    /// The rules granted to the session of this call.
-    pub(super) async fn grants_of(&self, call: &Call, now: i64) -> Result<Vec<Rule>, StoreError> {
+    /// The rules granted for always, and those granted to the session of this call.
+    pub(super) async fn grants_of(
+        &self,
+        call: &Call,
+        now: i64,
+    ) -> Result<(Vec<Rule>, Vec<Rule>), StoreError> {
         let grants = self.store.grants(now).await?;
-        let here = |grant: &Grant| {
-            grant.scope != GrantScope::Always
-                && grant.agent == call.agent
-                && grant.session == call.session
-        };
-        Ok(grants.into_iter().filter(here).map(|grant| grant.rule).collect())
+        let (always, sessions): (Vec<_>, Vec<_>) =
+            grants.into_iter().partition(|grant| grant.scope == GrantScope::Always);
+        let here = |grant: &Grant| grant.agent == call.agent && grant.session == call.session;
+        let rule = |grant: Grant| grant.rule;
+        Ok((
+            always.into_iter().map(rule).collect(),
+            sessions.into_iter().filter(here).map(rule).collect(),
+        ))
     }
 
     /// The grants that an answer makes.

@@ -30,7 +30,7 @@ use crate::{
 use approvers::Approvers;
 use ask::{Ask, Body};
 use call::{Call, Malformed};
-use countersign_policy::{Floors, Layers, Mode, Rules, Ruling, Verdict};
+use countersign_policy::{Layers, Mode, Rules, Ruling, Verdict};
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -42,7 +42,6 @@ use waiting::Waiters;
 pub struct Gate {
     store: Store,
     rules: RulesFile,
-    floors: Floors,
     approvers: Approvers,
     audience: Vec<Audience>,
     settings: Settings,
@@ -119,24 +118,13 @@ impl Gate {
     pub fn new(
         store: Store,
         rules: RulesFile,
-        floors: Floors,
         approvers: Approvers,
         audience: Vec<Audience>,
         settings: Settings,
     ) -> Arc<Self> {
         let changes = watch::Sender::new(0);
         let (waiters, stopping) = (Waiters::default(), CancellationToken::new());
-        Arc::new(Self {
-            store,
-            rules,
-            floors,
-            approvers,
-            audience,
-            settings,
-            waiters,
-            changes,
-            stopping,
-        })
+        Arc::new(Self { store, rules, approvers, audience, settings, waiters, changes, stopping })
     }
 
     /// The store behind it.
@@ -154,7 +142,7 @@ impl Gate {
     /// What is wrong with the rules file at the moment, if something is.
     #[must_use]
     pub fn rules_problem(&self) -> Option<String> {
-        self.rules.current().problem.clone()
+        self.rules.problem()
     }
 
     /// Lets every waiter go with the ask as it stands; no caller that leaves now closes its ask.
@@ -213,14 +201,14 @@ impl Gate {
     /// Rules on a call with the rules and grants as they stand now.
     async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), StoreError> {
         let now = clock::now_ms();
-        let granted = self.grants_of(call, now).await?;
-        let rules = self.rules.current();
-        let grants = Rules::from_rules(&granted);
+        let (always, here) = self.grants_of(call, now).await?;
+        let rules = self.rules.current(&always);
+        let grants = Rules::from_rules(&here);
         let layers = Layers {
             agent: None,
             rules: &rules.rules,
             grants: &grants,
-            floors: &self.floors,
+            floors: &rules.floors,
             now_ms: now,
         };
         let mut facts = policy_call(call, self.settings.home.as_deref());

@@ -1,6 +1,6 @@
 //! The rules file: read again when it changes, written when somebody says Always.
 
-use countersign_policy::{Rule, Rules, file};
+use countersign_policy::{Floors, Rule, Rules, file};
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -13,6 +13,7 @@ use std::{
 pub struct RulesFile {
     path: PathBuf,
     home: Option<String>,
+    floors: Floors,
     last: Mutex<Arc<Loaded>>,
     /// Two Always at once are written one after the other.
     writing: Mutex<()>,
@@ -23,8 +24,13 @@ pub struct RulesFile {
 pub struct Loaded {
     /// The rules.
     pub rules: Rules,
+    /// What nothing lifts: the bridge's own, and the denies that a person wrote.
+    pub floors: Floors,
     /// What is wrong with the file, when these are older than it.
     pub problem: Option<String>,
+    text: String,
+    /// Rules in the text that grants have put there.
+    granted: Vec<Rule>,
     stamp: Stamp,
 }
 
@@ -40,27 +46,35 @@ impl RulesFile {
     ///
     /// # Errors
     /// When the file is there and cannot be read, is open to others, or holds an error.
-    pub fn open(path: &Path, home: Option<String>) -> Result<Self, String> {
+    pub fn open(path: &Path, home: Option<String>, floors: Floors) -> Result<Self, String> {
         let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
-        let rules = load(path, home.as_deref(), &stamp)?;
-        let last = Mutex::new(Arc::new(Loaded { rules, problem: None, stamp }));
-        Ok(Self { path: path.to_owned(), home, last, writing: Mutex::new(()) })
+        let loaded = load(path, home.as_deref(), stamp, floors.clone(), &[])?;
+        let last = Mutex::new(Arc::new(loaded));
+        Ok(Self { path: path.to_owned(), home, floors, last, writing: Mutex::new(()) })
     }
 
-    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    /// The rules in force now: those of the file, or the last good ones with what is wrong. `granted`
+    /// are the rules in it that came from grants.
     #[must_use]
     // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card says so.
-    pub fn current(&self) -> Arc<Loaded> {
+    pub fn current(&self, granted: &[Rule]) -> Arc<Loaded> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match stamp(&self.path) {
-            Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
+            Ok(found) if found == last.stamp && last.problem.is_none() => {
+                if last.granted == granted {
+                    return last.clone();
+                }
+                self.load(found, granted)
+            }
             // The defaults may allow more than the file did.
-            Ok(Stamp::Missing) => Err(format!("{} is gone", self.path.display())),
-            Ok(found) => load(&self.path, self.home.as_deref(), &found).map(|rules| (rules, found)),
+            Ok(Stamp::Missing) if last.stamp != Stamp::Missing => {
+                Err(format!("{} is gone", self.path.display()))
+            }
+            Ok(found) => self.load(found, granted),
             Err(error) => Err(cannot_read(&self.path, &error)),
         };
         *last = Arc::new(match found {
-            Ok((rules, stamp)) => Loaded { rules, problem: None, stamp },
+            Ok(loaded) => loaded,
             Err(problem) => {
                 if last.problem.as_ref() != Some(&problem) {
                     tracing::error!(problem, "the last good rules stay in force");
@@ -68,12 +82,26 @@ impl RulesFile {
                 // The old stamp stays, so that the file is looked at again.
                 Loaded {
                     rules: last.rules.clone(),
+                    floors: last.floors.clone(),
                     problem: Some(problem),
+                    text: last.text.clone(),
+                    granted: last.granted.clone(),
                     stamp: last.stamp.clone(),
                 }
             }
         });
         last.clone()
+    }
+
+    fn load(&self, stamp: Stamp, granted: &[Rule]) -> Result<Loaded, String> {
+        load(&self.path, self.home.as_deref(), stamp, self.floors.clone(), granted)
+    }
+
+    /// What is wrong with the file, if something is.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
+        self.current(&granted).problem.clone()
     }
 
     /// Adds rules at the end, keeping comments and layout. All or none are written.
@@ -109,8 +137,14 @@ impl RulesFile {
     }
 }
 
-fn load(path: &Path, home: Option<&str>, stamp: &Stamp) -> Result<Rules, String> {
-    let (text, name) = match stamp {
+fn load(
+    path: &Path,
+    home: Option<&str>,
+    stamp: Stamp,
+    floors: Floors,
+    granted: &[Rule],
+) -> Result<Loaded, String> {
+    let (text, name) = match &stamp {
         Stamp::Missing => {
             (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into())
         }
@@ -129,7 +163,16 @@ fn load(path: &Path, home: Option<&str>, stamp: &Stamp) -> Result<Rules, String>
     for warning in rules.warnings() {
         tracing::warn!("{warning}");
     }
-    Ok(rules)
+    let floors = floors.with_denies(by_hand(&text, &name, home, granted).unwrap_or(rules.clone()));
+    Ok(Loaded { rules, floors, problem: None, text, granted: granted.to_vec(), stamp })
+}
+
+/// The rules as a person wrote them, without those that grants have added.
+// SECURITY: no grant lifts a deny that a person wrote, however much later it stands in the file.
+fn by_hand(text: &str, name: &str, home: Option<&str>, granted: &[Rule]) -> Option<Rules> {
+    let without = |text: String, rule| file::remove(&text, rule).ok();
+    let text = granted.iter().try_fold(text.to_owned(), without)?;
+    Rules::parse(&text, name, home).ok()
 }
 
 fn stamp(path: &Path) -> io::Result<Stamp> {

@@ -356,3 +356,21 @@ async fn a_link_does_not_walk_around_the_floor() {
         "args": {"file_path": link.display().to_string()}});
     assert_eq!(daemon.call(&read).await.1["verdict"], "deny");
 }
+
+#[tokio::test]
+async fn no_grant_lifts_a_deny_that_a_person_wrote() {
+    let daemon = Daemon::start("").await;
+    let rules = daemon.dir.path().join("permissions.jsonc");
+    let text = r#"{"*": "ask", "shell_exec": {"*": "ask", "git push origin main": "deny"}}"#;
+    std::fs::write(&rules, text).unwrap();
+    for scope in ["session", "always"] {
+        let mut call = shell("git push origin next");
+        call["session"] = json!(scope);
+        let id = daemon.ask(&call).await;
+        let (_, reply) = daemon.answer(&id, &json!({"decision": "approve", "scope": scope})).await;
+        assert_eq!(reply["applied"], true);
+        assert_eq!(daemon.call(&call).await.1["verdict"], "allow", "{scope}");
+        call["args"]["command"] = json!("git push origin main");
+        assert_eq!(daemon.call(&call).await.1["verdict"], "deny", "{scope}");
+    }
+}
