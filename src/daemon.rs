@@ -67,6 +67,10 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
         let (gate, stop) = (gate.clone(), stop.clone());
         async move { gate.reap(stop).await }
     });
+    tasks.spawn({
+        let gate = gate.clone();
+        async move { gate.reunite().await }
+    });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
     let on_socket = http::router(api.clone(), Surface::Socket);

@@ -270,12 +270,18 @@ async fn resolve(paths: Vec<String>) -> Vec<String> {
     tokio::task::spawn_blocking(follow).await.unwrap_or_default()
 }
 
-fn body(call: Call, ruling: Ruling, rules_problem: Option<String>) -> Body {
+fn body(call: Call, mut ruling: Ruling, rules_problem: Option<String>) -> Body {
+    if !call.questions.is_empty() {
+        // A question runs nothing, and no rule can answer the next one.
+        ruling.always.clear();
+        ruling.exact.clear();
+        ruling.effects.clear();
+    }
     Body {
         why: ruling.reason,
         rule: ruling.rule,
-        always: if call.questions.is_empty() { ruling.always } else { Vec::new() },
-        exact: if call.questions.is_empty() { ruling.exact } else { Vec::new() },
+        always: ruling.always,
+        exact: ruling.exact,
         effects: ruling.effects.iter().map(ToString::to_string).collect(),
         critical: ruling.critical,
         rules_problem,

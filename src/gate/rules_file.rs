@@ -202,8 +202,9 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
+/// The file's own name: short enough for a card.
 fn name(path: &Path) -> String {
-    path.display().to_string()
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 fn say(problems: &[countersign_policy::Problem]) -> String {

@@ -8,18 +8,22 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use dashmap::DashMap;
+use dashmap::{DashMap, DashSet};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 /// How long a caller that lost its connection may take to come back.
 const GRACE: Duration = Duration::from_secs(3);
+/// How long callers of an earlier process may take; longer than the client tries.
+const REUNION: Duration = Duration::from_secs(150);
 
 /// Who waits for which ask, and how many callers stand behind it.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<()>>>,
     attached: DashMap<String, usize>,
+    /// Asks whose caller has been here since the start.
+    met: DashSet<String>,
 }
 
 impl Waiters {
@@ -32,6 +36,7 @@ impl Waiters {
     }
 
     pub(super) fn wake(&self, id: &str) {
+        self.met.remove(id);
         if let Some((_, waiting)) = self.pending.remove(id) {
             for wake in waiting {
                 // The other side may have left; the row keeps the answer for it.
@@ -93,6 +98,7 @@ impl Gate {
     #[must_use]
     pub fn attend(self: &Arc<Self>, ask: &str) -> Attendance {
         *self.waiters.attached.entry(ask.to_owned()).or_default() += 1;
+        self.waiters.met.insert(ask.to_owned());
         Attendance { gate: self.clone(), ask: ask.to_owned(), answered: false }
     }
 
@@ -124,6 +130,28 @@ impl Gate {
             }
         }
         Ok(None)
+    }
+
+    /// Takes back asks whose callers died together with an earlier process: nobody would read the answer.
+    pub async fn reunite(&self) {
+        let before = clock::now_ms();
+        tokio::select! {
+            () = tokio::time::sleep(REUNION) => {}
+            () = self.stopping.cancelled() => return,
+        }
+        if let Err(error) = self.cancel_orphans(before).await {
+            tracing::warn!(%error, "asks whose callers are gone stay open until their deadline");
+        }
+    }
+
+    /// Cancels what was opened before then by a caller that waits, and has not been seen since.
+    async fn cancel_orphans(&self, before: i64) -> Result<(), StoreError> {
+        for ask in self.store.asks_in("open", u32::MAX).await? {
+            if ask.attended && ask.created_at < before && !self.waiters.met.contains(&ask.id) {
+                self.cancel(&ask.id, "the agent that asked went away").await?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn tidy_waiters(&self) {
@@ -168,5 +196,57 @@ async fn sleep(duration: Option<Duration>) {
     match duration {
         Some(duration) => tokio::time::sleep(duration).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{
+        gate::{Handed, OnTimeout, RulesFile, Settings, approvers::Approvers, call::Call},
+        store::Store,
+    };
+    use countersign_policy::{Floors, Mode};
+    use serde_json::json;
+
+    async fn gate(folder: &std::path::Path) -> Arc<Gate> {
+        let store = Store::open(&folder.join("test.db")).await.unwrap();
+        let rules =
+            RulesFile::open(&folder.join("permissions.jsonc"), None, Floors::default()).unwrap();
+        let settings = Settings {
+            timeout_ms: 300_000,
+            on_timeout: OnTimeout::Deny,
+            mode: Mode::Default,
+            home: None,
+            host: "here".into(),
+        };
+        Gate::new(store, rules, Approvers::default(), vec![], settings)
+    }
+
+    async fn ask(gate: &Gate, command: &str, attended: bool) -> String {
+        let call = json!({"agent": "a", "session": "s", "tool": "shell_exec",
+            "args": {"command": command}});
+        let call: Call = serde_json::from_value(call).unwrap();
+        match gate.hand_in(call, attended).await.unwrap() {
+            Handed::Asked(ask) => ask.id,
+            Handed::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn only_asks_whose_waiting_callers_never_came_back_are_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = gate(folder.path()).await;
+        let gone = ask(&gate, "git push one", true).await;
+        let back = ask(&gate, "git push two", true).await;
+        let left_alone = ask(&gate, "git push three", false).await;
+        gate.attend(&back).leave();
+        gate.cancel_orphans(clock::now_ms() + 1).await.unwrap();
+        let state = async |id: &str| gate.store.ask(id).await.unwrap().unwrap().state.name();
+        assert_eq!(
+            [state(&gone).await, state(&back).await, state(&left_alone).await],
+            ["cancelled", "open", "open"]
+        );
     }
 }

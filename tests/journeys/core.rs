@@ -192,7 +192,8 @@ async fn questions_are_answered_and_never_approved() {
     let id = daemon.ask(&call).await;
     let (status, refused) = daemon.answer(&id, &json!({"decision": "approve"})).await;
     assert_eq!(status, 422, "{refused}");
-    assert_eq!(daemon.read(&id).await["state"], "open");
+    let ask = daemon.read(&id).await;
+    assert_eq!((&ask["state"], &ask["effects"]), (&json!("open"), &json!(null)), "{ask}");
     let stray = json!({"decision": "approve", "answers": {"Which?": "SQLite"}});
     assert_eq!(daemon.answer(&id, &stray).await.0, 422);
     let answers = json!({"Which store?": "something else"});
