@@ -14,6 +14,7 @@ pub mod effects;
 pub mod environment;
 pub mod examples;
 pub mod explain;
+mod files;
 mod finding;
 pub mod floors;
 pub mod glob;

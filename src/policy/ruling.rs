@@ -8,6 +8,7 @@ use crate::always;
 use crate::call::{Call, Kind};
 use crate::critical::{self, CriticalFinding};
 use crate::effects::{self, Act, Effect};
+use crate::files;
 use crate::finding::{Finding, shorten};
 use crate::floors::Floors;
 use crate::judge::{self, Files, Judge};
@@ -149,7 +150,13 @@ impl<'c> Subject<'c> {
     }
 
     pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
-        let critical = self.scan.as_ref().and_then(|(_, scan)| critical::critical(scan));
+        let critical = match &self.scan {
+            Some((_, scan)) => critical::critical(scan),
+            None => {
+                let (call, values) = (self.call, Values::of(self.call));
+                files::critical(call.kind(), &values, &call.resolved, self.place)
+            }
+        };
         let all: Vec<&'r Rules> =
             layers.agent.into_iter().chain([layers.rules, layers.grants]).collect();
         let (finding, guarded) = self.weigh(&all, Some(layers.floors), layers.now_ms);
@@ -236,9 +243,23 @@ impl<'c> Subject<'c> {
             .list
             .iter()
             .map(|value| {
-                let found = Finding::of(stack.value(value, self.place), || {
-                    format!("{tool} of {}", shorten(&value.text, 80))
+                let hit = stack.value(value, self.place);
+                let path = value.is_path.then_some(&*value.text);
+                let beyond = path.and_then(|path| {
+                    files::beyond_every_path(self.call.kind(), &hit, path, self.place)
                 });
+                let what = || format!("{tool} of {}", shorten(&value.text, 80));
+                let found = match (beyond, hit.entry) {
+                    (Some(why), Some(entry)) => Finding {
+                        rule: Some(entry),
+                        ..Finding::ask(format!(
+                            "{} goes beyond the rule {}: {why}.",
+                            what(),
+                            entry.label
+                        ))
+                    },
+                    _ => Finding::of(hit, what),
+                };
                 if value.is_alias() {
                     let odd = "The path is another name that the kernel gives some file.";
                     return found.max(Finding::blind(odd));

@@ -1,0 +1,115 @@
+//! File tools: what always wants a person, and what an allow for every path does not go as far as.
+
+use crate::call::Kind;
+use crate::critical::CriticalFinding;
+use crate::place::{self, Place};
+use crate::stack::Hit;
+use crate::values::Values;
+
+/// Writing where the system or a shell would obey it: the same line that shell commands meet.
+pub(crate) fn critical(
+    kind: Kind,
+    values: &Values,
+    resolved: &[String],
+    place: Place<'_>,
+) -> Option<CriticalFinding> {
+    if !matches!(kind, Kind::Write | Kind::Edit) {
+        return None;
+    }
+    let named = values.list.iter().filter(|value| value.is_path).map(|value| &value.text);
+    named.chain(resolved).find_map(|path| {
+        // `place::system` knows no workspace: one that lies in `/srv` is no part of the system.
+        let reason = if place::startup(path, place) {
+            "writes a file that is obeyed when a shell or a service starts"
+        } else if place::system(&place::clean(path, place)) && place::outside(path, place) {
+            "writes a file of the system"
+        } else {
+            return None;
+        };
+        Some(CriticalFinding { reason, span: 0..0 })
+    })
+}
+
+/// Why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover this one.
+/// A rule that names the place does, and so does an allow for every tool.
+pub(crate) fn beyond_every_path(
+    kind: Kind,
+    hit: &Hit<'_>,
+    path: &str,
+    place: Place<'_>,
+) -> Option<&'static str> {
+    let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");
+    if !(hit.allows_all() && names_the_tool && place.cwd.is_some()) {
+        return None;
+    }
+    let outside = place::outside(path, place) && !place::scratch(path);
+    match kind {
+        Kind::Write | Kind::Edit if outside => Some("it lies outside the workspace"),
+        Kind::Write | Kind::Edit if place::runs_later(path) => {
+            Some("tools run or obey that file without asking")
+        }
+        Kind::Read if outside && place::secret(path, place) => {
+            Some("it lies outside the workspace and looks like a secret")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use crate::{Call, DEFAULT_RULES, Floors, Layers, Mode, Rules, Verdict, rule};
+    use serde_json::json;
+
+    fn ruled(rules: &str, tool: &str, path: &str, cwd: Option<&str>) -> (Verdict, bool) {
+        let rules = Rules::parse(rules, "rules", Some("/home/u")).unwrap();
+        let layers = Layers {
+            agent: None,
+            rules: &rules,
+            grants: &Rules::default(),
+            floors: &Floors::default(),
+            now_ms: 0,
+        };
+        let call = Call {
+            cwd: cwd.map(str::to_owned),
+            home: Some("/home/u".to_owned()),
+            ..Call::new(tool, json!({ "file_path": path }))
+        };
+        let ruling = rule(&call, &layers, Mode::Default);
+        (ruling.verdict, ruling.critical)
+    }
+
+    const CWD: Option<&str> = Some("/home/u/w");
+
+    #[test]
+    fn the_default_rules_let_files_of_the_workspace_be_written_and_no_others() {
+        let allowed = (Verdict::Allow, false);
+        for path in ["src/a.rs", "/home/u/w/b", "./c/../d", "/tmp/scratch"] {
+            assert_eq!(ruled(DEFAULT_RULES, "Write", path, CWD), allowed, "{path}");
+        }
+        let asked = (Verdict::Ask, false);
+        for path in ["../x", "/home/u/other/x", "~/notes", ".git/hooks/pre-commit", ".envrc"] {
+            assert_eq!(ruled(DEFAULT_RULES, "Edit", path, CWD), asked, "{path}");
+        }
+        assert_eq!(ruled(DEFAULT_RULES, "Read", "/home/u/.ssh/id_rsa", CWD), asked);
+        assert_eq!(ruled(DEFAULT_RULES, "Read", "/usr/include/stdio.h", CWD), allowed);
+    }
+
+    #[test]
+    fn system_and_start_up_files_always_want_a_person() {
+        let critical = (Verdict::Ask, true);
+        for path in ["/etc/passwd", "/home/u/.bashrc", "~/.ssh/authorized_keys", "../.zshrc"] {
+            assert_eq!(ruled(r#"{"*": "allow"}"#, "Write", path, CWD), critical, "{path}");
+        }
+        let srv = ruled(r#"{"*": "allow"}"#, "Write", "/srv/app/a", Some("/srv/app"));
+        assert_eq!(srv, (Verdict::Allow, false), "a workspace is no part of the system");
+    }
+
+    #[test]
+    fn a_rule_that_names_the_place_covers_it() {
+        let rules = r#"{"write_file": {"*": "ask", "/home/u/other/*": "allow"}}"#;
+        assert_eq!(ruled(rules, "Write", "/home/u/other/x", CWD), (Verdict::Allow, false));
+        let all = r#"{"*": "allow"}"#;
+        assert_eq!(ruled(all, "Write", "/home/u/other/x", CWD), (Verdict::Allow, false));
+    }
+}
