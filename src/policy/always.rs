@@ -185,14 +185,17 @@ fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
         }
         Some(behind) if behind.passage == Passage::DenyOnly => None,
         Some(behind) if behind.passage == Passage::Outer && !names_its_program(name, argv) => None,
-        _ => of_inner(argv, false, depth),
+        _ => of_words(argv, false),
     }
 }
 
+/// The command behind a wrapper.
 fn of_inner(argv: &[Word<'_>], open: bool, depth: u32) -> Option<Vec<String>> {
-    if depth > 0 && unwrap(argv).is_some() {
-        return of_command(argv, depth);
-    }
+    if unwrap(argv).is_some() { of_command(argv, depth) } else { of_words(argv, open) }
+}
+
+/// The command itself, whatever it runs.
+fn of_words(argv: &[Word<'_>], open: bool) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
     if NEVER.contains(&name) {
         return None;
