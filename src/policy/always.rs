@@ -250,7 +250,7 @@ fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
             .map(|value| {
                 let here = Place { cwd: None, home: subject.place.home };
                 let text = if value.is_path {
-                    place::clean(&value.text, here)
+                    place::clean(&value.text, here).into_owned()
                 } else {
                     value.text.clone()
                 };

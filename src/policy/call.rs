@@ -69,7 +69,8 @@ impl Call {
     pub fn paths(&self) -> Vec<String> {
         let place = Place { cwd: self.cwd.as_deref(), home: self.home.as_deref() };
         let values = Values::of(self).list;
-        values.iter().filter(|v| v.is_path).map(|v| place::clean(&v.text, place)).collect()
+        let paths = values.iter().filter(|v| v.is_path);
+        paths.map(|v| place::clean(&v.text, place).into_owned()).collect()
     }
 
     /// The command text of a shell tool; `None` when missing or not a string.

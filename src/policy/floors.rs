@@ -37,7 +37,7 @@ impl Own {
     }
 
     fn may_be_in(&self, text: &str) -> bool {
-        self.mark.find(text.as_bytes()).is_some()
+        text.len() >= self.mark.needle().len() && self.mark.find(text.as_bytes()).is_some()
     }
 }
 
@@ -114,16 +114,25 @@ impl Floors {
         if self.is_empty() {
             return None;
         }
+        let inside = self.is_inside(place);
         words
             .iter()
-            .find_map(|word| self.forbid_word(word, place))
+            .find_map(|word| self.forbid_word(word, inside, place))
             .or_else(|| self.forbid_program(words))
     }
 
     /// Why a text must not be part of a call: it names one of the bridge's files or addresses.
     pub(crate) fn forbid_text(&self, text: &str, place: Place<'_>) -> Option<String> {
-        let inside = |own: &Own| place.cwd.is_some_and(|cwd| inside(cwd, &own.name));
-        if !self.paths.iter().any(|own| own.may_be_in(text) || inside(own)) {
+        self.forbid_text_from(text, self.is_inside(place), place)
+    }
+
+    /// The working directory is where a bare name may be one of our files.
+    fn is_inside(&self, place: Place<'_>) -> bool {
+        place.cwd.is_some_and(|cwd| self.paths.iter().any(|own| inside(cwd, &own.name)))
+    }
+
+    fn forbid_text_from(&self, text: &str, inside: bool, place: Place<'_>) -> Option<String> {
+        if !inside && !self.paths.iter().any(|own| own.may_be_in(text)) {
             return self.forbid_address(text);
         }
         let home = place.home.unwrap_or("~");
@@ -153,8 +162,8 @@ impl Floors {
         Some(format!("{name} is the bridge's own address; agents have their own way in."))
     }
 
-    fn forbid_word(&self, word: &Word<'_>, place: Place<'_>) -> Option<String> {
-        if let Some(reason) = self.forbid_text(&word.text, place) {
+    fn forbid_word(&self, word: &Word<'_>, inside: bool, place: Place<'_>) -> Option<String> {
+        if let Some(reason) = self.forbid_text_from(&word.text, inside, place) {
             return Some(reason);
         }
         if word.kind == WordKind::Literal || !word.text.contains(['*', '?', '[']) {

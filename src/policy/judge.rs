@@ -1,6 +1,6 @@
 //! Judges a shell text: every command in it, what runs behind wrappers, and what surrounds it.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use crate::builtins::{Builtin, builtin};
 use crate::environment;
@@ -18,8 +18,20 @@ use crate::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
 
+/// What of a finding still matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Care {
+    /// A deny: the whole is an ask already, and blind.
+    Denies,
+    /// The verdict: an ask with its reason is in hand already.
+    Verdicts,
+    /// The reason too.
+    Reasons,
+}
+
 /// The rules for a shell call, and for the files that its redirects touch.
 pub(crate) struct Judge<'r, 'c> {
+    pub(crate) care: Cell<Care>,
     pub(crate) commands: Stack<'r>,
     pub(crate) files: Files<'r, 'c>,
     pub(crate) floors: Option<&'r Floors>,
@@ -43,6 +55,10 @@ impl<'r> Files<'r, '_> {
         self.writes.get_or_init(|| self.stack("write_file"))
     }
 
+    fn may_deny(&self, reads: bool) -> bool {
+        if reads { self.reads() } else { self.writes() }.may_deny(&[])
+    }
+
     fn stack(&self, tool: &str) -> Stack<'r> {
         Stack::new(tool, tool, self.now_ms, self.layers)
     }
@@ -62,6 +78,24 @@ impl<'r> Judge<'r, '_> {
     }
 
     fn scan(&self, source: &str, scan: &Scan<'_>, depth: u32) -> Finding<'r> {
+        let before = self.care.get();
+        let found = self.commands_of(source, scan, depth);
+        self.care.set(before);
+        match (&scan.refusal, found) {
+            (_, Some(found)) if found.verdict == Verdict::Deny => found,
+            (Some(_), _) if before < Care::Reasons => Finding::blind(""),
+            (Some(refusal), _) => Finding::blind(format!(
+                "The command text cannot be read with certainty: {refusal}."
+            )),
+            (None, Some(found)) => found,
+            (None, None) => Finding::ask("There is no command in the text."),
+        }
+    }
+
+    fn commands_of(&self, source: &str, scan: &Scan<'_>, depth: u32) -> Option<Finding<'r>> {
+        if scan.refusal.is_some() {
+            self.care.set(Care::Denies);
+        }
         let mut strictest: Option<Finding<'r>> = None;
         for command in &scan.commands {
             let finding = self.command(command, source, depth);
@@ -70,23 +104,33 @@ impl<'r> Judge<'r, '_> {
                 continue;
             }
             if finding.verdict == Verdict::Deny {
-                return finding;
+                return Some(finding);
+            }
+            if finding.verdict == Verdict::Ask {
+                self.care.set(self.care.get().min(Care::Verdicts));
             }
             strictest = Some(match strictest {
                 Some(before) => before.max(finding),
                 None => finding,
             });
         }
-        match (&scan.refusal, strictest) {
-            (Some(refusal), found) => {
-                let refused = Finding::blind(format!(
-                    "The command text cannot be read with certainty: {refusal}."
-                ));
-                found.map_or(refused.clone(), |found| refused.max(found))
-            }
-            (None, Some(found)) => found,
-            (None, None) => Finding::ask("There is no command in the text."),
+        strictest
+    }
+
+    /// An ask, put into words only where somebody will read them.
+    fn ask(&self, reason: impl FnOnce() -> String) -> Finding<'r> {
+        match self.care.get() {
+            Care::Reasons => Finding::ask(reason()),
+            Care::Verdicts | Care::Denies => Finding::ask(""),
         }
+    }
+
+    /// What the rule says, an ask in words as above.
+    fn finding(&self, hit: Hit<'r>, subject: impl FnOnce() -> String) -> Finding<'r> {
+        if hit.verdict == Verdict::Ask && self.care.get() < Care::Reasons {
+            return Finding::ask("");
+        }
+        Finding::of(hit, subject)
     }
 
     fn command(&self, command: &Command<'_>, source: &str, depth: u32) -> Finding<'r> {
@@ -94,21 +138,19 @@ impl<'r> Judge<'r, '_> {
             let hit = self.commands.every_call();
             let denied = hit.verdict == Verdict::Deny;
             let found = if denied {
-                Finding::of(hit, || "An assignment or redirect".to_owned())
+                self.finding(hit, || "An assignment or redirect".to_owned())
             } else {
                 Finding::allow(None)
             };
             (hit, found)
         } else {
-            let written = slice(source, command);
-            let (hit, found) = self.argv(&command.argv, false, written, command, depth);
-            (hit, found)
+            self.argv(&command.argv, false, Some(source), command, depth)
         };
         if found.verdict == Verdict::Deny {
             return found;
         }
         let found = found.max(self.redirects(command, &hit));
-        if hit.allows_all() || found.verdict == Verdict::Deny {
+        if self.care.get() == Care::Denies || hit.allows_all() || found.verdict == Verdict::Deny {
             return found;
         }
         found.max(assigns(command))
@@ -119,11 +161,14 @@ impl<'r> Judge<'r, '_> {
         &self,
         argv: &[Word<'_>],
         open: bool,
-        written: Option<&str>,
+        source: Option<&str>,
         command: &Command<'_>,
         depth: u32,
     ) -> (Hit<'r>, Finding<'r>) {
-        let hit = if open {
+        let written = source.map(|source| (source, command));
+        let hit = if self.care.get() == Care::Denies && !self.commands.may_deny(argv) {
+            Hit::NONE
+        } else if open {
             let mut more = argv.to_vec();
             more.push(unknown_word());
             self.commands.command(&more, &Spelling::new(&more, written, self.place))
@@ -134,12 +179,15 @@ impl<'r> Judge<'r, '_> {
             return (hit, Finding::deny(reason));
         }
         if hit.verdict == Verdict::Deny {
-            return (hit, Finding::of(hit, || quote(argv)));
+            return (hit, self.finding(hit, || quote(argv)));
         }
         let behind = unwrap(argv);
         let inner = behind.as_ref().map(|behind| self.behind(behind, command, depth));
         if let Some(inner) = inner.as_ref().filter(|inner| inner.verdict == Verdict::Deny) {
             return (hit, inner.clone());
+        }
+        if self.care.get() == Care::Denies {
+            return (hit, Finding::allow(None));
         }
         if hit.allows_exactly() && !open {
             return (hit, Finding::allow(hit.entry));
@@ -152,10 +200,10 @@ impl<'r> Judge<'r, '_> {
             return (hit, held.unwrap_or_else(|| Finding::allow(hit.entry)));
         }
         if hit.asks_on_purpose() {
-            return (hit, Finding::of(hit, || quote(argv)));
+            return (hit, self.finding(hit, || quote(argv)));
         }
         let found = match (builtin(argv), behind, inner) {
-            (Some(Builtin::Poison(why)), ..) => Finding::ask(format!("{} {why}.", quote(argv))),
+            (Some(Builtin::Poison(why)), ..) => self.ask(|| format!("{} {why}.", quote(argv))),
             (Some(Builtin::Harmless), None, _) => Finding::allow(None),
             (None, None, _) if self.changes_directory(argv) => Finding::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
@@ -164,10 +212,7 @@ impl<'r> Judge<'r, '_> {
                 Passage::Outer => self.plain(hit, argv, open),
                 Passage::DenyOnly => Finding {
                     blind: inner.blind,
-                    ..Finding::ask(format!(
-                        "{} runs other commands with more rights or unseen.",
-                        quote(argv)
-                    ))
+                    ..self.ask(|| quote(argv) + " runs other commands with more rights or unseen.")
                 },
             },
             _ => self.plain(hit, argv, open),
@@ -181,13 +226,13 @@ impl<'r> Judge<'r, '_> {
             && let Some(why) = options::exceeds(argv, open, self.place)
             && !self.named(hit, argv, why)
         {
-            let rule = hit.entry.map_or_else(String::new, ToString::to_string);
+            let rule = hit.entry.map_or("", |entry| &*entry.label);
             let mut found =
-                Finding::ask(format!("{} goes beyond the rule {rule}: {why}.", quote(argv)));
+                self.ask(|| format!("{} goes beyond the rule {rule}: {why}.", quote(argv)));
             found.rule = hit.entry;
             return found;
         }
-        Finding::of(hit, || quote(argv))
+        self.finding(hit, || quote(argv))
     }
 
     /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names the
@@ -276,14 +321,17 @@ impl<'r> Judge<'r, '_> {
         if place::sink(&path) {
             return Finding::allow(None);
         }
+        if self.care.get() == Care::Denies && !self.files.may_deny(reads) {
+            return Finding::allow(None);
+        }
         let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
         let rule =
             if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
         // A deny that names files holds for redirects too.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
-            return Finding::of(rule, || format!("The redirect to {path}"));
+            return self.finding(rule, || format!("The redirect to {path}"));
         }
-        if hit.allows_all() {
+        if hit.allows_all() || self.care.get() == Care::Denies {
             return Finding::allow(None);
         }
         if reads {
@@ -292,7 +340,7 @@ impl<'r> Judge<'r, '_> {
                 || path.starts_with("/dev/")
                 || path.starts_with("/proc/");
             return match odd {
-                true => Finding::ask(format!("It reads {}.", shorten(&path, 60))),
+                true => self.ask(|| format!("It reads {}.", shorten(&path, 60))),
                 false => Finding::allow(None),
             };
         }
@@ -301,7 +349,7 @@ impl<'r> Judge<'r, '_> {
             && !place::runs_later(&path);
         match plain && rule.verdict == Verdict::Allow {
             true => Finding::allow(rule.entry),
-            false => Finding::ask(format!("It writes to {}.", shorten(&path, 60))),
+            false => self.ask(|| format!("It writes to {}.", shorten(&path, 60))),
         }
     }
 }

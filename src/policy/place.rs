@@ -36,17 +36,20 @@ pub fn path<'w>(word: &'w Word<'_>, place: Place<'_>) -> Option<Cow<'w, str>> {
 /// The path without `.`, `..` and doubled slashes, from the root where the working directory is
 /// known. What lies in a home directory (any user's) keeps its full form.
 #[must_use]
-pub fn clean(path: &str, place: Place<'_>) -> String {
-    let expanded = match (path.strip_prefix('~'), place.home) {
+pub fn clean<'p>(path: &'p str, place: Place<'_>) -> Cow<'p, str> {
+    let expanded: Cow<'p, str> = match (path.strip_prefix('~'), place.home) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-            format!("{home}{rest}")
+            format!("{home}{rest}").into()
         }
-        _ if path.starts_with(['/', '~']) => path.to_owned(),
+        _ if path.starts_with(['/', '~']) => path.into(),
         _ => match place.cwd {
-            Some(cwd) => format!("{cwd}/{path}"),
-            None => path.to_owned(),
+            Some(cwd) => [cwd, "/", path].concat().into(),
+            None => path.into(),
         },
     };
+    if is_plain(&expanded) {
+        return expanded;
+    }
     let absolute = expanded.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in expanded.split('/') {
@@ -61,15 +64,27 @@ pub fn clean(path: &str, place: Place<'_>) -> String {
     }
     let joined = parts.join("/");
     match (absolute, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => joined,
+        (true, _) => ["/", &joined].concat().into(),
+        (false, true) => ".".into(),
+        (false, false) => joined.into(),
     }
+}
+
+/// Clean already, as most paths are; false for those with dot files too.
+fn is_plain(path: &str) -> bool {
+    let below = path.strip_prefix('/').unwrap_or(path).as_bytes();
+    let plain_ends = !matches!(below, [] | [b'/' | b'.', ..] | [.., b'/']);
+    plain_ends && !below.windows(2).any(|pair| matches!(pair, [b'/', b'/' | b'.']))
 }
 
 /// True when the path lies outside the workspace: unknown directories count as outside.
 #[must_use]
 pub fn outside(path: &str, place: Place<'_>) -> bool {
+    // Most paths are plain ones below the workspace.
+    let rooted = place.cwd.is_some_and(|cwd| cwd.starts_with('/') && cwd != "/");
+    if rooted && !path.starts_with(['/', '~']) && is_plain(path) {
+        return false;
+    }
     let path = clean(path, place);
     match place.cwd.filter(|cwd| *cwd != "/" && !cwd.is_empty()) {
         Some(cwd) => !within(&path, &clean(cwd, place)),
@@ -119,6 +134,9 @@ pub fn system(path: &str) -> bool {
         "/private/var",
         "/run",
     ];
+    if !path.starts_with('/') {
+        return false;
+    }
     let path = clean(path, Place::default());
     DIRECTORIES.iter().any(|dir| within(&path, dir))
         && !scratch(&path)
@@ -229,18 +247,25 @@ pub fn startup(path: &str, place: Place<'_>) -> bool {
 pub fn runs_later(path: &str) -> bool {
     let path = clean(path, Place::default());
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let part = |wanted: &str| path.split('/').any(|part| part == wanted);
-    part(".git")
-        || part(".husky")
-        || part(".vscode")
-        || part(".idea")
-        || part(".claude")
-        || part(".cursor")
-        || part(".codex")
-        || part(".gemini")
-        || part(".opencode")
-        || part(".countersign")
-        || part("git") && part("hooks")
+    let (mut kept, mut git, mut hooks) = (false, false, false);
+    for part in path.split('/') {
+        git |= part == "git";
+        hooks |= part == "hooks";
+        kept |= matches!(
+            part,
+            ".git"
+                | ".husky"
+                | ".vscode"
+                | ".idea"
+                | ".claude"
+                | ".cursor"
+                | ".codex"
+                | ".gemini"
+                | ".opencode"
+                | ".countersign"
+        );
+    }
+    kept || git && hooks
         || path.ends_with(".cargo/config.toml")
         || path.ends_with(".cargo/config")
         || path.ends_with(".pth")
@@ -281,7 +306,10 @@ pub fn runs_later(path: &str) -> bool {
 pub fn secret(path: &str, place: Place<'_>) -> bool {
     let path = clean(path, place);
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let lower = name.to_ascii_lowercase();
+    let lower: Cow<'_, str> = match name.bytes().any(|b| b.is_ascii_uppercase()) {
+        true => name.to_ascii_lowercase().into(),
+        false => name.into(),
+    };
     if lower.ends_with(".pub")
         || lower.ends_with(".example")
         || lower.ends_with(".sample")
@@ -290,7 +318,6 @@ pub fn secret(path: &str, place: Place<'_>) -> bool {
     {
         return false;
     }
-    let part = |wanted: &str| path.split('/').any(|part| part == wanted);
     let key = lower.starts_with("id_rsa")
         || lower.starts_with("id_ed25519")
         || lower.starts_with("id_ecdsa")
@@ -299,11 +326,7 @@ pub fn secret(path: &str, place: Place<'_>) -> bool {
     let kept = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ovpn", ".asc"]
         .iter()
         .any(|end| lower.ends_with(end));
-    let named = lower.contains("credential")
-        || lower.contains("secret")
-        || lower.contains("password")
-        || lower.contains("token") && lower.starts_with('.')
-        || lower.ends_with("_history");
+    let named = names_a_secret(lower.as_bytes()) || lower.ends_with("_history");
     let known = matches!(
         name,
         ".netrc"
@@ -325,12 +348,27 @@ pub fn secret(path: &str, place: Place<'_>) -> bool {
     let kube = path.ends_with(".kube/config")
         || path.ends_with(".docker/config.json")
         || path.ends_with("gh/hosts.yml");
-    let directory = part(".gnupg")
-        || part(".aws")
-        || part(".azure")
-        || part("gcloud")
-        || (part(".ssh") && !matches!(name, "config" | "known_hosts"));
-    key || env || kept || named || known || kube || directory
+    let directory = || {
+        path.split('/').any(|part| match part {
+            ".gnupg" | ".aws" | ".azure" | "gcloud" => true,
+            ".ssh" => !matches!(name, "config" | "known_hosts"),
+            _ => false,
+        })
+    };
+    key || env || kept || named || known || kube || directory()
+}
+
+/// One pass over the name, for all the words at once.
+fn names_a_secret(name: &[u8]) -> bool {
+    let words: [&[u8]; 4] = [b"credential", b"secret", b"password", b"token"];
+    name.iter().enumerate().any(|(at, first)| {
+        matches!(first, b'c' | b's' | b'p' | b't')
+            && name.get(at..).is_some_and(|rest| {
+                words.iter().any(|word| {
+                    rest.starts_with(word) && (*first != b't' || name.starts_with(b"."))
+                })
+            })
+    })
 }
 
 /// `path` is `dir` or lies below it; both cleaned.

@@ -1,6 +1,6 @@
 //! The ruling on a call: floors, layers, rules, the strictest of all its parts.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::effects::{self, Act, Effect};
 use crate::files;
 use crate::finding::{Finding, shorten};
 use crate::floors::Floors;
-use crate::judge::{self, Files, Judge};
+use crate::judge::{self, Care, Files, Judge};
 use crate::place::Place;
 use crate::rules::{Rule, Rules};
 use crate::shell::{self, Scan, Via};
@@ -157,9 +157,10 @@ impl<'c> Subject<'c> {
                 files::critical(call.kind(), &values, &call.resolved, self.place)
             }
         };
-        let all: Vec<&'r Rules> =
-            layers.agent.into_iter().chain([layers.rules, layers.grants]).collect();
-        let (finding, guarded) = self.weigh(&all, Some(layers.floors), layers.now_ms);
+        let own = [layers.rules, layers.grants];
+        let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
+        let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
+        let (finding, guarded) = self.weigh(all, Some(layers.floors), layers.now_ms);
         let finding = self.vetoes(layers).fold(finding, |finding, veto| {
             if veto.verdict > finding.verdict { veto } else { finding }
         });
@@ -215,6 +216,7 @@ impl<'c> Subject<'c> {
         let finding = match &self.scan {
             Some((text, scan)) => {
                 let judge = Judge {
+                    care: Cell::new(Care::Reasons),
                     commands: stack,
                     files: Files {
                         layers,

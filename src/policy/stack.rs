@@ -2,10 +2,11 @@
 
 use std::cell::OnceCell;
 
+use crate::judge::slice;
 use crate::place::{self, Place};
 use crate::rules::pattern::{Head, Reach};
 use crate::rules::{About, Entry, Rules};
-use crate::shell::{Word, WordKind};
+use crate::shell::{Command, Word, WordKind};
 use crate::values::Value;
 use crate::verdict::Verdict;
 use crate::wrappers::base;
@@ -25,6 +26,9 @@ pub(crate) struct Hit<'r> {
 }
 
 impl Hit<'_> {
+    /// FAIL-CLOSED: no rule is an ask.
+    pub(crate) const NONE: Self = Self { verdict: Verdict::Ask, entry: None, maybe: None };
+
     /// An allow for every call of the tool.
     pub(crate) fn allows_all(&self) -> bool {
         self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_all())
@@ -53,6 +57,12 @@ impl<'r> Stack<'r> {
         self.layers.iter().any(About::guards)
     }
 
+    /// Some rule may forbid a command with this first word; cheaper than looking for the one.
+    pub(crate) fn may_deny(&self, argv: &[Word<'_>]) -> bool {
+        let head = argv.first().and_then(Word::literal).map(Head::of);
+        self.layers.iter().any(|layer| layer.may_deny(head))
+    }
+
     fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
         self.layers.iter().rev().flat_map(move |layer| layer.backwards(head))
     }
@@ -72,13 +82,17 @@ impl<'r> Stack<'r> {
 
     /// The rule for a value that is no command.
     pub(crate) fn value(&self, value: &Value, place: Place<'_>) -> Hit<'r> {
-        let (allow, deny) = (value.allow_forms(place), value.deny_forms(place));
+        let (allow, deny) = (OnceCell::new(), OnceCell::new());
+        let allow = || allow.get_or_init(|| value.allow_forms(place)).iter();
+        let deny = || deny.get_or_init(|| value.deny_forms(place)).iter();
         self.last(None, |entry| {
             let pattern = &entry.pattern;
             let matched = match entry.rule.verdict {
                 Verdict::Allow if pattern.is_all() && !value.is_path => true,
-                Verdict::Allow => allow.iter().any(|form| pattern.matches(form)),
-                Verdict::Ask | Verdict::Deny => deny.iter().any(|form| pattern.reaches(form)),
+                Verdict::Allow => allow().any(|form| pattern.matches(form)),
+                // Reaches every form.
+                Verdict::Ask | Verdict::Deny if pattern.is_all() => true,
+                Verdict::Ask | Verdict::Deny => deny().any(|form| pattern.reaches(form)),
             };
             if matched { Reach::Yes } else { Reach::No }
         })
@@ -110,23 +124,26 @@ impl<'r> Stack<'r> {
                 }
             }
         }
-        // FAIL-CLOSED: no rule is an ask.
-        Hit { verdict: Verdict::Ask, entry: None, maybe }
+        Hit { maybe, ..Hit::NONE }
     }
 }
 
 /// A command as text, in the spellings that globs are matched against; made when first needed.
 pub(crate) struct Spelling<'w, 'a> {
     argv: &'w [Word<'a>],
-    source: Option<&'w str>,
+    source: Option<(&'w str, &'w Command<'a>)>,
     place: Place<'w>,
     words: OnceCell<String>,
     variants: OnceCell<Vec<String>>,
 }
 
 impl<'w, 'a> Spelling<'w, 'a> {
-    /// `source` is the text of the command as it was written, where that is known.
-    pub(crate) fn new(argv: &'w [Word<'a>], source: Option<&'w str>, place: Place<'w>) -> Self {
+    /// `source` is the text in which the command was written, where that is known.
+    pub(crate) fn new(
+        argv: &'w [Word<'a>],
+        source: Option<(&'w str, &'w Command<'a>)>,
+        place: Place<'w>,
+    ) -> Self {
         Self { argv, source, place, words: OnceCell::new(), variants: OnceCell::new() }
     }
 
@@ -162,7 +179,8 @@ impl<'w, 'a> Spelling<'w, 'a> {
                 named(behind, &|word| path(word, here)),
                 named(behind, &|word| path(word, self.place)),
             ];
-            all.extend(self.source.map(ToOwned::to_owned));
+            let written = self.source.and_then(|(source, command)| slice(source, command));
+            all.extend(written.map(ToOwned::to_owned));
             all.dedup();
             all
         })
@@ -190,7 +208,7 @@ fn path(word: &Word<'_>, place: Place<'_>) -> String {
         || text.contains('/') && !text.contains("://")
         || text.starts_with('.');
     match place::path(word, place) {
-        Some(path) if looks => place::clean(&path, place),
+        Some(path) if looks => place::clean(&path, place).into_owned(),
         _ => text.to_owned(),
     }
 }

@@ -157,13 +157,13 @@ impl Value {
         }
         let nowhere = Place { cwd: None, home: place.home };
         let text = expand_home(&self.text, place.home);
-        let mut forms = vec![place::clean(&text, nowhere)];
+        let mut forms = vec![place::clean(&text, nowhere).into_owned()];
         if let Some(cwd) = place.cwd {
             let absolute = place::clean(&text, place);
             let root = place::clean(cwd, nowhere);
             let below = absolute.strip_prefix(&*root).and_then(|rest| rest.strip_prefix('/'));
             forms.extend(below.map(ToOwned::to_owned));
-            forms.push(absolute);
+            forms.push(absolute.into_owned());
         }
         forms
     }
@@ -174,7 +174,8 @@ impl Value {
         forms.push(self.text.clone());
         if self.is_path {
             let slashes = self.text.replace('\\', "/");
-            forms.push(place::clean(&slashes, Place { cwd: None, home: place.home }));
+            let here = Place { cwd: None, home: place.home };
+            forms.push(place::clean(&slashes, here).into_owned());
             forms.push(expand_home(&self.text, None).into_owned());
             forms.push(self.text.trim().trim_end_matches(['/', '.', ' ']).to_owned());
         }

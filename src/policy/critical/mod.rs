@@ -7,6 +7,7 @@ mod machine;
 mod repository;
 mod stream;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::deeds::{self, Deed};
@@ -184,8 +185,11 @@ fn span(command: &Command<'_>) -> Range<usize> {
 }
 
 /// What a path-like operand stands for, `~` for any home.
-fn cleaned(word: &Word<'_>) -> Option<String> {
-    place::path(word, NOWHERE).map(|path| place::clean(&path, NOWHERE))
+fn cleaned<'w>(word: &'w Word<'_>) -> Option<Cow<'w, str>> {
+    Some(match place::path(word, NOWHERE)? {
+        Cow::Borrowed(path) => place::clean(path, NOWHERE),
+        Cow::Owned(path) => Cow::Owned(place::clean(&path, NOWHERE).into_owned()),
+    })
 }
 
 fn is_dynamic(word: &Word<'_>) -> bool {

@@ -68,7 +68,10 @@ impl Stream {
         if self.files.is_empty() {
             return false;
         }
-        let is = |text: &str| self.files.contains(&place::clean(text, NOWHERE));
+        let is = |text: &str| {
+            let path = place::clean(text, NOWHERE);
+            self.files.iter().any(|file| *file == path)
+        };
         let script = operands(args, &["-m"]).first().is_some_and(|w| is(&w.text));
         (is_interpreter(name) || matches!(name, "source" | ".")) && script
             || first.text.contains('/') && is(&first.text)
@@ -101,15 +104,15 @@ impl Stream {
             let keeps = name != "curl" || deeds::has_flag(args, 'O');
             let named: Vec<String> = if keeps { by_name.collect() } else { Vec::new() };
             let files = given.chain(redirected).chain(named);
-            self.files.extend(files.map(|file| place::clean(&file, NOWHERE)));
+            self.files.extend(files.map(|file| place::clean(&file, NOWHERE).into_owned()));
         }
     }
 }
 
 /// Patterns within one command.
 pub(super) fn alone(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
-    let fetching = args.iter().any(|w| w.kind == WordKind::Dynamic && holds_fetch(&w.text));
-    if fetching
+    let mut dynamic = args.iter().filter(|w| w.kind == WordKind::Dynamic);
+    if dynamic.any(|w| holds_fetch(&w.text))
         && (is_interpreter(name)
             || matches!(name, "eval" | "source" | "." | "exec" | "env" | "xargs"))
     {
@@ -371,7 +374,7 @@ fn secret_word(word: &Word<'_>) -> bool {
     }
     let path = match place::path(word, NOWHERE) {
         Some(path) => path,
-        None => Cow::Borrowed(&*word.text),
+        None => Cow::Borrowed(text),
     };
     guarded(&path)
 }

@@ -60,6 +60,10 @@ pub struct Rules {
     entries: Vec<Entry>,
     /// What decides about most entries without looking at them; one per entry.
     marks: Vec<Mark>,
+    /// The heads of the marks side by side: most commands fit few of them.
+    heads: Vec<u64>,
+    /// Where in `marks` the asks and denies are.
+    strict: Vec<usize>,
     warnings: Vec<Problem>,
     home: Option<Box<str>>,
 }
@@ -82,37 +86,59 @@ struct Mark {
     all: bool,
 }
 
+/// Keys with a bit in [`About`].
+const BITS: usize = 64;
+
 /// The entries of a set that bear on one tool.
 #[derive(Clone, Debug)]
 pub(crate) struct About<'r> {
     rules: &'r Rules,
-    keys: Vec<bool>,
+    /// Which keys name the tool, a bit each; those that have no bit follow.
+    keys: u64,
+    more_keys: Vec<bool>,
     now_ms: i64,
 }
 
 impl<'r> About<'r> {
     /// From the last to the first, those that a command with this first word may meet.
     pub(crate) fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
-        self.rules
-            .marks
-            .iter()
-            .zip(&self.rules.entries)
-            .rev()
-            .filter(move |(mark, _)| {
-                self.names(mark) && head.is_none_or(|head| mark.head.fits(head, mark.verdict))
-            })
+        let rules = self.rules;
+        let heads = rules.heads.iter().enumerate().rev();
+        heads
+            .filter(move |&(_, &mark)| Head::may_fit(mark, head))
+            .filter_map(|(at, _)| Some((rules.marks.get(at)?, rules.entries.get(at)?)))
+            .filter(move |(mark, _)| mark.fits(head) && self.names(mark))
             .map(|(_, entry)| entry)
             .filter(|entry| entry.expires.is_none_or(|expires| self.now_ms < expires))
     }
 
     /// Some rule forbids or asks about some calls of the tool but not all.
     pub(crate) fn guards(&self) -> bool {
-        let strict = |mark: &&Mark| mark.verdict != Verdict::Allow && !mark.all;
-        self.rules.marks.iter().filter(strict).any(|mark| self.names(mark))
+        self.strict().any(|mark| !mark.all && self.names(mark))
+    }
+
+    /// Some rule may forbid a command with this first word.
+    pub(crate) fn may_deny(&self, head: Option<Head>) -> bool {
+        self.strict()
+            .any(|mark| mark.verdict == Verdict::Deny && mark.fits(head) && self.names(mark))
+    }
+
+    fn strict(&self) -> impl Iterator<Item = &'r Mark> {
+        let rules = self.rules;
+        rules.strict.iter().filter_map(|&at| rules.marks.get(at))
     }
 
     fn names(&self, mark: &Mark) -> bool {
-        self.keys.get(mark.key).copied().unwrap_or(false)
+        match mark.key.checked_sub(BITS) {
+            None => self.keys >> mark.key & 1 == 1,
+            Some(at) => self.more_keys.get(at).copied().unwrap_or(false),
+        }
+    }
+}
+
+impl Mark {
+    fn fits(&self, head: Option<Head>) -> bool {
+        head.is_none_or(|head| self.head.fits(head, self.verdict))
     }
 }
 
@@ -194,8 +220,10 @@ impl Rules {
 
     /// The entries that bear on `tool`, which rules files know as `known`.
     pub(crate) fn about(&self, tool: &str, known: &str, now_ms: i64) -> About<'_> {
-        let keys = self.keys.iter().map(|key| key.names(tool, known)).collect();
-        About { rules: self, keys, now_ms }
+        let mut named = self.keys.iter().map(|key| key.names(tool, known));
+        let bits = named.by_ref().take(BITS).enumerate();
+        let keys = bits.fold(0, |keys, (at, named)| keys | u64::from(named) << at);
+        About { rules: self, keys, more_keys: named.collect(), now_ms }
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
@@ -207,6 +235,10 @@ impl Rules {
             Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
         let key = self.key(&rule.tool)?;
         let (verdict, head, all) = (rule.verdict, pattern.head(), pattern.is_all());
+        if verdict != Verdict::Allow {
+            self.strict.push(self.marks.len());
+        }
+        self.heads.push(head.of_rule(verdict));
         self.marks.push(Mark { key, verdict, head, all });
         let label = label(&rule, origin.as_ref()).into();
         self.entries.push(Entry {

@@ -60,6 +60,17 @@ impl Head {
         Self { full: pack(word), base: pack(base(word)) }
     }
 
+    /// The part of a rule's head that decides about it; 0 where any command fits.
+    pub(crate) fn of_rule(self, verdict: Verdict) -> u64 {
+        if verdict == Verdict::Allow { self.full } else { self.base }
+    }
+
+    /// False when a rule whose deciding part is `rule` cannot be about such a command.
+    #[inline]
+    pub(crate) fn may_fit(rule: u64, word: Option<Self>) -> bool {
+        rule == 0 || word.is_none_or(|word| rule == word.full || rule == word.base)
+    }
+
     /// False when a rule with this head cannot be about a command that begins with `word`.
     pub(crate) fn fits(self, word: Self, verdict: Verdict) -> bool {
         self == Self::ANY
