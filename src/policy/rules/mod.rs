@@ -60,8 +60,8 @@ pub struct Rules {
     entries: Vec<Entry>,
     /// What decides about most entries without looking at them; one per entry.
     marks: Vec<Mark>,
-    /// The heads of the marks side by side: most commands fit few of them.
-    heads: Vec<u64>,
+    /// The deciding part of each mark's head and the mark's place, sorted: a command fits few.
+    by_head: Vec<(u64, usize)>,
     /// Where in `marks` the asks and denies are.
     strict: Vec<usize>,
     warnings: Vec<Problem>,
@@ -103,10 +103,12 @@ impl<'r> About<'r> {
     /// From the last to the first, those that a command with this first word may meet.
     pub(crate) fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
         let rules = self.rules;
-        let heads = rules.heads.iter().enumerate().rev();
-        heads
-            .filter(move |&(_, &mark)| Head::may_fit(mark, head))
-            .filter_map(|(at, _)| Some((rules.marks.get(at)?, rules.entries.get(at)?)))
+        let all = if head.is_none() { rules.marks.len() } else { 0 };
+        let fitting = head.map(|head| rules.fitting(head));
+        (0..all)
+            .rev()
+            .chain(fitting.into_iter().flatten())
+            .filter_map(|at| Some((rules.marks.get(at)?, rules.entries.get(at)?)))
             .filter(move |(mark, _)| mark.fits(head) && self.names(mark))
             .map(|(_, entry)| entry)
             .filter(|entry| entry.expires.is_none_or(|expires| self.now_ms < expires))
@@ -238,7 +240,8 @@ impl Rules {
         if verdict != Verdict::Allow {
             self.strict.push(self.marks.len());
         }
-        self.heads.push(head.of_rule(verdict));
+        let place = (head.of_rule(verdict), self.marks.len());
+        self.by_head.insert(self.by_head.partition_point(|before| *before < place), place);
         self.marks.push(Mark { key, verdict, head, all });
         let label = label(&rule, origin.as_ref()).into();
         self.entries.push(Entry {
@@ -250,6 +253,23 @@ impl Rules {
             examples: Vec::new(),
         });
         self.entries.last_mut().ok_or_else(String::new)
+    }
+
+    /// From the last to the first, the places of the marks that may fit.
+    fn fitting(&self, head: Head) -> impl Iterator<Item = usize> {
+        let list = |wanted: u64| {
+            let start = self.by_head.partition_point(|(head, _)| *head < wanted);
+            let rest = self.by_head.get(start..).unwrap_or_default();
+            let length = rest.iter().take_while(|(head, _)| *head == wanted).count();
+            rest.get(..length).unwrap_or_default()
+        };
+        let mut lists = head.of_rules().map(|wanted| wanted.map(list).unwrap_or_default());
+        std::iter::from_fn(move || {
+            let last = lists.iter_mut().max_by_key(|list| list.last().map(|(_, at)| *at))?;
+            let ((_, at), rest) = last.split_last()?;
+            *last = rest;
+            Some(*at)
+        })
     }
 
     fn key(&mut self, text: &str) -> Result<usize, String> {

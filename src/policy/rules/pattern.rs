@@ -65,10 +65,9 @@ impl Head {
         if verdict == Verdict::Allow { self.full } else { self.base }
     }
 
-    /// False when a rule whose deciding part is `rule` cannot be about such a command.
-    #[inline]
-    pub(crate) fn may_fit(rule: u64, word: Option<Self>) -> bool {
-        rule == 0 || word.is_none_or(|word| rule == word.full || rule == word.base)
+    /// The deciding parts of the rules that may be about a command with this head, each once.
+    pub(crate) fn of_rules(self) -> [Option<u64>; 3] {
+        [Some(0), Some(self.full), Some(self.base).filter(|base| *base != self.full)]
     }
 
     /// False when a rule with this head cannot be about a command that begins with `word`.
