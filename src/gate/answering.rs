@@ -135,7 +135,7 @@ impl Gate {
             if ask.is_question() {
                 continue;
             }
-            let (ruling, _) = self.rule(&ask.body.call).await?;
+            let ruling = self.decide(&ask.body.call).await?;
             if ruling.verdict != Verdict::Allow {
                 continue;
             }

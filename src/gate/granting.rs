@@ -145,7 +145,7 @@ impl Gate {
                 self.store.grant_written(&grant.id).await.map_err(|error| error.to_string())?;
             }
         }
-        let (ruling, _) = self.rule(&ask.body.call).await.map_err(|error| error.to_string())?;
+        let ruling = self.decide(&ask.body.call).await.map_err(|error| error.to_string())?;
         Ok((ruling.verdict != Verdict::Allow).then(|| {
             format!(
                 "But the stored rule does not win, the next such call asks again: {}",

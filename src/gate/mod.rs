@@ -30,7 +30,7 @@ use crate::{
 use approvers::Approvers;
 use ask::{Ask, Body};
 use call::{Call, Malformed};
-use countersign_policy::{Layers, Mode, Rules, Ruling, Verdict};
+use countersign_policy::{Layers, Mode, Outcome, Rules, Ruling, Verdict};
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -200,6 +200,20 @@ impl Gate {
 
     /// Rules on a call with the rules and grants as they stand now.
     async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), StoreError> {
+        self.by_rules(call, countersign_policy::rule).await
+    }
+
+    /// The same verdict, rule and reason without what only a card needs.
+    async fn decide(&self, call: &Call) -> Result<Outcome, StoreError> {
+        Ok(self.by_rules(call, countersign_policy::decide).await?.0)
+    }
+
+    /// What policy makes of a call, and what is wrong with the rules file.
+    async fn by_rules<T>(
+        &self,
+        call: &Call,
+        policy: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
+    ) -> Result<(T, Option<String>), StoreError> {
         let now = clock::now_ms();
         let (always, here) = self.grants_of(call, now).await?;
         let rules = self.rules.current(&always);
@@ -215,7 +229,7 @@ impl Gate {
         if call.host.as_ref().is_none_or(|host| *host == self.settings.host) {
             facts.resolved = resolve(facts.paths()).await;
         }
-        Ok((countersign_policy::rule(&facts, &layers, self.settings.mode), rules.problem.clone()))
+        Ok((policy(&facts, &layers, self.settings.mode), rules.problem.clone()))
     }
 
     async fn note_ruling(&self, call: &Call, ruling: &Ruling) -> Result<(), StoreError> {

@@ -4,7 +4,6 @@ use super::{Api, Fault, Handle, fault::json, view::view};
 use crate::gate::{
     Told,
     answer::Action,
-    approvers::Who,
     ask::{Ask, Decision, Scope},
 };
 use axum::{
@@ -113,15 +112,9 @@ pub(super) async fn answer(
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Fault> {
-    handle.may_answer()?;
+    let who = handle.answerer()?;
     let action = json::<Answered>(&body?)?.action()?;
     let ask = find(&api, &id).await?;
-    let who = Who {
-        platform: "api",
-        id: "approver".to_owned(),
-        name: "the approver's token".to_owned(),
-        roles: Vec::new(),
-    };
     let reply = api.gate.answer(&ask.id, who, action).await;
     let status = match reply.told {
         Told::Applied | Told::Noted | Told::TextWanted => StatusCode::OK,

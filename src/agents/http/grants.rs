@@ -1,11 +1,7 @@
 //! `/v1/grants`: what has been approved for longer than once.
 
 use super::{Api, Fault, Handle};
-use crate::{
-    clock,
-    gate::{Revoked, approvers::Who},
-    store::Grant,
-};
+use crate::{clock, gate::Revoked, store::Grant};
 use axum::{
     Extension, Json,
     extract::{Path, State},
@@ -23,13 +19,7 @@ pub(super) async fn revoke(
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Fault> {
-    handle.may_answer()?;
-    let who = Who {
-        platform: "api",
-        id: "approver".to_owned(),
-        name: "the approver's token".to_owned(),
-        roles: Vec::new(),
-    };
+    let who = handle.answerer()?;
     match api.gate.revoke(&id, who).await? {
         Revoked::Done(grant) => Ok(Json(json!({"revoked": view(&grant)}))),
         Revoked::FileKeepsIt(_, problem) => Err(Fault::new(

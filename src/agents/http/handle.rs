@@ -1,7 +1,7 @@
 //! Which handle a request holds.
 
 use super::Fault;
-use crate::secret::TokenHash;
+use crate::{gate::approvers::Who, secret::TokenHash};
 use axum::{
     extract::{Request, State},
     http::{StatusCode, header},
@@ -38,14 +38,19 @@ pub struct Keys {
 }
 
 impl Handle {
-    /// Refuses all but the approver's handle.
+    /// Who answers with the approver's handle; all others are refused.
     ///
     /// # Errors
     /// 403 with a sentence.
     // SECURITY: an agent's handle never answers, on any surface.
-    pub fn may_answer(self) -> Result<(), Fault> {
+    pub fn answerer(self) -> Result<Who, Fault> {
         match self {
-            Self::Approver => Ok(()),
+            Self::Approver => Ok(Who {
+                platform: "api",
+                id: "approver".to_owned(),
+                name: "the approver's token".to_owned(),
+                roles: Vec::new(),
+            }),
             Self::Agent => Err(Fault::forbidden(
                 "this handle may open asks and read their answers; answering needs the approver's token",
             )),

@@ -1,5 +1,6 @@
 //! The words behind a program's name, and how options are found among them.
 
+use crate::deeds;
 use crate::place::{self, Place};
 use crate::shell::{Word, WordKind};
 
@@ -69,21 +70,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
 
     /// Words that are not options; the word behind an option of `values` is not one of them.
     pub(super) fn operands(&self, values: &[&str]) -> Vec<&'w Word<'a>> {
-        let mut found = Vec::new();
-        let mut options = true;
-        let mut words = self.words.iter();
-        while let Some(word) = words.next() {
-            if options && word.text == "--" {
-                options = false;
-            } else if options && word.text.len() > 1 && word.text.starts_with('-') {
-                if values.contains(&&*word.text) {
-                    words.next();
-                }
-            } else {
-                found.push(word);
-            }
-        }
-        found
+        deeds::operands(self.words, values)
     }
 
     /// The values of options: the next word, or what is glued on (`-ofile`, `-sofile`,
