@@ -20,6 +20,12 @@ pub struct Call {
     /// The tool's tier in the agent's own words, if it names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
+    /// The tool's own wish to be prompted for (`override`), for profiles that rule on it.
+    #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Value>,
+    /// The tool's own policy, for profiles that rule on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Value>,
     /// Why the agent wants this; shown to people, never matched by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

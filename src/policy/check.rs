@@ -1,24 +1,28 @@
 //! `countersign policy check`: one call per line in, one ruling per line out.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::call::{Call, Kind};
 use crate::floors::Floors;
-use crate::rules::{DEFAULT_RULES, Problem, Rule, Rules};
-use crate::ruling::{Layers, Mode, Ruling, rule};
+use crate::profiles::{self, Dialect, Given, Grants, Prefix, Profile};
+use crate::rules::{Problem, Rule, Rules};
+use crate::ruling::Ruling;
 use crate::verdict::Verdict;
 
 /// How lines are ruled on.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The policy dialect; `standard` and `molf` share the rules file and are built.
-    pub profile: String,
-    /// The rules for lines that bring no `config`; the default rules when `None`.
-    pub rules: Option<Rules>,
-    /// The mode for lines that name none.
-    pub mode: Mode,
-    /// The peer's own answers instead of the safe ones; not built for any profile yet.
+    /// The policy dialect.
+    pub profile: Profile,
+    /// The dialect with its configuration, for lines that bring no `config`; its system's defaults
+    /// when `None`.
+    pub dialect: Option<Arc<dyn Dialect>>,
+    /// The mode for lines that name none, in the profile's own words.
+    pub mode: Option<String>,
+    /// The peer's own answers instead of the safe ones.
     pub compat: bool,
     /// Now, in milliseconds since 1970.
     pub now_ms: i64,
@@ -29,9 +33,9 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            profile: "standard".to_owned(),
-            rules: None,
-            mode: Mode::Default,
+            profile: Profile::Standard,
+            dialect: None,
+            mode: None,
             compat: false,
             now_ms: 0,
             resolve: |_| Vec::new(),
@@ -49,7 +53,7 @@ struct Line {
     #[serde(default)]
     config: Option<Value>,
     #[serde(default)]
-    grants: Option<Grants>,
+    grants: Option<Granted>,
     #[serde(default)]
     agent_rules: Option<Value>,
     #[serde(default)]
@@ -59,7 +63,7 @@ struct Line {
 /// Remembered approvals in the words of the wire.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grants {
+struct Granted {
     #[serde(default)]
     tools: Vec<String>,
     #[serde(default)]
@@ -98,61 +102,41 @@ impl Options {
     /// The ruling on one line, for exit codes.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with the line or missing in this version.
+    /// A sentence that says what is wrong with the line.
     pub fn ruling(&self, json: &str) -> Result<Ruling, String> {
         self.answer(json).map(|(ruling, _)| ruling)
     }
 
     /// The ruling, and the name that rules files use for its tool.
     fn answer(&self, json: &str) -> Result<(Ruling, String), String> {
-        self.supported()?;
         let line: Line =
             serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
         let home = line.call.home.clone();
         let home = home.as_deref();
-        let mode = mode(line.mode.as_deref(), self.mode)?;
-        let defaults;
         let given;
-        let rules = match (&line.config, &self.rules) {
-            (Some(config), _) => {
-                given = rules_of(config, "config", home)?;
-                &given
-            }
-            (None, Some(rules)) => rules,
-            (None, None) => {
-                defaults = parsed(DEFAULT_RULES, "permissions.jsonc", home)?;
-                &defaults
+        let dialect: &dyn Dialect = match (&line.config, &self.dialect) {
+            (None, Some(dialect)) => &**dialect,
+            (config, _) => {
+                let text = config.as_ref().map(text_of).transpose()?;
+                given = self.profile.open(text.as_deref(), "config", home, self.compat)?;
+                &*given
             }
         };
         let agent = line.agent_rules.as_ref().map(|rules| rules_of(rules, "agent_rules", home));
         let agent = agent.transpose()?;
-        let grants = runtime(&line, home)?;
+        let grants = grants(&line, home)?;
         let mut call = line.call;
         call.resolved.extend((self.resolve)(&call));
-        let layers = Layers {
-            agent: agent.as_ref(),
-            rules,
+        let given = Given {
+            mode: line.mode.as_deref().or(self.mode.as_deref()),
             grants: &grants,
+            agent_rules: agent.as_ref(),
             floors: &Floors::default(),
+            reachable: true,
             now_ms: self.now_ms,
         };
-        Ok((rule(&call, &layers, mode), call.canonical_tool().to_owned()))
-    }
-
-    fn supported(&self) -> Result<(), String> {
-        match (self.profile.as_str(), self.compat) {
-            ("standard" | "molf", false) => Ok(()),
-            (profile @ ("standard" | "molf"), true) => {
-                Err(format!("the profile {profile} has no compat mode yet"))
-            }
-            ("wcore" | "connectonion" | "ohmypi" | "zeptoclaw", _) => {
-                Err(format!("the profile {} is not built yet", self.profile))
-            }
-            (other, _) => Err(format!(
-                "there is no profile {other:?}; the profiles are standard, wcore, connectonion, \
-                 molf, ohmypi and zeptoclaw"
-            )),
-        }
+        let ruling = profiles::rule(dialect, &call, &given)?;
+        Ok((ruling, call.canonical_tool().to_owned()))
     }
 }
 
@@ -179,12 +163,14 @@ impl Answer {
     }
 }
 
-fn mode(word: Option<&str>, default: Mode) -> Result<Mode, String> {
-    match word {
-        None => Ok(default),
-        Some("default" | "ask" | "standard") => Ok(Mode::Default),
-        Some("yolo") => Ok(Mode::Yolo),
-        Some(other) => Err(format!("there is no mode {other:?}; the modes are default and yolo")),
+/// A configuration as text, in any of the forms that a line may bring it in.
+fn text_of(config: &Value) -> Result<String, String> {
+    match config {
+        Value::Null => Ok("{}".to_owned()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Object(_) => Ok(config.to_string()),
+        Value::Array(items) => flat_rules(items, "config"),
+        _ => Err("config is neither an object nor a list of rules".to_owned()),
     }
 }
 
@@ -194,15 +180,17 @@ fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, Stri
         Value::Null => Ok(Rules::default()),
         Value::String(text) => parsed(text, name, home),
         Value::Object(_) => parsed(&value.to_string(), name, home),
-        Value::Array(items) => {
-            let flat: Option<Vec<Value>> = items.iter().map(flat_rule).collect();
-            let flat = flat.ok_or_else(|| {
-                format!("{name}: a rule of a list is [tool, pattern, action] or an object of these")
-            })?;
-            parsed(&Value::Array(flat).to_string(), name, home)
-        }
+        Value::Array(items) => parsed(&flat_rules(items, name)?, name, home),
         _ => Err(format!("{name} is neither an object nor a list of rules")),
     }
+}
+
+fn flat_rules(items: &[Value], name: &str) -> Result<String, String> {
+    let flat: Option<Vec<Value>> = items.iter().map(flat_rule).collect();
+    let flat = flat.ok_or_else(|| {
+        format!("{name}: a rule of a list is [tool, pattern, action] or an object of these")
+    })?;
+    Ok(Value::Array(flat).to_string())
 }
 
 fn flat_rule(item: &Value) -> Option<Value> {
@@ -221,31 +209,35 @@ fn parsed(text: &str, name: &str, home: Option<&str>) -> Result<Rules, String> {
         .map_err(|problems| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
 }
 
-/// Runtime rules and grants as the last layer.
-fn runtime(line: &Line, home: Option<&str>) -> Result<Rules, String> {
-    let Some(grants) = &line.grants else {
-        return match &line.runtime_rules {
-            Some(rules) => rules_of(rules, "runtime_rules", home),
-            None => Ok(Rules::default()),
-        };
+/// Runtime rules and grants, both as the profiles keep them and as rules.
+fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
+    let runtime = match &line.runtime_rules {
+        Some(rules) => rules_of(rules, "runtime_rules", home)?,
+        None => Rules::default(),
     };
-    let mut rules: Vec<Rule> = match &line.runtime_rules {
-        Some(rules) => rules_of(rules, "runtime_rules", home)?.iter().cloned().collect(),
-        None => Vec::new(),
+    let Some(Granted { tools, categories, prefixes, prefix_category }) = &line.grants else {
+        return Ok(Grants { rules: runtime, ..Grants::default() });
     };
-    rules.extend(grants.tools.iter().map(|tool| Rule::allow(tool, "*")));
+    let mut rules: Vec<Rule> = runtime.iter().cloned().collect();
+    rules.extend(tools.iter().map(|tool| Rule::allow(tool, "*")));
     let category = line.call.category.as_deref().unwrap_or("exec");
-    if grants.categories.iter().any(|granted| granted == category) {
+    if categories.iter().any(|granted| granted == category) {
         rules.push(Rule::allow(&line.call.tool, "*"));
     }
-    let for_this = grants.prefix_category.as_deref().unwrap_or("exec") == category;
-    if line.call.kind() == Kind::Shell && for_this {
-        for prefix in &grants.prefixes {
+    let of = prefix_category.as_deref().unwrap_or("exec");
+    if line.call.kind() == Kind::Shell && of == category {
+        for prefix in prefixes {
             rules.push(Rule::allow("shell_exec", prefix));
             rules.push(Rule::allow("shell_exec", format!("{prefix} *")));
         }
     }
-    Ok(Rules::from_rules(&rules))
+    let prefix = |text: &String| Prefix { text: text.clone(), category: of.to_owned() };
+    Ok(Grants {
+        tools: tools.clone(),
+        categories: categories.clone(),
+        prefixes: prefixes.iter().map(prefix).collect(),
+        rules: Rules::from_rules(&rules),
+    })
 }
 
 #[cfg(test)]
@@ -304,14 +296,5 @@ mod tests {
             });
             assert_eq!(check(&line)["verdict"], "allow", "{line}");
         }
-    }
-
-    #[test]
-    fn profiles_that_are_not_built_say_so() {
-        let options = Options { profile: "wcore".to_owned(), ..Options::default() };
-        assert_eq!(
-            options.line(r#"{"tool":"x"}"#),
-            r#"{"error":"the profile wcore is not built yet"}"#
-        );
     }
 }

@@ -22,6 +22,7 @@ pub mod import;
 mod judge;
 pub mod options;
 pub mod place;
+pub mod profiles;
 pub mod rules;
 pub mod ruling;
 pub mod score;

@@ -120,6 +120,14 @@ pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) ->
     subject.decide(layers, mode).finding.verdict
 }
 
+/// Why a floor forbids a call, whatever else allows it.
+pub(crate) fn forbidden(call: &Call, floors: &Floors, now_ms: i64) -> Option<String> {
+    let none = Rules::default();
+    let layers = Layers { agent: None, rules: &none, grants: &none, floors, now_ms };
+    let outcome = decide(call, &layers, Mode::Default);
+    (outcome.verdict == Verdict::Deny).then_some(outcome.reason)
+}
+
 fn place<'p>(call: &'p Call, layers: &Layers<'p>) -> Place<'p> {
     let home = call.home.as_deref().or_else(|| layers.rules.home());
     Place { cwd: call.cwd.as_deref(), home }

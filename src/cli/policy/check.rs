@@ -1,10 +1,10 @@
 //! `countersign policy check`: one call per line in, one ruling per line out.
 
-use super::{ModeWord, rules};
+use super::rules;
 use crate::{
     cli::{Exit, say},
     clock, links,
-    policy::{DEFAULT_RULES, Verdict, check::Options},
+    policy::{Verdict, check::Options, profiles::Profile},
 };
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
@@ -20,15 +20,15 @@ Reads lines such as {\"tool\": \"shell_exec\", \"args\": {\"command\": \"git pus
 one line, flushed at once. A line that cannot be read gets {\"error\": …}, and the rest goes on.
 With --one it reads one call, and its exit code is the ruling: 0 allow, 3 deny, 8 ask.")]
 pub(super) struct Args {
-    /// The policy dialect: standard or molf
+    /// The policy dialect: standard, wcore, connectonion, molf, ohmypi or zeptoclaw
     #[arg(long, default_value = "standard")]
-    profile: String,
-    /// The rules [default: the built-in ones; a line may bring its own as `config`]
+    profile: Profile,
+    /// The system's own configuration [default: its defaults; a line may bring its own as `config`]
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
     /// The mode of lines that name none
-    #[arg(long, value_enum, default_value = "default")]
-    mode: ModeWord,
+    #[arg(long)]
+    mode: Option<String>,
     /// The peer's own answers instead of the safe ones
     #[arg(long)]
     compat: bool,
@@ -68,23 +68,23 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
 /// Rulings by home folder, because `~/` in the rules means that of the call.
 struct Checker {
     base: Options,
-    rules: (String, String),
+    rules: Option<(String, String)>,
     by_home: HashMap<Option<String>, Options>,
 }
 
 impl Checker {
     fn new(args: &Args) -> Result<Self> {
         let base = Options {
-            profile: args.profile.clone(),
-            mode: args.mode.mode(),
+            profile: args.profile,
+            mode: args.mode.clone(),
             compat: args.compat,
             now_ms: clock::now_ms(),
             resolve: |call| call.paths().iter().filter_map(|path| links::follow(path)).collect(),
             ..Options::default()
         };
         let rules = match &args.rules {
-            Some(file) => (file.display().to_string(), rules::text(file)?),
-            None => ("permissions.jsonc".to_owned(), DEFAULT_RULES.to_owned()),
+            Some(file) => Some((file.display().to_string(), rules::text(file)?)),
+            None => None,
         };
         let mut checker = Self { base, rules, by_home: HashMap::new() };
         // Mistakes in the rules are said before the first line is read.
@@ -103,9 +103,14 @@ impl Checker {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
                 let home = new.key().clone().or_else(rules::home);
-                let (name, text) = &self.rules;
-                let rules = Some(rules::parse(text, name, home.as_deref())?);
-                Ok(new.insert(Options { rules, ..self.base.clone() }))
+                let (name, text) = match &self.rules {
+                    Some((name, text)) => (name.as_str(), Some(text.as_str())),
+                    None => ("the default rules", None),
+                };
+                let Options { profile, compat, .. } = self.base;
+                let dialect = profile.open(text, name, home.as_deref(), compat);
+                let dialect = dialect.map_err(|mistakes| anyhow!(mistakes))?;
+                Ok(new.insert(Options { dialect: Some(dialect.into()), ..self.base.clone() }))
             }
         }
     }

@@ -1,0 +1,167 @@
+//! Profiles: five systems' own policies, each ruling as its system does.
+//!
+//! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: floors first, then the
+//! profile, then the ask, then the one answer function. Whatever a profile allows, a floor still denies
+//! and a question still asks.
+
+pub mod connectonion;
+pub mod molf;
+pub mod ohmypi;
+pub mod wcore;
+pub mod zeptoclaw;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::call::{Call, Kind};
+use crate::floors::Floors;
+use crate::rules::Rules;
+use crate::ruling::Ruling;
+use crate::verdict::Verdict;
+
+/// A policy dialect by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// `permissions.jsonc`, with everything this project adds to it.
+    Standard,
+    /// wayland-core's tool approval manager.
+    Wcore,
+    /// ConnectOnion's tool approval plugin.
+    Connectonion,
+    /// molf's approval gate.
+    Molf,
+    /// oh-my-pi's approval modes.
+    Ohmypi,
+    /// zeptoclaw's approval gate.
+    Zeptoclaw,
+}
+
+/// A profile with its own configuration read.
+pub trait Dialect: fmt::Debug + Send + Sync {
+    /// Rules on a call. Floors are not its business: [`rule`] puts them above it.
+    ///
+    /// # Errors
+    /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an allow.
+    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String>;
+}
+
+/// What stands around a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The session's mode in the profile's own words; its configuration's where `None`.
+    pub mode: Option<&'a str>,
+    /// What people have granted to the session so far.
+    pub grants: &'a Grants,
+    /// The rules of the agent itself (molf: its `permission` set); its deny is a veto.
+    pub agent_rules: Option<&'a Rules>,
+    /// What nothing lifts.
+    pub floors: &'a Floors,
+    /// Whether anybody could answer an ask.
+    pub reachable: bool,
+    /// Now, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+/// Remembered approvals, in the forms that the five systems keep.
+#[derive(Clone, Debug, Default)]
+pub struct Grants {
+    /// Every call of a tool of this name.
+    pub tools: Vec<String>,
+    /// Every call of a tool of this category.
+    pub categories: Vec<String>,
+    /// Shell texts whose every command begins so.
+    pub prefixes: Vec<Prefix>,
+    /// Calls that these rules allow.
+    pub rules: Rules,
+}
+
+/// A granted beginning of commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// The words, as the grant spells them.
+    pub text: String,
+    /// The category of tools that it is for.
+    pub category: String,
+}
+
+impl Profile {
+    /// Reads the profile's own configuration; its system's defaults where there is no text.
+    ///
+    /// # Errors
+    /// Sentences that name each mistake and its place.
+    pub fn open(
+        self,
+        text: Option<&str>,
+        name: &str,
+        home: Option<&str>,
+        compat: bool,
+    ) -> Result<Box<dyn Dialect>, String> {
+        match self {
+            Self::Wcore => wcore::open(text, name, compat),
+            Self::Connectonion => connectonion::open(text, name, compat),
+            Self::Ohmypi => ohmypi::open(text, name, compat),
+            Self::Zeptoclaw => zeptoclaw::open(text, name, compat),
+            Self::Standard | Self::Molf => molf::open(self, text, name, home, compat),
+        }
+    }
+
+    /// The profile's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Wcore => "wcore",
+            Self::Connectonion => "connectonion",
+            Self::Molf => "molf",
+            Self::Ohmypi => "ohmypi",
+            Self::Zeptoclaw => "zeptoclaw",
+        }
+    }
+}
+
+impl FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let all = [
+            Self::Standard,
+            Self::Wcore,
+            Self::Connectonion,
+            Self::Molf,
+            Self::Ohmypi,
+            Self::Zeptoclaw,
+        ];
+        all.into_iter().find(|profile| profile.name() == text).ok_or_else(|| {
+            format!(
+                "there is no profile {text:?}; the profiles are standard, wcore, connectonion, molf, \
+                 ohmypi and zeptoclaw"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The ruling of a profile, under the floors.
+///
+/// # Errors
+/// As [`Dialect::rule`].
+// FAIL-CLOSED: whatever the profile says, a floor denies and a question asks.
+pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+    let mut ruling = dialect.rule(call, given)?;
+    if let Some(reason) = crate::ruling::forbidden(call, given.floors, given.now_ms) {
+        ruling.verdict = Verdict::Deny;
+        ruling.rule = None;
+        ruling.reason = reason;
+        ruling.always.clear();
+        ruling.exact.clear();
+    } else if call.kind() == Kind::Question && ruling.verdict == Verdict::Allow {
+        ruling.verdict = Verdict::Ask;
+        ruling.reason = "A question is answered by a person.".to_owned();
+    }
+    Ok(ruling)
+}

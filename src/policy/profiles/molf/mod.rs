@@ -1,0 +1,51 @@
+//! The profiles `standard` and `molf`: `permissions.jsonc`.
+
+use super::{Dialect, Given, Profile};
+use crate::call::Call;
+use crate::rules::{DEFAULT_RULES, Problem, Rules};
+use crate::ruling::{self, Layers, Mode, Ruling};
+
+/// Rules of a `permissions.jsonc`.
+#[derive(Clone, Debug)]
+struct Permissions {
+    rules: Rules,
+}
+
+/// Reads a `permissions.jsonc`.
+///
+/// # Errors
+/// Sentences that name each mistake and its place.
+pub fn open(
+    profile: Profile,
+    text: Option<&str>,
+    name: &str,
+    home: Option<&str>,
+    compat: bool,
+) -> Result<Box<dyn Dialect>, String> {
+    if compat {
+        return Err(format!("the profile {profile} has no compat mode yet"));
+    }
+    let rules = Rules::parse(text.unwrap_or(DEFAULT_RULES), name, home)
+        .map_err(|all| all.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"))?;
+    Ok(Box::new(Permissions { rules }))
+}
+
+impl Dialect for Permissions {
+    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+        let mode = match given.mode {
+            None | Some("default" | "ask" | "standard") => Mode::Default,
+            Some("yolo") => Mode::Yolo,
+            Some(other) => {
+                return Err(format!("there is no mode {other:?}; the modes are default and yolo"));
+            }
+        };
+        let layers = Layers {
+            agent: given.agent_rules,
+            rules: &self.rules,
+            grants: &given.grants.rules,
+            floors: given.floors,
+            now_ms: given.now_ms,
+        };
+        Ok(ruling::rule(call, &layers, mode))
+    }
+}
