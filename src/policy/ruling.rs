@@ -37,6 +37,9 @@ pub struct Ruling {
     pub always: Vec<Rule>,
     /// The rules that "always, exactly this" would store; empty when it is not offered.
     pub exact: Vec<Rule>,
+    /// What "always, commands that begin so" would store: beginnings of commands, for profiles that
+    /// keep such grants; empty when it is not offered.
+    pub prefix: Vec<String>,
     /// One of the patterns that always want a person.
     pub critical: bool,
     /// The scanner read the whole text with certainty; true for tools that are no shell.
@@ -318,6 +321,7 @@ impl<'c> Subject<'c> {
             patterns: Vec::new(),
             always: Vec::new(),
             exact: Vec::new(),
+            prefix: Vec::new(),
             critical: critical.is_some(),
             understood: self.understood(),
             effects: Vec::new(),

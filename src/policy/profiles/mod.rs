@@ -43,6 +43,141 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// # Errors
     /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an allow.
     fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String>;
+
+    /// How its system treats an ask and its answers.
+    fn manners(&self) -> Manners;
+
+    /// What the system's model is told of how an ask, or a call that was never asked about, ended:
+    /// its own exact words, with who decided. `None` where the call simply runs.
+    fn told(&self, call: &Call, end: &End<'_>) -> Option<String>;
+
+    /// Whether a word names one of its session modes.
+    fn has_mode(&self, word: &str) -> bool;
+}
+
+/// How a system treats an ask and its answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manners {
+    /// What people are offered beside Approve and Deny, in the order of the buttons.
+    pub choices: &'static [Choice],
+    /// What a plain Deny does beside denying.
+    pub deny: Then,
+    /// How long what Always remembers lasts.
+    pub always: Life,
+    /// How long a person has where nothing is configured.
+    pub patience: Patience,
+    /// Whether a new grant resolves the session's other open asks.
+    pub cascade: bool,
+    /// What becomes of the open asks of an agent or worker whose connection ends.
+    pub parting: Parting,
+}
+
+/// An answer that a card may offer beside Approve and Deny.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Approve, and remember for the session what `Ruling::always` names.
+    Session,
+    /// Approve, and remember it for ten minutes or for a day.
+    Timed,
+    /// Approve, and remember for [`Manners::always`] what `Ruling::always` names.
+    Always,
+    /// Approve, and remember what `Ruling::prefix` names.
+    Prefix,
+    /// Approve, and remember what `Ruling::exact` names.
+    Exact,
+    /// Deny this call only; the agent goes on.
+    Skip,
+    /// Deny, and end the agent's turn and the rest of the batch.
+    DenyAndStop,
+    /// Deny, and have the agent explain itself in plain words instead of trying again.
+    DenyAndExplain,
+}
+
+/// What a denial does beside denying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The agent goes on with something else.
+    GoOn,
+    /// The agent's turn ends; the rest of the batch is denied too.
+    Stop,
+    /// The agent explains itself and does not try again.
+    Explain,
+}
+
+/// How long something remembered lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Until the session ends.
+    Session,
+    /// Until it is revoked.
+    Durable,
+}
+
+/// How long a person has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// For ever.
+    Wait,
+    /// So many seconds; then it is denied.
+    Deny(u32),
+    /// So many seconds; then it is approved, for the tools that the operator has named.
+    Approve(u32),
+}
+
+/// What becomes of open asks when whoever asked goes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// They are denied.
+    Deny,
+    /// They are cancelled.
+    Cancel,
+    /// They wait for it to come back.
+    Keep,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End<'a> {
+    /// It may run.
+    Approved {
+        /// Who said so.
+        by: &'a str,
+    },
+    /// A person said no.
+    Denied {
+        /// Who.
+        by: &'a str,
+        /// Their words.
+        reason: Option<&'a str>,
+        /// What else that does.
+        then: Then,
+    },
+    /// Policy said no; nobody was asked.
+    Forbidden {
+        /// The ruling's reason.
+        reason: &'a str,
+        /// The rule behind it.
+        rule: Option<&'a str>,
+    },
+    /// Nobody answered in time.
+    TimedOut {
+        /// How long it waited, in seconds.
+        after_s: u64,
+    },
+    /// Nobody could be asked.
+    Unreachable,
+    /// Whoever asked took it back, or its turn was ended.
+    Cancelled {
+        /// Why.
+        reason: &'a str,
+    },
+    /// An earlier call of the same batch was denied, and with it the rest.
+    BatchStopped {
+        /// The tool of that earlier call.
+        tool: &'a str,
+        /// The words of whoever denied it.
+        reason: Option<&'a str>,
+    },
 }
 
 /// What stands around a call.
@@ -159,6 +294,7 @@ pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Rul
         ruling.reason = reason;
         ruling.always.clear();
         ruling.exact.clear();
+        ruling.prefix.clear();
     } else if call.kind() == Kind::Question && ruling.verdict == Verdict::Allow {
         ruling.verdict = Verdict::Ask;
         ruling.reason = "A question is answered by a person.".to_owned();

@@ -1,6 +1,6 @@
 //! The profiles `standard` and `molf`: `permissions.jsonc`.
 
-use super::{Dialect, Given, Profile};
+use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Profile, Then};
 use crate::call::Call;
 use crate::rules::{DEFAULT_RULES, Problem, Rules};
 use crate::ruling::{self, Layers, Mode, Ruling};
@@ -47,5 +47,24 @@ impl Dialect for Permissions {
             now_ms: given.now_ms,
         };
         Ok(ruling::rule(call, &layers, mode))
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            choices: &[Choice::Always, Choice::Timed, Choice::Session, Choice::Exact],
+            deny: Then::GoOn,
+            always: Life::Durable,
+            patience: Patience::Deny(300),
+            cascade: true,
+            parting: Parting::Cancel,
+        }
+    }
+
+    fn told(&self, _call: &Call, _end: &End<'_>) -> Option<String> {
+        None
+    }
+
+    fn has_mode(&self, word: &str) -> bool {
+        matches!(word, "default" | "ask" | "standard" | "yolo")
     }
 }
