@@ -6,7 +6,10 @@ mod read;
 mod section;
 mod values;
 
-use crate::secret::{Secret, Token};
+use crate::{
+    secret::{Secret, Token},
+    store::Database,
+};
 use std::{
     collections::BTreeSet,
     fmt,
@@ -81,8 +84,8 @@ pub enum Server {
 /// Where asks are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
-    /// The SQLite file.
-    pub file: PathBuf,
+    /// A file or a server.
+    pub database: Database,
 }
 
 /// How calls are ruled on.

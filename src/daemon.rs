@@ -12,7 +12,7 @@ use crate::{
         Audience, Gate, OnTimeout, RulesFile, Settings,
         approvers::{Approvers, Local},
     },
-    store::Store,
+    store::{Database, Store},
 };
 use anyhow::{Context, Result, bail};
 use countersign_policy::{Floors, Mode};
@@ -104,13 +104,7 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
 }
 
 async fn gate(config: &Config) -> Result<Arc<Gate>> {
-    let file = &config.store.file;
-    if let Some(folder) = file.parent() {
-        private_folder(folder)?;
-    }
-    let store = Store::open(file).await.with_context(|| format!("store {}", file.display()))?;
-    fs::set_permissions(file, fs::Permissions::from_mode(0o600))
-        .with_context(|| format!("store {}", file.display()))?;
+    let store = open_store(&config.store.database).await?;
     let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
     let path = rules_path(config);
     if config.policy.rules.is_some() && !path.exists() {
@@ -138,6 +132,18 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
     Ok(gate)
 }
 
+async fn open_store(database: &Database) -> Result<Store> {
+    if let Some(folder) = database.file().and_then(Path::parent) {
+        private_folder(folder)?;
+    }
+    let store = Store::open(database).await.with_context(|| format!("store {database}"))?;
+    if let Some(file) = database.file() {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600))
+            .with_context(|| format!("store {database}"))?;
+    }
+    Ok(store)
+}
+
 /// The rules file: the one that is named, or `permissions.jsonc` beside the config.
 #[must_use]
 pub fn rules_path(config: &Config) -> PathBuf {
@@ -149,12 +155,9 @@ pub fn rules_path(config: &Config) -> PathBuf {
 /// What no rule, grant or button lifts: our own commands, files, sockets and tokens.
 #[must_use]
 pub fn floors(config: &Config, rules: &Path) -> Floors {
-    let mut paths = vec![
-        rules.to_owned(),
-        config.daemon.state_dir.clone(),
-        config.daemon.socket.clone(),
-        config.store.file.clone(),
-    ];
+    let mut paths =
+        vec![rules.to_owned(), config.daemon.state_dir.clone(), config.daemon.socket.clone()];
+    paths.extend(config.store.database.file().map(Path::to_path_buf));
     if let Some(file) = &config.path {
         paths.push(file.clone());
         paths.extend(file.parent().map(|folder| folder.join("approver.token")));
@@ -162,7 +165,7 @@ pub fn floors(config: &Config, rules: &Path) -> Floors {
     Floors::new(
         paths.iter().map(|path| path.display().to_string()),
         ["countersign"],
-        [config.daemon.listen.to_string()],
+        [config.daemon.listen.to_string()].into_iter().chain(config.store.database.address()),
     )
 }
 

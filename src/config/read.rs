@@ -9,6 +9,7 @@ use super::{
     Approvers, Client, Config, Daemon, Discord, DiscordTarget, Mode, OnTimeout, Places, Policy,
     Profile, Server, Store, Telegram, TelegramTarget,
 };
+use crate::store::Database;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -21,10 +22,11 @@ const SECTIONS: [&str; 7] =
     ["daemon", "client", "store", "policy", "telegram", "discord", "approvers"];
 
 /// The keys that may be read from a file named in `…_FILE`.
-const SECRETS: [(&str, &str); 5] = [
+const SECRETS: [(&str, &str); 6] = [
     ("daemon", "agent_token"),
     ("daemon", "approver_token"),
     ("client", "token"),
+    ("store", "url"),
     ("telegram", "token"),
     ("discord", "token"),
 ];
@@ -181,18 +183,11 @@ impl Reader<'_> {
     fn store(&mut self, state_dir: &Path) -> Store {
         let (places, base) = (self.places, self.base.clone());
         let mut section = self.section("store");
-        let file = section.get("url", |node| {
-            let url = text(node)?;
-            if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-                return Err("names Postgres, which is not built yet; use \"sqlite:FILE\"".into());
-            }
-            match url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
-                Some("" | ":memory:") | None => Err("wants \"sqlite:FILE\"".into()),
-                Some(file) => Ok(places.resolve(&base, file)),
-            }
-        });
+        let database = section
+            .get("url", |node| Database::read(&text(node)?, |file| places.resolve(&base, file)));
         section.finish();
-        Store { file: file.unwrap_or_else(|| state_dir.join("countersign.db")) }
+        let beside = || Database::Sqlite(state_dir.join("countersign.db"));
+        Store { database: database.unwrap_or_else(beside) }
     }
 
     fn policy(&mut self) -> Policy {

@@ -39,7 +39,9 @@ fn defaults() -> Config {
             insecure_http: false,
             ca_file: None,
         },
-        store: Store { file: "/home/ana/.local/state/countersign/countersign.db".into() },
+        store: Store {
+            database: Database::Sqlite("/home/ana/.local/state/countersign/countersign.db".into()),
+        },
         policy: Policy {
             profile: Profile::Standard,
             mode: Mode::Default,
@@ -147,7 +149,7 @@ fn everything_can_be_set() {
             insecure_http: false,
             ca_file: Some("/etc/ca.pem".into()),
         },
-        store: Store { file: "/etc/asks.db".into() },
+        store: Store { database: Database::Sqlite("/etc/asks.db".into()) },
         policy: Policy {
             profile: Profile::Molf,
             mode: Mode::Yolo,
@@ -267,10 +269,13 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
             "2:7: [client] `url` is plain http to another machine, which anybody on the way can read and change; use https, or set insecure_http = true in [client]",
         ),
         (
-            "[store]\nurl = \"postgres://x\"",
-            "2:7: [store] `url` names Postgres, which is not built yet; use \"sqlite:FILE\"",
+            "[store]\nurl = \"mysql://x\"",
+            "2:7: [store] `url` wants \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"",
         ),
-        ("[store]\nurl = \"sqlite::memory:\"", "2:7: [store] `url` wants \"sqlite:FILE\""),
+        (
+            "[store]\nurl = \"sqlite::memory:\"",
+            "2:7: [store] `url` wants \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"",
+        ),
         (
             "[policy]\nprofile = \"wcore\"",
             "2:11: [policy] `profile` wcore is not built yet; use \"standard\" or \"molf\"",

@@ -29,7 +29,7 @@ pub(super) fn greet(
     };
     line("inbox", &local.url());
     line("agents", &format!("{} and http://{address}", config.daemon.socket.display()));
-    line("store", &config.store.file.display().to_string());
+    line("store", &config.store.database.to_string());
     for adapter in adapters.iter().filter(|adapter| adapter.name() != "inbox") {
         line(adapter.name(), "connecting; its state is in `countersign doctor`");
     }

@@ -160,12 +160,7 @@ impl Ask {
     /// Its answer, once it has one.
     #[must_use]
     pub fn answer(&self) -> Option<&Answer> {
-        match &self.state {
-            State::Open => None,
-            State::Answered(answer) | State::Expired(answer) | State::Cancelled(answer) => {
-                Some(answer)
-            }
-        }
+        self.state.answer()
     }
 }
 
@@ -182,6 +177,17 @@ impl Body {
 }
 
 impl State {
+    /// The answer, once there is one.
+    #[must_use]
+    pub fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::Open => None,
+            Self::Answered(answer) | Self::Expired(answer) | Self::Cancelled(answer) => {
+                Some(answer)
+            }
+        }
+    }
+
     /// The state's name on the wire and in the store.
     #[must_use]
     pub fn name(&self) -> &'static str {

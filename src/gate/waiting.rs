@@ -205,13 +205,13 @@ mod tests {
     use super::*;
     use crate::{
         gate::{Handed, OnTimeout, RulesFile, Settings, approvers::Approvers, call::Call},
-        store::Store,
+        store::{Database, Store},
     };
     use countersign_policy::{Floors, Mode};
     use serde_json::json;
 
     async fn gate(folder: &std::path::Path) -> Arc<Gate> {
-        let store = Store::open(&folder.join("test.db")).await.unwrap();
+        let store = Store::open(&Database::Sqlite(folder.join("test.db"))).await.unwrap();
         let rules =
             RulesFile::open(&folder.join("permissions.jsonc"), None, Floors::default()).unwrap();
         let settings = Settings {

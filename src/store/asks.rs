@@ -1,12 +1,12 @@
 //! Asks: put in, read, and closed exactly once.
 
-use super::{Grant, NewCard, Store, StoreError, cards, events, grants, read, write};
+use super::{Grant, NewCard, Store, StoreError, Tx, cards, events, grants, read, write};
 use crate::gate::{
     ask::{Answer, Ask, Body, State},
     question::Progress,
 };
 use serde_json::json;
-use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
+use sqlx::{Row, any::AnyRow};
 
 /// An ask to be stored.
 #[derive(Debug, Clone)]
@@ -66,43 +66,8 @@ impl Store {
         new: &NewAsk,
         cards: &[NewCard],
     ) -> Result<Inserted, StoreError> {
-        let call = &new.body.call;
-        let mut tx = self.pool.begin().await?;
-        let done = sqlx::query(
-            "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-             attended, created_at, deadline_at) \
-             VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
-        )
-        .bind(&new.id)
-        .bind(&call.agent)
-        .bind(&call.session)
-        .bind(&call.key)
-        .bind(write("body", &new.body)?)
-        .bind(&new.digest)
-        .bind(write("progress", &Progress::default())?)
-        .bind(i64::from(new.attended))
-        .bind(new.created_at)
-        .bind(new.deadline_at)
-        .execute(&mut *tx)
-        .await?;
-        if done.rows_affected() == 0 {
-            let row = sqlx::query(select!("WHERE agent = $1 AND session = $2 AND key = $3"))
-                .bind(&call.agent)
-                .bind(&call.session)
-                .bind(&call.key)
-                .fetch_one(&mut *tx)
-                .await?;
-            return Ok(Inserted::Known(ask(&row)?));
-        }
-        for card in cards {
-            cards::insert(&mut tx, &new.id, card).await?;
-        }
-        let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
-            "digest": new.digest, "why": new.body.why});
-        events::append(&mut tx, new.created_at, "asked", Some(&new.id), &data).await?;
-        let stored = fetch(&mut tx, &new.id).await?;
-        tx.commit().await?;
-        stored.map(Inserted::New).ok_or(StoreError::Sql(sqlx::Error::RowNotFound))
+        let (new, cards) = (new.clone(), cards.to_vec());
+        self.write(move |tx| Box::pin(async move { insert(tx, &new, &cards).await })).await
     }
 
     /// Reads an ask.
@@ -110,7 +75,8 @@ impl Store {
     /// # Errors
     /// When the store fails or the row does not read back.
     pub async fn ask(&self, id: &str) -> Result<Option<Ask>, StoreError> {
-        let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&self.pool).await?;
+        let row =
+            sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(self.reads()).await?;
         row.as_ref().map(ask).transpose()
     }
 
@@ -121,7 +87,7 @@ impl Store {
     pub async fn asks_like(&self, prefix: &str) -> Result<Vec<Ask>, StoreError> {
         let rows = sqlx::query(select!("WHERE substr(id, 1, length($1)) = $1 LIMIT 2"))
             .bind(prefix)
-            .fetch_all(&self.pool)
+            .fetch_all(self.reads())
             .await?;
         rows.iter().map(ask).collect()
     }
@@ -136,7 +102,7 @@ impl Store {
         } else {
             sqlx::query(select!("WHERE state = $1 ORDER BY closed_at DESC, id LIMIT $2"))
         };
-        let rows = rows.bind(state).bind(most).fetch_all(&self.pool).await?;
+        let rows = rows.bind(state).bind(i64::from(most)).fetch_all(self.reads()).await?;
         rows.iter().map(ask).collect()
     }
 
@@ -154,7 +120,7 @@ impl Store {
         ))
         .bind(agent)
         .bind(session)
-        .fetch_all(&self.pool)
+        .fetch_all(self.reads())
         .await?;
         rows.iter().map(ask).collect()
     }
@@ -166,7 +132,7 @@ impl Store {
     pub async fn overdue(&self, now: i64) -> Result<Vec<Ask>, StoreError> {
         let rows = sqlx::query(select!("WHERE state = 'open' AND deadline_at <= $1"))
             .bind(now)
-            .fetch_all(&self.pool)
+            .fetch_all(self.reads())
             .await?;
         rows.iter().map(ask).collect()
     }
@@ -177,7 +143,7 @@ impl Store {
     /// When the store fails.
     pub async fn next_deadline(&self) -> Result<Option<i64>, StoreError> {
         let row = sqlx::query("SELECT min(deadline_at) AS at FROM ask WHERE state = 'open'")
-            .fetch_one(&self.pool)
+            .fetch_one(self.reads())
             .await?;
         Ok(row.try_get("at")?)
     }
@@ -194,44 +160,32 @@ impl Store {
         end: &State,
         grants: &[Grant],
     ) -> Result<Closed, StoreError> {
-        let answer = match end {
-            State::Open => return Ok(Closed::Lost(seen.clone())),
-            State::Answered(answer) | State::Expired(answer) | State::Cancelled(answer) => answer,
-        };
-        let mut tx = self.pool.begin().await?;
-        let done = match end {
-            State::Answered(_) => sqlx::query(
-                "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
-                 WHERE id = $1 AND version = $2 AND state = 'open' \
-                 AND (deadline_at IS NULL OR deadline_at > $5)",
-            ),
-            // A caller that took its ask back may ask again under the same key.
-            State::Cancelled(_) => sqlx::query(
-                "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
-                 key = NULL WHERE id = $1 AND version = $2 AND state = 'open'",
-            ),
-            _ => sqlx::query(
-                "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
-                 WHERE id = $1 AND version = $2 AND state = 'open' AND deadline_at <= $5",
-            ),
-        }
-        .bind(&seen.id)
-        .bind(seen.version)
-        .bind(end.name())
-        .bind(write("answer", answer)?)
-        .bind(answer.at)
-        .execute(&mut *tx)
-        .await?;
-        if done.rows_affected() == 1 {
-            for grant in grants {
-                grants::insert(&mut tx, grant).await?;
-            }
-            cards::want(&mut tx, &seen.id).await?;
-            let data = serde_json::to_value(answer)
-                .map_err(|source| StoreError::Unreadable { column: "answer", source })?;
-            events::append(&mut tx, answer.at, end.name(), Some(&seen.id), &data).await?;
-        }
-        settle(tx, &seen.id, done.rows_affected()).await
+        let Some(answer) = end.answer().cloned() else { return Ok(Closed::Lost(seen.clone())) };
+        let (id, version) = (seen.id.clone(), seen.version);
+        let (end, grants) = (end.clone(), grants.to_vec());
+        self.write(move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(closing(&end))
+                    .bind(&id)
+                    .bind(version)
+                    .bind(end.name())
+                    .bind(write("answer", &answer)?)
+                    .bind(answer.at)
+                    .execute(&mut *tx)
+                    .await?;
+                if done.rows_affected() == 1 {
+                    for grant in &grants {
+                        grants::insert(tx, grant).await?;
+                    }
+                    cards::want(tx, &id).await?;
+                    let data = serde_json::to_value(&answer)
+                        .map_err(|source| StoreError::Unreadable { column: "answer", source })?;
+                    events::append(tx, answer.at, end.name(), Some(&id), &data).await?;
+                }
+                settle(tx, &id, done.rows_affected()).await
+            })
+        })
+        .await
     }
 
     /// Notes progress on the ask's questions if it still stands as `seen`.
@@ -244,21 +198,28 @@ impl Store {
         progress: &Progress,
         now: i64,
     ) -> Result<Closed, StoreError> {
-        let mut tx = self.pool.begin().await?;
-        let done = sqlx::query(
-            "UPDATE ask SET progress = $3, version = version + 1 WHERE id = $1 AND version = $2 \
-             AND state = 'open' AND (deadline_at IS NULL OR deadline_at > $4)",
-        )
-        .bind(&seen.id)
-        .bind(seen.version)
-        .bind(write("progress", progress)?)
-        .bind(now)
-        .execute(&mut *tx)
-        .await?;
-        if done.rows_affected() == 1 {
-            cards::want(&mut tx, &seen.id).await?;
-        }
-        settle(tx, &seen.id, done.rows_affected()).await
+        let (id, version) = (seen.id.clone(), seen.version);
+        let progress = write("progress", progress)?;
+        self.write(move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE ask SET progress = $3, version = version + 1 \
+                     WHERE id = $1 AND version = $2 AND state = 'open' \
+                     AND (deadline_at IS NULL OR deadline_at > $4)",
+                )
+                .bind(&id)
+                .bind(version)
+                .bind(progress)
+                .bind(now)
+                .execute(&mut *tx)
+                .await?;
+                if done.rows_affected() == 1 {
+                    cards::want(tx, &id).await?;
+                }
+                settle(tx, &id, done.rows_affected()).await
+            })
+        })
+        .await
     }
 
     /// Forgets asks that were closed before `before`, with their cards.
@@ -266,36 +227,94 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn forget_closed(&self, before: i64) -> Result<u64, StoreError> {
-        let mut tx = self.pool.begin().await?;
-        sqlx::query("DELETE FROM card WHERE ask IN (SELECT id FROM ask WHERE closed_at < $1)")
-            .bind(before)
-            .execute(&mut *tx)
-            .await?;
-        let done = sqlx::query("DELETE FROM ask WHERE closed_at < $1")
-            .bind(before)
-            .execute(&mut *tx)
-            .await?;
-        tx.commit().await?;
-        Ok(done.rows_affected())
+        self.write(move |tx| {
+            Box::pin(async move {
+                sqlx::query(
+                    "DELETE FROM card WHERE ask IN (SELECT id FROM ask WHERE closed_at < $1)",
+                )
+                .bind(before)
+                .execute(&mut *tx)
+                .await?;
+                let done = sqlx::query("DELETE FROM ask WHERE closed_at < $1")
+                    .bind(before)
+                    .execute(&mut *tx)
+                    .await?;
+                Ok(done.rows_affected())
+            })
+        })
+        .await
     }
 }
 
-async fn settle(
-    mut tx: Transaction<'_, Sqlite>,
-    id: &str,
-    changed: u64,
-) -> Result<Closed, StoreError> {
-    let Some(now) = fetch(&mut tx, id).await? else { return Ok(Closed::Unknown) };
-    tx.commit().await?;
+async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted, StoreError> {
+    let call = &new.body.call;
+    let done = sqlx::query(
+        "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
+         attended, created_at, deadline_at) \
+         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
+    )
+    .bind(&new.id)
+    .bind(&call.agent)
+    .bind(&call.session)
+    .bind(&call.key)
+    .bind(write("body", &new.body)?)
+    .bind(&new.digest)
+    .bind(write("progress", &Progress::default())?)
+    .bind(i64::from(new.attended))
+    .bind(new.created_at)
+    .bind(new.deadline_at)
+    .execute(&mut *tx)
+    .await?;
+    if done.rows_affected() == 0 {
+        let row = sqlx::query(select!("WHERE agent = $1 AND session = $2 AND key = $3"))
+            .bind(&call.agent)
+            .bind(&call.session)
+            .bind(&call.key)
+            .fetch_one(&mut *tx)
+            .await?;
+        return Ok(Inserted::Known(ask(&row)?));
+    }
+    for card in cards {
+        cards::insert(tx, &new.id, card).await?;
+    }
+    let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
+        "digest": new.digest, "why": new.body.why});
+    events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
+    let stored = fetch(tx, &new.id).await?;
+    stored.map(Inserted::New).ok_or(StoreError::Sql(sqlx::Error::RowNotFound))
+}
+
+/// The compare-and-set that ends an ask so.
+fn closing(end: &State) -> &'static str {
+    match end {
+        // A caller that took its ask back may ask again under the same key.
+        State::Cancelled(_) => {
+            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
+             key = NULL WHERE id = $1 AND version = $2 AND state = 'open'"
+        }
+        State::Expired(_) => {
+            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
+             WHERE id = $1 AND version = $2 AND state = 'open' AND deadline_at <= $5"
+        }
+        State::Open | State::Answered(_) => {
+            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
+             WHERE id = $1 AND version = $2 AND state = 'open' \
+             AND (deadline_at IS NULL OR deadline_at > $5)"
+        }
+    }
+}
+
+async fn settle(tx: &mut Tx, id: &str, changed: u64) -> Result<Closed, StoreError> {
+    let Some(now) = fetch(tx, id).await? else { return Ok(Closed::Unknown) };
     Ok(if changed == 1 { Closed::Won(now) } else { Closed::Lost(now) })
 }
 
-async fn fetch(tx: &mut Transaction<'_, Sqlite>, id: &str) -> Result<Option<Ask>, StoreError> {
-    let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut **tx).await?;
+async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {
+    let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut *tx).await?;
     row.as_ref().map(ask).transpose()
 }
 
-fn ask(row: &SqliteRow) -> Result<Ask, StoreError> {
+fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
     let answer: Option<String> = row.try_get("answer")?;
     let answer: Option<Answer> = answer.map(|json| read("answer", &json)).transpose()?;
     let state: String = row.try_get("state")?;

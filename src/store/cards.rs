@@ -1,7 +1,7 @@
 //! Cards: one row per ask and target, and the outbox at the same time.
 
-use super::{Store, StoreError};
-use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
+use super::{Store, StoreError, Tx};
+use sqlx::{Row, any::AnyRow};
 
 /// A card to be posted.
 #[derive(Debug, Clone)]
@@ -43,8 +43,10 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn card(&self, nonce: &str) -> Result<Option<CardRow>, StoreError> {
-        let row =
-            sqlx::query(select!("WHERE nonce = $1")).bind(nonce).fetch_optional(&self.pool).await?;
+        let row = sqlx::query(select!("WHERE nonce = $1"))
+            .bind(nonce)
+            .fetch_optional(self.reads())
+            .await?;
         row.as_ref().map(card).transpose()
     }
 
@@ -60,7 +62,7 @@ impl Store {
         let row = sqlx::query(select!("WHERE adapter = $1 AND message = $2"))
             .bind(adapter)
             .bind(message)
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.reads())
             .await?;
         row.as_ref().map(card).transpose()
     }
@@ -78,12 +80,13 @@ impl Store {
     ) -> Result<Option<CardRow>, StoreError> {
         let row = sqlx::query(select!(
             "WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted \
-             AND due_at <= $3 ORDER BY shown > 0, due_at, rowid LIMIT 1"
+             AND due_at <= $3 ORDER BY shown > 0, due_at, \
+             (SELECT created_at FROM ask WHERE id = card.ask), nonce LIMIT 1"
         ))
         .bind(adapter)
         .bind(target)
         .bind(now)
-        .fetch_optional(&self.pool)
+        .fetch_optional(self.reads())
         .await?;
         row.as_ref().map(card).transpose()
     }
@@ -99,7 +102,7 @@ impl Store {
         )
         .bind(adapter)
         .bind(target)
-        .fetch_one(&self.pool)
+        .fetch_one(self.reads())
         .await?;
         Ok(row.try_get("at")?)
     }
@@ -114,13 +117,12 @@ impl Store {
         message: &str,
         version: i64,
     ) -> Result<(), StoreError> {
-        sqlx::query("UPDATE card SET message = $2, shown = $3, attempts = 0 WHERE nonce = $1")
-            .bind(nonce)
-            .bind(message)
-            .bind(version)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        let statement =
+            sqlx::query("UPDATE card SET message = $2, shown = $3, attempts = 0 WHERE nonce = $1")
+                .bind(nonce.to_owned())
+                .bind(message.to_owned())
+                .bind(version);
+        self.execute(statement).await.map(drop)
     }
 
     /// Notes a failed try and when to try again.
@@ -128,12 +130,11 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn card_failed(&self, nonce: &str, due_at: i64) -> Result<(), StoreError> {
-        sqlx::query("UPDATE card SET attempts = attempts + 1, due_at = $2 WHERE nonce = $1")
-            .bind(nonce)
-            .bind(due_at)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        let statement =
+            sqlx::query("UPDATE card SET attempts = attempts + 1, due_at = $2 WHERE nonce = $1")
+                .bind(nonce.to_owned())
+                .bind(due_at);
+        self.execute(statement).await.map(drop)
     }
 
     /// Gives a card up, and says why.
@@ -141,12 +142,10 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn card_gone(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
-        sqlx::query("UPDATE card SET gone = $2 WHERE nonce = $1")
-            .bind(nonce)
-            .bind(why)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        let statement = sqlx::query("UPDATE card SET gone = $2 WHERE nonce = $1")
+            .bind(nonce.to_owned())
+            .bind(why.to_owned());
+        self.execute(statement).await.map(drop)
     }
 
     /// Moves the unsent cards of a target that has a new name. Messages at the old one are dead.
@@ -159,16 +158,14 @@ impl Store {
         old: &str,
         new: &str,
     ) -> Result<(), StoreError> {
-        sqlx::query(
+        let statement = sqlx::query(
             "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0 \
              WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
         )
-        .bind(adapter)
-        .bind(old)
-        .bind(new)
-        .execute(&self.pool)
-        .await?;
-        Ok(())
+        .bind(adapter.to_owned())
+        .bind(old.to_owned())
+        .bind(new.to_owned());
+        self.execute(statement).await.map(drop)
     }
 
     /// The cards of an ask that stand somewhere.
@@ -176,7 +173,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let rows = sqlx::query(select!("WHERE ask = $1")).bind(ask).fetch_all(&self.pool).await?;
+        let rows = sqlx::query(select!("WHERE ask = $1")).bind(ask).fetch_all(self.reads()).await?;
         rows.iter().map(card).collect()
     }
 
@@ -190,7 +187,7 @@ impl Store {
              WHERE ask = $1 AND gone IS NOT NULL",
         )
         .bind(ask)
-        .fetch_all(&self.pool)
+        .fetch_all(self.reads())
         .await?;
         rows.iter().map(|row| Ok(row.try_get("why")?)).collect()
     }
@@ -206,49 +203,64 @@ impl Store {
         target: &str,
         keeps_messages: bool,
     ) -> Result<(), StoreError> {
-        let mut tx = self.pool.begin().await?;
-        if !keeps_messages {
-            sqlx::query(
-                "UPDATE card SET shown = 0, message = NULL, due_at = 0, gone = NULL \
-                 WHERE adapter = $1 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-            )
-            .bind(adapter)
-            .execute(&mut *tx)
-            .await?;
-        }
-        let bare = sqlx::query(
-            "SELECT id FROM ask WHERE state = 'open' AND id NOT IN \
-             (SELECT ask FROM card WHERE adapter = $1 AND target = $2)",
-        )
-        .bind(adapter)
-        .bind(target)
-        .fetch_all(&mut *tx)
-        .await?;
-        for row in bare {
-            let card = NewCard {
-                nonce: crate::ids::nonce(),
-                adapter: adapter.to_owned(),
-                target: target.to_owned(),
-            };
-            insert(&mut tx, &row.try_get::<String, _>("id")?, &card).await?;
-        }
-        sqlx::query(
-            "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), due_at = 0 \
-             WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-        )
-        .bind(adapter)
-        .bind(target)
-        .execute(&mut *tx)
-        .await?;
-        Ok(tx.commit().await?)
+        let (adapter, target) = (adapter.to_owned(), target.to_owned());
+        self.write(move |tx| {
+            Box::pin(async move {
+                if !keeps_messages {
+                    repost(tx, &adapter).await?;
+                }
+                fill_up(tx, &adapter, &target).await?;
+                refresh(tx, &adapter, &target).await
+            })
+        })
+        .await
     }
 }
 
-pub(super) async fn insert(
-    tx: &mut Transaction<'_, Sqlite>,
-    ask: &str,
-    new: &NewCard,
-) -> Result<(), StoreError> {
+/// The messages of these cards are gone with the process that posted them.
+async fn repost(tx: &mut Tx, adapter: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET shown = 0, message = NULL, due_at = 0, gone = NULL \
+         WHERE adapter = $1 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+    )
+    .bind(adapter)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Every open ask gets a card at this target.
+async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    let bare = sqlx::query(
+        "SELECT id FROM ask WHERE state = 'open' AND id NOT IN \
+         (SELECT ask FROM card WHERE adapter = $1 AND target = $2)",
+    )
+    .bind(adapter)
+    .bind(target)
+    .fetch_all(&mut *tx)
+    .await?;
+    for row in bare {
+        let nonce = crate::ids::nonce();
+        let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
+        insert(tx, &row.try_get::<String, _>("id")?, &card).await?;
+    }
+    Ok(())
+}
+
+/// The cards of open asks have to show them as they stand.
+async fn refresh(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), due_at = 0 \
+         WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+    )
+    .bind(adapter)
+    .bind(target)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &NewCard) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at) \
          VALUES ($1, $2, $3, $4, 0, 1, 0, 0)",
@@ -257,24 +269,24 @@ pub(super) async fn insert(
     .bind(ask)
     .bind(&new.adapter)
     .bind(&new.target)
-    .execute(&mut **tx)
+    .execute(&mut *tx)
     .await?;
     Ok(())
 }
 
 /// All cards of the ask have to show its newest version, and may be tried at once.
-pub(super) async fn want(tx: &mut Transaction<'_, Sqlite>, ask: &str) -> Result<(), StoreError> {
+pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), due_at = 0, attempts = 0 \
          WHERE ask = $1",
     )
     .bind(ask)
-    .execute(&mut **tx)
+    .execute(&mut *tx)
     .await?;
     Ok(())
 }
 
-fn card(row: &SqliteRow) -> Result<CardRow, StoreError> {
+fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
     Ok(CardRow {
         nonce: row.try_get("nonce")?,
         ask: row.try_get("ask")?,

@@ -1,8 +1,8 @@
 //! Events: what happened, in order. The audit log and the stream at `/v1/events`.
 
-use super::{Store, StoreError, read, write};
+use super::{Store, StoreError, Tx, read, write};
 use serde_json::Value;
-use sqlx::{Row, Sqlite, Transaction};
+use sqlx::{Row, any::AnyRow};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -31,9 +31,11 @@ impl Store {
         ask: Option<&str>,
         data: &Value,
     ) -> Result<(), StoreError> {
-        let mut tx = self.pool.begin().await?;
-        append(&mut tx, at, kind, ask, data).await?;
-        Ok(tx.commit().await?)
+        let (kind, ask, data) = (kind.to_owned(), ask.map(str::to_owned), data.clone());
+        self.write(move |tx| {
+            Box::pin(async move { append(tx, at, &kind, ask.as_deref(), &data).await })
+        })
+        .await
     }
 
     /// What happened after the event with this id, oldest first.
@@ -45,10 +47,10 @@ impl Store {
             "SELECT id, at, kind, ask, data FROM event WHERE id > $1 ORDER BY id LIMIT $2",
         )
         .bind(id)
-        .bind(most)
-        .fetch_all(&self.pool)
+        .bind(i64::from(most))
+        .fetch_all(self.reads())
         .await?;
-        let event = |row: &sqlx::sqlite::SqliteRow| {
+        let event = |row: &AnyRow| {
             let data: String = row.try_get("data")?;
             Ok(Event {
                 id: row.try_get("id")?,
@@ -67,7 +69,7 @@ impl Store {
     /// When the store fails.
     pub async fn last_event(&self) -> Result<i64, StoreError> {
         let row = sqlx::query("SELECT coalesce(max(id), 0) AS id FROM event")
-            .fetch_one(&self.pool)
+            .fetch_one(self.reads())
             .await?;
         Ok(row.try_get("id")?)
     }
@@ -78,14 +80,14 @@ impl Store {
     /// When the store fails.
     pub async fn event_counts(&self) -> Result<Vec<(String, i64)>, StoreError> {
         let rows = sqlx::query("SELECT kind, count(*) AS n FROM event GROUP BY kind ORDER BY kind")
-            .fetch_all(&self.pool)
+            .fetch_all(self.reads())
             .await?;
         rows.iter().map(|row| Ok((row.try_get("kind")?, row.try_get("n")?))).collect()
     }
 }
 
 pub(super) async fn append(
-    tx: &mut Transaction<'_, Sqlite>,
+    tx: &mut Tx,
     at: i64,
     kind: &str,
     ask: Option<&str>,
@@ -96,7 +98,7 @@ pub(super) async fn append(
         .bind(kind)
         .bind(ask)
         .bind(write("data", data)?)
-        .execute(&mut **tx)
+        .execute(&mut *tx)
         .await?;
     Ok(())
 }

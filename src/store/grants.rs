@@ -1,11 +1,14 @@
 //! Grants: remembered approvals.
 
-use super::{Store, StoreError, events, read, write};
+use super::{Store, StoreError, Tx, events, read, write};
 use crate::gate::ask::By;
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
 use serde_json::json;
-use sqlx::{Row, Sqlite, Transaction};
+use sqlx::{
+    Any, Row,
+    any::{AnyArguments, AnyRow},
+};
 
 /// A remembered approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -86,11 +89,9 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn grant_written(&self, id: &str) -> Result<(), StoreError> {
-        sqlx::query("UPDATE grants SET written = 1 WHERE id = $1")
-            .bind(id)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        let statement =
+            sqlx::query("UPDATE grants SET written = 1 WHERE id = $1").bind(id.to_owned());
+        self.execute(statement).await.map(drop)
     }
 
     /// Revokes a grant; `None` when there is none in force with this id.
@@ -101,17 +102,22 @@ impl Store {
         let Some(grant) = self.grants(now).await?.into_iter().find(|grant| grant.id == id) else {
             return Ok(None);
         };
-        let mut tx = self.pool.begin().await?;
-        let done =
-            sqlx::query("UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
-                .bind(id)
+        let gone = grant.clone();
+        let revoked = self.write(move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+                )
+                .bind(&gone.id)
                 .bind(now)
                 .execute(&mut *tx)
                 .await?;
-        let data = json!({"grant": id, "rule": grant.rule.to_string()});
-        events::append(&mut tx, now, "revoked", Some(&grant.ask), &data).await?;
-        tx.commit().await?;
-        Ok((done.rows_affected() == 1).then_some(grant))
+                let data = json!({"grant": gone.id, "rule": gone.rule.to_string()});
+                events::append(tx, now, "revoked", Some(&gone.ask), &data).await?;
+                Ok(done.rows_affected() == 1)
+            })
+        });
+        Ok(revoked.await?.then_some(grant))
     }
 
     /// Ends all grants of a session.
@@ -124,24 +130,22 @@ impl Store {
         session: &str,
         now: i64,
     ) -> Result<(), StoreError> {
-        sqlx::query(
+        let statement = sqlx::query(
             "UPDATE grants SET revoked_at = $3 WHERE agent = $1 AND session = $2 \
              AND scope <> 'always' AND revoked_at IS NULL",
         )
-        .bind(agent)
-        .bind(session)
-        .bind(now)
-        .execute(&self.pool)
-        .await?;
-        Ok(())
+        .bind(agent.to_owned())
+        .bind(session.to_owned())
+        .bind(now);
+        self.execute(statement).await.map(drop)
     }
 
     async fn select_grants(
         &self,
-        query: sqlx::query::Query<'_, Sqlite, sqlx::sqlite::SqliteArguments>,
+        query: sqlx::query::Query<'_, Any, AnyArguments>,
     ) -> Result<Vec<Grant>, StoreError> {
-        let rows = query.fetch_all(&self.pool).await?;
-        let grant = |row: &sqlx::sqlite::SqliteRow| {
+        let rows = query.fetch_all(self.reads()).await?;
+        let grant = |row: &AnyRow| {
             let scope: String = row.try_get("scope")?;
             let by: String = row.try_get("granted_by")?;
             let scope = match scope.as_str() {
@@ -170,10 +174,7 @@ impl Store {
     }
 }
 
-pub(super) async fn insert(
-    tx: &mut Transaction<'_, Sqlite>,
-    grant: &Grant,
-) -> Result<(), StoreError> {
+pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
          expires_at, written) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
@@ -189,7 +190,7 @@ pub(super) async fn insert(
     .bind(grant.created_at)
     .bind(grant.expires_at)
     .bind(i64::from(grant.scope != GrantScope::Always))
-    .execute(&mut **tx)
+    .execute(&mut *tx)
     .await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The store: SQLite through sqlx. Only this module speaks SQL.
+//! The store: SQLite or PostgreSQL through sqlx, in one SQL text. Only this module speaks SQL.
 //!
 //! INVARIANT: the ask's row is the truth. Every change of an ask is one compare-and-set in one
 //! transaction with its event, its grants and the cards that have to follow; whoever loses the race
@@ -6,25 +6,25 @@
 
 mod asks;
 mod cards;
+mod database;
+mod engine;
 mod events;
 mod grants;
+mod migrations;
 
 pub use asks::{Closed, Inserted, NewAsk};
 pub use cards::{CardRow, NewCard};
 pub use events::Event;
 pub use grants::{Grant, GrantScope};
 
-use sqlx::{
-    SqlitePool,
-    migrate::{Migration, MigrationType, Migrator},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
-use std::{borrow::Cow, path::Path, time::Duration};
+pub use database::Database;
+
+use engine::{Engine, Statement, Tx, Work};
 
 /// The daemon's memory. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pool: SqlitePool,
+    engine: Engine,
 }
 
 /// The store could not do it. Nothing was changed.
@@ -44,26 +44,18 @@ pub enum StoreError {
         /// What the reader said.
         source: serde_json::Error,
     },
+    /// Not a fault: a probe that went well is undone like one.
+    #[error("the store was only probed")]
+    Probed,
 }
 
 impl Store {
-    /// Opens the database file, makes it if it is not there, and brings it up to date.
+    /// Connects, makes an SQLite file that is not there, and brings the tables up to date.
     ///
     /// # Errors
-    /// When the file cannot be opened, written or understood.
-    pub async fn open(path: &Path) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(true)
-            .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(10))
-            .journal_mode(SqliteJournalMode::Wal)
-            // An acknowledged press survives a power cut, not only a crash.
-            .synchronous(SqliteSynchronous::Full);
-        // One connection: SQLite has one writer anyway, and waiting in our queue is fair.
-        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
-        migrator().run(&pool).await?;
-        Ok(Self { pool })
+    /// When the database cannot be reached, written or understood.
+    pub async fn open(database: &Database) -> Result<Self, StoreError> {
+        Ok(Self { engine: Engine::open(database).await? })
     }
 
     /// Whether the store can be written right now.
@@ -71,26 +63,42 @@ impl Store {
     /// # Errors
     /// When it cannot.
     pub async fn probe(&self) -> Result<(), StoreError> {
-        let mut tx = self.pool.begin().await?;
-        events::append(&mut tx, 0, "probe", None, &serde_json::Value::Null).await?;
-        Ok(tx.rollback().await?)
+        let probe = self.write(|tx| {
+            Box::pin(async move {
+                events::append(tx, 0, "probe", None, &serde_json::Value::Null).await?;
+                Err::<(), _>(StoreError::Probed)
+            })
+        });
+        match probe.await {
+            Err(StoreError::Probed) => Ok(()),
+            other => other,
+        }
     }
 
     /// Closes all connections, so that the write-ahead log is folded in.
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.engine.close().await;
     }
-}
 
-fn migrator() -> Migrator {
-    let start = Migration::new(
-        1,
-        Cow::Borrowed("start"),
-        MigrationType::Simple,
-        sqlx::SqlStr::from_static(include_str!("migrations/0001_start.sql")),
-        false,
-    );
-    Migrator::with_migrations(vec![start])
+    fn reads(&self) -> &sqlx::AnyPool {
+        self.engine.reads()
+    }
+
+    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
+    {
+        self.engine.write(work).await
+    }
+
+    /// Runs one statement as a transaction of its own; how many rows it changed.
+    async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
+        self.write(move |tx| {
+            Box::pin(async move { Ok(statement.execute(&mut *tx).await?.rows_affected()) })
+        })
+        .await
+    }
 }
 
 fn read<T: serde::de::DeserializeOwned>(column: &'static str, json: &str) -> Result<T, StoreError> {
@@ -101,5 +109,7 @@ fn write<T: serde::Serialize>(column: &'static str, value: &T) -> Result<String,
     serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
 }
 
+#[cfg(test)]
+mod engines;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
     clippy::panic,
     reason = "tests fail by panicking"
 )]
-use super::*;
+use super::{engines::on_both, *};
 use crate::gate::{
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
     call::Call,
@@ -13,17 +13,6 @@ use crate::gate::{
 use countersign_policy::{Rule, Verdict};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
-
-struct Place {
-    store: Store,
-    _folder: tempfile::TempDir,
-}
-
-async fn place() -> Place {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("test.db")).await.unwrap();
-    Place { store, _folder: folder }
-}
 
 fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
     let call: Call = serde_json::from_value(json!({"agent": "a", "session": "s", "key": key,
@@ -70,154 +59,179 @@ async fn stored(store: &Store, new: &NewAsk, cards: &[NewCard]) -> Ask {
 
 #[tokio::test]
 async fn an_ask_reads_back_as_it_was_stored() {
-    let Place { store, _folder } = place().await;
-    let ask = stored(&store, &new_ask("one", Some("k"), Some(9)), &[]).await;
-    assert_eq!(store.ask("one").await.unwrap(), Some(ask.clone()));
-    assert_eq!((ask.version, ask.state, ask.deadline_at), (1, State::Open, Some(9)));
-    assert_eq!(store.ask("two").await.unwrap(), None);
+    on_both(async |store| {
+        let ask = stored(&store, &new_ask("one", Some("k"), Some(9)), &[]).await;
+        assert_eq!(store.ask("one").await.unwrap(), Some(ask.clone()));
+        assert_eq!((ask.version, ask.state, ask.deadline_at), (1, State::Open, Some(9)));
+        assert_eq!(store.ask("two").await.unwrap(), None);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_key_is_stored_once_and_is_free_again_after_a_cancellation() {
-    let Place { store, _folder } = place().await;
-    let first = stored(&store, &new_ask("one", Some("k"), None), &[]).await;
-    let again = store.insert_ask(&new_ask("two", Some("k"), None), &[]).await.unwrap();
-    assert!(matches!(again, Inserted::Known(ask) if ask.id == "one"));
-    let end = State::Cancelled(answer(Decision::Deny, By::Caller, 2));
-    assert!(matches!(store.close_ask(&first, &end, &[]).await.unwrap(), Closed::Won(_)));
-    stored(&store, &new_ask("three", Some("k"), None), &[]).await;
+    on_both(async |store| {
+        let first = stored(&store, &new_ask("one", Some("k"), None), &[]).await;
+        let again = store.insert_ask(&new_ask("two", Some("k"), None), &[]).await.unwrap();
+        assert!(matches!(again, Inserted::Known(ask) if ask.id == "one"));
+        let end = State::Cancelled(answer(Decision::Deny, By::Caller, 2));
+        assert!(matches!(store.close_ask(&first, &end, &[]).await.unwrap(), Closed::Won(_)));
+        stored(&store, &new_ask("three", Some("k"), None), &[]).await;
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn of_many_that_close_an_ask_at_once_exactly_one_wins() {
-    let Place { store, _folder } = place().await;
-    for round in 0..20 {
-        let ask = stored(&store, &new_ask(&format!("ask{round}"), None, None), &[]).await;
-        let tries = (0..8).map(|n| {
-            let (store, ask) = (store.clone(), ask.clone());
-            tokio::spawn(async move { store.close_ask(&ask, &yes(n), &[]).await.unwrap() })
-        });
-        let mut won = 0;
-        for tried in futures::future::join_all(tries).await {
-            won += usize::from(matches!(tried.unwrap(), Closed::Won(_)));
+    on_both(async |store| {
+        for round in 0..20 {
+            let ask = stored(&store, &new_ask(&format!("ask{round}"), None, None), &[]).await;
+            let tries = (0..8).map(|n| {
+                let (store, ask) = (store.clone(), ask.clone());
+                tokio::spawn(async move { store.close_ask(&ask, &yes(n), &[]).await.unwrap() })
+            });
+            let mut won = 0;
+            for tried in futures::future::join_all(tries).await {
+                won += usize::from(matches!(tried.unwrap(), Closed::Won(_)));
+            }
+            assert_eq!(won, 1);
         }
-        assert_eq!(won, 1);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn an_answer_after_the_deadline_loses_even_while_the_row_is_open() {
-    let Place { store, _folder } = place().await;
-    let ask = stored(&store, &new_ask("one", None, Some(100)), &[]).await;
-    assert!(matches!(store.close_ask(&ask, &yes(100), &[]).await.unwrap(), Closed::Lost(_)));
-    let early = State::Expired(answer(Decision::Deny, By::Timeout, 99));
-    assert!(matches!(store.close_ask(&ask, &early, &[]).await.unwrap(), Closed::Lost(_)));
-    let due = State::Expired(answer(Decision::Deny, By::Timeout, 100));
-    let Closed::Won(ask) = store.close_ask(&ask, &due, &[]).await.unwrap() else {
-        panic!("it was due")
-    };
-    assert_eq!(ask.state, due);
+    on_both(async |store| {
+        let ask = stored(&store, &new_ask("one", None, Some(100)), &[]).await;
+        assert!(matches!(store.close_ask(&ask, &yes(100), &[]).await.unwrap(), Closed::Lost(_)));
+        let early = State::Expired(answer(Decision::Deny, By::Timeout, 99));
+        assert!(matches!(store.close_ask(&ask, &early, &[]).await.unwrap(), Closed::Lost(_)));
+        let due = State::Expired(answer(Decision::Deny, By::Timeout, 100));
+        let Closed::Won(ask) = store.close_ask(&ask, &due, &[]).await.unwrap() else {
+            panic!("it was due")
+        };
+        assert_eq!(ask.state, due);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn progress_counts_only_on_what_was_seen() {
-    let Place { store, _folder } = place().await;
-    let ask = stored(&store, &new_ask("one", None, None), &[]).await;
-    let further = Progress::default().answer(Reply::Text("x".into()));
-    let noted = store.note_progress(&ask, &further, 5).await.unwrap();
-    assert!(matches!(&noted, Closed::Won(now) if now.progress == further && now.version == 2));
-    let stale = store.note_progress(&ask, &Progress::default(), 5).await.unwrap();
-    assert!(matches!(stale, Closed::Lost(now) if now.progress == further));
-    assert!(matches!(store.close_ask(&ask, &yes(5), &[]).await.unwrap(), Closed::Lost(_)));
+    on_both(async |store| {
+        let ask = stored(&store, &new_ask("one", None, None), &[]).await;
+        let further = Progress::default().answer(Reply::Text("x".into()));
+        let noted = store.note_progress(&ask, &further, 5).await.unwrap();
+        assert!(matches!(&noted, Closed::Won(now) if now.progress == further && now.version == 2));
+        let stale = store.note_progress(&ask, &Progress::default(), 5).await.unwrap();
+        assert!(matches!(stale, Closed::Lost(now) if now.progress == further));
+        assert!(matches!(store.close_ask(&ask, &yes(5), &[]).await.unwrap(), Closed::Lost(_)));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn cards_are_due_until_they_show_what_is_wanted_and_new_ones_go_first() {
-    let Place { store, _folder } = place().await;
-    let one = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-    let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
-    assert_eq!((due.nonce.as_str(), due.message), ("n1", None));
-    store.card_shown("n1", "m1", 1).await.unwrap();
-    assert_eq!(store.due_card("chat", "here", 10).await.unwrap(), None);
+    on_both(async |store| {
+        let one = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
+        let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
+        assert_eq!((due.nonce.as_str(), due.message), ("n1", None));
+        store.card_shown("n1", "m1", 1).await.unwrap();
+        assert_eq!(store.due_card("chat", "here", 10).await.unwrap(), None);
 
-    assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
-    stored(&store, &new_ask("two", None, None), &[card("n2", "here")]).await;
-    let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
-    assert_eq!(due.nonce, "n2", "an ask that nobody has seen comes before a redraw");
-    store.card_failed("n2", 50).await.unwrap();
-    let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
-    assert_eq!((due.nonce.as_str(), due.message.as_deref()), ("n1", Some("m1")));
-    store.card_shown("n1", "m1", 2).await.unwrap();
-    assert_eq!(store.next_due("chat", "here").await.unwrap(), Some(50));
-    store.card_gone("n2", "kicked").await.unwrap();
-    assert_eq!(store.next_due("chat", "here").await.unwrap(), None);
-    assert_eq!(store.why_gone("two").await.unwrap(), ["chat: kicked"]);
+        assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
+        stored(&store, &new_ask("two", None, None), &[card("n2", "here")]).await;
+        let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
+        assert_eq!(due.nonce, "n2", "an ask that nobody has seen comes before a redraw");
+        store.card_failed("n2", 50).await.unwrap();
+        let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
+        assert_eq!((due.nonce.as_str(), due.message.as_deref()), ("n1", Some("m1")));
+        store.card_shown("n1", "m1", 2).await.unwrap();
+        assert_eq!(store.next_due("chat", "here").await.unwrap(), Some(50));
+        store.card_gone("n2", "kicked").await.unwrap();
+        assert_eq!(store.next_due("chat", "here").await.unwrap(), None);
+        assert_eq!(store.why_gone("two").await.unwrap(), ["chat: kicked"]);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
-    let Place { store, _folder } = place().await;
-    stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-    store.card_shown("n1", "m1", 1).await.unwrap();
-    store.reconcile("chat", "here", true).await.unwrap();
-    assert_eq!(store.due_card("chat", "here", 1).await.unwrap(), None, "it stands already");
-    store.reconcile("chat", "there", true).await.unwrap();
-    let new = store.due_card("chat", "there", 1).await.unwrap().unwrap();
-    assert_eq!((new.ask.as_str(), new.message), ("one", None));
-    store.reconcile("chat", "here", false).await.unwrap();
-    let again = store.due_card("chat", "here", 1).await.unwrap().unwrap();
-    assert_eq!((again.nonce.as_str(), again.message), ("n1", None), "the same card, posted anew");
+    on_both(async |store| {
+        stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
+        store.card_shown("n1", "m1", 1).await.unwrap();
+        store.reconcile("chat", "here", true).await.unwrap();
+        assert_eq!(store.due_card("chat", "here", 1).await.unwrap(), None, "it stands already");
+        store.reconcile("chat", "there", true).await.unwrap();
+        let new = store.due_card("chat", "there", 1).await.unwrap().unwrap();
+        assert_eq!((new.ask.as_str(), new.message), ("one", None));
+        store.reconcile("chat", "here", false).await.unwrap();
+        let again = store.due_card("chat", "here", 1).await.unwrap().unwrap();
+        assert_eq!(
+            (again.nonce.as_str(), again.message),
+            ("n1", None),
+            "the same card, posted anew"
+        );
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn grants_hold_until_they_expire_or_are_revoked() {
-    let Place { store, _folder } = place().await;
-    let ask = stored(&store, &new_ask("one", None, None), &[]).await;
-    let rule =
-        Rule { tool: "shell_exec".into(), pattern: "git push *".into(), verdict: Verdict::Allow };
-    let grant = |id: &str, scope, expires_at| Grant {
-        id: id.into(),
-        ask: "one".into(),
-        rule: rule.clone(),
-        scope,
-        agent: "a".into(),
-        session: "s".into(),
-        by: By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() },
-        created_at: 5,
-        expires_at,
-    };
-    let grants = [
-        grant("timed", GrantScope::Timed, Some(100)),
-        grant("session", GrantScope::Session, None),
-        grant("always", GrantScope::Always, None),
-    ];
-    let closed = store.close_ask(&ask, &yes(5), &grants).await.unwrap();
-    assert!(matches!(closed, Closed::Won(_)));
-    let held = async |now| {
-        let grants = store.grants(now).await.unwrap();
-        grants.into_iter().map(|grant| grant.id).collect::<Vec<_>>()
-    };
-    assert_eq!(held(99).await, ["always", "session", "timed"]);
-    assert_eq!(held(100).await, ["always", "session"]);
-    assert_eq!(store.grants(99).await.unwrap()[2], grants[0], "a grant reads back as it was");
-    assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
-    store.grant_written("always").await.unwrap();
-    assert_eq!(store.unwritten_grants().await.unwrap(), []);
-    assert!(store.revoke_grant("session", 101).await.unwrap().is_some());
-    assert!(store.revoke_grant("session", 102).await.unwrap().is_none());
-    assert_eq!(held(103).await, ["always"]);
+    on_both(async |store| {
+        let ask = stored(&store, &new_ask("one", None, None), &[]).await;
+        let rule = Rule {
+            tool: "shell_exec".into(),
+            pattern: "git push *".into(),
+            verdict: Verdict::Allow,
+        };
+        let grant = |id: &str, scope, expires_at| Grant {
+            id: id.into(),
+            ask: "one".into(),
+            rule: rule.clone(),
+            scope,
+            agent: "a".into(),
+            session: "s".into(),
+            by: By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() },
+            created_at: 5,
+            expires_at,
+        };
+        let grants = [
+            grant("timed", GrantScope::Timed, Some(100)),
+            grant("session", GrantScope::Session, None),
+            grant("always", GrantScope::Always, None),
+        ];
+        let closed = store.close_ask(&ask, &yes(5), &grants).await.unwrap();
+        assert!(matches!(closed, Closed::Won(_)));
+        let held = async |now| {
+            let grants = store.grants(now).await.unwrap();
+            grants.into_iter().map(|grant| grant.id).collect::<Vec<_>>()
+        };
+        assert_eq!(held(99).await, ["always", "session", "timed"]);
+        assert_eq!(held(100).await, ["always", "session"]);
+        assert_eq!(store.grants(99).await.unwrap()[2], grants[0], "a grant reads back as it was");
+        assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
+        store.grant_written("always").await.unwrap();
+        assert_eq!(store.unwritten_grants().await.unwrap(), []);
+        assert!(store.revoke_grant("session", 101).await.unwrap().is_some());
+        assert!(store.revoke_grant("session", 102).await.unwrap().is_none());
+        assert_eq!(held(103).await, ["always"]);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_happens_is_noted_in_order_and_old_asks_are_forgotten() {
-    let Place { store, _folder } = place().await;
-    let ask = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-    assert!(matches!(store.close_ask(&ask, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
-    let kinds = store.events_after(0, 10).await.unwrap().into_iter().map(|event| event.kind);
-    assert_eq!(kinds.collect::<Vec<_>>(), ["asked", "answered"]);
-    assert_eq!(store.forget_closed(5).await.unwrap(), 0);
-    assert_eq!(store.forget_closed(6).await.unwrap(), 1);
-    assert_eq!(store.ask("one").await.unwrap(), None);
+    on_both(async |store| {
+        let ask = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
+        assert!(matches!(store.close_ask(&ask, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
+        let kinds = store.events_after(0, 10).await.unwrap().into_iter().map(|event| event.kind);
+        assert_eq!(kinds.collect::<Vec<_>>(), ["asked", "answered"]);
+        assert_eq!(store.forget_closed(5).await.unwrap(), 0);
+        assert_eq!(store.forget_closed(6).await.unwrap(), 1);
+        assert_eq!(store.ask("one").await.unwrap(), None);
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -227,6 +241,6 @@ async fn a_store_that_cannot_be_opened_says_so() {
     std::fs::write(&file, "this is no database, but it is long enough to look like a file")
         .unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let error = Store::open(&file).await.unwrap_err().to_string();
+    let error = Store::open(&Database::Sqlite(file.clone())).await.unwrap_err().to_string();
     assert!(error.contains("not a database"), "{error}");
 }

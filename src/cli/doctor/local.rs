@@ -67,7 +67,9 @@ fn private(path: &Path, mode: u32) -> Option<Finding> {
 
 /// Whether the store can be written.
 pub(super) fn store(config: &Config) -> Finding {
-    let file = &config.store.file;
+    let Some(file) = config.store.database.file() else {
+        return ok("store", format!("{}; the daemon tells how it is", config.store.database));
+    };
     let folder = file.parent().unwrap_or(Path::new("."));
     if !folder.exists() {
         return warn("store", format!("{} is not there yet", file.display()), "countersign serve");

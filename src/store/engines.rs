@@ -1,0 +1,58 @@
+//! A fresh store on each engine, for tests.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
+use super::{Database, Store};
+use crate::secret::Secret;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+/// Where a PostgreSQL for tests is looked for, unless `COUNTERSIGN_TEST_POSTGRES` says otherwise.
+const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
+
+/// A fresh, empty database of one engine; it is gone when the test has ended well.
+pub(crate) struct Fresh {
+    pub(crate) database: Database,
+    folder: Option<tempfile::TempDir>,
+}
+
+impl Fresh {
+    pub(crate) fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { database: Database::Sqlite(folder.path().join("test.db")), folder: Some(folder) }
+    }
+
+    /// A schema of its own; `None`, and said so, where no server is to be had.
+    pub(crate) async fn postgres() -> Option<Self> {
+        let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
+        let mut connection = match PgConnection::connect(&server).await {
+            Ok(connection) => connection,
+            Err(error) => {
+                eprintln!("not tried on PostgreSQL: {error}");
+                return None;
+            }
+        };
+        let schema = format!("t_{:016x}", rand::random::<u64>());
+        connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).await.unwrap();
+        let joint = if server.contains('?') { '&' } else { '?' };
+        let url = format!("{server}{joint}options[search_path]={schema}");
+        Some(Self { database: Database::Postgres(Secret::new(url)), folder: None })
+    }
+
+    pub(crate) async fn drop(self) {
+        if let (None, Database::Postgres(url)) = (self.folder, self.database) {
+            let (server, schema) = url.reveal().split_once("options[search_path]=").unwrap();
+            let server = server.trim_end_matches(['?', '&']);
+            let mut connection = PgConnection::connect(server).await.unwrap();
+            let gone = AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE"));
+            connection.execute(gone).await.unwrap();
+        }
+    }
+}
+
+/// Runs a test on a fresh store of each engine.
+pub(crate) async fn on_both(test: impl AsyncFn(Store)) {
+    for fresh in [Some(Fresh::sqlite()), Fresh::postgres().await].into_iter().flatten() {
+        let store = Store::open(&fresh.database).await.unwrap();
+        test(store.clone()).await;
+        store.close().await;
+        fresh.drop().await;
+    }
+}
