@@ -165,7 +165,7 @@ fn of_redirects(command: &Command<'_>, place: Place<'_>) -> Vec<Rule> {
 const NOWHERE: Place<'static> = Place { cwd: None, home: None };
 
 /// Patterns for one command; `None` when none must be offered.
-fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
+pub(crate) fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
     if depth > 2 || NEVER.contains(&name) {
         return None;

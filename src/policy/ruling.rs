@@ -123,6 +123,20 @@ pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) ->
     subject.decide(layers, mode).finding.verdict
 }
 
+/// A call's own facts for a profile that rules by itself: what it would run, what it touches,
+/// whether it is critical. It is an ask until the profile says otherwise.
+pub(crate) fn facts(call: &Call) -> Ruling {
+    let (none, floors) = (Rules::default(), Floors::default());
+    let layers = Layers { agent: None, rules: &none, grants: &none, floors: &floors, now_ms: 0 };
+    let subject = Subject::new(call, &layers);
+    let decision = subject.decide(&layers, Mode::Default);
+    let reason = match &decision.critical {
+        Some(found) => format!("This {}; that always wants a person.", found.reason),
+        None => "Nothing allows it.".to_owned(),
+    };
+    subject.describe(Decision { finding: Finding::ask(reason), ..decision })
+}
+
 /// Why a floor forbids a call, whatever else allows it.
 pub(crate) fn forbidden(call: &Call, floors: &Floors, now_ms: i64) -> Option<String> {
     let none = Rules::default();

@@ -1,0 +1,116 @@
+//! Session modes, their spellings on the wire, and who may change them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::category::Category;
+
+/// How much of a session asks. Ordered by strictness: the strictest is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SessionMode {
+    /// Nothing asks but questions.
+    Force,
+    /// The built-in file tools write without asking.
+    AutoEdit,
+    /// Every call asks that no list and no grant covers.
+    Default,
+}
+
+/// Where a change of mode comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A person at this machine.
+    Local,
+    /// A peer on the wire; nobody at this machine allowed such peers to loosen anything.
+    Wire,
+    /// A peer on the wire, where somebody at this machine allowed that at launch.
+    WireOptedIn,
+}
+
+/// What a change of mode came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Change {
+    /// The mode is now the one that was asked for.
+    Applied(SessionMode),
+    /// The managed floor is stricter; the mode is the floor.
+    Clamped(SessionMode),
+    /// The mode is as it was.
+    Refused,
+}
+
+impl SessionMode {
+    /// Whether the mode alone lets a call run.
+    ///
+    /// `by_document` takes the protocol's document at its word, where auto_edit covers everything of
+    /// the categories `info` and `edit`. wayland-core itself has since narrowed that to its own two
+    /// file tools, because remote tools may claim any category.
+    pub(super) fn covers(self, tool: &str, category: Category, by_document: bool) -> bool {
+        match self {
+            Self::Force => true,
+            Self::AutoEdit if by_document => matches!(category, Category::Info | Category::Edit),
+            Self::AutoEdit => category == Category::Edit && matches!(tool, "Write" | "Edit"),
+            Self::Default => false,
+        }
+    }
+
+    /// The mode's name on the wire.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AutoEdit => "auto_edit",
+            Self::Force => "force",
+        }
+    }
+}
+
+/// Whether `wanted` becomes the mode, given who wants it and a floor that only the operator sets.
+// SECURITY: a peer on the wire never loosens a session unless somebody opted in at launch.
+pub fn change(wanted: SessionMode, from: Source, floor: Option<SessionMode>) -> Change {
+    if from == Source::Wire && wanted != SessionMode::Default {
+        return Change::Refused;
+    }
+    match floor {
+        Some(floor) if floor > wanted => Change::Clamped(floor),
+        _ => Change::Applied(wanted),
+    }
+}
+
+// FAIL-CLOSED: an unknown mode is an error, never the default mode and never force.
+impl FromStr for SessionMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "default" => Ok(Self::Default),
+            "auto_edit" => Ok(Self::AutoEdit),
+            "force" | "yolo" | "dangerously_skip_permissions" | "dangerously-skip-permissions" => {
+                Ok(Self::Force)
+            }
+            _ => Err(format!(
+                "there is no mode {text:?}; the modes are default, auto_edit and force"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for SessionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl Serialize for SessionMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for SessionMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
