@@ -6,7 +6,7 @@ mod lint;
 pub(crate) mod pattern;
 mod problem;
 mod read;
-mod suggest;
+pub(crate) mod suggest;
 mod when;
 
 use std::fmt;

@@ -1,0 +1,60 @@
+//! What people's words mean: at the terminal and in a chat.
+
+/// What a line at the terminal's prompt means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum CliAnswer {
+    /// Yes.
+    Approved,
+    /// No, with what is told.
+    Denied(String),
+    /// Neither; the question is asked again.
+    AskAgain,
+}
+
+/// What a chat message decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Reply {
+    /// It approves.
+    Approved {
+        /// The words behind the first.
+        reason: String,
+    },
+    /// It rejects.
+    Rejected {
+        /// The words behind the first.
+        reason: String,
+    },
+}
+
+/// Reads a line at the prompt; `None` is the end of the input.
+// FAIL-CLOSED: an empty line is a no, and so is the end.
+pub fn cli_answer(line: Option<&str>) -> CliAnswer {
+    match line.map(|line| line.trim().to_lowercase()).as_deref() {
+        Some("y" | "yes") => CliAnswer::Approved,
+        None | Some("" | "n" | "no") => CliAnswer::Denied("Execution not approved.".to_owned()),
+        Some(_) => CliAnswer::AskAgain,
+    }
+}
+
+/// Reads a chat message: its first word decides, the others are the reason. `None` where it decides
+/// nothing.
+///
+/// The system takes any sentence that begins with `y` or `ok` for an approval. Here these two approve
+/// only when they stand alone, and a question approves nothing; `compat` reads as the system does.
+// FAIL-CLOSED: a rejection is taken at its first word, as in the system.
+#[must_use]
+pub fn reply(text: &str, compat: bool) -> Option<Reply> {
+    let text = text.trim();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let reason = rest.trim().to_owned();
+    let small_talk = !reason.is_empty() && !compat;
+    match first.to_lowercase().as_str() {
+        "y" | "ok" if small_talk => None,
+        "approve" | "approved" | "yes" | "lgtm" if small_talk && text.ends_with('?') => None,
+        "approve" | "approved" | "yes" | "y" | "lgtm" | "ok" => Some(Reply::Approved { reason }),
+        "reject" | "rejected" | "no" | "n" | "deny" | "denied" => Some(Reply::Rejected { reason }),
+        _ => None,
+    }
+}
