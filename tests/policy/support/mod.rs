@@ -56,7 +56,7 @@ impl Vectors {
                 };
                 let Outcome { wanted, got } = run(&wanted, &check);
                 let listed = deviations.iter().any(|listed| {
-                    listed["id"] == row["id"] && listed["in"] == kind.to_string().as_str()
+                    listed["id"] == row["id"] && listed["under"] == kind.to_string().as_str()
                 });
                 if listed == (wanted == got) {
                     surprises.push(format!("{kind} {row}\n  wanted {wanted}, got {got}"));
