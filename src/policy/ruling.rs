@@ -46,6 +46,8 @@ pub struct Ruling {
     pub understood: bool,
     /// What the call touches; worked out for asks only.
     pub effects: Vec<Effect>,
+    /// What its own system shows a person about an ask, line by line; empty for most.
+    pub prompt: Vec<String>,
 }
 
 /// The sets of rules that bear on a call, and the time.
@@ -339,6 +341,7 @@ impl<'c> Subject<'c> {
             critical: critical.is_some(),
             understood: self.understood(),
             effects: Vec::new(),
+            prompt: Vec::new(),
         };
         self.facts(&mut ruling);
         ruling

@@ -222,6 +222,31 @@ fn prompts_read_as_they_do_in_the_terminal() {
 }
 
 #[test]
+fn an_ask_carries_the_systems_own_prompt() {
+    let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
+    let floors = Floors::default();
+    let none = Grants::default();
+    let given = Given {
+        mode: Some("write"),
+        grants: &none,
+        agent_rules: None,
+        floors: &floors,
+        reachable: true,
+        now_ms: 0,
+    };
+    let prompt = |call: &Call| dialect.rule(call, &given).unwrap().prompt;
+    let wipe = Call::new("bash", json!({ "command": "rm -rf /" }));
+    assert_eq!(
+        prompt(&wipe),
+        ["Allow tool: bash", "Reason: Critical pattern detected", "Command: rm -rf /"]
+    );
+    let foreign = Call::new("mcp__files_delete", json!({ "path": "/x" }));
+    assert_eq!(prompt(&foreign), ["Allow tool: mcp__files_delete", "Origin: MCP server tool"]);
+    let quiet = Call { tier: Some("read".into()), ..foreign };
+    assert_eq!(prompt(&quiet), Vec::<String>::new(), "nobody is asked");
+}
+
+#[test]
 fn subagents_run_in_yolo_and_a_prompt_that_nobody_sees_rejects() {
     vectors().each("subagents.jsonl", |row, check| {
         let mut approval = json!({});

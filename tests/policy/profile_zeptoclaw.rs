@@ -290,6 +290,20 @@ fn a_file_without_the_section_is_gated_and_under_compat_it_is_not() {
 }
 
 #[test]
+fn a_call_that_its_embedder_wants_asked_about_is_asked_about() {
+    let options =
+        countersign_policy::check::Options { profile: Profile::Zeptoclaw, ..Default::default() };
+    for (wish, verdict) in [(json!(true), "ask"), (json!("yes"), "ask"), (json!(false), "allow")] {
+        let line = json!({
+            "tool": "echo", "args": {}, "override": wish,
+            "config": { "approval": { "enabled": false } },
+        });
+        let answer: Value = serde_json::from_str(&options.line(&line.to_string())).unwrap();
+        assert_eq!(answer["verdict"], verdict, "{wish}");
+    }
+}
+
+#[test]
 fn the_model_is_told_who_decided_in_the_systems_own_words() {
     let config = r#"{"approval":{"enabled":true,"policy":"always_require",
         "auto_approve_timeout_secs":90}}"#;

@@ -63,6 +63,7 @@ impl Dialect for Ohmypi {
             critical: self.is_critical(call, &facts),
             always: if offers { vec![Rule::allow(&call.tool, "*")] } else { Vec::new() },
             exact: if offers { file_grants(call) } else { Vec::new() },
+            prompt: if verdict == Verdict::Ask { prompt_of(call, &resolved) } else { Vec::new() },
             ..facts
         })
     }
@@ -178,6 +179,12 @@ impl Ohmypi {
             },
         }
     }
+}
+
+/// The prompt as the system itself words it.
+fn prompt_of(call: &Call, resolved: &Resolved) -> Vec<String> {
+    let declared = call.tier.is_some() || call.overrides.is_some() || call.policy.is_some();
+    prompt::lines(&call.tool, declared, resolved.reason.as_deref(), &prompt::details(call))
 }
 
 fn unreachable_text(tool: &str) -> String {

@@ -10,6 +10,8 @@ pub mod messages;
 pub mod policy;
 pub mod replies;
 
+use serde_json::Value;
+
 use super::{Dialect, End, Given, Life, Manners, Parting, Patience, Then};
 use crate::call::Call;
 use crate::floors::Floors;
@@ -53,7 +55,9 @@ impl Dialect for Zeptoclaw {
             None => ToolCategory::of_tool(&call.tool),
         };
         let approval = &self.settings.approval;
-        let asks = approval.enabled && self.policy.requires(&call.tool);
+        // Whoever embeds the gate has held the call against a policy of its own.
+        let wished = !matches!(&call.overrides, None | Some(Value::Null | Value::Bool(false)));
+        let asks = wished || approval.enabled && self.policy.requires(&call.tool);
         let (verdict, reason) = match (ModePolicy::new(mode).check(category), asks) {
             (CategoryPermission::Blocked, _) => {
                 (Verdict::Deny, format!("Mode {mode} blocks tools of category {category}."))
