@@ -75,8 +75,8 @@ impl Store {
     /// # Errors
     /// When the store fails or the row does not read back.
     pub async fn ask(&self, id: &str) -> Result<Option<Ask>, StoreError> {
-        let row =
-            sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(self.reads()).await?;
+        let query = sqlx::query(select!("WHERE id = $1")).bind(id);
+        let row = self.maybe(query).await?;
         row.as_ref().map(ask).transpose()
     }
 
@@ -85,9 +85,8 @@ impl Store {
     /// # Errors
     /// As [`Store::ask`].
     pub async fn asks_like(&self, prefix: &str) -> Result<Vec<Ask>, StoreError> {
-        let rows = sqlx::query(select!("WHERE substr(id, 1, length($1)) = $1 LIMIT 2"))
-            .bind(prefix)
-            .fetch_all(self.reads())
+        let rows = self
+            .all(sqlx::query(select!("WHERE substr(id, 1, length($1)) = $1 LIMIT 2")).bind(prefix))
             .await?;
         rows.iter().map(ask).collect()
     }
@@ -102,7 +101,7 @@ impl Store {
         } else {
             sqlx::query(select!("WHERE state = $1 ORDER BY closed_at DESC, id LIMIT $2"))
         };
-        let rows = rows.bind(state).bind(i64::from(most)).fetch_all(self.reads()).await?;
+        let rows = self.all(rows.bind(state).bind(i64::from(most))).await?;
         rows.iter().map(ask).collect()
     }
 
@@ -115,13 +114,15 @@ impl Store {
         agent: &str,
         session: &str,
     ) -> Result<Vec<Ask>, StoreError> {
-        let rows = sqlx::query(select!(
-            "WHERE state = 'open' AND agent = $1 AND session = $2 ORDER BY created_at, id"
-        ))
-        .bind(agent)
-        .bind(session)
-        .fetch_all(self.reads())
-        .await?;
+        let rows = self
+            .all(
+                sqlx::query(select!(
+                    "WHERE state = 'open' AND agent = $1 AND session = $2 ORDER BY created_at, id"
+                ))
+                .bind(agent)
+                .bind(session),
+            )
+            .await?;
         rows.iter().map(ask).collect()
     }
 
@@ -130,9 +131,8 @@ impl Store {
     /// # Errors
     /// As [`Store::ask`].
     pub async fn overdue(&self, now: i64) -> Result<Vec<Ask>, StoreError> {
-        let rows = sqlx::query(select!("WHERE state = 'open' AND deadline_at <= $1"))
-            .bind(now)
-            .fetch_all(self.reads())
+        let rows = self
+            .all(sqlx::query(select!("WHERE state = 'open' AND deadline_at <= $1")).bind(now))
             .await?;
         rows.iter().map(ask).collect()
     }
@@ -142,8 +142,8 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn next_deadline(&self) -> Result<Option<i64>, StoreError> {
-        let row = sqlx::query("SELECT min(deadline_at) AS at FROM ask WHERE state = 'open'")
-            .fetch_one(self.reads())
+        let row = self
+            .one(sqlx::query("SELECT min(deadline_at) AS at FROM ask WHERE state = 'open'"))
             .await?;
         Ok(row.try_get("at")?)
     }
@@ -281,7 +281,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
         "digest": new.digest, "why": new.body.why});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
     let stored = fetch(tx, &new.id).await?;
-    stored.map(Inserted::New).ok_or(StoreError::Sql(sqlx::Error::RowNotFound))
+    stored.map(Inserted::New).ok_or_else(|| sqlx::Error::RowNotFound.into())
 }
 
 /// The compare-and-set that ends an ask so.

@@ -43,10 +43,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn card(&self, nonce: &str) -> Result<Option<CardRow>, StoreError> {
-        let row = sqlx::query(select!("WHERE nonce = $1"))
-            .bind(nonce)
-            .fetch_optional(self.reads())
-            .await?;
+        let row = self.maybe(sqlx::query(select!("WHERE nonce = $1")).bind(nonce)).await?;
         row.as_ref().map(card).transpose()
     }
 
@@ -59,10 +56,12 @@ impl Store {
         adapter: &str,
         message: &str,
     ) -> Result<Option<CardRow>, StoreError> {
-        let row = sqlx::query(select!("WHERE adapter = $1 AND message = $2"))
-            .bind(adapter)
-            .bind(message)
-            .fetch_optional(self.reads())
+        let row = self
+            .maybe(
+                sqlx::query(select!("WHERE adapter = $1 AND message = $2"))
+                    .bind(adapter)
+                    .bind(message),
+            )
             .await?;
         row.as_ref().map(card).transpose()
     }
@@ -78,16 +77,18 @@ impl Store {
         target: &str,
         now: i64,
     ) -> Result<Option<CardRow>, StoreError> {
-        let row = sqlx::query(select!(
-            "WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted \
+        let row = self
+            .maybe(
+                sqlx::query(select!(
+                    "WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted \
              AND due_at <= $3 ORDER BY shown > 0, due_at, \
              (SELECT created_at FROM ask WHERE id = card.ask), nonce LIMIT 1"
-        ))
-        .bind(adapter)
-        .bind(target)
-        .bind(now)
-        .fetch_optional(self.reads())
-        .await?;
+                ))
+                .bind(adapter)
+                .bind(target)
+                .bind(now),
+            )
+            .await?;
         row.as_ref().map(card).transpose()
     }
 
@@ -96,14 +97,16 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn next_due(&self, adapter: &str, target: &str) -> Result<Option<i64>, StoreError> {
-        let row = sqlx::query(
-            "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
+        let row = self
+            .one(
+                sqlx::query(
+                    "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
              AND gone IS NULL AND shown < wanted",
-        )
-        .bind(adapter)
-        .bind(target)
-        .fetch_one(self.reads())
-        .await?;
+                )
+                .bind(adapter)
+                .bind(target),
+            )
+            .await?;
         Ok(row.try_get("at")?)
     }
 
@@ -173,7 +176,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let rows = sqlx::query(select!("WHERE ask = $1")).bind(ask).fetch_all(self.reads()).await?;
+        let rows = self.all(sqlx::query(select!("WHERE ask = $1")).bind(ask)).await?;
         rows.iter().map(card).collect()
     }
 
@@ -182,13 +185,15 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn why_gone(&self, ask: &str) -> Result<Vec<String>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT DISTINCT adapter || ': ' || gone AS why FROM card \
+        let rows = self
+            .all(
+                sqlx::query(
+                    "SELECT DISTINCT adapter || ': ' || gone AS why FROM card \
              WHERE ask = $1 AND gone IS NOT NULL",
-        )
-        .bind(ask)
-        .fetch_all(self.reads())
-        .await?;
+                )
+                .bind(ask),
+            )
+            .await?;
         rows.iter().map(|row| Ok(row.try_get("why")?)).collect()
     }
 

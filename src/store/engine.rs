@@ -1,25 +1,44 @@
 //! The engine under the store: SQLite or PostgreSQL, spoken to in the same words.
 
-use super::{Database, StoreError, migrations};
+use super::{Database, StoreError, migrations, writer::Writer};
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, AnyPool, Connection, Executor,
-    any::{AnyArguments, AnyPoolOptions},
+    any::{AnyArguments, AnyConnectOptions, AnyPoolOptions},
     query::Query,
 };
-use std::time::Duration;
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::timeout;
 
 /// A connection inside a transaction.
 pub(super) type Tx = AnyConnection;
+/// A query with its values.
+pub(super) type Reading<'q> = Query<'q, Any, AnyArguments>;
 /// A statement with its values.
-pub(super) type Statement = Query<'static, Any, AnyArguments>;
+pub(super) type Statement = Reading<'static>;
 /// What is done inside a transaction.
 pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
 
 /// Connections to a PostgreSQL server; more would only wait for each other there.
 const CONNECTIONS: u32 = 8;
+/// Connections that read an SQLite file beside its writer.
+const READERS: u32 = 2;
 /// How long a connection may be waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one piece of work may take. A line that was cut says nothing at all.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// FULL: an acknowledged press survives a power cut, not only a crash.
+const SQLITE: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
+                      PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+/// A session that hangs gives its locks back before anybody has waited for long.
+const POSTGRES: &str = "SET synchronous_commit = on; SET statement_timeout = '10s'; \
+                        SET idle_in_transaction_session_timeout = '15s'";
 
 /// Which engine it is, for the few words that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,53 +58,63 @@ impl Dialect {
             ),
         }
     }
+
+    fn set_up(self) -> &'static str {
+        match self {
+            Self::Sqlite => SQLITE,
+            Self::Postgres => POSTGRES,
+        }
+    }
 }
 
-/// The database.
+/// The database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Engine {
-    pool: AnyPool,
+    pub(super) dialect: Dialect,
+    options: AnyConnectOptions,
+    pool: Arc<Mutex<AnyPool>>,
+    /// SQLite has one writer whatever we do; ours is fair, and lets many share a commit.
+    writer: Option<Writer>,
+    _owned: Option<Arc<File>>,
 }
 
 impl Engine {
     /// Connects, makes an SQLite file that is not there, and brings the tables up to date.
     pub(super) async fn open(database: &Database) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
-        let (dialect, connections, set_up) = match database {
-            // One connection: SQLite has one writer anyway, and waiting in our queue is fair.
-            // FULL: an acknowledged press survives a power cut, not only a crash.
-            Database::Sqlite(_) => (
-                Dialect::Sqlite,
-                1,
-                "PRAGMA busy_timeout = 10000; PRAGMA foreign_keys = ON; \
-                 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
-            ),
-            Database::Postgres(_) => (
-                Dialect::Postgres,
-                CONNECTIONS,
-                "SET synchronous_commit = on; SET statement_timeout = '10s'; \
-                 SET idle_in_transaction_session_timeout = '15s'",
-            ),
+        let (dialect, owned) = match database {
+            Database::Sqlite(file) => (Dialect::Sqlite, Some(Arc::new(own(file)?))),
+            Database::Postgres(_) => (Dialect::Postgres, None),
         };
+        let options: AnyConnectOptions = database.url().parse()?;
         // A pool says only that it waited in vain; one connection says what is wrong.
-        let mut first = AnyConnection::connect_with(&database.url().parse()?).await?;
-        first.execute(sqlx::raw_sql(set_up)).await?;
+        let mut first = connect(&options, dialect).await?;
         migrations::run(&mut first, dialect).await?;
-        first.close().await?;
-        let pool = AnyPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(PATIENCE)
-            .after_connect(move |connection, _| {
-                Box::pin(async move { connection.execute(sqlx::raw_sql(set_up)).await.map(drop) })
-            })
-            .connect(&database.url())
-            .await?;
-        Ok(Self { pool })
+        let writer = match dialect {
+            Dialect::Sqlite => Some(Writer::start(first, options.clone())),
+            Dialect::Postgres => {
+                first.close().await?;
+                None
+            }
+        };
+        let pool = Arc::new(Mutex::new(pool(dialect, &options)));
+        Ok(Self { dialect, options, pool, writer, _owned: owned })
     }
 
     /// Where reading queries go; they see everything that was committed before.
-    pub(super) fn reads(&self) -> &AnyPool {
-        &self.pool
+    pub(super) fn pool(&self) -> AnyPool {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Awaits a reading query, but not for ever.
+    pub(super) async fn read<T>(
+        &self,
+        query: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, StoreError> {
+        match timeout(LONGEST, query).await {
+            Ok(read) => Ok(read?),
+            Err(_) => Err(self.late()),
+        }
     }
 
     /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.
@@ -94,13 +123,81 @@ impl Engine {
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
-        let mut tx: sqlx::Transaction<'static, Any> = self.pool.begin().await?;
-        let done = work(&mut tx).await?;
-        tx.commit().await?;
-        Ok(done)
+        if let Some(writer) = &self.writer {
+            return writer.write(work).await;
+        }
+        let pool = self.pool();
+        let begun = timeout(LONGEST, async {
+            let mut tx = pool.begin().await?;
+            let done = work(&mut tx).await?;
+            Ok::<_, StoreError>((tx, done))
+        });
+        let (tx, done) = begun.await.unwrap_or_else(|_| Err(self.late()))?;
+        match timeout(LONGEST, tx.commit()).await {
+            Ok(Ok(())) => Ok(done),
+            Ok(Err(error)) => Err(StoreError::Uncertain(error.to_string())),
+            Err(_) => Err(StoreError::Uncertain(self.late().to_string())),
+        }
     }
 
+    /// Closes all connections; an SQLite file's write-ahead log is folded in.
     pub(super) async fn close(&self) {
-        self.pool.close().await;
+        let pool = self.pool();
+        let _ = timeout(LONGEST, pool.close()).await;
+        if let Some(writer) = &self.writer {
+            writer.close().await;
+        }
+    }
+
+    /// The connections of a line that was cut would be waited for until the system gives them up.
+    fn late(&self) -> StoreError {
+        if self.dialect == Dialect::Postgres {
+            let mut now = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            *now = pool(self.dialect, &self.options);
+        }
+        StoreError::Late
+    }
+}
+
+/// One connection, set up.
+pub(super) async fn connect(
+    options: &AnyConnectOptions,
+    dialect: Dialect,
+) -> Result<AnyConnection, sqlx::Error> {
+    let connecting = timeout(LONGEST, async {
+        let mut connection = AnyConnection::connect_with(options).await?;
+        connection.execute(sqlx::raw_sql(dialect.set_up())).await?;
+        Ok(connection)
+    });
+    connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+}
+
+fn pool(dialect: Dialect, options: &AnyConnectOptions) -> AnyPool {
+    let most = if dialect == Dialect::Sqlite { READERS } else { CONNECTIONS };
+    AnyPoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(PATIENCE)
+        .after_connect(move |connection, _| {
+            Box::pin(
+                async move { connection.execute(sqlx::raw_sql(dialect.set_up())).await.map(drop) },
+            )
+        })
+        .connect_lazy_with(options.clone())
+}
+
+/// Makes sure that no other daemon writes this file, whatever its socket is called.
+fn own(file: &Path) -> Result<File, StoreError> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".lock");
+    let cannot = |error| StoreError::NotOurs(format!("cannot lock {}: {error}", file.display()));
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
+    let lock = lock.map_err(cannot)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::Error(error)) => Err(cannot(error)),
+        Err(TryLockError::WouldBlock) => Err(StoreError::NotOurs(format!(
+            "another countersign has {} open; stop that one, or set [store] url to another file",
+            file.display()
+        ))),
     }
 }

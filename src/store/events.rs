@@ -43,13 +43,15 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn events_after(&self, id: i64, most: u32) -> Result<Vec<Event>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id, at, kind, ask, data FROM event WHERE id > $1 ORDER BY id LIMIT $2",
-        )
-        .bind(id)
-        .bind(i64::from(most))
-        .fetch_all(self.reads())
-        .await?;
+        let rows = self
+            .all(
+                sqlx::query(
+                    "SELECT id, at, kind, ask, data FROM event WHERE id > $1 ORDER BY id LIMIT $2",
+                )
+                .bind(id)
+                .bind(i64::from(most)),
+            )
+            .await?;
         let event = |row: &AnyRow| {
             let data: String = row.try_get("data")?;
             Ok(Event {
@@ -68,9 +70,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn last_event(&self) -> Result<i64, StoreError> {
-        let row = sqlx::query("SELECT coalesce(max(id), 0) AS id FROM event")
-            .fetch_one(self.reads())
-            .await?;
+        let row = self.one(sqlx::query("SELECT coalesce(max(id), 0) AS id FROM event")).await?;
         Ok(row.try_get("id")?)
     }
 
@@ -79,8 +79,8 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn event_counts(&self) -> Result<Vec<(String, i64)>, StoreError> {
-        let rows = sqlx::query("SELECT kind, count(*) AS n FROM event GROUP BY kind ORDER BY kind")
-            .fetch_all(self.reads())
+        let rows = self
+            .all(sqlx::query("SELECT kind, count(*) AS n FROM event GROUP BY kind ORDER BY kind"))
             .await?;
         rows.iter().map(|row| Ok((row.try_get("kind")?, row.try_get("n")?))).collect()
     }

@@ -1,14 +1,11 @@
 //! Grants: remembered approvals.
 
-use super::{Store, StoreError, Tx, events, read, write};
+use super::{Reading, Store, StoreError, Tx, events, read, write};
 use crate::gate::ask::By;
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
 use serde_json::json;
-use sqlx::{
-    Any, Row,
-    any::{AnyArguments, AnyRow},
-};
+use sqlx::{Row, any::AnyRow};
 
 /// A remembered approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -140,11 +137,8 @@ impl Store {
         self.execute(statement).await.map(drop)
     }
 
-    async fn select_grants(
-        &self,
-        query: sqlx::query::Query<'_, Any, AnyArguments>,
-    ) -> Result<Vec<Grant>, StoreError> {
-        let rows = query.fetch_all(self.reads()).await?;
+    async fn select_grants(&self, query: Reading<'_>) -> Result<Vec<Grant>, StoreError> {
+        let rows = self.all(query).await?;
         let grant = |row: &AnyRow| {
             let scope: String = row.try_get("scope")?;
             let by: String = row.try_get("granted_by")?;

@@ -3,11 +3,14 @@
 use super::{StoreError, engine::Dialect};
 use sqlx::{
     AnyConnection, AssertSqlSafe, SqlSafeStr,
-    migrate::{Migration, MigrationType, Migrator},
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
 /// Every step, in order. A step that was released is never edited.
-const STEPS: [(i64, &str, &str); 1] = [(1, "start", include_str!("migrations/0001_start.sql"))];
+const STEPS: [(i64, &str, &str); 2] = [
+    (1, "start", include_str!("migrations/0001_start.sql")),
+    (2, "pulse", include_str!("migrations/0002_pulse.sql")),
+];
 
 /// Brings the tables up to date.
 pub(super) async fn run(
@@ -18,5 +21,9 @@ pub(super) async fn run(
         let sql = AssertSqlSafe(dialect.spell(sql)).into_sql_str();
         Migration::new(*version, (*name).into(), MigrationType::Simple, sql, false)
     });
-    Ok(Migrator::with_migrations(steps.collect()).run(connection).await?)
+    match Migrator::with_migrations(steps.collect()).run(connection).await {
+        Ok(()) => Ok(()),
+        Err(MigrateError::VersionMissing(step)) => Err(StoreError::Newer(step)),
+        Err(error) => Err(StoreError::Migrate(error)),
+    }
 }

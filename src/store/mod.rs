@@ -11,31 +11,58 @@ mod engine;
 mod events;
 mod grants;
 mod migrations;
+mod trouble;
+mod writer;
 
 pub use asks::{Closed, Inserted, NewAsk};
 pub use cards::{CardRow, NewCard};
 pub use events::Event;
 pub use grants::{Grant, GrantScope};
+pub use trouble::Trouble;
 
 pub use database::Database;
 
-use engine::{Engine, Statement, Tx, Work};
+use crate::clock;
+use engine::{Engine, Reading, Statement, Tx, Work};
+use sqlx::any::AnyRow;
+use std::sync::Arc;
+use trouble::Condition;
 
 /// The daemon's memory. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
+    database: Database,
+    condition: Arc<Condition>,
 }
 
-/// The store could not do it. Nothing was changed.
+/// The store could not do it. Nothing was changed, unless it says that this is uncertain.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database said no.
     #[error("the store failed: {0}")]
-    Sql(#[from] sqlx::Error),
+    Sql(Arc<sqlx::Error>),
+    /// The line broke while the database was told to commit.
+    #[error("it is uncertain whether the store kept it: {0}")]
+    Uncertain(String),
+    /// The database does not answer.
+    #[error("the store gave no answer in time")]
+    Late,
+    /// The store is closed, because the daemon ends.
+    #[error("the store is closed")]
+    Closed,
+    /// Somebody else has it.
+    #[error("{0}")]
+    NotOurs(String),
     /// The database is not in the shape this program knows.
     #[error("the store could not be brought up to date: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    Migrate(sqlx::migrate::MigrateError),
+    /// The database knows more than this program.
+    #[error(
+        "the store was written by a newer countersign (its tables are at step {0}); start that \
+         version, or put a backup of this version in its place"
+    )]
+    Newer(i64),
     /// A row does not read back; nothing is made of it.
     #[error("the store holds something unreadable in `{column}`: {source}")]
     Unreadable {
@@ -44,9 +71,12 @@ pub enum StoreError {
         /// What the reader said.
         source: serde_json::Error,
     },
-    /// Not a fault: a probe that went well is undone like one.
-    #[error("the store was only probed")]
-    Probed,
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Sql(Arc::new(error))
+    }
 }
 
 impl Store {
@@ -55,24 +85,20 @@ impl Store {
     /// # Errors
     /// When the database cannot be reached, written or understood.
     pub async fn open(database: &Database) -> Result<Self, StoreError> {
-        Ok(Self { engine: Engine::open(database).await? })
+        let engine = Engine::open(database).await?;
+        Ok(Self { engine, database: database.clone(), condition: Arc::default() })
     }
 
-    /// Whether the store can be written right now.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub async fn probe(&self) -> Result<(), StoreError> {
-        let probe = self.write(|tx| {
-            Box::pin(async move {
-                events::append(tx, 0, "probe", None, &serde_json::Value::Null).await?;
-                Err::<(), _>(StoreError::Probed)
-            })
-        });
-        match probe.await {
-            Err(StoreError::Probed) => Ok(()),
-            other => other,
-        }
+    /// What is wrong with the store right now, if something is: it is written to, and read.
+    pub async fn probe(&self) -> Option<Trouble> {
+        let probe = sqlx::query(
+            "INSERT INTO pulse (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = $1",
+        );
+        let error = self.execute(probe.bind(clock::now_ms())).await.err()?;
+        Some(Trouble::of(&error, &self.database).unwrap_or_else(|| Trouble {
+            says: error.to_string(),
+            mend: "look at the daemon's log".to_owned(),
+        }))
     }
 
     /// Closes all connections, so that the write-ahead log is folded in.
@@ -80,16 +106,39 @@ impl Store {
         self.engine.close().await;
     }
 
-    fn reads(&self) -> &sqlx::AnyPool {
-        self.engine.reads()
+    async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
+        self.read(query.fetch_all(&self.engine.pool())).await
     }
 
+    async fn one(&self, query: Reading<'_>) -> Result<AnyRow, StoreError> {
+        self.read(query.fetch_one(&self.engine.pool())).await
+    }
+
+    async fn maybe(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
+        self.read(query.fetch_optional(&self.engine.pool())).await
+    }
+
+    /// Awaits a reading query.
+    async fn read<T>(
+        &self,
+        query: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, StoreError> {
+        let read = self.engine.read(query).await;
+        if read.is_err() {
+            self.condition.note(&self.database, &read);
+        }
+        read
+    }
+
+    /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
-        self.engine.write(work).await
+        let written = self.engine.write(work).await;
+        self.condition.note(&self.database, &written);
+        written
     }
 
     /// Runs one statement as a transaction of its own; how many rows it changed.
@@ -110,6 +159,8 @@ fn write<T: serde::Serialize>(column: &'static str, value: &T) -> Result<String,
 }
 
 #[cfg(test)]
-mod engines;
+pub(crate) mod engines;
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod tests;

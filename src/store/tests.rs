@@ -12,9 +12,8 @@ use crate::gate::{
 };
 use countersign_policy::{Rule, Verdict};
 use serde_json::json;
-use std::os::unix::fs::PermissionsExt;
 
-fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
+pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
     let call: Call = serde_json::from_value(json!({"agent": "a", "session": "s", "key": key,
         "tool": "shell_exec", "args": {"command": id}}))
     .unwrap();
@@ -43,6 +42,10 @@ fn card(nonce: &str, target: &str) -> NewCard {
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {
     Answer { decision, scope: None, reason: None, stop: false, answers: None, by, at }
+}
+
+pub(super) fn answered(decision: Decision, at: i64) -> State {
+    State::Answered(answer(decision, By::Timeout, at))
 }
 
 fn yes(at: i64) -> State {
@@ -232,15 +235,4 @@ async fn what_happens_is_noted_in_order_and_old_asks_are_forgotten() {
         assert_eq!(store.ask("one").await.unwrap(), None);
     })
     .await;
-}
-
-#[tokio::test]
-async fn a_store_that_cannot_be_opened_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("no.db");
-    std::fs::write(&file, "this is no database, but it is long enough to look like a file")
-        .unwrap();
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let error = Store::open(&Database::Sqlite(file.clone())).await.unwrap_err().to_string();
-    assert!(error.contains("not a database"), "{error}");
 }

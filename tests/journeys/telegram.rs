@@ -134,6 +134,9 @@ async fn forged_data_is_refused_and_changes_nothing() {
     let both =
         telegram.until("two cards", || Some(telegram.open_cards(GROUP)).filter(|c| c.len() == 2));
     let two = both.await.into_iter().find(|card| card.id != one.id).unwrap();
+    for id in [&first, &second] {
+        daemon.says(&format!("a card stands adapter=\"telegram\" ask_id={id}")).await;
+    }
     let approve = telegram.button(GROUP, one.id, "Approve");
     for (message, data) in [
         (one.id, "approve".to_owned()),

@@ -56,10 +56,17 @@ impl IntoResponse for Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a request failed");
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the store failed; nothing was changed, try again",
-        )
+        let sentence = match error {
+            StoreError::Uncertain(_) => {
+                "the line to the store broke, so it is uncertain whether this was kept; ask again, \
+                 with the same key, to learn how it stands"
+            }
+            _ => {
+                "the store does not work at the moment; nothing was changed, and nothing may run. \
+                 Try again; `countersign doctor` says what is wrong"
+            }
+        };
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
     }
 }
 

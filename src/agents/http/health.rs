@@ -18,15 +18,15 @@ pub(super) async fn healthz() -> &'static str {
 
 /// It takes asks; every adapter says how it is.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
-    let store = api.gate.store().probe().await;
+    let trouble = api.gate.store().probe().await;
     let adapters: serde_json::Map<_, _> = api
         .adapters
         .iter()
         .map(|adapter| (adapter.name().to_owned(), json!(adapter.health())))
         .collect();
-    let status = if store.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if trouble.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({
-        "store": if store.is_ok() { "up" } else { "down" },
+        "store": trouble.map_or_else(|| json!("up"), |it| json!({"problem": it.says, "mend": it.mend})),
         "rules": api.gate.rules_problem().map_or_else(|| json!("up"), |problem| json!({"problem": problem})),
         "adapters": adapters,
     });

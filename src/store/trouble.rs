@@ -1,0 +1,139 @@
+//! What is wrong with the store, in words for the operator: what it is, and what to do.
+
+use super::{Database, StoreError};
+use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+
+/// Why the store does not work, and what mends it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trouble {
+    /// What is wrong, in a sentence.
+    pub says: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+/// How the store is, as its last work found it. Changes are said once, not with every failure.
+#[derive(Debug, Default)]
+pub(super) struct Condition(Mutex<Option<Trouble>>);
+
+impl Condition {
+    /// Takes in how a piece of work ended.
+    pub(super) fn note<T>(&self, database: &Database, done: &Result<T, StoreError>) {
+        let found = match done {
+            Ok(_) => None,
+            Err(error) => match Trouble::of(error, database) {
+                Some(trouble) => Some(trouble),
+                // The database answered; what it said is between it and the caller.
+                None => return,
+            },
+        };
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&*now, &found) {
+            (None, Some(trouble)) => {
+                tracing::error!(mend = trouble.mend, "the store does not work: {}", trouble.says);
+            }
+            (Some(before), Some(trouble)) if before != trouble => {
+                tracing::error!(mend = trouble.mend, "the store does not work: {}", trouble.says);
+            }
+            (Some(_), None) => tracing::info!("the store works again"),
+            _ => {}
+        }
+        *now = found;
+    }
+}
+
+impl Trouble {
+    /// What an error says about the store itself; `None` where it is only about one piece of work.
+    #[must_use]
+    pub fn of(error: &StoreError, database: &Database) -> Option<Self> {
+        let (says, mend) = match error {
+            StoreError::Sql(error) => return sql(error, database),
+            StoreError::Migrate(sqlx::migrate::MigrateError::Execute(error)) => {
+                return sql(error, database);
+            }
+            StoreError::Late | StoreError::Uncertain(_) => {
+                (format!("{database} does not answer ({error})"), reach(database))
+            }
+            StoreError::NotOurs(why) => (why.clone(), "stop the other program".to_owned()),
+            StoreError::Closed => {
+                ("the daemon has closed it".to_owned(), "restart the daemon".to_owned())
+            }
+            StoreError::Migrate(_) | StoreError::Newer(_) | StoreError::Unreadable { .. } => {
+                return None;
+            }
+        };
+        Some(Self { says, mend })
+    }
+}
+
+fn sql(error: &sqlx::Error, database: &Database) -> Option<Trouble> {
+    let (says, mend) = match error {
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            match database.file() {
+                Some(_) => sqlite(&code, database)?,
+                None => postgres(&code, database)?,
+            }
+        }
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::Protocol(_) => (format!("{database} cannot be reached"), reach(database)),
+        _ => return None,
+    };
+    Some(Trouble { says: format!("{says} ({error})"), mend })
+}
+
+/// By SQLite's primary result code.
+fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
+    let at = database.to_string();
+    let code: i32 = code.parse().ok()?;
+    let (says, mend) = match code & 0xff {
+        5 | 6 => ("is locked by another program", format!("close whatever else has {at} open")),
+        7 => ("cannot be worked on for want of memory", "free memory".to_owned()),
+        8 => ("cannot be written", format!("make {at} and its folder writable for the daemon")),
+        10 => ("cannot be read or written", "look at the disk and the system's log".to_owned()),
+        11 | 26 => ("is damaged or no database", restore(&at)),
+        13 => ("has no room left", format!("free space on the disk that holds {at}")),
+        14 => ("cannot be opened", format!("make sure that {at} and its folder are there")),
+        _ => return None,
+    };
+    Some((format!("{at} {says}"), mend))
+}
+
+/// By SQLSTATE.
+fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
+    let (says, mend) = match code {
+        "53100" => ("has no room left", "free space on the server's disk".to_owned()),
+        "53300" => ("takes no more connections", "raise its max_connections".to_owned()),
+        "25006" => ("is read-only", "name the primary server in [store] url".to_owned()),
+        "3D000" => ("is not there", "create the database, or mend [store] url".to_owned()),
+        "42501" => ("refuses us", "grant this user the schema and its tables".to_owned()),
+        "57014" => ("takes too long", "look at what else runs on the server".to_owned()),
+        _ if code.starts_with("28") => {
+            ("lets us not in", "mend user or password in [store] url".to_owned())
+        }
+        _ if code.starts_with("57P") || code.starts_with("08") => {
+            ("is not serving", reach(database))
+        }
+        _ if code.starts_with("XX") || code.starts_with("58") => {
+            ("has an error of its own", "look at the server's log".to_owned())
+        }
+        _ => return None,
+    };
+    Some((format!("{database} {says}"), mend))
+}
+
+fn reach(database: &Database) -> String {
+    match database.file() {
+        Some(file) => format!("look at the disk that holds {}", file.display()),
+        None => "see that PostgreSQL runs and that [store] url names it".to_owned(),
+    }
+}
+
+fn restore(at: &str) -> String {
+    format!("stop the daemon, keep {at} aside, and put a backup in its place")
+}
