@@ -27,5 +27,6 @@ pub mod ids;
 pub mod links;
 pub mod secret;
 pub mod store;
+pub mod wcore;
 
 pub use countersign_policy as policy;

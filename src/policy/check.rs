@@ -237,6 +237,7 @@ fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
         categories: categories.clone(),
         prefixes: prefixes.iter().map(prefix).collect(),
         rules: Rules::from_rules(&rules),
+        ..Grants::default()
     })
 }
 

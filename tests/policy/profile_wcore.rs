@@ -8,12 +8,11 @@
 )]
 
 use countersign_policy::check::Options;
-use countersign_policy::profiles::wcore::paths::Roots;
 use countersign_policy::profiles::wcore::question::{self, Approved};
 use countersign_policy::profiles::wcore::{
     ApprovalScope, Category, Change, Remembered, SessionMode, Source, Wcore, card, change, literal,
 };
-use countersign_policy::profiles::{Given, Grants, Profile};
+use countersign_policy::profiles::{Dialect, Given, Grants, Profile};
 use countersign_policy::{Call, Floors, Verdict};
 use serde_json::{Value, json};
 
@@ -195,12 +194,11 @@ fn questions_and_their_answers() {
 /// A look at `path`, with what an earlier answer on the same card left behind.
 fn look(path: &str, mode: &str, scope: ApprovalScope, compat: bool) -> Verdict {
     let mut grants = Grants { categories: vec!["info".into()], ..Grants::default() };
-    let mut roots = Roots::default();
     match scope.remembers("Read", Category::Info) {
         Remembered::Nothing => {}
         Remembered::Tool(tool) => grants.tools.push(tool),
         Remembered::Prefix(prefix) => grants.prefixes.push(prefix),
-        Remembered::Path { root, write } => roots.open(&root, write, None).unwrap(),
+        Remembered::Path { root, write } => grants.roots.open(&root, write, None).unwrap(),
     }
     let config = r#"{"tools":{"allow_list":["Read"]}}"#;
     let wcore = Wcore::read(Some(config), "config", compat).unwrap();
@@ -214,7 +212,7 @@ fn look(path: &str, mode: &str, scope: ApprovalScope, compat: bool) -> Verdict {
         reachable: true,
         now_ms: 0,
     };
-    wcore.rule_with(&call, &given, &roots).unwrap().verdict
+    wcore.rule(&call, &given).unwrap().verdict
 }
 
 #[test]

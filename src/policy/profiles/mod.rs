@@ -18,6 +18,7 @@ use crate::floors::Floors;
 use crate::rules::Rules;
 use crate::ruling::Ruling;
 use crate::verdict::Verdict;
+use wcore::paths::Roots;
 
 /// A policy dialect by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +207,8 @@ pub struct Grants {
     pub categories: Vec<String>,
     /// Shell texts whose every command begins so.
     pub prefixes: Vec<Prefix>,
+    /// Directories beyond the workspace.
+    pub roots: Roots,
     /// Calls that these rules allow.
     pub rules: Rules,
 }

@@ -28,7 +28,6 @@ use crate::rules::Rule;
 use crate::ruling::{self, Ruling};
 use crate::verdict::Verdict;
 use config::Config;
-use paths::Roots;
 use stage::Stage;
 
 /// How long an approval waits before it is denied, and how often that is looked for; seconds.
@@ -65,35 +64,6 @@ impl Wcore {
         self.compat
     }
 
-    /// As [`Dialect::rule`], with directories beyond the workspace that the session has opened.
-    ///
-    /// # Errors
-    /// As [`Dialect::rule`].
-    pub fn rule_with(
-        &self,
-        call: &Call,
-        given: &Given<'_>,
-        roots: &Roots,
-    ) -> Result<Ruling, String> {
-        let mode = given.mode.map_or(Ok(SessionMode::Default), str::parse)?;
-        let category = Category::of(call)?;
-        let mut ruling = ruling::facts(call);
-        let stage = Stage { wcore: self, call, category, mode, grants: given.grants };
-        if mode != SessionMode::Force
-            && let Some(path) = paths::beyond(call, roots, !self.compat)
-        {
-            ruling.reason = format!("{path} lies beyond the workspace.");
-        } else if let Some(pass) = stage.pass(ruling.critical) {
-            ruling.verdict = Verdict::Allow;
-            ruling.reason = pass.reason();
-            ruling.rule = Some(pass.to_string());
-            ruling.effects.clear();
-        } else {
-            self.offer(&mut ruling, call, category);
-        }
-        Ok(ruling)
-    }
-
     /// What Always and Always-prefix would store.
     // INVARIANT: with what is offered granted the same call is allowed.
     fn offer(&self, ruling: &mut Ruling, call: &Call, category: Category) {
@@ -117,7 +87,23 @@ impl Wcore {
 
 impl Dialect for Wcore {
     fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-        self.rule_with(call, given, &Roots::default())
+        let mode = given.mode.map_or(Ok(SessionMode::Default), str::parse)?;
+        let category = Category::of(call)?;
+        let mut ruling = ruling::facts(call);
+        let stage = Stage { wcore: self, call, category, mode, grants: given.grants };
+        if mode != SessionMode::Force
+            && let Some(path) = paths::beyond(call, &given.grants.roots, !self.compat)
+        {
+            ruling.reason = format!("{path} lies beyond the workspace.");
+        } else if let Some(pass) = stage.pass(ruling.critical) {
+            ruling.verdict = Verdict::Allow;
+            ruling.reason = pass.reason();
+            ruling.rule = Some(pass.to_string());
+            ruling.effects.clear();
+        } else {
+            self.offer(&mut ruling, call, category);
+        }
+        Ok(ruling)
     }
 
     fn manners(&self) -> Manners {

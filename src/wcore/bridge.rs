@@ -1,0 +1,210 @@
+//! Requests that wait for a decision out of band, each behind a secret of its own.
+//!
+//! The id that the model may know is public and resolves in this process only; whoever answers over
+//! the wire shows the secret that only the host was sent.
+
+use super::{Clock, DEFAULT_APPROVAL_TTL, every, wire::ResumeToken};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use tokio::{sync::oneshot, task::JoinHandle};
+
+/// What stands for a secret in output that the model, or anybody else, may read.
+const REDACTED: &str = "[REDACTED]";
+
+/// All requests of a session that wait for the host.
+pub struct ApprovalBridge {
+    ttl: Duration,
+    now: Clock,
+    state: Mutex<State>,
+}
+
+/// A request that waits: what to tell the host, and where its answer comes.
+#[derive(Debug)]
+pub struct Suspended {
+    /// The secret, for the host alone.
+    pub token: ResumeToken,
+    /// The answer.
+    pub outcome: oneshot::Receiver<ApprovalOutcome>,
+}
+
+/// How a request came out.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub enum ApprovalOutcome {
+    /// It was approved.
+    Approved {
+        /// What the host changed or added, as it said it.
+        modifications: Option<Value>,
+    },
+    /// It was denied.
+    Denied {
+        /// What the host said to that.
+        modifications: Option<Value>,
+    },
+    /// Nobody decided.
+    Cancelled(CancelCause),
+}
+
+/// Why nobody decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelCause {
+    /// Nobody answered in time.
+    Expired,
+    /// The host is gone; nobody can answer any more.
+    HostGone,
+}
+
+#[derive(Default)]
+struct State {
+    by_secret: HashMap<String, Pending>,
+    /// The newest secret of each public id.
+    newest: HashMap<String, String>,
+}
+
+struct Pending {
+    sender: oneshot::Sender<ApprovalOutcome>,
+    public: String,
+    expires_at: Instant,
+}
+
+impl Default for ApprovalBridge {
+    fn default() -> Self {
+        Self::new(DEFAULT_APPROVAL_TTL, Arc::new(Instant::now))
+    }
+}
+
+impl ApprovalBridge {
+    /// A bridge whose requests live so long, by this clock.
+    #[must_use]
+    pub fn new(ttl: Duration, now: Clock) -> Self {
+        Self { ttl, now, state: Mutex::default() }
+    }
+
+    /// Opens a request under a public id; the newest of an id is the one that the id stands for.
+    pub fn request(&self, public: &str) -> Suspended {
+        self.request_for(public, self.ttl)
+    }
+
+    /// As [`Self::request`], with a time to live of its own.
+    // SECURITY: the secret is random, not made from anything that the model can see.
+    pub fn request_for(&self, public: &str, ttl: Duration) -> Suspended {
+        let (sender, outcome) = oneshot::channel();
+        let secret = format!("apr-{}", uuid::Uuid::new_v4());
+        let expires_at = (self.now)() + ttl;
+        let mut state = self.state();
+        state.newest.insert(public.to_owned(), secret.clone());
+        let pending = Pending { sender, public: public.to_owned(), expires_at };
+        state.by_secret.insert(secret.clone(), pending);
+        Suspended { token: ResumeToken::new(secret), outcome }
+    }
+
+    /// An answer from the wire, by the secret. False when nothing waits behind it.
+    #[must_use]
+    pub fn resume(&self, token: &str, outcome: ApprovalOutcome) -> bool {
+        match self.state().take(token) {
+            Some(pending) => {
+                let _ = pending.sender.send(outcome);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// An answer from this process, by the public id. False when nothing waits under it.
+    #[must_use]
+    pub fn resume_here(&self, public: &str, outcome: ApprovalOutcome) -> bool {
+        let secret = self.state().newest.get(public).cloned();
+        secret.is_some_and(|secret| self.resume(&secret, outcome))
+    }
+
+    /// The secret behind a public id, for the frame that goes to the host; `None` for an ordinary
+    /// call, which is answered by its id.
+    #[must_use]
+    pub fn token(&self, public: &str) -> Option<ResumeToken> {
+        self.state().newest.get(public).cloned().map(ResumeToken::new)
+    }
+
+    /// A text without the secrets of requests that wait.
+    // SECURITY: a tool that read a secret somewhere must not hand it to the model.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        let state = self.state();
+        state.by_secret.keys().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
+    }
+
+    /// How many requests wait.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.state().by_secret.len()
+    }
+
+    /// Cancels what has waited too long, and forgets what nobody waits for any more; how many.
+    pub fn reap_now(&self) -> usize {
+        let now = (self.now)();
+        let over = |pending: &Pending| pending.expires_at <= now || pending.sender.is_closed();
+        self.cancel_where(over, CancelCause::Expired)
+    }
+
+    /// Cancels all that waits, as when the host is gone for good; how many.
+    pub fn cancel_all(&self) -> usize {
+        self.cancel_where(|_| true, CancelCause::HostGone)
+    }
+
+    /// Reaps every `interval`, for as long as the task runs.
+    pub fn spawn_reaper(self: &Arc<Self>, interval: Duration) -> JoinHandle<()> {
+        let bridge = Arc::clone(self);
+        every(interval, move || bridge.reap_now())
+    }
+
+    fn cancel_where(&self, over: impl Fn(&Pending) -> bool, cause: CancelCause) -> usize {
+        let mut state = self.state();
+        let secrets: Vec<String> = state
+            .by_secret
+            .iter()
+            .filter(|(_, pending)| over(pending))
+            .map(|(secret, _)| secret.clone())
+            .collect();
+        let cancelled: Vec<Pending> = secrets.iter().filter_map(|s| state.take(s)).collect();
+        drop(state);
+        let count = cancelled.len();
+        for pending in cancelled {
+            let _ = pending.sender.send(ApprovalOutcome::Cancelled(cause));
+        }
+        count
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Removes a request; its public id, too, unless a newer request has that now.
+    fn take(&mut self, secret: &str) -> Option<Pending> {
+        let pending = self.by_secret.remove(secret)?;
+        if self.newest.get(&pending.public).is_some_and(|newest| newest == secret) {
+            self.newest.remove(&pending.public);
+        }
+        Some(pending)
+    }
+}
+
+impl fmt::Display for CancelCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "nobody answered in time",
+            Self::HostGone => "the host went away while this waited",
+        })
+    }
+}
+
+impl fmt::Debug for ApprovalBridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalBridge").field("pending", &self.pending()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,306 @@
+//! Who waits for which call, and what its approval leaves behind.
+
+use super::{
+    Clock, DEFAULT_APPROVAL_TTL, RequestError, Resolution, ToolApprovalResult, Waiting, every,
+    memory::{Memory, every_time},
+};
+use crate::policy::{
+    Call, Floors, Ruling,
+    profiles::{
+        self, Given, Grants,
+        wcore::{
+            ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
+            TIMED_OUT, Wcore, asks_every_time, paths::Root, question,
+        },
+    },
+};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use tokio::{sync::oneshot, task::JoinHandle};
+
+/// One session's approvals: a oneshot for each call that waits, the mode, and the grants.
+///
+/// Shared as an `Arc`. No method waits; the receivers do.
+pub struct ToolApprovalManager {
+    rules: Wcore,
+    floors: Floors,
+    ttl: Duration,
+    now: Clock,
+    state: Mutex<State>,
+}
+
+struct State {
+    pending: HashMap<String, Pending>,
+    memory: Memory,
+}
+
+struct Pending {
+    sender: oneshot::Sender<ToolApprovalResult>,
+    category: Category,
+    tool: String,
+    expires_at: Instant,
+}
+
+impl ToolApprovalManager {
+    /// A session in default mode without grants.
+    #[must_use]
+    pub fn new(rules: Wcore) -> Self {
+        let state = State { pending: HashMap::new(), memory: Memory::new(None, false) };
+        Self {
+            rules,
+            floors: Floors::default(),
+            ttl: DEFAULT_APPROVAL_TTL,
+            now: Arc::new(Instant::now),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// The same with another time to live.
+    #[must_use]
+    pub fn with_ttl(self, ttl: Duration) -> Self {
+        Self { ttl, ..self }
+    }
+
+    /// The same with another clock.
+    #[must_use]
+    pub fn with_clock(self, now: Clock) -> Self {
+        Self { now, ..self }
+    }
+
+    /// The same under these floors, which no mode and no grant lifts.
+    #[must_use]
+    pub fn with_floors(self, floors: Floors) -> Self {
+        Self { floors, ..self }
+    }
+
+    /// The same with what the operator said at launch: a mode that is the loosest there may be, and
+    /// whether a peer on the wire may loosen the mode at all.
+    #[must_use]
+    pub fn with_authority(self, floor: Option<SessionMode>, wire_may_loosen: bool) -> Self {
+        let memory = Memory::new(floor, wire_may_loosen);
+        Self { state: Mutex::new(State { pending: HashMap::new(), memory }), ..self }
+    }
+
+    /// Rules on a call as the session stands: allow, ask, or deny by a floor.
+    ///
+    /// # Errors
+    /// A sentence, when the call names a category that there is not.
+    pub fn check(&self, call: &Call) -> Result<Ruling, String> {
+        let state = self.state();
+        let given = Given {
+            mode: Some(state.memory.mode.word()),
+            grants: &state.memory.grants,
+            agent_rules: None,
+            floors: &self.floors,
+            reachable: true,
+            now_ms: 0,
+        };
+        profiles::rule(&self.rules, call, &given)
+    }
+
+    /// Registers a call that waits; the receiver gets its answer. A receiver that closes without one
+    /// means that the turn is over.
+    ///
+    /// # Errors
+    /// [`RequestError::Duplicate`] while a call of this id waits. Under compat the newer one takes
+    /// its place, and the first waiter's turn is over.
+    pub fn request_approval(
+        &self,
+        call_id: &str,
+        category: Category,
+        tool: &str,
+    ) -> Result<oneshot::Receiver<ToolApprovalResult>, RequestError> {
+        let (sender, receiver) = oneshot::channel();
+        let expires_at = (self.now)() + self.ttl;
+        let mut state = self.state();
+        let waits = state.pending.get(call_id).is_some_and(|known| !known.sender.is_closed());
+        if waits && !self.rules.is_compat() {
+            return Err(RequestError::Duplicate(call_id.to_owned()));
+        }
+        let pending = Pending { sender, category, tool: tool.to_owned(), expires_at };
+        state.pending.insert(call_id.to_owned(), pending);
+        Ok(receiver)
+    }
+
+    /// As [`Self::request_approval`], for this very call and no other.
+    ///
+    /// # Errors
+    /// As [`Self::request_approval`], and [`RequestError::Malformed`].
+    pub fn request_call(&self, call_id: &str, call: &Call) -> Result<Waiting, RequestError> {
+        let category = Category::of(call).map_err(RequestError::Malformed)?;
+        let receiver = self.request_approval(call_id, category, &call.tool)?;
+        Ok(Waiting { receiver, asked: call.clone() })
+    }
+
+    /// As [`Self::request_call`], and tells the host by `emit`. Where that fails nothing waits.
+    ///
+    /// # Errors
+    /// As [`Self::request_call`].
+    // INVARIANT: registered, then told: a host may answer from inside `emit`.
+    pub fn request_and_emit<E>(
+        &self,
+        call_id: &str,
+        call: &Call,
+        emit: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Waiting, RequestError> {
+        let waiting = self.request_call(call_id, call)?;
+        if emit().is_err() {
+            self.forget(call_id);
+        }
+        Ok(waiting)
+    }
+
+    /// Approves a call; the answer counts for a question only.
+    pub fn approve(
+        &self,
+        call_id: &str,
+        scope: ApprovalScope,
+        answer: Option<String>,
+    ) -> Resolution {
+        let mut state = self.state();
+        let Some(Pending { sender, category, tool, .. }) = state.pending.remove(call_id) else {
+            return Resolution::Unknown;
+        };
+        let kept = match scope {
+            ApprovalScope::Always if asks_every_time(&tool) => Err(every_time(&tool)),
+            scope => state.memory.keep(scope.remembers(&tool, category)),
+        };
+        drop(state);
+        // SECURITY: nobody makes up what a tool that is no question put out.
+        let answer = answer.filter(|_| tool == question::TOOL);
+        let _ = sender.send(ToolApprovalResult::Approved { answer });
+        kept.map_or_else(Resolution::ResolvedOnce, |()| Resolution::Resolved)
+    }
+
+    /// Denies a call; a host that gives no reason is named itself.
+    pub fn deny(&self, call_id: &str, reason: Option<&str>) -> Resolution {
+        let reason = reason.unwrap_or(DENIED_BY_HOST).to_owned();
+        self.settle(call_id, ToolApprovalResult::Denied { reason })
+    }
+
+    /// Gives a call its answer, with nothing remembered.
+    pub fn resolve(&self, call_id: &str, result: ToolApprovalResult) -> Resolution {
+        match result {
+            ToolApprovalResult::Approved { answer } => {
+                self.approve(call_id, ApprovalScope::Once, answer)
+            }
+            denied @ ToolApprovalResult::Denied { .. } => self.settle(call_id, denied),
+        }
+    }
+
+    /// A host's answer, whichever: a denial has no scope.
+    pub fn resolve_host(
+        &self,
+        call_id: &str,
+        approved: bool,
+        scope: ApprovalScope,
+        answer: Option<String>,
+    ) -> Resolution {
+        match approved {
+            true => self.approve(call_id, scope, answer),
+            false => self.deny(call_id, None),
+        }
+    }
+
+    /// Takes a call back: its waiter's turn is over. False when nothing waited.
+    pub fn forget(&self, call_id: &str) -> bool {
+        self.state().pending.remove(call_id).is_some()
+    }
+
+    /// The tool of a call, while it waits.
+    #[must_use]
+    pub fn pending_tool(&self, call_id: &str) -> Option<String> {
+        self.state().pending.get(call_id).map(|pending| pending.tool.clone())
+    }
+
+    /// Denies what has waited too long, and forgets what nobody waits for any more; how many.
+    pub fn reap_now(&self) -> usize {
+        let now = (self.now)();
+        let over = |pending: &Pending| pending.expires_at <= now || pending.sender.is_closed();
+        self.deny_where(over, TIMED_OUT)
+    }
+
+    /// Denies all that waits, as when the host is gone for good; how many.
+    pub fn deny_all_pending(&self, reason: &str) -> usize {
+        self.deny_where(|_| true, reason)
+    }
+
+    /// Reaps every `interval`, for as long as the task runs.
+    pub fn spawn_reaper(self: &Arc<Self>, interval: Duration) -> JoinHandle<()> {
+        let manager = Arc::clone(self);
+        every(interval, move || manager.reap_now())
+    }
+
+    /// The mode for later calls; what waits goes on waiting.
+    pub fn set_mode(&self, mode: SessionMode, from: Source) -> Change {
+        self.state().memory.set_mode(mode, from)
+    }
+
+    /// The mode in force.
+    #[must_use]
+    pub fn mode(&self) -> SessionMode {
+        self.state().memory.mode
+    }
+
+    /// Grants a whole category; for a person at this machine, never for a peer on the wire.
+    pub fn add_category(&self, category: Category) {
+        self.state().memory.keep_category(category.word());
+    }
+
+    /// Restores a tool that was always approved in an earlier session.
+    ///
+    /// # Errors
+    /// A sentence, for a tool that no grant covers.
+    pub fn restore_tool(&self, tool: &str) -> Result<(), String> {
+        self.state().memory.keep(Remembered::Tool(tool.to_owned()))
+    }
+
+    /// What has been granted.
+    #[must_use]
+    pub fn grants(&self) -> Grants {
+        self.state().memory.grants.clone()
+    }
+
+    /// The directories beyond the workspace that have been opened.
+    #[must_use]
+    pub fn roots(&self) -> Vec<Root> {
+        self.state().memory.grants.roots.list().to_vec()
+    }
+
+    fn settle(&self, call_id: &str, result: ToolApprovalResult) -> Resolution {
+        let Some(pending) = self.state().pending.remove(call_id) else {
+            return Resolution::Unknown;
+        };
+        let _ = pending.sender.send(result);
+        Resolution::Resolved
+    }
+
+    fn deny_where(&self, over: impl Fn(&Pending) -> bool, reason: &str) -> usize {
+        let denied: Vec<Pending> =
+            self.state().pending.extract_if(|_, pending| over(pending)).map(|(_, p)| p).collect();
+        let count = denied.len();
+        for pending in denied {
+            let _ = pending.sender.send(ToolApprovalResult::Denied { reason: reason.to_owned() });
+        }
+        count
+    }
+
+    /// A panic elsewhere leaves nothing half done in here.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for ToolApprovalManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("ToolApprovalManager")
+            .field("pending", &state.pending.keys().collect::<Vec<_>>())
+            .field("mode", &state.memory.mode)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a session remembers: its mode, and what people granted it.
+
+use crate::policy::profiles::{
+    Grants,
+    wcore::{Change, Remembered, SessionMode, Source, asks_every_time, change},
+};
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) mode: SessionMode,
+    floor: Option<SessionMode>,
+    wire_may_loosen: bool,
+    pub(super) grants: Grants,
+}
+
+impl Memory {
+    pub(super) fn new(floor: Option<SessionMode>, wire_may_loosen: bool) -> Self {
+        let mode = SessionMode::Default;
+        Self { mode, floor, wire_may_loosen, grants: Grants::default() }
+    }
+
+    /// The reason is why nothing is remembered although something was asked for.
+    pub(super) fn keep(&mut self, remembered: Remembered) -> Result<(), String> {
+        match remembered {
+            Remembered::Nothing => Ok(()),
+            Remembered::Tool(tool) if asks_every_time(&tool) => Err(every_time(&tool)),
+            Remembered::Tool(tool) => {
+                push(&mut self.grants.tools, tool);
+                Ok(())
+            }
+            Remembered::Prefix(prefix) if prefix.text.trim().is_empty() => {
+                Err("an empty prefix covers nothing".to_owned())
+            }
+            Remembered::Prefix(prefix) => {
+                push(&mut self.grants.prefixes, prefix);
+                Ok(())
+            }
+            Remembered::Path { root, write } => self.grants.roots.open(&root, write, None),
+        }
+    }
+
+    pub(super) fn keep_category(&mut self, category: &str) {
+        push(&mut self.grants.categories, category.to_owned());
+    }
+
+    pub(super) fn set_mode(&mut self, wanted: SessionMode, from: Source) -> Change {
+        let from = match from {
+            Source::Wire if self.wire_may_loosen => Source::WireOptedIn,
+            other => other,
+        };
+        let changed = change(wanted, from, self.floor);
+        if let Change::Applied(mode) | Change::Clamped(mode) = changed {
+            self.mode = mode;
+        }
+        changed
+    }
+}
+
+pub(super) fn every_time(tool: &str) -> String {
+    format!("{tool} is approved anew each time")
+}
+
+fn push<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}

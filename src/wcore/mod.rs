@@ -1,0 +1,59 @@
+//! wayland-core's approval handshake, for programs that embed it: who waits for which call, what was
+//! granted, and the wire between an engine and its host.
+//!
+//! The rules are [`policy::profiles::wcore`](crate::policy::profiles::wcore), which is pure; here is
+//! the waiting. Nothing of it needs the daemon.
+//!
+//! ```
+//! use countersign::policy::{Call, Verdict, profiles::wcore::{ApprovalScope, Category, Wcore}};
+//! use countersign::wcore::{ToolApprovalManager, ToolApprovalResult};
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let manager = ToolApprovalManager::new(Wcore::default());
+//! let waiting = manager.request_approval("c-1", Category::Exec, "Bash").unwrap();
+//! manager.approve("c-1", ApprovalScope::Always, None);
+//! assert_eq!(waiting.await, Ok(ToolApprovalResult::Approved { answer: None }));
+//! assert_eq!(manager.check(&Call::new("Bash", "ls".into())).unwrap().verdict, Verdict::Allow);
+//! # });
+//! ```
+
+mod bridge;
+mod manager;
+mod memory;
+mod rest;
+mod result;
+mod waiting;
+pub mod wire;
+
+pub use bridge::{ApprovalBridge, ApprovalOutcome, CancelCause, Suspended};
+pub use manager::ToolApprovalManager;
+pub use rest::{Session, router};
+pub use result::{RequestError, Resolution, ToolApprovalResult};
+pub use waiting::{Outcome, Waiting};
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{task::JoinHandle, time};
+
+/// How long an approval waits before it is denied.
+pub const DEFAULT_APPROVAL_TTL: Duration = Duration::from_secs(300);
+
+/// How often expired approvals are looked for.
+pub const DEFAULT_REAP_INTERVAL: Duration = Duration::from_secs(30);
+
+/// How long a request waits that a person should think over, such as one about money.
+pub const DELIBERATION_TTL: Duration = Duration::from_secs(86_400);
+
+/// Where the time comes from; tests bring their own.
+pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+
+/// Does something again and again, for as long as the task runs.
+fn every(interval: Duration, act: impl Fn() -> usize + Send + 'static) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            time::sleep(interval).await;
+            act();
+        }
+    })
+}

@@ -1,0 +1,183 @@
+//! What an engine tells its host.
+
+use super::ResumeToken;
+use crate::policy::profiles::wcore::Category;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A line from an engine to its host, as far as it is about approvals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The engine takes messages.
+    Ready {
+        /// The engine's session, where it has one.
+        #[serde(default)]
+        session_id: Option<String>,
+        /// What it can do.
+        #[serde(default)]
+        capabilities: Value,
+    },
+    /// A call waits for an answer.
+    ToolRequest(Request),
+    /// A call runs that never waited.
+    CallAnnounced(Request),
+    /// A call runs.
+    ToolRunning {
+        /// The call.
+        call_id: String,
+    },
+    /// A call ended.
+    ToolResult {
+        /// The call.
+        call_id: String,
+    },
+    /// A call was denied, or its turn is over.
+    ToolCancelled {
+        /// The call.
+        call_id: String,
+    },
+    /// Something waits for a decision out of band.
+    ApprovalRequired(Suspension),
+    /// The engine waits for that decision.
+    Suspend {
+        /// Why.
+        #[serde(default)]
+        reason: String,
+        /// The secret of the decision.
+        resume_token: ResumeToken,
+    },
+    /// The decision was taken, by whoever.
+    ApprovalResume {
+        /// Its secret.
+        resume_token: ResumeToken,
+        /// What it was.
+        approved: bool,
+    },
+    /// Nothing about approvals.
+    #[serde(skip)]
+    Other,
+}
+
+/// A call in a `tool_request`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The message that it belongs to.
+    #[serde(default)]
+    pub msg_id: String,
+    /// Its id; the answer names it.
+    pub call_id: String,
+    /// The call itself.
+    pub tool: Tool,
+}
+
+/// A tool with its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its category; a tool that names none executes.
+    #[serde(default = "exec")]
+    pub category: Category,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Value,
+    /// What the engine says that it does.
+    #[serde(default)]
+    pub description: String,
+    /// Why it asks although its tool needs no approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Escalation>,
+}
+
+/// A call that reaches beyond the workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Escalation {
+    /// What sort of edge it crosses.
+    pub kind: String,
+    /// What lies there.
+    pub target: String,
+    /// What it does there.
+    pub access: String,
+    /// The directory that an approval for good would open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested_root: Option<String>,
+}
+
+/// A decision that is wanted out of band.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// The call that it belongs to.
+    #[serde(default)]
+    pub call_id: String,
+    /// The secret that the answer shows; empty for an ordinary call.
+    #[serde(default = "no_token")]
+    pub resume_token: ResumeToken,
+    /// The public handle.
+    #[serde(default)]
+    pub correlation_id: String,
+    /// Why a decision is wanted.
+    #[serde(default)]
+    pub reason: String,
+    /// What is to be decided.
+    #[serde(default)]
+    pub context: String,
+}
+
+/// How an `approval_required` is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answering {
+    /// With `tool_approve` or `tool_deny`: it goes with the `tool_request` of the same call.
+    ByCall,
+    /// With `approval_resume` and this secret.
+    ByToken(ResumeToken),
+}
+
+const KNOWN: &[&str] = &[
+    "ready",
+    "tool_request",
+    "call_announced",
+    "tool_running",
+    "tool_result",
+    "tool_cancelled",
+    "approval_required",
+    "suspend",
+    "approval_resume",
+];
+
+impl Event {
+    /// Reads a line; one that is not about approvals, or no JSON, is [`Self::Other`].
+    ///
+    /// # Errors
+    /// A sentence, for a line about approvals that cannot be read, and its call where it names one.
+    pub fn read(line: &str) -> Result<Self, (String, Option<String>)> {
+        let Ok(value) = serde_json::from_str::<Value>(line) else { return Ok(Self::Other) };
+        let Some(kind) = value.get("type").and_then(Value::as_str).map(str::to_owned) else {
+            return Ok(Self::Other);
+        };
+        if !KNOWN.contains(&kind.as_str()) {
+            return Ok(Self::Other);
+        }
+        let call = value.get("call_id").and_then(Value::as_str).map(str::to_owned);
+        serde_json::from_value(value).map_err(|error| (format!("`{kind}`: {error}"), call))
+    }
+}
+
+impl Suspension {
+    /// How it is answered. An engine that always waits for `approval_resume` sends a secret.
+    #[must_use]
+    pub fn answering(&self) -> Answering {
+        match self.resume_token.reveal() {
+            "" => Answering::ByCall,
+            _ => Answering::ByToken(self.resume_token.clone()),
+        }
+    }
+}
+
+fn exec() -> Category {
+    Category::Exec
+}
+
+fn no_token() -> ResumeToken {
+    ResumeToken::new("")
+}
