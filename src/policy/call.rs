@@ -42,6 +42,10 @@ pub struct Call {
     /// The conversation this call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// How far the agent's own host trusts whoever it works for, in its own words; `None` where the
+    /// agent works for its owner. For profiles that rule on it.
+    #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
+    pub requester: Option<String>,
     /// Where the paths in `args` really lead (symbolic links followed), when the caller looked.
     /// Deny and ask rules match these too; this crate does no I/O and cannot look itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +96,11 @@ impl Call {
             .or_else(|| self.args.is_string().then_some(&self.args))
             .and_then(Value::as_str)
     }
+}
+
+/// A level that is there but unknown (`null`) is nobody's owner.
+fn level<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(Option::deserialize(deserializer)?.unwrap_or_else(|| "unknown".to_owned())))
 }
 
 /// What a tool does, as far as matching its arguments goes.

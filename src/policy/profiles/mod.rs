@@ -54,6 +54,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 
     /// Whether a word names one of its session modes.
     fn has_mode(&self, word: &str) -> bool;
+
+    /// Whether a call is a question to a person, which no policy answers.
+    fn is_question(&self, call: &Call) -> bool {
+        call.kind() == Kind::Question
+    }
 }
 
 /// How a system treats an ask and its answers.
@@ -298,7 +303,7 @@ pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Rul
         ruling.always.clear();
         ruling.exact.clear();
         ruling.prefix.clear();
-    } else if call.kind() == Kind::Question && ruling.verdict == Verdict::Allow {
+    } else if dialect.is_question(call) && ruling.verdict == Verdict::Allow {
         ruling.verdict = Verdict::Ask;
         ruling.reason = "A question is answered by a person.".to_owned();
     }

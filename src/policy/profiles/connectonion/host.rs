@@ -1,0 +1,291 @@
+//! ConnectOnion's own file, `host.yaml`: what it permits, and what the profile needs beside it.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::mode::{Mode, Turns};
+use super::permission::{Expires, Key, Permission, Permissions, Source};
+
+/// What every project of ConnectOnion's is permitted.
+const TEMPLATE: &str = include_str!("template.yaml");
+
+/// Keys of a `host.yaml` that are about hosting and none of ours.
+const HOSTING: &[&str] = &[
+    "name",
+    "trust",
+    "port",
+    "workers",
+    "result_ttl",
+    "relay_url",
+    "reload",
+    "summary",
+    "examples",
+    "whitelist",
+    "blacklist",
+    "max_file_size",
+    "max_files_per_request",
+];
+
+/// A `host.yaml`, read.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    /// What is permitted without asking.
+    pub(super) permissions: Permissions,
+    /// The profile of sessions that name none.
+    pub(super) mode: Mode,
+    /// Which ConnectOnion.
+    pub(super) era: Era,
+}
+
+/// Which ConnectOnion: what is unknown, and which tools are safe, has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Era {
+    /// As its first description says.
+    Seed,
+    /// As of August 2026.
+    Head,
+}
+
+/// Tools that were safe in the first version.
+const SEED_SAFE: &[&str] = &[
+    "list_files",
+    "get_file_info",
+    "task",
+    "load_guide",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "write_plan",
+    "task_output",
+    "ask_user",
+];
+
+/// Reads a `host.yaml`. As YAML it lies over the template, as ConnectOnion loads it; as JSON it is
+/// the whole set of a session.
+///
+/// # Errors
+/// A sentence that names the mistake and its place.
+pub(super) fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Host, String> {
+    let text = text.unwrap_or("{}");
+    let (value, whole): (Value, bool) = if text.trim_start().starts_with('{') {
+        (serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?, true)
+    } else {
+        (serde_saphyr::from_str(text).map_err(|error| format!("{name}: {error}"))?, false)
+    };
+    let file = match value {
+        Value::Null => Map::new(),
+        Value::Object(file) => file,
+        _ => return Err(format!("{name}: a host.yaml has keys; this is something else")),
+    };
+    host(&file, whole, compat).map_err(|error| format!("{name}: {error}"))
+}
+
+fn host(file: &Map<String, Value>, whole: bool, compat: bool) -> Result<Host, String> {
+    const OURS: &[&str] = &["permissions", "profile", "grant", "era"];
+    if let Some(key) =
+        file.keys().find(|key| !OURS.contains(&key.as_str()) && !HOSTING.contains(&key.as_str()))
+    {
+        return Err(format!(
+            "there is no key {key:?}; a host.yaml has permissions, and for countersign profile, \
+             grant and era"
+        ));
+    }
+    let era = field(file, "era")?.unwrap_or(Era::Head);
+    let own = match file.get("permissions") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(word)) if word == "template" => None,
+        Some(own) => Some(permissions(own, compat)?),
+    };
+    let mut all = match (&own, whole) {
+        (Some(_), true) => Permissions::default(),
+        _ => template(era)?,
+    };
+    own.iter().flat_map(Permissions::iter).for_each(|one| all.put(one.clone()));
+    let word: Option<String> = field(file, "profile")?;
+    let mode = match (word.as_deref().map(Mode::parse).transpose()?, field::<Turns>(file, "grant")?)
+    {
+        (Some(Mode::FullAccess(None)), grant) => Mode::FullAccess(grant),
+        (mode, None) => mode.unwrap_or(Mode::ReadOnly),
+        (_, Some(_)) => return Err("grant goes with the profile :danger-full-access alone".into()),
+    };
+    Ok(Host { permissions: all, mode, era })
+}
+
+fn field<T: serde::de::DeserializeOwned>(
+    file: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<T>, String> {
+    let value = file.get(key).filter(|value| !value.is_null());
+    value
+        .map(|value| T::deserialize(value.clone()).map_err(|error| format!("{key}: {error}")))
+        .transpose()
+}
+
+/// The shipped permissions of an era.
+fn template(era: Era) -> Result<Permissions, String> {
+    let file: Value = serde_saphyr::from_str(TEMPLATE).map_err(|error| error.to_string())?;
+    let shipped = permissions(file.get("permissions").unwrap_or(&Value::Null), false)?;
+    let safe = SEED_SAFE.iter().map(|tool| Permission {
+        source: Source::Safe,
+        expires: Expires::Never,
+        reason: "a safe tool".to_owned(),
+        ..Permission::session(tool)
+    });
+    Ok(match era {
+        Era::Head => shipped,
+        Era::Seed => {
+            let commands = shipped.iter().filter(|one| one.source != Source::Safe).cloned();
+            safe.chain(commands).collect()
+        }
+    })
+}
+
+fn permissions(value: &Value, compat: bool) -> Result<Permissions, String> {
+    match value {
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(key, entry)| permission(key, entry, compat))
+            .collect::<Result<_, _>>(),
+        Value::Array(names) => names
+            .iter()
+            .map(|name| {
+                let name = name.as_str().ok_or("permissions: a list has names of tools")?;
+                Ok(Permission {
+                    source: Source::Config,
+                    expires: Expires::Never,
+                    ..Permission::session(name)
+                })
+            })
+            .collect(),
+        _ => Err("permissions: entries stand under names of tools or Bash(…)".to_owned()),
+    }
+}
+
+fn permission(key: &str, entry: &Value, compat: bool) -> Result<Permission, String> {
+    let at = |error: &str| format!("permissions: {key}: {error}");
+    let fields = entry.as_object().ok_or_else(|| at("an entry has allowed, source and so on"))?;
+    const KNOWN: &[&str] = &["allowed", "source", "reason", "when", "expires"];
+    if let Some(unknown) = fields.keys().find(|name| !KNOWN.contains(&name.as_str())) {
+        // ConnectOnion overlooks them, `match:` above all, and allows without the condition.
+        if !compat {
+            let hint = if unknown == "match" { "; conditions stand under when" } else { "" };
+            return Err(at(&format!("there is no field {unknown:?}{hint}")));
+        }
+    }
+    let allowed = match fields.get("allowed") {
+        Some(Value::Bool(allowed)) => *allowed,
+        None if compat => false,
+        _ => return Err(at("allowed is true or false")),
+    };
+    let word = |name: &str| {
+        fields
+            .get(name)
+            .filter(|value| !value.is_null())
+            .map(|value| value.as_str().ok_or_else(|| at(&format!("{name} is a text"))))
+            .transpose()
+    };
+    let source = match word("source")? {
+        None | Some("config") => Source::Config,
+        Some("safe") => Source::Safe,
+        Some("skill") => Source::Skill,
+        Some("user") => Source::User,
+        Some("mode") => Source::Mode,
+        Some(other) => {
+            return Err(at(&format!(
+                "there is no source {other:?}; the sources are safe, config, skill, user and mode"
+            )));
+        }
+    };
+    let key = Key::new(key);
+    let mut when = conditions(fields.get("when")).map_err(|error| at(&error))?;
+    if compat
+        && let super::permission::Form::Exact(_) | super::permission::Form::Prefix(_) = &key.form
+    {
+        // ConnectOnion puts the command itself in the place of any other condition.
+        let command = key.text().trim_start_matches("Bash(").trim_end_matches(')');
+        when = vec![("command".to_owned(), command.to_owned())];
+    }
+    let expires = expires(fields.get("expires")).map_err(|error| at(&error))?;
+    let reason = word("reason")?.unwrap_or("allowed").to_owned();
+    Ok(Permission { key, allowed, source, reason, when, expires })
+}
+
+fn conditions(when: Option<&Value>) -> Result<Vec<(String, String)>, String> {
+    let Some(when) = when.filter(|when| !when.is_null()) else { return Ok(Vec::new()) };
+    let fields = when.as_object().ok_or("when has a glob for each argument")?;
+    fields
+        .iter()
+        .map(|(name, glob)| match glob {
+            Value::String(glob) => Ok((name.clone(), glob.clone())),
+            Value::Number(glob) => Ok((name.clone(), glob.to_string())),
+            _ => Err(format!("when: {name}: a glob is a text")),
+        })
+        .collect()
+}
+
+fn expires(value: Option<&Value>) -> Result<Expires, String> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(Expires::Never) };
+    let word = value.get("type").and_then(Value::as_str).or_else(|| value.as_str());
+    match word {
+        Some("never") => Ok(Expires::Never),
+        Some("turn_end") => Ok(Expires::TurnEnd),
+        Some("session_end") => Ok(Expires::SessionEnd),
+        _ => Err("expires has the type never, turn_end or session_end".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::{Expires, Mode, Source, read};
+
+    #[test]
+    fn the_shipped_template_has_its_87_permissions() {
+        let host = read(None, "host.yaml", false).unwrap();
+        assert_eq!(host.permissions.allowed().count(), 87);
+        let tools = host.permissions.allowed().filter(|one| one.source == Source::Safe).count();
+        assert_eq!((tools, host.mode), (11, Mode::ReadOnly));
+        assert!(host.permissions.iter().all(|one| one.expires == Expires::Never));
+    }
+
+    #[test]
+    fn yaml_lies_over_the_template_and_json_is_the_whole_set() {
+        let yaml = "trust: careful\npermissions:\n  \"write\":\n    allowed: true\n    when:\n      file_path: \"*.md\"\n";
+        assert_eq!(read(Some(yaml), "host.yaml", false).unwrap().permissions.allowed().count(), 88);
+        let json = r#"{"permissions":{"write":{"allowed":true}}}"#;
+        assert_eq!(read(Some(json), "config", false).unwrap().permissions.allowed().count(), 1);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        for (text, error) in [
+            (
+                r#"{"permission":{}}"#,
+                r#"config: there is no key "permission"; a host.yaml has permissions, and for countersign profile, grant and era"#,
+            ),
+            (
+                r#"{"permissions":{"write":{"allowed":true,"match":{"file_path":"*.md"}}}}"#,
+                r#"config: permissions: write: there is no field "match"; conditions stand under when"#,
+            ),
+            (
+                r#"{"permissions":{"write":{"allowed":"yes"}}}"#,
+                "config: permissions: write: allowed is true or false",
+            ),
+            (
+                r#"{"permissions":{"write":{"allowed":true,"source":"me"}}}"#,
+                r#"config: permissions: write: there is no source "me"; the sources are safe, config, skill, user and mode"#,
+            ),
+            (
+                r#"{"permissions":{"write":{"allowed":true,"expires":{"type":"soon"}}}}"#,
+                "config: permissions: write: expires has the type never, turn_end or session_end",
+            ),
+            (
+                r#"{"profile":"yolo"}"#,
+                "config: there is no mode \"yolo\"; the modes are :read-only, :workspace, :danger-full-access with its turns (`:danger-full-access 0/5`) and remote-exec",
+            ),
+        ] {
+            assert_eq!(read(Some(text), "config", false).unwrap_err(), error);
+        }
+    }
+}
