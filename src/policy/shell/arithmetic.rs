@@ -1,6 +1,7 @@
 //! Arithmetic: `$((…))`, `((…))`, `for ((…))`, subscripts and offsets.
 
-use super::cursor::{Read, Scanner, is_name, is_name_start};
+use super::class::{is_name, is_name_start};
+use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use crate::environment::harmless;
 

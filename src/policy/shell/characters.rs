@@ -19,16 +19,13 @@ pub(super) fn inspect(source: &str) -> Option<Refusal> {
 /// The next byte that is neither printable ASCII nor a tab or newline; in strides that the
 /// compiler turns into vector instructions.
 fn odd(bytes: &[u8], from: usize) -> Option<usize> {
-    const STRIDE: usize = 64;
-    let is_odd = |b: u8| (b < 0x20 && b != b'\n' && b != b'\t') || b >= 0x7f;
-    let mut at = from;
-    for stride in bytes.get(from..)?.chunks(STRIDE) {
-        if stride.iter().fold(false, |any, &b| any | is_odd(b)) {
-            return stride.iter().position(|&b| is_odd(b)).map(|offset| at + offset);
-        }
-        at += stride.len();
-    }
-    None
+    // As a signed number whatever is beyond ASCII is small too.
+    let is_odd = |b: u8| (b.cast_signed() < 0x20 && b != b'\n' && b != b'\t') || b == 0x7f;
+    let (strides, _) = bytes.get(from..)?.as_chunks::<16>();
+    let any_odd = |stride: &[u8; 16]| stride.iter().fold(false, |any, &b| any | is_odd(b));
+    let even = strides.iter().take_while(|stride| !any_odd(stride)).count();
+    let begin = from + even * 16;
+    bytes.get(begin..)?.iter().position(|&b| is_odd(b)).map(|offset| begin + offset)
 }
 
 fn doubtful(c: char) -> Option<Doubt> {

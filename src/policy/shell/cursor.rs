@@ -1,6 +1,7 @@
 //! The scanner's place in the text: looking, stepping, blanks and comments.
 
 use super::characters;
+use super::class::{is_meta, is_name, is_name_start};
 use super::doubt::{Doubt, Refusal};
 use super::heredoc::Pending;
 use super::names::Names;
@@ -15,13 +16,13 @@ const MAX_DEPTH: u32 = 40;
 /// The scanner. One pass, recursive, but never deeper than [`MAX_DEPTH`].
 pub(super) struct Scanner<'a> {
     pub(super) source: &'a str,
-    pub(super) bytes: &'a [u8],
+    /// The source up to where the present region ends (a backtick body, a here-document body, the
+    /// text).
+    bytes: &'a [u8],
     /// The next byte.
     pub(super) at: usize,
     /// Where the present region begins: a comment may start here.
     pub(super) start: usize,
-    /// Where the present region ends (a backtick body, a here-document body, the text).
-    pub(super) end: usize,
     pub(super) depth: u32,
     pub(super) dialect: Dialect,
     pub(super) via: Via,
@@ -39,14 +40,14 @@ impl<'a> Scanner<'a> {
             bytes: source.as_bytes(),
             at: 0,
             start: 0,
-            end: source.len(),
             depth: 0,
             dialect,
             via: Via::Direct,
             heredocs: Vec::new(),
             in_parens: false,
             names: Names::default(),
-            out: Scan::default(),
+            // A command is seldom shorter than this; growing would copy all that are there.
+            out: Scan { commands: Vec::with_capacity(source.len() / 16 + 1), ..Scan::default() },
         }
     }
 
@@ -65,15 +66,18 @@ impl<'a> Scanner<'a> {
     /// The byte at an offset, 0 at the end of the region.
     #[inline]
     pub(super) fn byte(&self, offset: usize) -> u8 {
-        match self.bytes.get(offset) {
-            Some(&b) if offset < self.end => b,
-            _ => 0,
-        }
+        self.bytes.get(offset).copied().unwrap_or(0)
+    }
+
+    /// Where the present region ends.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.bytes.len()
     }
 
     #[inline]
     pub(super) fn finished(&self) -> bool {
-        self.at >= self.end
+        self.at >= self.end()
     }
 
     /// The source between two offsets.
@@ -82,8 +86,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// What is left of the region.
+    #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..self.end).unwrap_or_default()
+        self.from(self.at)
+    }
+
+    /// What lies behind an offset in the region.
+    #[inline]
+    pub(super) fn from(&self, offset: usize) -> &'a [u8] {
+        self.bytes.get(offset..).unwrap_or_default()
     }
 
     pub(super) fn refuse<T>(&self, doubt: Doubt) -> Read<T> {
@@ -124,18 +135,29 @@ impl<'a> Scanner<'a> {
         to: usize,
         read: impl FnOnce(&mut Self) -> Read<T>,
     ) -> Read<T> {
-        let outer = (self.at, self.start, self.end);
-        (self.at, self.start, self.end) = (from, from, to);
+        let outer = (self.at, self.start, self.bytes);
+        let region = self.bytes.get(..to).unwrap_or_default();
+        (self.at, self.start, self.bytes) = (from, from, region);
         let result = read(self);
         if result.is_ok() && self.at < to {
             return self.refuse(Doubt::Unexpected);
         }
-        (self.at, self.start, self.end) = outer;
+        (self.at, self.start, self.bytes) = outer;
         result
     }
 
     /// Skips blanks, continuations and a comment.
+    #[inline]
     pub(super) fn blanks(&mut self) {
+        while self.peek() == b' ' {
+            self.at += 1;
+        }
+        if matches!(self.peek(), b'\t' | b'\\' | b'#') {
+            self.odd_blanks();
+        }
+    }
+
+    fn odd_blanks(&mut self) {
         loop {
             match self.peek() {
                 b' ' | b'\t' => self.at += 1,
@@ -164,10 +186,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// A keyword stands here and ends here.
+    #[inline]
     pub(super) fn keyword(&self, word: &str) -> bool {
         self.rest().starts_with(word.as_bytes()) && {
             let after = self.at + word.len();
-            after >= self.end || is_meta(self.byte(after))
+            after >= self.end() || is_meta(self.byte(after))
         }
     }
 
@@ -199,20 +222,4 @@ impl<'a> Scanner<'a> {
         self.at == self.start
             || self.at.checked_sub(1).is_some_and(|before| is_meta(self.byte(before)))
     }
-}
-
-/// Bytes that end an unquoted word.
-#[inline]
-pub(super) fn is_meta(b: u8) -> bool {
-    matches!(b, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
-}
-
-#[inline]
-pub(super) fn is_name_start(b: u8) -> bool {
-    b.is_ascii_alphabetic() || b == b'_'
-}
-
-#[inline]
-pub(super) fn is_name(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
 }

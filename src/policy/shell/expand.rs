@@ -1,7 +1,8 @@
 //! Expansions: `$x`, `${x…}`, `$(…)`, `$((…))`, backticks.
 
 use super::Via;
-use super::cursor::{Read, Scanner, is_name_start};
+use super::class::is_name_start;
+use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use super::grammar::Stop;
 
@@ -68,7 +69,7 @@ impl<'a> Scanner<'a> {
             return self.refuse(Doubt::HereDocument);
         }
         let from = self.at + 1;
-        let rest = self.bytes.get(from..self.end).unwrap_or_default();
+        let rest = self.from(from);
         let Some(length) = memchr::memchr(b'`', rest) else {
             return self.refuse(Doubt::Unfinished);
         };

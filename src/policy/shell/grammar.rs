@@ -1,6 +1,7 @@
 //! Lists, pipelines and compound commands.
 
-use super::cursor::{Read, Scanner, is_name_start};
+use super::class::is_name_start;
+use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use super::{Assign, Command, PipePosition, Via, Word, WordKind};
 use crate::environment;
@@ -135,7 +136,7 @@ impl<'a> Scanner<'a> {
 
     /// `!` and `time` in front of a pipeline.
     fn prefixes(&mut self) -> Read<()> {
-        loop {
+        while matches!(self.peek(), b'!' | b't') {
             if self.keyword("!") {
                 self.at += 1;
                 self.blanks();
@@ -151,9 +152,10 @@ impl<'a> Scanner<'a> {
                     return self.refuse(Doubt::Unexpected);
                 }
             } else {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     fn command(&mut self) -> Read<()> {
@@ -191,13 +193,27 @@ impl<'a> Scanner<'a> {
             b'f' if self.keyword("function") => self.function_keyword(),
             b'c' if self.keyword("coproc") => self.refuse(Doubt::Coprocess),
             b => {
-                if matches!(b, b't' | b'e' | b'f' | b'd' | b'i' | b'}' | b']' | b'!')
-                    && RESERVED.iter().any(|w| w.as_bytes().first() == Some(&b) && self.keyword(w))
-                {
+                if self.reserved(b) {
                     return self.refuse(Doubt::Unexpected);
                 }
                 self.simple()
             }
+        }
+    }
+
+    /// At a word that ends or joins compound commands, which begins with `b`: never the name of a
+    /// command.
+    fn reserved(&self, b: u8) -> bool {
+        match b {
+            b't' => self.keyword("then") || self.keyword("time"),
+            b'e' => self.keyword("else") || self.keyword("elif") || self.keyword("esac"),
+            b'f' => self.keyword("fi") || self.keyword("function"),
+            b'd' => self.keyword("do") || self.keyword("done"),
+            b'i' => self.keyword("in"),
+            b'}' => self.keyword("}"),
+            b']' => self.keyword("]]"),
+            b'!' => self.keyword("!"),
+            _ => false,
         }
     }
 
@@ -425,7 +441,3 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 }
-
-/// Words that end or join compound commands: never the name of a command.
-const RESERVED: [&str; 13] =
-    ["then", "else", "elif", "fi", "do", "done", "esac", "in", "}", "]]", "!", "time", "function"];

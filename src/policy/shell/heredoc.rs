@@ -39,17 +39,20 @@ impl<'a> Scanner<'a> {
     fn body_end(&mut self, pending: &Pending<'a>) -> Read<usize> {
         let mut joined = false;
         loop {
+            if !joined {
+                self.skip_lines(pending);
+            }
             if self.finished() {
                 // bash takes the end of the text for the delimiter, with a warning.
-                if self.in_parens || self.end != self.source.len() || joined {
+                if self.in_parens || self.end() != self.source.len() || joined {
                     return self.refuse(Doubt::HereDocument);
                 }
-                return Ok(self.end);
+                return Ok(self.end());
             }
             let begin = self.at;
             let rest = self.rest();
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            self.at = (begin + length + 1).min(self.end);
+            self.at = (begin + length + 1).min(self.end());
             let line = self.slice(begin, begin + length);
             let text = if pending.tabs { line.trim_start_matches('\t') } else { line };
             if let Some(more) = text.strip_prefix(&*pending.delimiter) {
@@ -71,6 +74,18 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Steps over lines that can neither end the body nor go on in the next.
+    fn skip_lines(&mut self, pending: &Pending<'a>) {
+        let Some(&first) = pending.delimiter.as_bytes().first() else { return };
+        let rest = self.rest();
+        let found = match pending.verbatim {
+            true => memchr::memchr(first, rest),
+            false => memchr::memchr2(first, b'\\', rest),
+        };
+        let before = rest.get(..found.unwrap_or(rest.len())).unwrap_or_default();
+        self.at += memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    }
+
     /// Reads the expansions of an unquoted body; true when there are any.
     fn expand_body(&mut self, from: usize, to: usize) -> Read<bool> {
         self.within(from, to, |s| {
@@ -78,14 +93,14 @@ impl<'a> Scanner<'a> {
             loop {
                 let rest = s.rest();
                 let Some(skip) = memchr::memchr3(b'$', b'`', b'\\', rest) else {
-                    s.at = s.end;
+                    s.at = s.end();
                     return Ok(dynamic);
                 };
                 s.at += skip;
                 match s.peek() {
                     b'\\' => {
                         dynamic = true;
-                        s.at = (s.at + 2).min(s.end);
+                        s.at = (s.at + 2).min(s.end());
                     }
                     b'`' => {
                         s.backtick()?;

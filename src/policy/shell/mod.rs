@@ -8,6 +8,7 @@
 mod ansi;
 mod arithmetic;
 mod characters;
+mod class;
 mod condition;
 mod cursor;
 mod doubt;

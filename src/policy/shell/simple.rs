@@ -1,6 +1,7 @@
 //! Simple commands: assignments, words, redirects.
 
-use super::cursor::{Read, Scanner, is_meta, is_name, is_name_start};
+use super::class::{is_meta, is_name, is_name_start};
+use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use super::heredoc::Pending;
 use super::word::Place;
@@ -232,7 +233,7 @@ impl<'a> Scanner<'a> {
     fn duplicate(&self, sign: &str, fd: Option<u32>) -> Read<RedirectOp> {
         let digits = self.rest().iter().take_while(|b| b.is_ascii_digit()).count();
         let length = if digits == 0 && self.peek() == b'-' { 1 } else { digits };
-        let ends = self.at + length >= self.end || is_meta(self.look(length));
+        let ends = self.at + length >= self.end() || is_meta(self.look(length));
         if length > 0 && ends {
             return Ok(RedirectOp::Duplicate);
         }
@@ -245,7 +246,7 @@ impl<'a> Scanner<'a> {
 
     /// `{name}>` opens a descriptor and sets a variable.
     fn named_descriptor(&self) -> bool {
-        let inner = self.bytes.get(self.at + 1..self.end).unwrap_or_default();
+        let inner = self.from(self.at + 1);
         let length = inner.iter().take_while(|&&b| is_name(b) || b == b'[' || b == b']').count();
         length > 0 && self.look(length + 1) == b'}' && matches!(self.look(length + 2), b'<' | b'>')
     }

@@ -5,7 +5,8 @@
 //! or change how the rest is read (`shopt`, `set -o posix`). Whatever is not known to be plain is
 //! a doubt.
 
-use super::cursor::{Scanner, is_name, is_name_start};
+use super::class::{is_name, is_name_start};
+use super::cursor::Scanner;
 use super::doubt::Doubt;
 use super::{Command, Word, WordKind, names};
 use crate::environment;

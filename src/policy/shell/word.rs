@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::cursor::{Read, Scanner, is_meta};
+use super::class::{Class, class};
+use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use super::grammar::Stop;
 use super::{Word, WordKind, ansi};
@@ -102,12 +103,30 @@ impl Marks {
 
 impl<'a> Scanner<'a> {
     /// A word of a command.
+    #[inline]
     pub(super) fn word(&mut self) -> Read<Option<Word<'a>>> {
         self.word_at(Place::Argument)
     }
 
     /// A word, or `None` when there is none at the cursor.
+    #[inline]
     pub(super) fn word_at(&mut self, place: Place) -> Read<Option<Word<'a>>> {
+        // Most words hold nothing that means anything.
+        let rest = self.rest();
+        let plain = rest.iter().take_while(|&&b| class(b) <= Class::Inner).count();
+        if rest.get(plain).is_some_and(|&b| class(b) < Class::End) {
+            return self.marked_word(place);
+        }
+        if plain == 0 {
+            return Ok(None);
+        }
+        let span = self.at..self.at + plain;
+        self.at = span.end;
+        let text = Cow::Borrowed(self.slice(span.start, span.end));
+        Ok(Some(Word { text, kind: WordKind::Literal, quoted: false, span }))
+    }
+
+    fn marked_word(&mut self, place: Place) -> Read<Option<Word<'a>>> {
         let start = self.at;
         let mut marks = Marks::default();
         let mut quoted = false;
@@ -182,15 +201,11 @@ impl<'a> Scanner<'a> {
         let mut before = 0u8;
         let mut length = 0;
         for &b in self.rest() {
-            if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'/' | b'_') {
-                before = b;
-                length += 1;
-                continue;
+            match class(b) {
+                Class::Plain => {}
+                Class::Inner | Class::Mark => marks.see(b, before),
+                Class::Single | Class::Live | Class::Angle | Class::End => break,
             }
-            if is_meta(b) || matches!(b, b'\'' | b'"' | b'\\' | b'$' | b'`') {
-                break;
-            }
-            marks.see(b, before);
             before = b;
             length += 1;
         }
@@ -203,7 +218,7 @@ impl<'a> Scanner<'a> {
     /// At a `'`: the range between the quotes; the cursor is behind them.
     pub(super) fn single_quoted(&mut self) -> Read<Range<usize>> {
         let from = self.at + 1;
-        let rest = self.bytes.get(from..self.end).unwrap_or_default();
+        let rest = self.from(from);
         let Some(length) = memchr::memchr(b'\'', rest) else {
             return self.refuse(Doubt::Unfinished);
         };
@@ -223,7 +238,7 @@ impl<'a> Scanner<'a> {
         let mut expanded = false;
         let mut from = begin;
         loop {
-            let run = self.rest().iter().position(|b| matches!(b, b'"' | b'\\' | b'$' | b'`'));
+            let run = self.rest().iter().position(|&b| class(b) == Class::Live);
             let Some(run) = run else { return self.refuse(Doubt::Unfinished) };
             self.at += run;
             match self.peek() {
@@ -261,7 +276,7 @@ impl<'a> Scanner<'a> {
             // Between words `blanks` has skipped it; here it is inside a token.
             return self.refuse(Doubt::Continuation);
         }
-        let rest = self.source.get(self.at + 1..self.end).unwrap_or_default();
+        let rest = self.slice(self.at + 1, self.end());
         let Some(c) = rest.chars().next() else { return self.refuse(Doubt::Unfinished) };
         if !c.is_ascii() {
             self.bare(start, self.at + 1 + c.len_utf8());
@@ -274,7 +289,7 @@ impl<'a> Scanner<'a> {
     /// At `$'`.
     fn ansi_quoted(&mut self, text: &mut Text<'a>) -> Read<()> {
         let from = self.at + 2;
-        let rest = self.bytes.get(from..self.end).unwrap_or_default();
+        let rest = self.from(from);
         let mut bytes = rest.iter().enumerate();
         while let Some((offset, &b)) = bytes.next() {
             match b {
