@@ -63,6 +63,17 @@ pub fn only_reads(name: &str) -> bool {
             | "vim"
             | "vi"
             | "view"
+            | "grep"
+            | "egrep"
+            | "fgrep"
+            | "rg"
+            | "ag"
+            | "ack"
+            | "jq"
+            | "yq"
+            | "awk"
+            | "gawk"
+            | "mawk"
     )
 }
 
@@ -76,15 +87,15 @@ pub fn deeds<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
     };
     match name {
         "ls" | "echo" | "printf" | "git" | "cargo" | "npm" | "cd" | "python3" => Vec::new(),
-        _ if only_reads(name) => {
-            all(Deed::Read, 0, &["-n", "-c", "-t", "-k", "-f", "-d", "-w", "-s"])
-        }
         "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "jq" | "yq" | "awk" | "gawk"
         | "mawk" => all(
             Deed::Read,
             1,
             &["-e", "-A", "-B", "-C", "-m", "-f", "-v", "-F", "-g", "-t", "--arg"],
         ),
+        _ if only_reads(name) => {
+            all(Deed::Read, 0, &["-n", "-c", "-t", "-k", "-f", "-d", "-w", "-s"])
+        }
         "sed" | "gsed" => {
             let edits =
                 has_flag(args, 'i') || args.iter().any(|w| w.text.starts_with("--in-place"));

@@ -12,56 +12,93 @@ const FETCHED: &str = "runs what it fetches or decodes";
 const LEAKS: &str = "sends secrets or private files to another host";
 const REMOTE: &str = "gives another host a shell here";
 
-/// What has been seen upstream.
+/// The commands of a text in their order.
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct Stream<'s, 'a> {
+    /// Those of the present pipeline that nobody has asked about.
+    unasked: Vec<&'s [Word<'a>]>,
+    upstream: Upstream,
+    /// Files that were downloaded earlier in the text.
+    files: Vec<String>,
+}
+
+/// What a command may be handed by those before it in its pipeline.
+#[derive(Default)]
+struct Upstream {
     fetched: bool,
     secret: bool,
     shell: bool,
     destroys: bool,
     endless: bool,
-    /// Files that were downloaded earlier in the text.
-    files: Vec<String>,
 }
 
-impl Stream {
+impl<'s, 'a> Stream<'s, 'a> {
     /// Takes the next command; a reason when it completes a pattern.
     pub(super) fn see(
         &mut self,
-        command: &Command<'_>,
-        behind: Option<&Unwrapped<'_, '_>>,
+        command: &'s Command<'a>,
+        behind: Option<&Unwrapped<'s, 'a>>,
     ) -> Option<&'static str> {
         if matches!(command.pipe, PipePosition::Alone | PipePosition::First) {
-            let files = std::mem::take(&mut self.files);
-            *self = Self { files, ..Self::default() };
+            self.unasked.clear();
+            self.upstream = Upstream::default();
         }
         let words = innermost(&command.argv, behind);
         let (first, args) = words.split_first()?;
         let name = base(first.literal()?);
-        let piped = command.pipe.reads();
-        if piped
-            && self.destroys
-            && matches!(name, "psql" | "mysql" | "mariadb" | "sqlite3" | "cqlsh" | "duckdb")
-        {
-            return Some("drops or empties a database");
-        }
-        if piped && reads_program(name, args) && (self.fetched || is_shell(name)) {
-            return Some(FETCHED);
-        }
-        if piped && self.endless && base(&command.argv.first()?.text) == "xargs" {
-            return Some("starts copies of itself without end");
-        }
-        if piped && self.fetched && hands_on(&command.argv) {
-            return Some(FETCHED);
-        }
-        if piped && sends(name, args) && (self.secret || self.shell) {
-            return Some(if self.secret { LEAKS } else { REMOTE });
+        let reason = if command.pipe.reads() { self.takes(name, args, command) } else { None };
+        if reason.is_some() {
+            return reason;
         }
         if self.runs_file(first, name, args) {
             return Some(FETCHED);
         }
-        self.remember(command, words);
+        if fetches(name) {
+            self.keep_files(command, words);
+        }
+        if command.pipe != PipePosition::Alone {
+            self.unasked.push(words);
+        }
         None
+    }
+
+    /// A command at the end of a pipe.
+    fn takes(
+        &mut self,
+        name: &str,
+        args: &[Word<'_>],
+        command: &Command<'_>,
+    ) -> Option<&'static str> {
+        if matches!(name, "psql" | "mysql" | "mariadb" | "sqlite3" | "cqlsh" | "duckdb")
+            && self.upstream().destroys
+        {
+            return Some("drops or empties a database");
+        }
+        if reads_program(name, args) && (is_shell(name) || self.upstream().fetched) {
+            return Some(FETCHED);
+        }
+        if base(&command.argv.first()?.text) == "xargs" && self.upstream().endless {
+            return Some("starts copies of itself without end");
+        }
+        if hands_on(&command.argv) && self.upstream().fetched {
+            return Some(FETCHED);
+        }
+        if sends(name, args) {
+            return match self.upstream() {
+                Upstream { secret: true, .. } => Some(LEAKS),
+                Upstream { shell: true, .. } => Some(REMOTE),
+                _ => None,
+            };
+        }
+        None
+    }
+
+    /// What comes down the pipe. Few commands care, so it is worked out only for those.
+    fn upstream(&mut self) -> &Upstream {
+        for words in self.unasked.drain(..) {
+            self.upstream.add(words);
+        }
+        &self.upstream
     }
 
     fn runs_file(&self, first: &Word<'_>, name: &str, args: &[Word<'_>]) -> bool {
@@ -77,35 +114,35 @@ impl Stream {
             || first.text.contains('/') && is(&first.text)
     }
 
-    fn remember(&mut self, command: &Command<'_>, words: &[Word<'_>]) {
+    /// Remembers what a download writes.
+    fn keep_files(&mut self, command: &Command<'_>, words: &[Word<'_>]) {
+        let Some((first, args)) = words.split_first() else { return };
+        let given = deeds::deeds(words).into_iter().map(|(_, w)| w.text.to_string());
+        let redirected =
+            command.redirects.iter().filter(|r| r.op.writes()).map(|r| r.target.text.to_string());
+        let by_name = operands(args, &["-o", "-O", "-H", "-d", "-A", "-u", "-X"])
+            .into_iter()
+            .filter_map(|w| {
+                let last = w.text.rsplit('/').next()?.split(['?', '#']).next()?.to_owned();
+                (w.text.contains('/') && !last.is_empty()).then_some(last)
+            });
+        let keeps = base(&first.text) != "curl" || deeds::has_flag(args, 'O');
+        let named: Vec<String> = if keeps { by_name.collect() } else { Vec::new() };
+        let files = given.chain(redirected).chain(named);
+        self.files.extend(files.map(|file| place::clean(&file, NOWHERE).into_owned()));
+    }
+}
+
+impl Upstream {
+    fn add(&mut self, words: &[Word<'_>]) {
         let Some((first, args)) = words.split_first() else { return };
         let name = base(&first.text);
-        if command.pipe != PipePosition::Alone {
-            self.fetched |= fetches(name) || decodes(name, args);
-            self.shell |= is_shell(name);
-            self.endless |= name == "yes";
-            self.secret |= reads_secret(name, args);
-            let speaks = matches!(name, "echo" | "printf");
-            self.destroys |= speaks && args.iter().any(|w| super::data::destroys(&w.text));
-        }
-        if fetches(name) {
-            let given = deeds::deeds(words).into_iter().map(|(_, w)| w.text.to_string());
-            let redirected = command
-                .redirects
-                .iter()
-                .filter(|r| r.op.writes())
-                .map(|r| r.target.text.to_string());
-            let by_name = operands(args, &["-o", "-O", "-H", "-d", "-A", "-u", "-X"])
-                .into_iter()
-                .filter_map(|w| {
-                    let last = w.text.rsplit('/').next()?.split(['?', '#']).next()?.to_owned();
-                    (w.text.contains('/') && !last.is_empty()).then_some(last)
-                });
-            let keeps = name != "curl" || deeds::has_flag(args, 'O');
-            let named: Vec<String> = if keeps { by_name.collect() } else { Vec::new() };
-            let files = given.chain(redirected).chain(named);
-            self.files.extend(files.map(|file| place::clean(&file, NOWHERE).into_owned()));
-        }
+        self.fetched |= fetches(name) || decodes(name, args);
+        self.shell |= is_shell(name);
+        self.endless |= name == "yes";
+        self.secret |= reads_secret(name, args);
+        let speaks = matches!(name, "echo" | "printf");
+        self.destroys |= speaks && args.iter().any(|w| super::data::destroys(&w.text));
     }
 }
 
@@ -320,10 +357,8 @@ fn reads_program(name: &str, args: &[Word<'_>]) -> bool {
 
 /// `| xargs sh -c`, `| sudo bash`
 fn hands_on(argv: &[Word<'_>]) -> bool {
-    argv.iter().any(|w| is_shell(base(&w.text)))
-        && argv
-            .first()
-            .is_some_and(|w| matches!(base(&w.text), "xargs" | "parallel" | "sudo" | "env"))
+    let hands_on = |w: &Word<'_>| matches!(base(&w.text), "xargs" | "parallel" | "sudo" | "env");
+    argv.first().is_some_and(hands_on) && argv.iter().any(|w| is_shell(base(&w.text)))
 }
 
 fn sends(name: &str, args: &[Word<'_>]) -> bool {
