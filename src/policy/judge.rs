@@ -203,7 +203,7 @@ impl<'r> Judge<'r, '_> {
             return (hit, self.finding(hit, || quote(argv)));
         }
         let found = match (builtin(argv), behind, inner) {
-            (Some(Builtin::Poison(why)), ..) => self.ask(|| format!("{} {why}.", quote(argv))),
+            (Some(Builtin::Poison(why)), ..) => self.ask(|| [&quote(argv), " ", why, "."].concat()),
             (Some(Builtin::Harmless), None, _) => Finding::allow(None),
             (None, None, _) if self.changes_directory(argv) => Finding::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
@@ -227,8 +227,8 @@ impl<'r> Judge<'r, '_> {
             && !self.named(hit, argv, why)
         {
             let rule = hit.entry.map_or("", |entry| &*entry.label);
-            let mut found =
-                self.ask(|| format!("{} goes beyond the rule {rule}: {why}.", quote(argv)));
+            let mut found = self
+                .ask(|| [&quote(argv), " goes beyond the rule ", rule, ": ", why, "."].concat());
             found.rule = hit.entry;
             return found;
         }
@@ -340,7 +340,7 @@ impl<'r> Judge<'r, '_> {
                 || path.starts_with("/dev/")
                 || path.starts_with("/proc/");
             return match odd {
-                true => self.ask(|| format!("It reads {}.", shorten(&path, 60))),
+                true => self.ask(|| ["It reads ", &shorten(&path, 60), "."].concat()),
                 false => Finding::allow(None),
             };
         }
@@ -349,7 +349,7 @@ impl<'r> Judge<'r, '_> {
             && !place::runs_later(&path);
         match plain && rule.verdict == Verdict::Allow {
             true => Finding::allow(rule.entry),
-            false => self.ask(|| format!("It writes to {}.", shorten(&path, 60))),
+            false => self.ask(|| ["It writes to ", &shorten(&path, 60), "."].concat()),
         }
     }
 }

@@ -113,7 +113,7 @@ pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Outcome {
     let Decision { finding, critical, .. } = subject.decide(layers, mode);
     Outcome {
         verdict: finding.verdict,
-        rule: finding.rule.map(|entry| entry.label.to_string()),
+        rule: finding.rule.map(|entry| String::from(&*entry.label)),
         reason: subject.sentence(finding),
         critical: critical.is_some(),
         understood: subject.understood(),
@@ -327,7 +327,8 @@ impl<'c> Subject<'c> {
 
     fn describe(&self, decision: Decision<'_>) -> Ruling {
         let Decision { finding, critical, .. } = decision;
-        let (verdict, rule) = (finding.verdict, finding.rule.map(|entry| entry.label.to_string()));
+        let (verdict, rule) =
+            (finding.verdict, finding.rule.map(|entry| String::from(&*entry.label)));
         let reason = self.sentence(finding);
         let mut ruling = Ruling {
             verdict,

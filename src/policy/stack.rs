@@ -113,14 +113,16 @@ impl<'r> Stack<'r> {
 
     fn last(&self, head: Option<Head>, matches: impl Fn(&Entry) -> Reach) -> Hit<'r> {
         let mut maybe = None;
-        for entry in self.backwards(head) {
-            match matches(entry) {
-                Reach::No => {}
-                Reach::Maybe => maybe = maybe.or(Some(entry)),
-                Reach::Yes => {
-                    let floor = if maybe.is_some() { Verdict::Ask } else { Verdict::Allow };
-                    let verdict = entry.rule.verdict.max(floor);
-                    return Hit { verdict, entry: Some(entry), maybe };
+        for layer in self.layers.iter().rev() {
+            for entry in layer.backwards(head) {
+                match matches(entry) {
+                    Reach::No => {}
+                    Reach::Maybe => maybe = maybe.or(Some(entry)),
+                    Reach::Yes => {
+                        let floor = if maybe.is_some() { Verdict::Ask } else { Verdict::Allow };
+                        let verdict = entry.rule.verdict.max(floor);
+                        return Hit { verdict, entry: Some(entry), maybe };
+                    }
                 }
             }
         }

@@ -103,15 +103,17 @@ impl<'r> About<'r> {
     /// From the last to the first, those that a command with this first word may meet.
     pub(crate) fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
         let rules = self.rules;
-        let all = if head.is_none() { rules.marks.len() } else { 0 };
-        let fitting = head.map(|head| rules.fitting(head));
-        (0..all)
-            .rev()
-            .chain(fitting.into_iter().flatten())
-            .filter_map(|at| Some((rules.marks.get(at)?, rules.entries.get(at)?)))
-            .filter(move |(mark, _)| mark.fits(head) && self.names(mark))
-            .map(|(_, entry)| entry)
-            .filter(|entry| entry.expires.is_none_or(|expires| self.now_ms < expires))
+        let mut places = rules.places(head);
+        std::iter::from_fn(move || {
+            loop {
+                let at = places.next()?;
+                let (mark, entry) = (rules.marks.get(at)?, rules.entries.get(at)?);
+                let lives = || entry.expires.is_none_or(|expires| self.now_ms < expires);
+                if mark.fits(head) && self.names(mark) && lives() {
+                    return Some(entry);
+                }
+            }
+        })
     }
 
     /// Some rule forbids or asks about some calls of the tool but not all.
@@ -255,21 +257,20 @@ impl Rules {
         self.entries.last_mut().ok_or_else(String::new)
     }
 
-    /// From the last to the first, the places of the marks that may fit.
-    fn fitting(&self, head: Head) -> impl Iterator<Item = usize> {
+    /// The places of the marks that may fit.
+    fn places(&self, head: Option<Head>) -> Places<'_> {
         let list = |wanted: u64| {
             let start = self.by_head.partition_point(|(head, _)| *head < wanted);
             let rest = self.by_head.get(start..).unwrap_or_default();
             let length = rest.iter().take_while(|(head, _)| *head == wanted).count();
             rest.get(..length).unwrap_or_default()
         };
-        let mut lists = head.of_rules().map(|wanted| wanted.map(list).unwrap_or_default());
-        std::iter::from_fn(move || {
-            let last = lists.iter_mut().max_by_key(|list| list.last().map(|(_, at)| *at))?;
-            let ((_, at), rest) = last.split_last()?;
-            *last = rest;
-            Some(*at)
-        })
+        match head {
+            Some(head) => {
+                Places::Of(head.of_rules().map(|wanted| wanted.map(list).unwrap_or_default()))
+            }
+            None => Places::All(self.marks.len()),
+        }
     }
 
     fn key(&mut self, text: &str) -> Result<usize, String> {
@@ -282,6 +283,33 @@ impl Rules {
         };
         self.keys.push(Key { text: text.into(), canonical: canonical(text).into(), glob });
         Ok(self.keys.len() - 1)
+    }
+}
+
+/// Places of marks, from the last to the first.
+enum Places<'r> {
+    /// As many as this.
+    All(usize),
+    /// Those in the lists, each of which is sorted.
+    Of([&'r [(u64, usize)]; 3]),
+}
+
+impl Iterator for Places<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        match self {
+            Self::All(more) => {
+                *more = more.checked_sub(1)?;
+                Some(*more)
+            }
+            Self::Of(lists) => {
+                let last = lists.iter_mut().max_by_key(|list| list.last().map(|(_, at)| *at))?;
+                let ((_, at), rest) = last.split_last()?;
+                *last = rest;
+                Some(*at)
+            }
+        }
     }
 }
 
