@@ -1,5 +1,6 @@
 //! The rules that bear on one call, and which of them wins.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::judge::slice;
@@ -49,7 +50,8 @@ impl Hit<'_> {
 impl<'r> Stack<'r> {
     pub(crate) fn new(tool: &str, known: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
         let layers = layers.iter().filter(|layer| !layer.is_empty());
-        Self { layers: layers.map(|layer| layer.about(tool, known, now_ms)).collect() }
+        let about = layers.map(|layer| layer.about(tool, known, now_ms));
+        Self { layers: about.filter(|about| !about.is_empty()).collect() }
     }
 
     /// A rule forbids or asks about some calls but not all: what cannot be read may be one of them.
@@ -155,9 +157,9 @@ impl<'w, 'a> Spelling<'w, 'a> {
             join(self.argv.iter().map(|word| {
                 let blank = |c: char| c.is_whitespace();
                 match &*word.text {
-                    "" => INNER_BLANK.to_string(),
-                    text if text.contains(blank) => text.replace(blank, INNER_BLANK),
-                    text => text.to_owned(),
+                    "" => INNER_BLANK.into(),
+                    text if text.contains(blank) => text.replace(blank, INNER_BLANK).into(),
+                    text => text.into(),
                 }
             }))
         })
@@ -166,18 +168,18 @@ impl<'w, 'a> Spelling<'w, 'a> {
     /// Every spelling that a deny or ask rule may have meant.
     fn variants(&self) -> &[String] {
         self.variants.get_or_init(|| {
-            let plain = || self.argv.iter().map(|word| word.text.to_string());
+            let plain = || self.argv.iter().map(|word| (&*word.text).into());
             let name = self.argv.first().map_or("", |word| base(&word.text));
-            let named = |args: &[Word<'_>], spell: &dyn Fn(&Word<'_>) -> String| {
-                join(std::iter::once(name.to_owned()).chain(args.iter().map(spell)))
+            let named = |args: &'w [Word<'a>], spell: &dyn Fn(&'w Word<'a>) -> Cow<'w, str>| {
+                join(std::iter::once(name.into()).chain(args.iter().map(spell)))
             };
             let args = self.argv.get(1..).unwrap_or_default();
             let behind = behind_options(name, args);
             let here = Place { cwd: None, home: self.place.home };
             let mut all = vec![
                 join(plain()),
-                named(args, &|word| word.text.to_string()),
-                named(behind, &|word| word.text.to_string()),
+                named(args, &|word| (&*word.text).into()),
+                named(behind, &|word| (&*word.text).into()),
                 named(behind, &|word| path(word, here)),
                 named(behind, &|word| path(word, self.place)),
             ];
@@ -192,7 +194,7 @@ impl<'w, 'a> Spelling<'w, 'a> {
 /// Stands for a blank inside a word; the scanner refuses it in a text.
 const INNER_BLANK: &str = "\u{1}";
 
-fn join(words: impl Iterator<Item = String>) -> String {
+fn join<'w>(words: impl Iterator<Item = Cow<'w, str>>) -> String {
     let mut text = String::with_capacity(128);
     for (at, word) in words.enumerate() {
         if at > 0 {
@@ -204,14 +206,14 @@ fn join(words: impl Iterator<Item = String>) -> String {
 }
 
 /// A word that looks like a path, cleaned.
-fn path(word: &Word<'_>, place: Place<'_>) -> String {
+fn path<'w>(word: &'w Word<'_>, place: Place<'_>) -> Cow<'w, str> {
     let text = &*word.text;
     let looks = word.kind == WordKind::Home
         || text.contains('/') && !text.contains("://")
         || text.starts_with('.');
     match place::path(word, place) {
-        Some(path) if looks => place::clean(&path, place).into_owned(),
-        _ => text.to_owned(),
+        Some(path) if looks => place::clean(&path, place).into_owned().into(),
+        _ => text.into(),
     }
 }
 

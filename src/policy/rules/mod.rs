@@ -116,6 +116,11 @@ impl<'r> About<'r> {
         })
     }
 
+    /// No rule names the tool.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys == 0 && !self.more_keys.contains(&true)
+    }
+
     /// Some rule forbids or asks about some calls of the tool but not all.
     pub(crate) fn guards(&self) -> bool {
         self.strict().any(|mark| !mark.all && self.names(mark))
