@@ -13,7 +13,7 @@ use crate::shell::{self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word
 use crate::stack::{Hit, Spelling, Stack};
 use crate::values::Value;
 use crate::verdict::Verdict;
-use crate::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
+use crate::wrappers::{self, Inner, Passage, Unwrapped, base, unwrap};
 
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
@@ -66,8 +66,13 @@ impl<'r> Files<'r, '_> {
 
 impl<'r> Judge<'r, '_> {
     /// The strictest finding on any command of the text.
-    pub(crate) fn text(&self, source: &str, scan: &Scan<'_>) -> Finding<'r> {
-        let found = self.scan(source, scan, 0);
+    pub(crate) fn text(
+        &self,
+        source: &str,
+        scan: &Scan<'_>,
+        behind: &[Option<Unwrapped<'_, '_>>],
+    ) -> Finding<'r> {
+        let found = self.scan(source, scan, behind, 0);
         if found.verdict == Verdict::Ask
             && scan.understood()
             && let Some(entry) = self.commands.whole_text(source)
@@ -77,9 +82,15 @@ impl<'r> Judge<'r, '_> {
         found
     }
 
-    fn scan(&self, source: &str, scan: &Scan<'_>, depth: u32) -> Finding<'r> {
+    fn scan(
+        &self,
+        source: &str,
+        scan: &Scan<'_>,
+        behind: &[Option<Unwrapped<'_, '_>>],
+        depth: u32,
+    ) -> Finding<'r> {
         let before = self.care.get();
-        let found = self.commands_of(source, scan, depth);
+        let found = self.commands_of(source, scan, behind, depth);
         self.care.set(before);
         match (&scan.refusal, found) {
             (_, Some(found)) if found.verdict == Verdict::Deny => found,
@@ -92,13 +103,19 @@ impl<'r> Judge<'r, '_> {
         }
     }
 
-    fn commands_of(&self, source: &str, scan: &Scan<'_>, depth: u32) -> Option<Finding<'r>> {
+    fn commands_of(
+        &self,
+        source: &str,
+        scan: &Scan<'_>,
+        behind: &[Option<Unwrapped<'_, '_>>],
+        depth: u32,
+    ) -> Option<Finding<'r>> {
         if scan.refusal.is_some() {
             self.care.set(Care::Denies);
         }
         let mut strictest: Option<Finding<'r>> = None;
-        for command in &scan.commands {
-            let finding = self.command(command, source, depth);
+        for (command, behind) in scan.commands.iter().zip(behind) {
+            let finding = self.command(command, behind.as_ref(), source, depth);
             // FAIL-CLOSED: a guess counts only when it denies.
             if command.via == Via::Guess && finding.verdict != Verdict::Deny {
                 continue;
@@ -133,7 +150,13 @@ impl<'r> Judge<'r, '_> {
         Finding::of(hit, subject)
     }
 
-    fn command(&self, command: &Command<'_>, source: &str, depth: u32) -> Finding<'r> {
+    fn command(
+        &self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+        source: &str,
+        depth: u32,
+    ) -> Finding<'r> {
         let (hit, found) = if command.argv.is_empty() {
             let hit = self.commands.every_call();
             let denied = hit.verdict == Verdict::Deny;
@@ -144,7 +167,7 @@ impl<'r> Judge<'r, '_> {
             };
             (hit, found)
         } else {
-            self.argv(&command.argv, false, Some(source), command, depth)
+            self.argv(&command.argv, behind, false, Some(source), command, depth)
         };
         if found.verdict == Verdict::Deny {
             return found;
@@ -160,6 +183,7 @@ impl<'r> Judge<'r, '_> {
     fn argv(
         &self,
         argv: &[Word<'_>],
+        behind: Option<&Unwrapped<'_, '_>>,
         open: bool,
         source: Option<&str>,
         command: &Command<'_>,
@@ -181,8 +205,7 @@ impl<'r> Judge<'r, '_> {
         if hit.verdict == Verdict::Deny {
             return (hit, self.finding(hit, || quote(argv)));
         }
-        let behind = unwrap(argv);
-        let inner = behind.as_ref().map(|behind| self.behind(behind, command, depth));
+        let inner = behind.map(|behind| self.behind(behind, command, depth));
         if let Some(inner) = inner.as_ref().filter(|inner| inner.verdict == Verdict::Deny) {
             return (hit, inner.clone());
         }
@@ -207,7 +230,7 @@ impl<'r> Judge<'r, '_> {
             (Some(Builtin::Harmless), None, _) => Finding::allow(None),
             (None, None, _) if self.changes_directory(argv) => Finding::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
-                Passage::Inner => inner.max(given(&behind)),
+                Passage::Inner => inner.max(given(behind)),
                 Passage::Both => self.plain(hit, argv, open).max(inner),
                 Passage::Outer => self.plain(hit, argv, open),
                 Passage::DenyOnly => Finding {
@@ -278,7 +301,9 @@ impl<'r> Judge<'r, '_> {
             .inner
             .iter()
             .map(|inner| match inner {
-                Inner::Argv { argv, open } => self.argv(argv, *open, None, command, depth + 1).1,
+                Inner::Argv { argv, open } => {
+                    self.argv(argv, unwrap(argv).as_ref(), *open, None, command, depth + 1).1
+                }
                 Inner::Script { text, dialect } => self.script(text, *dialect, depth),
                 Inner::Input(dialect) => match script_input(command) {
                     Some(text) => self.script(text, *dialect, depth),
@@ -291,7 +316,8 @@ impl<'r> Judge<'r, '_> {
     }
 
     fn script(&self, text: &str, dialect: Dialect, depth: u32) -> Finding<'r> {
-        self.scan(text, &shell::scan_as(text, dialect), depth + 1)
+        let scan = shell::scan_as(text, dialect);
+        self.scan(text, &scan, &wrappers::behind(&scan.commands), depth + 1)
     }
 
     fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> Finding<'r> {

@@ -18,6 +18,7 @@ use crate::shell::{self, Scan, Via};
 use crate::stack::Stack;
 use crate::values::Values;
 use crate::verdict::Verdict;
+use crate::wrappers::{self, Unwrapped};
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, Serialize)]
@@ -177,8 +178,12 @@ impl<'c> Subject<'c> {
     }
 
     pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
+        let behind = match &self.scan {
+            Some((_, scan)) => wrappers::behind(&scan.commands),
+            None => Vec::new(),
+        };
         let critical = match &self.scan {
-            Some((_, scan)) => critical::critical(scan),
+            Some((_, scan)) => critical::among(scan, &behind),
             None => {
                 let (call, values) = (self.call, Values::of(self.call));
                 files::critical(call.kind(), &values, &call.resolved, self.place)
@@ -187,8 +192,8 @@ impl<'c> Subject<'c> {
         let own = [layers.rules, layers.grants];
         let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
         let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
-        let (finding, guarded) = self.weigh(all, Some(layers.floors), layers.now_ms);
-        let finding = self.vetoes(layers).fold(finding, |finding, veto| {
+        let (finding, guarded) = self.weigh(all, Some(layers.floors), layers.now_ms, &behind);
+        let finding = self.vetoes(layers, &behind).fold(finding, |finding, veto| {
             if veto.verdict > finding.verdict { veto } else { finding }
         });
         let finding = match &critical {
@@ -206,10 +211,14 @@ impl<'c> Subject<'c> {
     }
 
     /// Denies of the operator and of the agent's own rules, each seen alone: nothing lifts them.
-    fn vetoes<'r>(&self, layers: &Layers<'r>) -> impl Iterator<Item = Finding<'r>> {
+    fn vetoes<'r>(
+        &self,
+        layers: &Layers<'r>,
+        behind: &[Option<Unwrapped<'_, '_>>],
+    ) -> impl Iterator<Item = Finding<'r>> {
         let operator = Some(&layers.floors.denies).filter(|denies| !denies.is_empty());
         operator.into_iter().chain(layers.agent).filter_map(|alone| {
-            let (finding, _) = self.weigh(&[alone], None, layers.now_ms);
+            let (finding, _) = self.weigh(&[alone], None, layers.now_ms, behind);
             (finding.verdict == Verdict::Deny).then_some(finding)
         })
     }
@@ -237,6 +246,7 @@ impl<'c> Subject<'c> {
         layers: &[&'r Rules],
         floors: Option<&'r Floors>,
         now_ms: i64,
+        behind: &[Option<Unwrapped<'_, '_>>],
     ) -> (Finding<'r>, bool) {
         let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, layers);
         let guarded = stack.guarded();
@@ -254,7 +264,7 @@ impl<'c> Subject<'c> {
                     floors,
                     place: self.place,
                 };
-                judge.text(text, scan)
+                judge.text(text, scan, behind)
             }
             None => self.values(&stack),
         };

@@ -13,7 +13,7 @@ use std::ops::Range;
 use crate::deeds::{self, Deed};
 use crate::place::{self, Place};
 use crate::shell::{Command, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as};
-use crate::wrappers::{Inner, Unwrapped, base, unwrap};
+use crate::wrappers::{Inner, Unwrapped, base, behind, unwrap};
 
 /// Why a text is critical, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,19 +32,31 @@ const NOWHERE: Place<'static> = Place { cwd: None, home: None };
 /// The first critical command of a text, those behind wrappers and in literal scripts included.
 #[must_use]
 pub fn critical(scan: &Scan<'_>) -> Option<CriticalFinding> {
-    examine(scan, 0)
+    among(scan, &behind(&scan.commands))
 }
 
-fn examine(scan: &Scan<'_>, depth: u32) -> Option<CriticalFinding> {
+/// The same where it is known already what runs behind each command.
+pub(crate) fn among<'s, 'a>(
+    scan: &'s Scan<'a>,
+    behind: &[Option<Unwrapped<'s, 'a>>],
+) -> Option<CriticalFinding> {
+    examine(scan, behind, 0)
+}
+
+fn examine<'s, 'a>(
+    scan: &'s Scan<'a>,
+    behind: &[Option<Unwrapped<'s, 'a>>],
+    depth: u32,
+) -> Option<CriticalFinding> {
     if let Some(span) = fork_bomb(scan) {
         return Some(CriticalFinding { reason: "starts copies of itself without end", span });
     }
     let mut stream = stream::Stream::default();
-    for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
+    let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
+    for (command, behind) in seen {
+        let behind = behind.as_ref();
         let reason = command.redirects.iter().find_map(redirect).or_else(|| {
-            let behind = unwrap(&command.argv);
-            argv(&command.argv, behind.as_ref(), command, depth)
-                .or_else(|| stream.see(command, behind.as_ref()))
+            argv(&command.argv, behind, command, depth).or_else(|| stream.see(command, behind))
         });
         if let Some(reason) = reason {
             return Some(CriticalFinding { reason, span: span(command) });
@@ -95,7 +107,8 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
     if depth >= MAX_DEPTH {
         return Some("runs commands inside commands inside commands");
     }
-    examine(&scan_as(text, dialect), depth + 1).map(|finding| finding.reason)
+    let scan = scan_as(text, dialect);
+    examine(&scan, &behind(&scan.commands), depth + 1).map(|finding| finding.reason)
 }
 
 /// Writes to files that something obeys later, by whatever program.

@@ -57,7 +57,8 @@ impl Head {
     pub(crate) fn of(word: &str) -> Self {
         let pack =
             |word: &str| word.bytes().take(8).fold(1, |packed, b| packed << 8 | u64::from(b));
-        Self { full: pack(word), base: pack(base(word)) }
+        let (full, base) = (pack(word), base(word));
+        Self { full, base: if base.len() == word.len() { full } else { pack(base) } }
     }
 
     /// The part of a rule's head that decides about it; 0 where any command fits.

@@ -5,7 +5,7 @@ mod table;
 
 use std::borrow::Cow;
 
-use crate::shell::{Dialect, Word};
+use crate::shell::{Command, Dialect, Word};
 use table::Spec;
 
 /// What a command runs besides itself.
@@ -68,6 +68,11 @@ impl<'w, 'a> Unwrapped<'w, 'a> {
 pub fn base(name: &str) -> &str {
     let slash = name.bytes().rposition(|b| b == b'/');
     slash.and_then(|at| name.get(at + 1..)).unwrap_or(name)
+}
+
+/// What runs behind each of the commands.
+pub(crate) fn behind<'w, 'a>(commands: &'w [Command<'a>]) -> Vec<Option<Unwrapped<'w, 'a>>> {
+    commands.iter().map(|command| unwrap(&command.argv)).collect()
 }
 
 /// Looks behind a command that runs others; `None` when it is not one.
