@@ -30,6 +30,10 @@ pub(super) struct Scanner<'a> {
     /// Inside `$(…)`, where a here-document may also end at the parenthesis.
     pub(super) in_parens: bool,
     pub(super) names: Names<'a>,
+    /// The command that last changed the directory of this shell.
+    pub(super) moved_by: Option<usize>,
+    /// How many commands have been started with `&`.
+    pub(super) started: usize,
     pub(super) out: Scan<'a>,
 }
 
@@ -46,6 +50,8 @@ impl<'a> Scanner<'a> {
             heredocs: Vec::new(),
             in_parens: false,
             names: Names::default(),
+            moved_by: None,
+            started: 0,
             // A command is seldom shorter than this; growing would copy all that are there.
             out: Scan { commands: Vec::with_capacity(source.len() / 16 + 1), ..Scan::default() },
         }

@@ -39,6 +39,7 @@ impl<'a> Scanner<'a> {
             if self.finished() {
                 return self.refuse(Doubt::Unfinished);
             }
+            let first = self.out.commands.len();
             self.and_or()?;
             self.blanks();
             match (self.peek(), self.look(1)) {
@@ -50,6 +51,7 @@ impl<'a> Scanner<'a> {
                 (b'&', b'&' | b'>') => return self.refuse(Doubt::Unexpected),
                 (b'&', _) => {
                     self.out.background = true;
+                    self.started += self.out.commands.len() - first;
                     self.at += 1;
                 }
                 _ if self.stops(stop) => return Ok(()),
@@ -100,7 +102,7 @@ impl<'a> Scanner<'a> {
         self.prefixes()?;
         let mut begin = self.out.commands.len();
         let mut position = PipePosition::First;
-        let mark = self.names.enter();
+        let (mark, moved_by) = (self.names.enter(), self.moved_by);
         loop {
             self.command()?;
             self.blanks();
@@ -110,6 +112,7 @@ impl<'a> Scanner<'a> {
             }
             // Each part runs in a subshell of its own.
             self.names.leave(mark);
+            self.moved_by = moved_by;
             let here = if piped || position == PipePosition::First {
                 position
             } else {
@@ -163,7 +166,9 @@ impl<'a> Scanner<'a> {
             b'(' if self.look(1) == b'(' => self.arithmetic_command(),
             b'(' => {
                 self.at += 1;
+                let moved_by = self.moved_by;
                 self.body(Stop::PAREN, 1)?;
+                self.moved_by = moved_by;
                 self.compound_redirects()
             }
             b'{' if self.keyword("{") => {
@@ -179,14 +184,7 @@ impl<'a> Scanner<'a> {
                 self.compound_redirects()
             }
             b'i' if self.keyword("if") => self.if_command(),
-            b'w' | b'u' if self.keyword("while") || self.keyword("until") => {
-                self.at += 5;
-                // The first test is certain to run; what the body does is not.
-                self.nested(|s| s.list(Stop::DO))?;
-                self.at += 2;
-                self.body(Stop::DONE, 4)?;
-                self.compound_redirects()
-            }
+            b'w' | b'u' if self.keyword("while") || self.keyword("until") => self.while_command(),
             b'f' if self.keyword("for") => self.for_command(3),
             b's' if self.keyword("select") => self.for_command(6),
             b'c' if self.keyword("case") => self.case_command(),
@@ -252,6 +250,33 @@ impl<'a> Scanner<'a> {
         self.compound_redirects()
     }
 
+    /// `while` and `until`, which are equally long.
+    fn while_command(&mut self) -> Read<()> {
+        let from = self.at;
+        self.at += 5;
+        // The first test is certain to run; what the body does is not.
+        self.nested(|s| s.list(Stop::DO))?;
+        let test = self.slice(from, self.at).trim_end_matches([' ', '\t', '\n', ';']);
+        let endless = matches!(
+            test,
+            "while true" | "while :" | "while [ 1 ]" | "while ((1))" | "until false"
+        );
+        self.at += 2;
+        self.loop_body(endless)?;
+        self.compound_redirects()
+    }
+
+    /// The body of a loop, up to and over `done`.
+    fn loop_body(&mut self, endless: bool) -> Read<()> {
+        let (first, started) = (self.out.commands.len(), self.started);
+        self.body(Stop::DONE, 4)?;
+        let commands = self.out.commands.len() - first;
+        if endless && commands > 0 && self.started - started == commands {
+            self.out.breeding.get_or_insert(first);
+        }
+        Ok(())
+    }
+
     fn if_command(&mut self) -> Read<()> {
         self.at += 2;
         self.nested(|s| s.list(Stop::THEN))?;
@@ -279,18 +304,20 @@ impl<'a> Scanner<'a> {
         self.at += length;
         self.blanks();
         let mark = self.names.enter();
+        let from = self.at;
         if self.peek() == b'(' {
             self.for_arithmetic()?;
         } else {
             self.for_words()?;
         }
+        let endless = self.slice(from, self.at) == "((;;))";
         self.blanks();
         if self.peek() == b';' {
             self.at += 1;
         }
         self.newlines()?;
         self.expect("do")?;
-        self.body(Stop::DONE, 4)?;
+        self.loop_body(endless)?;
         self.names.leave(mark);
         self.compound_redirects()
     }

@@ -39,6 +39,8 @@ pub struct Scan<'a> {
     pub refusal: Option<Refusal>,
     /// Something is started with `&`.
     pub background: bool,
+    /// A loop without end that does nothing but start commands with `&`: the first of them.
+    pub breeding: Option<usize>,
 }
 
 impl Scan<'_> {
@@ -63,6 +65,8 @@ pub struct Command<'a> {
     pub pipe: PipePosition,
     /// Where in the text the command was found.
     pub via: Via,
+    /// The command of the text that changed the directory for this one (`cd`, `pushd`, `popd`).
+    pub moved_by: Option<usize>,
 }
 
 /// A word of a command after quote removal.

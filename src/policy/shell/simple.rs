@@ -16,7 +16,8 @@ const MAX_PENDING: usize = 16;
 impl<'a> Scanner<'a> {
     /// A simple command, or the definition of a function.
     pub(super) fn simple(&mut self) -> Read<()> {
-        let mut command = Command { via: self.via, ..Command::default() };
+        let argv = Vec::with_capacity(4);
+        let mut command = Command { argv, via: self.via, ..Command::default() };
         let begin = self.at;
         loop {
             self.blanks();
@@ -48,7 +49,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Adds a command to the list.
-    pub(super) fn push(&mut self, command: Command<'a>) {
+    pub(super) fn push(&mut self, mut command: Command<'a>) {
+        command.moved_by = self.moved_by;
+        if changes_directory(&command.argv) {
+            self.moved_by = Some(self.out.commands.len());
+        }
         self.out.commands.push(command);
         if self.out.commands.len() > MAX_COMMANDS {
             self.doubt(Doubt::TooMany);
@@ -75,8 +80,12 @@ impl<'a> Scanner<'a> {
     /// `NAME=value`, `NAME+=value`, `NAME[i]=value`, `NAME=(…)`; false when it is none.
     fn assignment(&mut self, command: &mut Command<'a>) -> Read<bool> {
         let begin = self.at;
-        let name = self.slice(begin, begin + self.identifier());
-        self.at += name.len();
+        let length = self.identifier();
+        if !matches!(self.look(length), b'=' | b'+' | b'[') {
+            return Ok(false);
+        }
+        let name = self.slice(begin, begin + length);
+        self.at += length;
         let element = self.peek() == b'[';
         if element {
             // bash reads `name[` up to the bracket, blanks included.
@@ -89,6 +98,7 @@ impl<'a> Scanner<'a> {
             if element {
                 return self.refuse(Doubt::Unexpected);
             }
+            // `a+b`
             self.at = begin;
             return Ok(false);
         }
@@ -250,4 +260,11 @@ impl<'a> Scanner<'a> {
         let length = inner.iter().take_while(|&&b| is_name(b) || b == b'[' || b == b']').count();
         length > 0 && self.look(length + 1) == b'}' && matches!(self.look(length + 2), b'<' | b'>')
     }
+}
+
+/// `cd` and its kin, behind `command` and `builtin` too.
+fn changes_directory(argv: &[Word<'_>]) -> bool {
+    let mut names = argv.iter().map(|word| &*word.text);
+    let name = names.find(|name| !matches!(*name, "command" | "builtin"));
+    matches!(name, Some("cd" | "pushd" | "popd"))
 }

@@ -111,19 +111,24 @@ impl<'a> Scanner<'a> {
     /// A word, or `None` when there is none at the cursor.
     #[inline]
     pub(super) fn word_at(&mut self, place: Place) -> Read<Option<Word<'a>>> {
-        // Most words hold nothing that means anything.
+        match self.plain_word() {
+            Some(word) => Ok(Some(word)),
+            None => self.marked_word(place),
+        }
+    }
+
+    /// A word in which nothing has a meaning, as most are.
+    #[inline]
+    fn plain_word(&mut self) -> Option<Word<'a>> {
         let rest = self.rest();
-        let plain = rest.iter().take_while(|&&b| class(b) <= Class::Inner).count();
-        if rest.get(plain).is_some_and(|&b| class(b) < Class::End) {
-            return self.marked_word(place);
+        let length = rest.iter().take_while(|&&b| class(b) <= Class::Inner).count();
+        if length == 0 || rest.get(length).is_some_and(|&b| class(b) < Class::End) {
+            return None;
         }
-        if plain == 0 {
-            return Ok(None);
-        }
-        let span = self.at..self.at + plain;
+        let span = self.at..self.at + length;
         self.at = span.end;
         let text = Cow::Borrowed(self.slice(span.start, span.end));
-        Ok(Some(Word { text, kind: WordKind::Literal, quoted: false, span }))
+        Some(Word { text, kind: WordKind::Literal, quoted: false, span })
     }
 
     fn marked_word(&mut self, place: Place) -> Read<Option<Word<'a>>> {
