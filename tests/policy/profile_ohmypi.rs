@@ -19,6 +19,7 @@ use countersign_policy::profiles::ohmypi::{
 };
 use countersign_policy::profiles::{Given, Grants, Profile};
 use countersign_policy::{Call, Floors, Verdict};
+use proptest::{collection::vec, prop_assert, proptest};
 use serde_json::{Map, Value, json};
 use support::{Kind, Vectors, verdict_of};
 
@@ -375,6 +376,17 @@ fn an_allow_vouches_for_what_runs_in_the_end() {
 }
 
 #[test]
+fn seeing_more_never_hides_a_later_deny() {
+    let config = json!({ "tools": { "approvalMode": "always-ask" }, "bash": { "patterns": [
+        { "match": "rm *", "approval": "prompt" }, { "match": "*publish*", "approval": "deny" },
+    ] } });
+    let call = Call::new("bash", json!({ "command": "bash -c 'rm x' && npm publish" }));
+    for kind in [Kind::Strict, Kind::Compat] {
+        assert_eq!(rule(&config, &call, &Grants::default(), true, kind), Verdict::Deny);
+    }
+}
+
+#[test]
 fn mistakes_in_a_config_are_named() {
     let open = |text: &str, compat| Profile::Ohmypi.open(Some(text), "config.yml", None, compat);
     for (text, named) in [
@@ -411,4 +423,60 @@ fn an_override_that_is_no_yes_or_no_is_a_yes() {
     assert!(Declared::of(&call, false).overrides);
     assert!(!Declared::of(&call, true).overrides);
     assert_eq!(Declared::of(&call, true).tier(), Tier::Read);
+}
+
+#[test]
+fn a_policy_may_bring_its_key_along() {
+    for policy in [
+        json!({ "tool": "write", "policy": { "policyKey": "search", "policy": "Allow" } }),
+        json!({ "tool": "write", "policy": "allow", "policyKey": "search" }),
+    ] {
+        let call: Call = serde_json::from_value(policy).unwrap();
+        let declared = Declared::of(&call, false);
+        assert_eq!(declared.policy_key.as_deref(), Some("search"));
+        assert_eq!(declared.policy, Some(Verdict::Allow));
+    }
+}
+
+/// Pieces of commands, harmless and not.
+const PIECES: [&str; 16] = [
+    "git ",
+    "rm ",
+    "-rf ",
+    "x ",
+    "&& ",
+    "; ",
+    "| ",
+    "'a;b' ",
+    "\"$x\" ",
+    "-c ",
+    "$(rm x) ",
+    "\n",
+    "bash -c 'rm x' ",
+    "/bin/rm ",
+    "timeout 5 ",
+    "'",
+];
+const WORDS: [&str; 3] = ["allow", "prompt", "deny"];
+const MATCHES: [&str; 6] = ["git *", "rm *", "*", "* x", "timeout *", "*&&*"];
+
+proptest! {
+    #[test]
+    fn strict_is_never_looser_than_the_system_itself(
+        pieces in vec(0..PIECES.len(), 0..7),
+        rules in vec((0..MATCHES.len(), 0..3_usize), 1..4),
+        compound: bool,
+    ) {
+        let command: String = pieces.iter().map(|&at| PIECES[at]).collect();
+        let patterns: Vec<Value> = rules.iter().map(|&(at, word)| {
+            json!({ "match": MATCHES[at], "approval": WORDS[word] })
+        }).collect();
+        let config = json!({
+            "tools": { "approvalMode": "write" },
+            "bash": { "patterns": patterns, "allowCompoundCommands": compound },
+        });
+        let call = Call::new("bash", json!({ "command": command }));
+        let on = |kind| rule(&config, &call, &Grants::default(), true, kind);
+        prop_assert!(on(Kind::Strict) >= on(Kind::Compat), "{command:?} {config}");
+    }
 }

@@ -91,6 +91,7 @@ fn is_posix(shell: Option<&str>) -> bool {
     ["bash", "zsh", "sh", "dash", "ksh", "ash", "mksh"].contains(&name)
 }
 
+#[derive(Clone, Copy)]
 struct Looker<'p> {
     patterns: &'p [Pattern],
     compat: bool,
@@ -99,11 +100,19 @@ struct Looker<'p> {
 impl<'p> Looker<'p> {
     /// The first pattern that applies: an allow vouches for the whole text, a deny or prompt fires on
     /// any command in it.
+    // SECURITY: a prompt that fires because more is seen here must not hide a deny behind it that the
+    // system itself would have met first.
     fn first(&self, text: &str) -> Option<&'p Pattern> {
-        self.patterns.iter().find(|pattern| match pattern.verdict() {
+        let first = self.patterns.iter().find(|pattern| match pattern.verdict() {
             Verdict::Allow => self.vouches(pattern, text),
             Verdict::Ask | Verdict::Deny => self.fires(pattern, text),
-        })
+        });
+        if self.compat {
+            return first;
+        }
+        let literal = Looker { compat: true, ..*self }.first(text);
+        let stricter = |it: &&Pattern| first.is_none_or(|first| it.verdict() > first.verdict());
+        literal.filter(|it| it.verdict() != Verdict::Allow).filter(stricter).or(first)
     }
 
     /// Each command by its own first pattern, the strictest of them; a deny or prompt that matches only

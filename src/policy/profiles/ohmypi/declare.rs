@@ -40,6 +40,9 @@ impl Declared {
     // under `compat`, where it is a no as in the system itself.
     #[must_use]
     pub fn of(call: &Call, compat: bool) -> Self {
+        // A policy may bring its key along: `{"policy": "prompt", "policyKey": "write"}`.
+        let said = |name| call.policy.as_ref().and_then(|policy| policy.get(name));
+        let key = said("policyKey").and_then(Value::as_str);
         Self {
             tier: call.tier.as_deref().and_then(Tier::from_word),
             overrides: match &call.overrides {
@@ -47,8 +50,16 @@ impl Declared {
                 Some(Value::Bool(overrides)) => *overrides,
                 Some(_) => !compat,
             },
-            policy: call.policy.as_ref().and_then(Value::as_str).and_then(from_word),
-            policy_key: call.policy_key.clone().filter(|key| !key.is_empty()),
+            policy: said("policy")
+                .or(call.policy.as_ref())
+                .and_then(Value::as_str)
+                .and_then(from_word),
+            policy_key: call
+                .policy_key
+                .as_deref()
+                .or(key)
+                .filter(|key| !key.is_empty())
+                .map(str::to_owned),
             reason: call.reason.clone().filter(|reason| !reason.is_empty()),
         }
     }

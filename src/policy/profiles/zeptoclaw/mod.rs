@@ -19,7 +19,7 @@ use crate::rules::Rules;
 use crate::ruling::{self, Layers, Ruling};
 use crate::verdict::Verdict;
 use agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
-use config::{ApprovalConfig, Settings};
+use config::Settings;
 use ending::ApprovalResponse;
 use policy::ApprovalPolicy;
 
@@ -141,12 +141,4 @@ fn facts(call: &Call, given: &Given<'_>) -> Ruling {
     let layers =
         Layers { agent: None, rules: &none, grants: &none, floors: &floors, now_ms: given.now_ms };
     ruling::rule(call, &layers, ruling::Mode::Default)
-}
-
-impl Settings {
-    /// The settings where nothing is configured.
-    #[must_use]
-    pub fn of(approval: ApprovalConfig) -> Self {
-        Self { approval, mode: AgentMode::default(), doubt: None }
-    }
 }
