@@ -86,6 +86,8 @@ pub enum Server {
 pub struct Store {
     /// A file or a server.
     pub database: Database,
+    /// How long a settled ask is kept.
+    pub keep: Duration,
 }
 
 /// How calls are ruled on.

@@ -1,22 +1,24 @@
 //! Wires everything, starts it, drains it, stops it.
 
 mod adapters;
+mod leading;
 mod listen;
 mod welcome;
 
 use crate::{
     agents::http::{self, Api, Keys, Surface},
-    bridge::{self, Desk},
     config::{Approvers as Named, Config, Mode as PolicyMode, OnTimeout as Timeout},
     gate::{
         Audience, Gate, OnTimeout, RulesFile, Settings,
         approvers::{Approvers, Local},
     },
-    store::{Database, Store},
+    ids,
+    store::{Database, Store, Tail},
 };
 use anyhow::{Context, Result, bail};
 use countersign_policy::{Floors, Mode};
 use countersign_port::{Adapter, CancellationToken};
+use leading::Account;
 use std::{
     fs,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
@@ -31,6 +33,8 @@ use tokio::{
 
 /// How long open requests may take to end when the daemon stops.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long everything else may take, the outbox included.
+const LAST: Duration = Duration::from_secs(6);
 
 /// What `serve` was asked for beyond the config.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,25 +56,30 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
     let address = tcp.local_addr().context("the HTTP listener has no address")?;
 
     let gate = gate(&config).await?;
+    let tail = Tail::after(gate.store().last_event().await?);
     let local = listen::Inbox::new(state, address)?;
     let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
+    let accounts = accounts(&config, &gate, &all);
     let keys = Keys {
         agent: config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
         approver: config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
     };
-    let api = Api { gate: gate.clone(), adapters: all.clone().into(), keys: Arc::new(keys) };
+    let leases = accounts.iter().map(|at| (at.adapter.name(), at.lease.clone())).collect();
+    let api = Api {
+        gate: gate.clone(),
+        adapters: all.clone().into(),
+        keys: Arc::new(keys),
+        leases: Arc::new(leases),
+    };
 
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    start_adapters(&mut tasks, &gate, &all, &audience(&config), &stop);
-    tasks.spawn({
-        let (gate, stop) = (gate.clone(), stop.clone());
-        async move { gate.reap(stop).await }
-    });
-    tasks.spawn({
-        let gate = gate.clone();
-        async move { gate.reunite().await }
-    });
+    for account in accounts {
+        tasks.spawn(account.lead(gate.clone(), stop.clone()));
+    }
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
+    spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.reunite().await });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
     let on_socket = http::router(api.clone(), Surface::Socket);
@@ -87,16 +96,18 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
 
     tracing::info!("stopping; open asks stay open and are taken up again at the next start");
     gate.stop();
+    // Whoever hands in a call meanwhile is told to come back. No press is taken any more; what was
+    // decided is still shown, and the leases are given back.
+    stop.cancel();
+    let stopped = tokio::time::timeout(LAST, async { while tasks.join_next().await.is_some() {} });
+    if stopped.await.is_err() {
+        tasks.abort_all();
+    }
     drain.cancel();
     let drained =
         tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
     if drained.await.is_err() {
         servers.abort_all();
-    }
-    stop.cancel();
-    let stopped = tokio::time::timeout(DRAIN, async { while tasks.join_next().await.is_some() {} });
-    if stopped.await.is_err() {
-        tasks.abort_all();
     }
     gate.store().close().await;
     let _ = fs::remove_file(&config.daemon.socket);
@@ -125,9 +136,12 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
         },
         home,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
+        daemon: name(config),
+        keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
     let approvers = approvers(&config.approvers);
-    let gate = Gate::new(store, rules, approvers, audience(config), settings);
+    let audience = audience(config, &inbox_target(&store, &settings.daemon));
+    let gate = Gate::new(store, rules, approvers, audience, settings);
     gate.write_pending_grants().await?;
     Ok(gate)
 }
@@ -182,7 +196,23 @@ pub fn approvers(named: &Named) -> Approvers {
     Approvers { local: if on { Local::On } else { Local::Off }, ..approvers }
 }
 
-fn audience(config: &Config) -> Vec<Audience> {
+/// This daemon's name for people, and for telling processes apart: where it runs, and a random end.
+fn name(config: &Config) -> String {
+    let state = config.daemon.state_dir.display().to_string();
+    let place: String = ids::sha256_hex(state.as_bytes()).chars().take(4).collect();
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    format!("{host}-{place}.{}", ids::ask_id())
+}
+
+/// The inbox is each daemon's own, and so are its cards.
+fn inbox_target(store: &Store, daemon: &str) -> String {
+    match store.is_shared() {
+        true => format!("inbox@{daemon}"),
+        false => "inbox".to_owned(),
+    }
+}
+
+fn audience(config: &Config, inbox: &str) -> Vec<Audience> {
     let at = |adapter: &str, target: String| Audience { adapter: adapter.to_owned(), target };
     let telegram = config.telegram.iter().flat_map(|telegram| &telegram.targets).map(|target| {
         let topic = target.topic.map(|topic| format!("/{topic}")).unwrap_or_default();
@@ -190,37 +220,40 @@ fn audience(config: &Config) -> Vec<Audience> {
     });
     let discord = config.discord.iter().flat_map(|discord| &discord.targets);
     let discord = discord.map(|target| at("discord", target.channel.clone()));
-    let mut audience = vec![at("inbox", "inbox".to_owned())];
+    let mut audience = vec![at("inbox", inbox.to_owned())];
     audience.extend(telegram.filter(|_| cfg!(feature = "telegram")));
     audience.extend(discord.filter(|_| cfg!(feature = "discord")));
     audience
 }
 
-fn start_adapters(
+/// The accounts that this daemon may lead.
+fn accounts(config: &Config, gate: &Gate, adapters: &[Arc<dyn Adapter>]) -> Vec<Account> {
+    let audience = audience(config, &inbox_target(gate.store(), gate.daemon()));
+    let account = |adapter: &Arc<dyn Adapter>| {
+        let name = adapter.name();
+        let token = match name {
+            "telegram" => config.telegram.as_ref().map(|telegram| telegram.token.reveal()),
+            "discord" => config.discord.as_ref().map(|discord| discord.token.reveal()),
+            _ => None,
+        };
+        let own = || leading::own_lease(gate.daemon());
+        let here = audience.iter().filter(|place| place.adapter == name);
+        Account {
+            adapter: adapter.clone(),
+            lease: token.map_or_else(own, |token| leading::lease(name, token)),
+            targets: here.map(|place| place.target.clone()).collect(),
+        }
+    };
+    adapters.iter().map(account).collect()
+}
+
+fn spawn<F: Future<Output = ()> + Send + 'static>(
     tasks: &mut JoinSet<()>,
     gate: &Arc<Gate>,
-    adapters: &[Arc<dyn Adapter>],
-    audience: &[Audience],
     stop: &CancellationToken,
+    task: impl FnOnce(Arc<Gate>, CancellationToken) -> F,
 ) {
-    let desk = Desk::new(gate.clone());
-    for adapter in adapters {
-        let (running, desk, stop) = (adapter.clone(), desk.clone(), stop.clone());
-        tasks.spawn(async move {
-            let name = running.name();
-            match running.run(desk, stop).await {
-                Ok(()) => tracing::debug!(adapter = name, "stopped"),
-                Err(fatal) => tracing::error!(adapter = name, "{name}: {fatal}; the others go on"),
-            }
-        });
-    }
-    for place in audience {
-        let Some(adapter) = adapters.iter().find(|adapter| adapter.name() == place.adapter) else {
-            continue;
-        };
-        let (gate, adapter) = (gate.clone(), adapter.clone());
-        tasks.spawn(bridge::deliver(gate, adapter, place.target.clone(), stop.clone()));
-    }
+    tasks.spawn(task(gate.clone(), stop.clone()));
 }
 
 async fn serve<L>(listener: L, router: axum::Router, drain: CancellationToken)

@@ -4,9 +4,11 @@
 
 pub mod card;
 mod outbox;
+mod term;
 mod token;
 
 pub use outbox::deliver;
+pub use term::Term;
 
 use crate::{
     gate::{Gate, Reply, Told, approvers::Who},

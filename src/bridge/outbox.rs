@@ -2,12 +2,14 @@
 //!
 //! A card is due while what it shows is behind its ask, so several changes in between are one redraw,
 //! and a crash at any point is made good at the next start.
+//!
+//! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
-use super::card;
+use super::{Term, card};
 use crate::{
     clock,
     gate::Gate,
-    store::{CardRow, StoreError},
+    store::{CardRow, StoreError, Tail},
 };
 use countersign_port::{Adapter, CancellationToken, MessageRef, SendError, Target};
 use serde_json::json;
@@ -15,36 +17,45 @@ use std::{sync::Arc, time::Duration};
 
 const LONGEST_SEND: Duration = Duration::from_secs(60);
 const LONGEST_BACKOFF_MS: i64 = 30_000;
+/// How often it is looked for what other daemons changed, when no hint of it came.
+const LOOK_MS: i64 = 1_000;
 
-/// Delivers to one target until told to stop.
+/// Delivers to one target for a term. When told to finish it tries what is due once more and ends.
 pub async fn deliver(
     gate: Arc<Gate>,
     adapter: Arc<dyn Adapter>,
     target: String,
-    stop: CancellationToken,
+    term: Arc<Term>,
+    finish: CancellationToken,
 ) {
-    let mut postman = Postman { gate, adapter, target };
+    let mut postman = Postman { gate, adapter, target, term: term.clone(), asked: None };
     let mut changes = postman.gate.changes();
     let mut reconciled = false;
-    while !stop.is_cancelled() {
+    while term.holds() {
         changes.mark_unchanged();
+        let last = finish.is_cancelled();
         if !reconciled {
             reconciled = postman.reconcile().await;
         }
         let pause = tokio::select! {
             pause = postman.round() => pause,
-            () = stop.cancelled() => return,
+            () = term.ended() => return,
         };
+        if last {
+            return;
+        }
         match pause {
             // The platform asked for quiet: nothing is sent before, whatever changes.
             Pause::Quiet(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
-                () = stop.cancelled() => return,
+                () = finish.cancelled() => return,
+                () = term.ended() => return,
             },
             Pause::UntilChange(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 _ = changes.changed() => {}
-                () = stop.cancelled() => return,
+                () = finish.cancelled() => {}
+                () = term.ended() => return,
             },
         }
     }
@@ -54,6 +65,9 @@ struct Postman {
     gate: Arc<Gate>,
     adapter: Arc<dyn Adapter>,
     target: String,
+    term: Arc<Term>,
+    /// Where asks that other daemons open are heard of; they know nothing of a place that is only here.
+    asked: Option<Tail>,
 }
 
 enum Pause {
@@ -62,16 +76,33 @@ enum Pause {
 }
 
 impl Postman {
-    async fn reconcile(&self) -> bool {
-        let keeps = self.adapter.keeps_messages();
-        let store = self.gate.store();
-        match store.reconcile(self.adapter.name(), &self.target, keeps).await {
+    async fn reconcile(&mut self) -> bool {
+        match self.try_reconcile().await {
             Ok(()) => true,
             Err(error) => {
                 tracing::error!(adapter = self.adapter.name(), %error, "cannot reconcile cards");
                 false
             }
         }
+    }
+
+    async fn try_reconcile(&mut self) -> Result<(), StoreError> {
+        let store = self.gate.store();
+        let keeps = self.adapter.keeps_messages();
+        if store.is_shared() && !keeps {
+            self.asked = Some(Tail::after(store.last_event().await?));
+        }
+        store.reconcile(self.adapter.name(), &self.target, keeps).await
+    }
+
+    /// Makes cards for what other daemons have been asked.
+    async fn hear(&mut self) -> Result<(), StoreError> {
+        let Some(tail) = &mut self.asked else { return Ok(()) };
+        let store = self.gate.store();
+        let events = tail.next(store).await?;
+        let asked = events.into_iter().filter(|event| event.kind == "asked");
+        let asks: Vec<_> = asked.filter_map(|event| event.ask).collect();
+        store.add_cards(self.adapter.name(), &self.target, asks).await
     }
 
     /// Shows what is due, and says how long to rest.
@@ -88,14 +119,19 @@ impl Postman {
     async fn try_round(&mut self) -> Result<Pause, StoreError> {
         let store = self.gate.store().clone();
         let name = self.adapter.name();
-        while let Some(card) = store.due_card(name, &self.target, clock::now_ms()).await? {
+        let term = self.term.clone();
+        self.hear().await?;
+        while let Some(card) =
+            store.due_card(name, &self.target, clock::now_ms(), term.fence()).await?
+        {
             if let Some(quiet) = self.show(&card).await? {
                 return Ok(Pause::Quiet(quiet));
             }
         }
         let next = store.next_due(name, &self.target).await?;
-        let left = next.map_or(LONGEST_BACKOFF_MS, |at| at.saturating_sub(clock::now_ms()));
-        let left = u64::try_from(left.clamp(1, LONGEST_BACKOFF_MS)).unwrap_or(1);
+        let longest = if store.is_shared() { LOOK_MS } else { LONGEST_BACKOFF_MS };
+        let left = next.map_or(longest, |at| at.saturating_sub(clock::now_ms()));
+        let left = u64::try_from(left.clamp(50, longest)).unwrap_or(50);
         Ok(Pause::UntilChange(Duration::from_millis(left)))
     }
 
@@ -105,10 +141,13 @@ impl Postman {
         let Some(ask) = store.ask(&row.ask).await? else { return Ok(None) };
         if row.message.is_none() && !ask.is_open() {
             // Nobody saw it open; nobody needs to see it closed.
-            store.card_shown(&row.nonce, "", ask.version).await?;
+            store.card_shown(&row.nonce, "", ask.version, self.term.fence()).await?;
             return Ok(None);
         }
         let card = card::draw(&ask, &row.nonce);
+        if !self.term.holds() {
+            return Ok(Some(Duration::from_secs(1)));
+        }
         let sent = tokio::time::timeout(LONGEST_SEND, async {
             match &row.message {
                 Some(message) => {
@@ -121,7 +160,13 @@ impl Postman {
         let sent = sent.await.unwrap_or_else(|_| Err(SendError::Transient("no answer".to_owned())));
         match sent {
             Ok(message) => {
-                store.card_shown(&row.nonce, &message.0, ask.version).await?;
+                let fence = self.term.fence();
+                if !store.card_shown(&row.nonce, &message.0, ask.version, fence).await? {
+                    tracing::warn!(adapter = self.adapter.name(), ask_id = %ask.id,
+                        "a card was shown after another daemon took over; that one redraws it");
+                    self.term.end();
+                    return Ok(Some(Duration::from_secs(1)));
+                }
                 tracing::info!(adapter = self.adapter.name(), ask_id = %ask.id,
                     version = ask.version, "a card stands");
                 Ok(None)

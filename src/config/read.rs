@@ -185,9 +185,10 @@ impl Reader<'_> {
         let mut section = self.section("store");
         let database = section
             .get("url", |node| Database::read(&text(node)?, |file| places.resolve(&base, file)));
+        let keep = section.get("keep", length).unwrap_or(Duration::from_secs(30 * 86_400));
         section.finish();
         let beside = || Database::Sqlite(state_dir.join("countersign.db"));
-        Store { database: database.unwrap_or_else(beside) }
+        Store { database: database.unwrap_or_else(beside), keep }
     }
 
     fn policy(&mut self) -> Policy {

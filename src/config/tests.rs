@@ -10,6 +10,10 @@ fn places() -> Places {
     }
 }
 
+fn store(file: &str) -> Store {
+    Store { database: Database::Sqlite(file.into()), keep: Duration::from_secs(30 * 86_400) }
+}
+
 fn read(toml: &str) -> Result<Config, Vec<String>> {
     read_with(toml, &[])
 }
@@ -39,9 +43,7 @@ fn defaults() -> Config {
             insecure_http: false,
             ca_file: None,
         },
-        store: Store {
-            database: Database::Sqlite("/home/ana/.local/state/countersign/countersign.db".into()),
-        },
+        store: store("/home/ana/.local/state/countersign/countersign.db"),
         policy: Policy {
             profile: Profile::Standard,
             mode: Mode::Default,
@@ -73,7 +75,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = TEMPLATE.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (26, 2));
+    assert_eq!((keys.count(), sections.count()), (27, 2));
     let uncommented: String = TEMPLATE
         .lines()
         .map(|line| {
@@ -149,7 +151,7 @@ fn everything_can_be_set() {
             insecure_http: false,
             ca_file: Some("/etc/ca.pem".into()),
         },
-        store: Store { database: Database::Sqlite("/etc/asks.db".into()) },
+        store: store("/etc/asks.db"),
         policy: Policy {
             profile: Profile::Molf,
             mode: Mode::Yolo,

@@ -23,6 +23,8 @@ pub struct Ask {
     pub version: i64,
     /// Whether its caller waits on a connection.
     pub attended: bool,
+    /// The daemon at which that caller was last seen.
+    pub keeper: String,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Unix milliseconds; `None` waits for ever.

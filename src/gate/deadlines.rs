@@ -8,43 +8,28 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(30);
-const KEEP_CLOSED_MS: i64 = 30 * 86_400_000;
-
-/// What the reaper did in one round.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Reaped {
-    /// Asks whose deadline had passed.
-    pub expired: usize,
-    /// Closed asks that were old enough to be forgotten.
-    pub forgotten: u64,
-}
+/// Between two batches of what is forgotten, so that nothing else waits for it.
+const BREATH: Duration = Duration::from_millis(20);
 
 impl Gate {
-    /// Expires what is overdue and forgets what is old.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn reap_now(&self) -> Result<Reaped, StoreError> {
-        let now = clock::now_ms();
-        let overdue = self.store.overdue(now).await?;
-        for ask in &overdue {
-            self.expire(ask).await?;
-        }
-        self.tidy_waiters();
-        let forgotten = self.store.forget_closed(now - KEEP_CLOSED_MS).await?;
-        Ok(Reaped { expired: overdue.len(), forgotten })
-    }
-
-    /// Reaps at every deadline, and every 30 s, until told to stop.
+    /// Expires asks at their deadlines, and tidies up every 30 s, until told to stop.
     pub async fn reap(&self, stop: CancellationToken) {
         let mut changes = self.changes();
-        loop {
-            if let Err(error) = self.reap_now().await {
-                tracing::warn!(%error, "the reaper could not tidy up; deadlines hold all the same");
+        let mut tidied: Option<Instant> = None;
+        while !stop.is_cancelled() {
+            if let Err(error) = self.expire_overdue().await {
+                tracing::debug!(%error, "the reaper is late; deadlines hold all the same");
+            }
+            if tidied.is_none_or(|at| at.elapsed() >= ROUND) {
+                tidied = Some(Instant::now());
+                self.tidy_waiters();
+                if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
+                    tracing::debug!(%error, "old asks are forgotten later");
+                }
             }
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -52,6 +37,21 @@ impl Gate {
                 _ = changes.changed() => {}
             }
         }
+    }
+
+    async fn expire_overdue(&self) -> Result<(), StoreError> {
+        for ask in self.store.overdue(clock::now_ms()).await? {
+            self.expire(&ask).await?;
+        }
+        Ok(())
+    }
+
+    async fn forget_old(&self) -> Result<(), StoreError> {
+        let before = clock::now_ms() - self.settings.keep_ms;
+        while self.store.forget_closed(before).await? > 0 {
+            tokio::time::sleep(BREATH).await;
+        }
+        Ok(())
     }
 
     /// Expires an ask whose deadline has passed, as the operator chose.

@@ -39,6 +39,7 @@ impl Gate {
             return Ok(Revoked::Unknown);
         };
         if grant.scope == GrantScope::Always
+            && !self.store.is_shared()
             && let Err(problem) = self.rules.remove(&grant.rule)
         {
             return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
@@ -69,6 +70,9 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub async fn write_pending_grants(&self) -> Result<(), StoreError> {
+        if self.store.is_shared() {
+            return Ok(());
+        }
         for grant in self.store.unwritten_grants().await? {
             match self.rules.append(std::slice::from_ref(&grant.rule)) {
                 Ok(()) => self.store.grant_written(&grant.id).await?,
@@ -91,10 +95,13 @@ impl Gate {
             grants.into_iter().partition(|grant| grant.scope == GrantScope::Always);
         let here = |grant: &Grant| grant.agent == call.agent && grant.session == call.session;
         let rule = |grant: Grant| grant.rule;
-        Ok((
-            always.into_iter().map(rule).collect(),
-            sessions.into_iter().filter(here).map(rule).collect(),
-        ))
+        let mut always: Vec<_> = always.into_iter().map(rule).collect();
+        let mut here: Vec<_> = sessions.into_iter().filter(here).map(rule).collect();
+        if self.store.is_shared() {
+            // Every daemon has a rules file of its own; what is granted holds at all of them at once.
+            here.append(&mut always);
+        }
+        Ok((always, here))
     }
 
     /// The grants that an answer makes.
@@ -130,7 +137,7 @@ impl Gate {
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
             return Ok(None);
         }
-        if matches!(answer.scope, Some(Scope::Always | Scope::Exact)) {
+        if matches!(answer.scope, Some(Scope::Always | Scope::Exact)) && !self.store.is_shared() {
             let grants = self.store.unwritten_grants().await.map_err(|error| error.to_string())?;
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();

@@ -13,6 +13,7 @@ pub mod approvers;
 pub mod ask;
 pub mod call;
 mod deadlines;
+mod following;
 mod granting;
 pub mod question;
 mod rules_file;
@@ -72,6 +73,10 @@ pub struct Settings {
     pub home: Option<String>,
     /// This machine's name: only of calls from here can be seen where their paths lead.
     pub host: String,
+    /// This daemon's name among those that share the store; no two processes have the same.
+    pub daemon: String,
+    /// How long a settled ask is kept; milliseconds.
+    pub keep_ms: i64,
 }
 
 /// What happens to an ask that nobody answers.
@@ -107,6 +112,9 @@ pub enum HandInError {
         "the key `{0}` was used in this session for another call; a key names exactly one call"
     )]
     KeyTaken(String),
+    /// The daemon stops, and asks nobody any more.
+    #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
+    Stopping,
     /// Ours.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -133,6 +141,12 @@ impl Gate {
         &self.store
     }
 
+    /// This daemon's name among those that share the store.
+    #[must_use]
+    pub fn daemon(&self) -> &str {
+        &self.settings.daemon
+    }
+
     /// Tells of every change of an ask; what changed stands in the store.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
@@ -150,6 +164,11 @@ impl Gate {
         self.stopping.cancel();
     }
 
+    /// Waits until [`Gate::stop`] is called.
+    pub async fn stopped(&self) {
+        self.stopping.cancelled().await;
+    }
+
     /// Whether [`Gate::stop`] was called.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
@@ -161,6 +180,9 @@ impl Gate {
     /// # Errors
     /// [`HandInError`]; the call may then not run.
     pub async fn hand_in(&self, call: Call, attended: bool) -> Result<Handed, HandInError> {
+        if self.is_stopping() {
+            return Err(HandInError::Stopping);
+        }
         let call = call.spell_out()?;
         call.check()?;
         let (mut ruling, problem) = self.rule(&call).await?;
@@ -181,6 +203,7 @@ impl Gate {
             body: body(call, ruling, problem),
             digest,
             attended,
+            keeper: self.settings.daemon.clone(),
             created_at: now,
         };
         let cards: Vec<_> = self.audience.iter().map(new_card).collect();

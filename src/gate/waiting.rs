@@ -8,7 +8,7 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use dashmap::{DashMap, DashSet};
+use dashmap::DashMap;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
@@ -17,13 +17,14 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How long callers of an earlier process may take; longer than the client tries.
 const REUNION: Duration = Duration::from_secs(150);
 
+/// Why an ask is taken back that nobody waits for.
+const GONE: &str = "the agent that asked went away";
+
 /// Who waits for which ask, and how many callers stand behind it.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<()>>>,
     attached: DashMap<String, usize>,
-    /// Asks whose caller has been here since the start.
-    met: DashSet<String>,
 }
 
 impl Waiters {
@@ -36,7 +37,6 @@ impl Waiters {
     }
 
     pub(super) fn wake(&self, id: &str) {
-        self.met.remove(id);
         if let Some((_, waiting)) = self.pending.remove(id) {
             for wake in waiting {
                 // The other side may have left; the row keeps the answer for it.
@@ -95,11 +95,16 @@ impl Gate {
     }
 
     /// Counts a caller as waiting for this ask until the result is dropped.
-    #[must_use]
-    pub fn attend(self: &Arc<Self>, ask: &str) -> Attendance {
-        *self.waiters.attached.entry(ask.to_owned()).or_default() += 1;
-        self.waiters.met.insert(ask.to_owned());
-        Attendance { gate: self.clone(), ask: ask.to_owned(), answered: false }
+    pub async fn attend(self: &Arc<Self>, ask: &Ask) -> Attendance {
+        *self.waiters.attached.entry(ask.id.clone()).or_default() += 1;
+        let attendance = Attendance { gate: self.clone(), ask: ask.id.clone(), answered: false };
+        if ask.is_open()
+            && ask.keeper != self.settings.daemon
+            && let Err(error) = self.store.keep_ask(&ask.id, &self.settings.daemon).await
+        {
+            tracing::warn!(ask_id = %ask.id, %error, "it is not noted that its caller waits here");
+        }
+        attendance
     }
 
     /// Takes an ask back for its caller. Returns the ask as it stands now.
@@ -111,45 +116,55 @@ impl Gate {
             if !ask.is_open() {
                 return Ok(Some(ask));
             }
-            let answer = Answer {
-                decision: Decision::Deny,
-                scope: None,
-                reason: Some(why.to_owned()),
-                stop: false,
-                answers: None,
-                by: By::Caller,
-                at: clock::now_ms(),
-            };
-            if let Closed::Won(ask) =
-                self.store.close_ask(&ask, &State::Cancelled(answer), &[]).await?
-            {
-                tracing::info!(ask_id = %ask.id, why, "ask cancelled");
-                self.waiters.wake(id);
-                self.changed();
+            if let Closed::Won(ask) = self.take_back(&ask, why).await? {
                 return Ok(Some(ask));
             }
         }
         Ok(None)
     }
 
-    /// Takes back asks whose callers died together with an earlier process: nobody would read the answer.
-    pub async fn reunite(&self) {
-        let before = clock::now_ms();
-        tokio::select! {
-            () = tokio::time::sleep(REUNION) => {}
-            () = self.stopping.cancelled() => return,
+    /// Takes an ask back if it stands as seen, and its caller has not been seen at another daemon since.
+    async fn take_back(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
+        let answer = Answer {
+            decision: Decision::Deny,
+            scope: None,
+            reason: Some(why.to_owned()),
+            stop: false,
+            answers: None,
+            by: By::Caller,
+            at: clock::now_ms(),
+        };
+        let closed = self.store.close_ask(seen, &State::Cancelled(answer), &[]).await?;
+        if let Closed::Won(ask) = &closed {
+            tracing::info!(ask_id = %ask.id, why, "ask cancelled");
+            self.waiters.wake(&ask.id);
+            self.changed();
         }
-        if let Err(error) = self.cancel_orphans(before).await {
-            tracing::warn!(%error, "asks whose callers are gone stay open until their deadline");
+        Ok(closed)
+    }
+
+    /// Takes back asks whose callers died together with their daemon: nobody would read the answer.
+    pub async fn reunite(&self) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(REUNION) => {}
+                () = self.stopping.cancelled() => return,
+            }
+            if let Err(error) = self.cancel_orphans().await {
+                tracing::warn!(%error, "asks whose callers are gone stay open until their deadline");
+            }
+            // A daemon that has the store to itself can only find those of the one before it.
+            if !self.store.is_shared() {
+                return;
+            }
         }
     }
 
-    /// Cancels what was opened before then by a caller that waits, and has not been seen since.
-    async fn cancel_orphans(&self, before: i64) -> Result<(), StoreError> {
-        for ask in self.store.asks_in("open", u32::MAX).await? {
-            if ask.attended && ask.created_at < before && !self.waiters.met.contains(&ask.id) {
-                self.cancel(&ask.id, "the agent that asked went away").await?;
-            }
+    /// Cancels what a caller waited for at a daemon that is gone, and that no caller has come back to.
+    async fn cancel_orphans(&self) -> Result<(), StoreError> {
+        let silence = i64::try_from(REUNION.as_millis()).unwrap_or(i64::MAX);
+        for ask in self.store.orphans(&self.settings.daemon, silence).await? {
+            let _ = self.take_back(&ask, GONE).await?;
         }
         Ok(())
     }
@@ -163,17 +178,24 @@ impl Gate {
             () = tokio::time::sleep(GRACE) => {}
             () = self.stopping.cancelled() => return,
         }
-        if self.waiters.attached.contains_key(id) {
-            return;
-        }
-        match self.store.ask(id).await {
-            Ok(Some(ask)) if ask.is_open() && ask.attended => {}
-            Ok(_) => return,
-            Err(error) => return tracing::warn!(ask_id = id, %error, "cannot look after an ask"),
-        }
-        if let Err(error) = self.cancel(id, "the agent that asked went away").await {
+        if let Err(error) = self.take_back_if_left(id).await {
             tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open");
         }
+    }
+
+    async fn take_back_if_left(&self, id: &str) -> Result<(), StoreError> {
+        // INVARIANT: an ask whose caller waits at another daemon is not taken back at this one.
+        while !self.waiters.attached.contains_key(id)
+            && let Some(ask) = self.store.ask(id).await?
+            && ask.is_open()
+            && ask.attended
+            && ask.keeper == self.settings.daemon
+        {
+            if let Closed::Won(_) = self.take_back(&ask, GONE).await? {
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -210,8 +232,11 @@ mod tests {
     use countersign_policy::{Floors, Mode};
     use serde_json::json;
 
-    async fn gate(folder: &std::path::Path) -> Arc<Gate> {
-        let store = Store::open(&Database::Sqlite(folder.join("test.db"))).await.unwrap();
+    async fn store(folder: &std::path::Path) -> Store {
+        Store::open(&Database::Sqlite(folder.join("test.db"))).await.unwrap()
+    }
+
+    fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
         let rules =
             RulesFile::open(&folder.join("permissions.jsonc"), None, Floors::default()).unwrap();
         let settings = Settings {
@@ -220,8 +245,10 @@ mod tests {
             mode: Mode::Default,
             home: None,
             host: "here".into(),
+            daemon: daemon.into(),
+            keep_ms: 1,
         };
-        Gate::new(store, rules, Approvers::default(), vec![], settings)
+        Gate::new(store.clone(), rules, Approvers::default(), vec![], settings)
     }
 
     async fn ask(gate: &Gate, command: &str, attended: bool) -> String {
@@ -237,16 +264,35 @@ mod tests {
     #[tokio::test]
     async fn only_asks_whose_waiting_callers_never_came_back_are_taken_back() {
         let folder = tempfile::tempdir().unwrap();
-        let gate = gate(folder.path()).await;
-        let gone = ask(&gate, "git push one", true).await;
-        let back = ask(&gate, "git push two", true).await;
-        let left_alone = ask(&gate, "git push three", false).await;
-        gate.attend(&back).leave();
-        gate.cancel_orphans(clock::now_ms() + 1).await.unwrap();
-        let state = async |id: &str| gate.store.ask(id).await.unwrap().unwrap().state.name();
+        let store = store(folder.path()).await;
+        let before = gate(&store, folder.path(), "before");
+        let gone = ask(&before, "git push one", true).await;
+        let back = ask(&before, "git push two", true).await;
+        let left_alone = ask(&before, "git push three", false).await;
+        let now = gate(&store, folder.path(), "now");
+        let read = async |id: &str| store.ask(id).await.unwrap().unwrap();
+        now.attend(&read(&back).await).await.leave();
+        now.cancel_orphans().await.unwrap();
+        let state = async |id: &str| read(id).await.state.name();
         assert_eq!(
             [state(&gone).await, state(&back).await, state(&left_alone).await],
             ["cancelled", "open", "open"]
         );
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_went_to_another_daemon_has_not_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(folder.path()).await;
+        let one = gate(&store, folder.path(), "one");
+        let two = gate(&store, folder.path(), "two");
+        let id = ask(&one, "git push", true).await;
+        let seen = store.ask(&id).await.unwrap().unwrap();
+        two.attend(&seen).await.leave();
+        one.take_back_if_left(&id).await.unwrap();
+        assert!(store.ask(&id).await.unwrap().unwrap().is_open());
+        assert!(matches!(one.take_back(&seen, GONE).await.unwrap(), Closed::Lost(_)));
+        two.take_back_if_left(&id).await.unwrap();
+        assert_eq!(store.ask(&id).await.unwrap().unwrap().state.name(), "cancelled");
     }
 }

@@ -1,12 +1,12 @@
 //! Asks: put in, read, and closed exactly once.
 
-use super::{Grant, NewCard, Store, StoreError, Tx, cards, events, grants, read, write};
+use super::{NewCard, Store, StoreError, Tx, cards, events, lease::DAEMON, read, write};
 use crate::gate::{
     ask::{Answer, Ask, Body, State},
     question::Progress,
 };
 use serde_json::json;
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// An ask to be stored.
 #[derive(Debug, Clone)]
@@ -19,10 +19,30 @@ pub struct NewAsk {
     pub digest: String,
     /// Whether its caller waits on a connection.
     pub attended: bool,
+    /// The daemon that took it.
+    pub keeper: String,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Unix milliseconds.
     pub deadline_at: Option<i64>,
+}
+
+impl NewAsk {
+    /// The ask as it stands once it is stored.
+    fn opened(&self) -> Ask {
+        Ask {
+            id: self.id.clone(),
+            body: self.body.clone(),
+            digest: self.digest.clone(),
+            state: State::Open,
+            progress: Progress::default(),
+            version: 1,
+            attended: self.attended,
+            keeper: self.keeper.clone(),
+            created_at: self.created_at,
+            deadline_at: self.deadline_at,
+        }
+    }
 }
 
 /// What became of an insert.
@@ -34,23 +54,11 @@ pub enum Inserted {
     Known(Ask),
 }
 
-/// What became of a compare-and-set.
-#[derive(Debug)]
-#[must_use]
-pub enum Closed {
-    /// This one won.
-    Won(Ask),
-    /// The row had changed before; this is how it stands.
-    Lost(Ask),
-    /// There is no such ask.
-    Unknown,
-}
-
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, body, digest, state, progress, version, attended, created_at, deadline_at, \
-             answer FROM ask ",
+            "SELECT id, body, digest, state, progress, version, attended, keeper, created_at, \
+             deadline_at, answer FROM ask ",
             $rest
         )
     };
@@ -67,7 +75,10 @@ impl Store {
         cards: &[NewCard],
     ) -> Result<Inserted, StoreError> {
         let (new, cards) = (new.clone(), cards.to_vec());
-        self.write(move |tx| Box::pin(async move { insert(tx, &new, &cards).await })).await
+        let inserted =
+            self.write(move |tx| Box::pin(async move { insert(tx, &new, &cards).await })).await?;
+        self.tell();
+        Ok(inserted)
     }
 
     /// Reads an ask.
@@ -137,6 +148,34 @@ impl Store {
         rows.iter().map(ask).collect()
     }
 
+    /// Notes at which daemon the caller of an open ask waits.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_ask(&self, id: &str, keeper: &str) -> Result<(), StoreError> {
+        let kept = sqlx::query(
+            "UPDATE ask SET keeper = $2 WHERE id = $1 AND state = 'open' AND keeper <> $2",
+        );
+        self.execute(kept.bind(id.to_owned()).bind(keeper.to_owned())).await.map(drop)
+    }
+
+    /// Open asks whose waiting callers were last seen at a daemon that is not `me` and has not been
+    /// heard of for so many milliseconds.
+    ///
+    /// # Errors
+    /// As [`Store::ask`].
+    pub async fn orphans(&self, me: &str, silence: i64) -> Result<Vec<Ask>, StoreError> {
+        let sql = format!(
+            "SELECT id, body, digest, state, progress, version, attended, keeper, created_at, \
+             deadline_at, answer FROM ask WHERE state = 'open' AND attended = 1 AND keeper <> $1 \
+             AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || ask.keeper \
+             AND until_at > {} - $2)",
+            self.engine.dialect.now()
+        );
+        let rows = self.all(sqlx::query(AssertSqlSafe(sql)).bind(me).bind(silence)).await?;
+        rows.iter().map(ask).collect()
+    }
+
     /// The next deadline of an open ask.
     ///
     /// # Errors
@@ -147,111 +186,14 @@ impl Store {
             .await?;
         Ok(row.try_get("at")?)
     }
-
-    /// Closes the ask if it still stands as `seen`: row, event, grants and cards in one transaction.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
-    // INVARIANT: an ask has at most one answer. A person's answer loses to a deadline that has passed,
-    // even while the reaper is late.
-    pub async fn close_ask(
-        &self,
-        seen: &Ask,
-        end: &State,
-        grants: &[Grant],
-    ) -> Result<Closed, StoreError> {
-        let Some(answer) = end.answer().cloned() else { return Ok(Closed::Lost(seen.clone())) };
-        let (id, version) = (seen.id.clone(), seen.version);
-        let (end, grants) = (end.clone(), grants.to_vec());
-        self.write(move |tx| {
-            Box::pin(async move {
-                let done = sqlx::query(closing(&end))
-                    .bind(&id)
-                    .bind(version)
-                    .bind(end.name())
-                    .bind(write("answer", &answer)?)
-                    .bind(answer.at)
-                    .execute(&mut *tx)
-                    .await?;
-                if done.rows_affected() == 1 {
-                    for grant in &grants {
-                        grants::insert(tx, grant).await?;
-                    }
-                    cards::want(tx, &id).await?;
-                    let data = serde_json::to_value(&answer)
-                        .map_err(|source| StoreError::Unreadable { column: "answer", source })?;
-                    events::append(tx, answer.at, end.name(), Some(&id), &data).await?;
-                }
-                settle(tx, &id, done.rows_affected()).await
-            })
-        })
-        .await
-    }
-
-    /// Notes progress on the ask's questions if it still stands as `seen`.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
-    pub async fn note_progress(
-        &self,
-        seen: &Ask,
-        progress: &Progress,
-        now: i64,
-    ) -> Result<Closed, StoreError> {
-        let (id, version) = (seen.id.clone(), seen.version);
-        let progress = write("progress", progress)?;
-        self.write(move |tx| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE ask SET progress = $3, version = version + 1 \
-                     WHERE id = $1 AND version = $2 AND state = 'open' \
-                     AND (deadline_at IS NULL OR deadline_at > $4)",
-                )
-                .bind(&id)
-                .bind(version)
-                .bind(progress)
-                .bind(now)
-                .execute(&mut *tx)
-                .await?;
-                if done.rows_affected() == 1 {
-                    cards::want(tx, &id).await?;
-                }
-                settle(tx, &id, done.rows_affected()).await
-            })
-        })
-        .await
-    }
-
-    /// Forgets asks that were closed before `before`, with their cards.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn forget_closed(&self, before: i64) -> Result<u64, StoreError> {
-        self.write(move |tx| {
-            Box::pin(async move {
-                sqlx::query(
-                    "DELETE FROM card WHERE ask IN (SELECT id FROM ask WHERE closed_at < $1)",
-                )
-                .bind(before)
-                .execute(&mut *tx)
-                .await?;
-                let done = sqlx::query("DELETE FROM ask WHERE closed_at < $1")
-                    .bind(before)
-                    .execute(&mut *tx)
-                    .await?;
-                Ok(done.rows_affected())
-            })
-        })
-        .await
-    }
 }
 
 async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted, StoreError> {
     let call = &new.body.call;
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, created_at, deadline_at) \
-         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
+         attended, keeper, created_at, deadline_at) \
+         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
     .bind(&call.agent)
@@ -261,6 +203,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
     .bind(&new.digest)
     .bind(write("progress", &Progress::default())?)
     .bind(i64::from(new.attended))
+    .bind(&new.keeper)
     .bind(new.created_at)
     .bind(new.deadline_at)
     .execute(&mut *tx)
@@ -275,41 +218,15 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
         return Ok(Inserted::Known(ask(&row)?));
     }
     for card in cards {
-        cards::insert(tx, &new.id, card).await?;
+        cards::insert(tx, &new.id, new.created_at, card).await?;
     }
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
         "digest": new.digest, "why": new.body.why});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
-    let stored = fetch(tx, &new.id).await?;
-    stored.map(Inserted::New).ok_or_else(|| sqlx::Error::RowNotFound.into())
+    Ok(Inserted::New(new.opened()))
 }
 
-/// The compare-and-set that ends an ask so.
-fn closing(end: &State) -> &'static str {
-    match end {
-        // A caller that took its ask back may ask again under the same key.
-        State::Cancelled(_) => {
-            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
-             key = NULL WHERE id = $1 AND version = $2 AND state = 'open'"
-        }
-        State::Expired(_) => {
-            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
-             WHERE id = $1 AND version = $2 AND state = 'open' AND deadline_at <= $5"
-        }
-        State::Open | State::Answered(_) => {
-            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
-             WHERE id = $1 AND version = $2 AND state = 'open' \
-             AND (deadline_at IS NULL OR deadline_at > $5)"
-        }
-    }
-}
-
-async fn settle(tx: &mut Tx, id: &str, changed: u64) -> Result<Closed, StoreError> {
-    let Some(now) = fetch(tx, id).await? else { return Ok(Closed::Unknown) };
-    Ok(if changed == 1 { Closed::Won(now) } else { Closed::Lost(now) })
-}
-
-async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {
+pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {
     let row = sqlx::query(select!("WHERE id = $1")).bind(id).fetch_optional(&mut *tx).await?;
     row.as_ref().map(ask).transpose()
 }
@@ -335,6 +252,7 @@ fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
         progress: read("progress", &progress)?,
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,
+        keeper: row.try_get("keeper")?,
         created_at: row.try_get("created_at")?,
         deadline_at: row.try_get("deadline_at")?,
     })

@@ -1,6 +1,6 @@
 //! Cards: one row per ask and target, and the outbox at the same time.
 
-use super::{Store, StoreError, Tx};
+use super::{Fence, Store, StoreError, Tx, lease};
 use sqlx::{Row, any::AnyRow};
 
 /// A card to be posted.
@@ -37,6 +37,20 @@ macro_rules! select {
     };
 }
 
+/// Cards that are due; a first try does not wait for anything, whatever the clocks say.
+macro_rules! due {
+    ($which:literal) => {
+        concat!(
+            "SELECT nonce, ask, adapter, target, message, attempts FROM card \
+             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND ",
+            $which,
+            " AND (attempts = 0 OR due_at <= $3) \
+             AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
+             ORDER BY due_at LIMIT 1"
+        )
+    };
+}
+
 impl Store {
     /// The card with this nonce.
     ///
@@ -66,8 +80,9 @@ impl Store {
         row.as_ref().map(card).transpose()
     }
 
-    /// The card at this target that is behind and may be tried now. New cards come before redraws,
-    /// the oldest first, so that redraws never keep an ask from being seen.
+    /// The card at this target that is behind and may be tried now, for as long as the one who asks
+    /// leads. New cards come before redraws, the oldest first, so that redraws never keep an ask from
+    /// being seen.
     ///
     /// # Errors
     /// When the store fails.
@@ -76,20 +91,16 @@ impl Store {
         adapter: &str,
         target: &str,
         now: i64,
+        fence: &Fence,
     ) -> Result<Option<CardRow>, StoreError> {
-        let row = self
-            .maybe(
-                sqlx::query(select!(
-                    "WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted \
-             AND due_at <= $3 ORDER BY shown > 0, due_at, \
-             (SELECT created_at FROM ask WHERE id = card.ask), nonce LIMIT 1"
-                ))
-                .bind(adapter)
-                .bind(target)
-                .bind(now),
-            )
-            .await?;
-        row.as_ref().map(card).transpose()
+        for sql in [due!("shown = 0"), due!("shown > 0 AND shown < wanted")] {
+            let query = sqlx::query(sql).bind(adapter).bind(target).bind(now);
+            let row = self.maybe(query.bind(&fence.name).bind(fence.epoch)).await?;
+            if let Some(row) = row {
+                return card(&row).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// When the next card at this target may be tried.
@@ -97,35 +108,47 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn next_due(&self, adapter: &str, target: &str) -> Result<Option<i64>, StoreError> {
-        let row = self
-            .one(
-                sqlx::query(
-                    "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
+        let query = sqlx::query(
+            "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
              AND gone IS NULL AND shown < wanted",
-                )
-                .bind(adapter)
-                .bind(target),
-            )
-            .await?;
+        );
+        let row = self.one(query.bind(adapter).bind(target)).await?;
         Ok(row.try_get("at")?)
     }
 
-    /// Notes that the card now shows this version of its ask, in this message.
+    /// Notes that the card now shows this version of its ask, in this message; false: the one who
+    /// showed it leads no more, and the card is to be redrawn by whoever does.
     ///
     /// # Errors
     /// When the store fails.
+    // INVARIANT: what a deposed leader showed never counts as the newest.
     pub async fn card_shown(
         &self,
         nonce: &str,
         message: &str,
         version: i64,
-    ) -> Result<(), StoreError> {
-        let statement =
-            sqlx::query("UPDATE card SET message = $2, shown = $3, attempts = 0 WHERE nonce = $1")
-                .bind(nonce.to_owned())
-                .bind(message.to_owned())
-                .bind(version);
-        self.execute(statement).await.map(drop)
+        fence: &Fence,
+    ) -> Result<bool, StoreError> {
+        let (nonce, message, fence) = (nonce.to_owned(), message.to_owned(), fence.clone());
+        self.write(move |tx| {
+            Box::pin(async move {
+                let leads = lease::leads(tx, &fence).await?;
+                let sql = match leads {
+                    true => {
+                        "UPDATE card SET message = $2, shown = $3, attempts = 0 WHERE nonce = $1"
+                    }
+                    false => {
+                        "UPDATE card SET message = coalesce(message, $2), \
+                         wanted = CASE WHEN wanted > $3 THEN wanted ELSE $3 END, shown = 0 \
+                         WHERE nonce = $1"
+                    }
+                };
+                let noted = sqlx::query(sql).bind(nonce).bind(message).bind(version);
+                noted.execute(&mut *tx).await?;
+                Ok(leads)
+            })
+        })
+        .await
     }
 
     /// Notes a failed try and when to try again.
@@ -162,7 +185,7 @@ impl Store {
         new: &str,
     ) -> Result<(), StoreError> {
         let statement = sqlx::query(
-            "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0 \
+            "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, attempts = 0 \
              WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
         )
         .bind(adapter.to_owned())
@@ -196,84 +219,61 @@ impl Store {
             .await?;
         rows.iter().map(|row| Ok(row.try_get("why")?)).collect()
     }
+}
 
-    /// Makes cards due anew: those of an adapter whose messages did not outlive the last process, and
-    /// a card for every open ask at a target that has none yet. The reconciliation at every start.
+impl Store {
+    /// Makes cards at this target for those of the asks that are open and have none there.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn reconcile(
+    pub async fn add_cards(
         &self,
         adapter: &str,
         target: &str,
-        keeps_messages: bool,
+        asks: Vec<String>,
     ) -> Result<(), StoreError> {
+        if asks.is_empty() {
+            return Ok(());
+        }
         let (adapter, target) = (adapter.to_owned(), target.to_owned());
         self.write(move |tx| {
             Box::pin(async move {
-                if !keeps_messages {
-                    repost(tx, &adapter).await?;
+                for ask in asks {
+                    sqlx::query(
+                        "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, \
+                         due_at) SELECT $1, id, $3, $4, 0, version, 0, created_at FROM ask \
+                         WHERE id = $2 AND state = 'open' ON CONFLICT DO NOTHING",
+                    )
+                    .bind(crate::ids::nonce())
+                    .bind(ask)
+                    .bind(&adapter)
+                    .bind(&target)
+                    .execute(&mut *tx)
+                    .await?;
                 }
-                fill_up(tx, &adapter, &target).await?;
-                refresh(tx, &adapter, &target).await
+                Ok(())
             })
         })
         .await
     }
 }
 
-/// The messages of these cards are gone with the process that posted them.
-async fn repost(tx: &mut Tx, adapter: &str) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE card SET shown = 0, message = NULL, due_at = 0, gone = NULL \
-         WHERE adapter = $1 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-    )
-    .bind(adapter)
-    .execute(&mut *tx)
-    .await?;
-    Ok(())
-}
-
-/// Every open ask gets a card at this target.
-async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
-    let bare = sqlx::query(
-        "SELECT id FROM ask WHERE state = 'open' AND id NOT IN \
-         (SELECT ask FROM card WHERE adapter = $1 AND target = $2)",
-    )
-    .bind(adapter)
-    .bind(target)
-    .fetch_all(&mut *tx)
-    .await?;
-    for row in bare {
-        let nonce = crate::ids::nonce();
-        let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
-        insert(tx, &row.try_get::<String, _>("id")?, &card).await?;
-    }
-    Ok(())
-}
-
-/// The cards of open asks have to show them as they stand.
-async fn refresh(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), due_at = 0 \
-         WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-    )
-    .bind(adapter)
-    .bind(target)
-    .execute(&mut *tx)
-    .await?;
-    Ok(())
-}
-
-pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &NewCard) -> Result<(), StoreError> {
+/// Puts a card in; the ask's age is its place in the line.
+pub(super) async fn insert(
+    tx: &mut Tx,
+    ask: &str,
+    since: i64,
+    new: &NewCard,
+) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at) \
-         VALUES ($1, $2, $3, $4, 0, 1, 0, 0)",
+         VALUES ($1, $2, $3, $4, 0, 1, 0, $5) ON CONFLICT DO NOTHING",
     )
     .bind(&new.nonce)
     .bind(ask)
     .bind(&new.adapter)
     .bind(&new.target)
+    .bind(since)
     .execute(&mut *tx)
     .await?;
     Ok(())
@@ -282,7 +282,7 @@ pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &NewCard) -> Result<(), 
 /// All cards of the ask have to show its newest version, and may be tried at once.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), due_at = 0, attempts = 0 \
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), attempts = 0 \
          WHERE ask = $1",
     )
     .bind(ask)

@@ -52,16 +52,22 @@ impl Store {
                 .bind(i64::from(most)),
             )
             .await?;
-        let event = |row: &AnyRow| {
-            let data: String = row.try_get("data")?;
-            Ok(Event {
-                id: row.try_get("id")?,
-                at: row.try_get("at")?,
-                kind: row.try_get("kind")?,
-                ask: row.try_get("ask")?,
-                data: read("data", &data)?,
-            })
-        };
+        rows.iter().map(event).collect()
+    }
+
+    /// What happened from one event to another.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn events_between(
+        &self,
+        first: i64,
+        last: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let query = sqlx::query(
+            "SELECT id, at, kind, ask, data FROM event WHERE id >= $1 AND id <= $2 ORDER BY id",
+        );
+        let rows = self.all(query.bind(first).bind(last)).await?;
         rows.iter().map(event).collect()
     }
 
@@ -84,6 +90,17 @@ impl Store {
             .await?;
         rows.iter().map(|row| Ok((row.try_get("kind")?, row.try_get("n")?))).collect()
     }
+}
+
+fn event(row: &AnyRow) -> Result<Event, StoreError> {
+    let data: String = row.try_get("data")?;
+    Ok(Event {
+        id: row.try_get("id")?,
+        at: row.try_get("at")?,
+        kind: row.try_get("kind")?,
+        ask: row.try_get("ask")?,
+        data: read("data", &data)?,
+    })
 }
 
 pub(super) async fn append(

@@ -6,18 +6,27 @@
 
 mod asks;
 mod cards;
+mod closing;
 mod database;
 mod engine;
 mod events;
 mod grants;
+mod lease;
 mod migrations;
+mod reconcile;
+mod retention;
+mod shared;
+mod tail;
 mod trouble;
 mod writer;
 
-pub use asks::{Closed, Inserted, NewAsk};
+pub use asks::{Inserted, NewAsk};
 pub use cards::{CardRow, NewCard};
+pub use closing::Closed;
 pub use events::Event;
 pub use grants::{Grant, GrantScope};
+pub use lease::{DAEMON, Fence, Leader};
+pub use tail::Tail;
 pub use trouble::Trouble;
 
 pub use database::Database;
@@ -26,6 +35,7 @@ use crate::clock;
 use engine::{Engine, Reading, Statement, Tx, Work};
 use sqlx::any::AnyRow;
 use std::sync::Arc;
+use tokio::sync::Notify;
 use trouble::Condition;
 
 /// The daemon's memory. Cheap to clone.
@@ -34,6 +44,8 @@ pub struct Store {
     engine: Engine,
     database: Database,
     condition: Arc<Condition>,
+    /// Something changed that other daemons may want to know.
+    news: Arc<Notify>,
 }
 
 /// The store could not do it. Nothing was changed, unless it says that this is uncertain.
@@ -86,7 +98,12 @@ impl Store {
     /// When the database cannot be reached, written or understood.
     pub async fn open(database: &Database) -> Result<Self, StoreError> {
         let engine = Engine::open(database).await?;
-        Ok(Self { engine, database: database.clone(), condition: Arc::default() })
+        let (condition, news) = (Arc::default(), Arc::default());
+        let store = Self { engine, database: database.clone(), condition, news };
+        if !store.is_shared() {
+            store.end_leases().await?;
+        }
+        Ok(store)
     }
 
     /// What is wrong with the store right now, if something is: it is written to, and read.

@@ -12,6 +12,7 @@ use crate::gate::{
 };
 use countersign_policy::{Rule, Verdict};
 use serde_json::json;
+use std::time::Duration;
 
 pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> NewAsk {
     let call: Call = serde_json::from_value(json!({"agent": "a", "session": "s", "key": key,
@@ -31,9 +32,14 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
             rules_problem: None,
         },
         attended: false,
+        keeper: String::new(),
         created_at: 1,
         deadline_at,
     }
+}
+
+async fn leading(store: &Store) -> Fence {
+    store.take_lease("chat", "me", Duration::from_secs(60)).await.unwrap().unwrap()
 }
 
 fn card(nonce: &str, target: &str) -> NewCard {
@@ -136,20 +142,21 @@ async fn progress_counts_only_on_what_was_seen() {
 #[tokio::test]
 async fn cards_are_due_until_they_show_what_is_wanted_and_new_ones_go_first() {
     on_both(async |store| {
+        let fence = leading(&store).await;
         let one = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-        let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
+        let due = store.due_card("chat", "here", 10, &fence).await.unwrap().unwrap();
         assert_eq!((due.nonce.as_str(), due.message), ("n1", None));
-        store.card_shown("n1", "m1", 1).await.unwrap();
-        assert_eq!(store.due_card("chat", "here", 10).await.unwrap(), None);
+        store.card_shown("n1", "m1", 1, &fence).await.unwrap();
+        assert_eq!(store.due_card("chat", "here", 10, &fence).await.unwrap(), None);
 
         assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
         stored(&store, &new_ask("two", None, None), &[card("n2", "here")]).await;
-        let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
+        let due = store.due_card("chat", "here", 10, &fence).await.unwrap().unwrap();
         assert_eq!(due.nonce, "n2", "an ask that nobody has seen comes before a redraw");
         store.card_failed("n2", 50).await.unwrap();
-        let due = store.due_card("chat", "here", 10).await.unwrap().unwrap();
+        let due = store.due_card("chat", "here", 10, &fence).await.unwrap().unwrap();
         assert_eq!((due.nonce.as_str(), due.message.as_deref()), ("n1", Some("m1")));
-        store.card_shown("n1", "m1", 2).await.unwrap();
+        store.card_shown("n1", "m1", 2, &fence).await.unwrap();
         assert_eq!(store.next_due("chat", "here").await.unwrap(), Some(50));
         store.card_gone("n2", "kicked").await.unwrap();
         assert_eq!(store.next_due("chat", "here").await.unwrap(), None);
@@ -161,15 +168,20 @@ async fn cards_are_due_until_they_show_what_is_wanted_and_new_ones_go_first() {
 #[tokio::test]
 async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
     on_both(async |store| {
+        let fence = leading(&store).await;
         stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-        store.card_shown("n1", "m1", 1).await.unwrap();
+        store.card_shown("n1", "m1", 1, &fence).await.unwrap();
         store.reconcile("chat", "here", true).await.unwrap();
-        assert_eq!(store.due_card("chat", "here", 1).await.unwrap(), None, "it stands already");
+        assert_eq!(
+            store.due_card("chat", "here", 1, &fence).await.unwrap(),
+            None,
+            "it stands already"
+        );
         store.reconcile("chat", "there", true).await.unwrap();
-        let new = store.due_card("chat", "there", 1).await.unwrap().unwrap();
+        let new = store.due_card("chat", "there", 1, &fence).await.unwrap().unwrap();
         assert_eq!((new.ask.as_str(), new.message), ("one", None));
         store.reconcile("chat", "here", false).await.unwrap();
-        let again = store.due_card("chat", "here", 1).await.unwrap().unwrap();
+        let again = store.due_card("chat", "here", 1, &fence).await.unwrap().unwrap();
         assert_eq!(
             (again.nonce.as_str(), again.message),
             ("n1", None),
@@ -233,6 +245,76 @@ async fn what_happens_is_noted_in_order_and_old_asks_are_forgotten() {
         assert_eq!(store.forget_closed(5).await.unwrap(), 0);
         assert_eq!(store.forget_closed(6).await.unwrap(), 1);
         assert_eq!(store.ask("one").await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_has_one_holder_and_its_epoch_rises_with_every_one() {
+    on_both(async |store| {
+        let (long, over) = (Duration::from_secs(60), Duration::ZERO);
+        let take = async |who: &str, length| store.take_lease("chat", who, length).await.unwrap();
+        let first = take("a", long).await.unwrap();
+        assert_eq!(first.epoch, 1);
+        assert_eq!(take("b", long).await, None, "it is held");
+        assert!(store.renew_lease(&first, over).await.unwrap(), "and ends now");
+        let second = take("b", long).await.unwrap();
+        assert_eq!(second.epoch, 2);
+        assert!(!store.renew_lease(&first, long).await.unwrap(), "the first is deposed");
+        assert!(store.renew_lease(&second, long).await.unwrap());
+        let leaders = store.leaders().await.unwrap();
+        assert_eq!(leaders, [Leader { lease: "chat".into(), holder: "b".into(), epoch: 2 }]);
+        store.release_lease(&second).await.unwrap();
+        assert_eq!(store.leaders().await.unwrap(), []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_deposed_leader_showed_is_redrawn_and_it_is_given_nothing_more_to_do() {
+    on_both(async |store| {
+        stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
+        let first = leading(&store).await;
+        store.release_lease(&first).await.unwrap();
+        let second = leading(&store).await;
+        assert_eq!(store.due_card("chat", "here", 10, &first).await.unwrap(), None);
+        assert!(store.card_shown("n1", "m1", 1, &second).await.unwrap());
+        assert_eq!(store.due_card("chat", "here", 10, &second).await.unwrap(), None);
+        assert!(!store.card_shown("n1", "m2", 1, &first).await.unwrap(), "it comes too late");
+        let again = store.due_card("chat", "here", 10, &second).await.unwrap().unwrap();
+        assert_eq!(again.message.as_deref(), Some("m1"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_another_daemon_was_asked_gets_a_card_here_once() {
+    on_both(async |store| {
+        let fence = leading(&store).await;
+        stored(&store, &new_ask("one", None, None), &[card("n1", "there")]).await;
+        for _ in 0..2 {
+            store.add_cards("chat", "here", vec!["one".into(), "gone".into()]).await.unwrap();
+        }
+        assert_eq!(store.cards_of("one").await.unwrap().len(), 2);
+        assert!(store.due_card("chat", "here", 1, &fence).await.unwrap().is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn old_asks_are_forgotten_in_batches_and_the_log_is_kept() {
+    on_both(async |store| {
+        for n in 0..250 {
+            let id = format!("ask{n}");
+            let ask = stored(&store, &new_ask(&id, None, None), &[card(&id, "here")]).await;
+            assert!(matches!(store.close_ask(&ask, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
+        }
+        let mut batches = vec![];
+        while let forgotten @ 1.. = store.forget_closed(6).await.unwrap() {
+            batches.push(forgotten);
+        }
+        assert_eq!(batches, [200, 50]);
+        assert_eq!(store.events_after(0, 1000).await.unwrap().len(), 500);
     })
     .await;
 }

@@ -106,7 +106,8 @@ impl Adapter for Inbox {
     }
 
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
-        if target.0 != NAME {
+        // Where several daemons share a store, each has its own: `inbox@DAEMON`.
+        if target.0.split('@').next() != Some(NAME) {
             return Err(SendError::TargetGone(format!(
                 "the inbox has one target, `{NAME}`; there is no `{}`",
                 target.0

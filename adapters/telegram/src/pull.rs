@@ -24,6 +24,9 @@ const POLL_PATIENCE: Duration = Duration::from_secs(LONG_POLL as u64 + 10);
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 const BACKOFF: Duration = Duration::from_millis(250);
 const MOST_BACKOFF: Duration = Duration::from_secs(5);
+/// Somebody else polls. By the end of this the core knows whether that is the daemon that leads now;
+/// asking sooner would only take the line from it.
+const CONFLICT: Duration = Duration::from_secs(6);
 
 impl Telegram {
     pub(crate) async fn receive(
@@ -112,7 +115,10 @@ impl Telegram {
             return Err(Fatal(why.clone()));
         }
         self.set_health(Health::Down(explain(failure)));
-        let pause = pause(failure, *backoff).unwrap_or(MOST_BACKOFF);
+        let pause = match failure {
+            Failure::Refused(Refusal { code: 409, .. }) => CONFLICT,
+            _ => pause(failure, *backoff).unwrap_or(MOST_BACKOFF),
+        };
         *backoff = (*backoff * 2).min(MOST_BACKOFF);
         let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         Ok(())

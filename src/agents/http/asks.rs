@@ -66,7 +66,10 @@ pub(super) async fn get(
         return Ok(Json(view(&ask)));
     }
     // An agent that waits here counts as its caller, an approver that watches does not.
-    let attendance = (handle == Handle::Agent).then(|| api.gate.attend(&ask.id));
+    let attendance = match handle {
+        Handle::Agent => Some(api.gate.attend(&ask).await),
+        Handle::Approver => None,
+    };
     let ask = api.gate.wait(&ask.id, wait.longest()).await?.unwrap_or(ask);
     if let Some(attendance) = attendance {
         attendance.leave();

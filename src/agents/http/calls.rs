@@ -37,7 +37,7 @@ pub(super) async fn hand_in(
     if longest.is_zero() || !ask.is_open() {
         return Ok(told(&ask));
     }
-    let attendance = api.gate.attend(&ask.id);
+    let attendance = api.gate.attend(&ask).await;
     let ask = api.gate.wait(&ask.id, longest).await?.unwrap_or(*ask);
     attendance.leave();
     Ok(told(&ask))

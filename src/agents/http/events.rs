@@ -3,7 +3,10 @@
 //! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it missed.
 
 use super::{Api, Fault, view::view};
-use crate::store::{Event as Happened, Store};
+use crate::{
+    gate::Gate,
+    store::{Event as Happened, Tail},
+};
 use axum::{
     extract::State,
     http::HeaderMap,
@@ -11,11 +14,8 @@ use axum::{
 };
 use futures::{Stream, stream};
 use serde_json::json;
-use std::convert::Infallible;
+use std::{convert::Infallible, sync::Arc};
 use tokio::sync::watch;
-
-/// How many events are read at once.
-const PAGE: u32 = 100;
 
 pub(super) async fn stream(
     State(api): State<Api>,
@@ -34,7 +34,8 @@ pub(super) async fn stream(
             after
         }
     };
-    let live = Live { changes: api.gate.changes(), store, after };
+    let live =
+        Live { changes: api.gate.changes(), gate: api.gate.clone(), tail: Tail::after(after) };
     let events = futures::StreamExt::chain(
         stream::iter(backlog),
         futures::StreamExt::flatten(stream::unfold(live, Live::next)),
@@ -43,9 +44,9 @@ pub(super) async fn stream(
 }
 
 struct Live {
-    store: Store,
+    gate: Arc<Gate>,
     changes: watch::Receiver<u64>,
-    after: i64,
+    tail: Tail,
 }
 
 impl Live {
@@ -53,22 +54,24 @@ impl Live {
     async fn next(mut self) -> Option<(impl Stream<Item = Event>, Self)> {
         loop {
             self.changes.mark_unchanged();
-            let happened = self.store.events_after(self.after, PAGE).await.ok()?;
-            if let Some(last) = happened.last() {
-                self.after = last.id;
+            let happened = self.tail.next(self.gate.store()).await.ok()?;
+            if !happened.is_empty() {
                 let mut events = Vec::with_capacity(happened.len());
                 for one in happened {
                     events.extend(self.tell(one).await);
                 }
                 return Some((stream::iter(events), self));
             }
-            self.changes.changed().await.ok()?;
+            tokio::select! {
+                changed = self.changes.changed() => changed.ok()?,
+                () = self.gate.stopped() => return None,
+            }
         }
     }
 
     async fn tell(&self, happened: Happened) -> Option<Event> {
         let ask = match &happened.ask {
-            Some(id) => self.store.ask(id).await.ok().flatten(),
+            Some(id) => self.gate.store().ask(id).await.ok().flatten(),
             None => None,
         };
         let data = json!({"at": happened.at, "data": happened.data, "ask": ask.as_ref().map(view)});

@@ -9,6 +9,9 @@ use axum::{
 };
 use serde_json::json;
 
+/// When to try again; seconds.
+pub(super) const COME_BACK: &str = "2";
+
 /// A refused request. It never changes anything, and never grants anything.
 #[derive(Debug)]
 pub struct Fault {
@@ -49,6 +52,10 @@ impl IntoResponse for Fault {
             // What is left of the body is not read, so the connection ends here.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let soon = HeaderValue::from_static(COME_BACK);
+            response.headers_mut().insert(header::RETRY_AFTER, soon);
+        }
         response
     }
 }
@@ -75,6 +82,7 @@ impl From<HandInError> for Fault {
         match error {
             HandInError::Malformed(malformed) => Self::bad_request(malformed.0),
             HandInError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            HandInError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             HandInError::Store(error) => error.into(),
         }
     }

@@ -1,36 +1,61 @@
 //! `/healthz`, `/readyz`, `/metrics`: how the daemon is.
 
 use super::{Api, Fault};
+use crate::store::Leader;
 use axum::{
     Json,
     extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use countersign_port::Health;
-use serde_json::json;
-use std::fmt::Write;
+use countersign_port::{Adapter, Health};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 /// The process is alive.
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// It takes asks; every adapter says how it is.
+/// Whether it takes asks; how every adapter is, and who leads it.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let trouble = api.gate.store().probe().await;
-    let adapters: serde_json::Map<_, _> = api
-        .adapters
-        .iter()
-        .map(|adapter| (adapter.name().to_owned(), json!(adapter.health())))
-        .collect();
-    let status = if trouble.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let leaders = leaders(&api).await;
+    let stopping = api.gate.is_stopping();
+    let good = trouble.is_none() && !stopping;
+    let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({
         "store": trouble.map_or_else(|| json!("up"), |it| json!({"problem": it.says, "mend": it.mend})),
         "rules": api.gate.rules_problem().map_or_else(|| json!("up"), |problem| json!({"problem": problem})),
-        "adapters": adapters,
+        "adapters": adapters(&api, &leaders),
+        "daemon": api.gate.daemon(),
+        "stopping": stopping,
     });
     (status, Json(body)).into_response()
+}
+
+/// Who holds which lease; nothing where the store cannot tell.
+async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
+    let leaders = api.gate.store().leaders().await.unwrap_or_default();
+    leaders.into_iter().map(|leader| (leader.lease.clone(), leader)).collect()
+}
+
+/// How every adapter is. One that another daemon leads stands by.
+fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value> {
+    let one = |adapter: &Arc<dyn Adapter>| {
+        let leader = api.leases.get(adapter.name()).and_then(|lease| leaders.get(lease));
+        let elsewhere = leader.is_some_and(|leader| leader.holder != api.gate.daemon());
+        let health = adapter.health();
+        let mut value = match (elsewhere, &health) {
+            (true, Health::Starting | Health::Up | Health::Down(_)) => json!({"state": "standby"}),
+            _ => json!(health),
+        };
+        if let (Some(map), Some(leader)) = (value.as_object_mut(), leader) {
+            map.insert("leader".to_owned(), json!(leader));
+        }
+        (adapter.name().to_owned(), value)
+    };
+    api.adapters.iter().map(one).collect()
 }
 
 /// Counters for Prometheus, in its text format.
@@ -53,6 +78,15 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
     for adapter in api.adapters.iter() {
         let up = u8::from(adapter.health() == Health::Up);
         let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name());
+    }
+    text.push_str(
+        "# HELP countersign_leading Whether this daemon receives for the adapter's account.\n\
+         # TYPE countersign_leading gauge\n",
+    );
+    let leaders = leaders(&api).await;
+    for (adapter, lease) in api.leases.iter() {
+        let here = leaders.get(lease).is_some_and(|leader| leader.holder == api.gate.daemon());
+        let _ = writeln!(text, "countersign_leading{{adapter=\"{adapter}\"}} {}", u8::from(here));
     }
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

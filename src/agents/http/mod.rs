@@ -24,7 +24,7 @@ use axum::{
     routing::{delete, get, post},
 };
 use countersign_port::Adapter;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The largest request that is read; bytes.
 const LARGEST: usize = 1 << 20;
@@ -38,6 +38,8 @@ pub struct Api {
     pub adapters: Arc<[Arc<dyn Adapter>]>,
     /// The tokens, as hashes.
     pub keys: Arc<Keys>,
+    /// The leases of the adapters' accounts: who holds one leads.
+    pub leases: Arc<BTreeMap<&'static str, String>>,
 }
 
 /// The routes as they are served on one surface.

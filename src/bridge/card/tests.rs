@@ -32,6 +32,7 @@ fn ask(call: Value) -> Ask {
         progress: crate::gate::question::Progress::default(),
         version: 1,
         attended: true,
+        keeper: String::new(),
         created_at: 0,
         deadline_at: Some(300_000),
     }

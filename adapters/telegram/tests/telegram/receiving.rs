@@ -243,7 +243,7 @@ async fn another_poller_is_named_and_outlived() {
     server.fail(
         "getUpdates",
         Fault::Refuse(409, "Conflict: terminated by other getUpdates request"),
-        2,
+        1,
     );
     let room = Room::open(&server, vec![]);
     match room.health(|health| matches!(health, Health::Down(_))).await {

@@ -1,0 +1,46 @@
+//! Following what other daemons change in a shared store.
+
+use super::Gate;
+use crate::store::{StoreError, Tail};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Notify, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+/// How often it is looked for news when no hint of it came: hints are lost, rows are not.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Gate {
+    /// Wakes the waiters here of asks that were closed elsewhere, until told to stop. `tail` must be from
+    /// before anybody waits.
+    pub async fn follow(&self, tail: Tail, stop: CancellationToken) {
+        if !self.store.is_shared() {
+            return;
+        }
+        let heard = Arc::new(Notify::new());
+        tokio::select! {
+            () = self.store.carry_hints(heard.clone(), stop.clone()) => {}
+            () = self.look(tail, &heard) => {}
+            () = stop.cancelled() => {}
+        }
+    }
+
+    async fn look(&self, mut tail: Tail, heard: &Notify) {
+        loop {
+            let hinted = timeout(LOOK, heard.notified()).await.is_ok();
+            match self.news(&mut tail).await {
+                Ok(news) if news || hinted => self.changed(),
+                Ok(_) => {}
+                Err(error) => tracing::debug!(%error, "no news from other daemons"),
+            }
+        }
+    }
+
+    /// Wakes whoever waits for an ask that something happened to; whether anything happened.
+    async fn news(&self, tail: &mut Tail) -> Result<bool, StoreError> {
+        let events = tail.next(&self.store).await?;
+        for ask in events.iter().filter_map(|event| event.ask.as_ref()) {
+            self.waiters.wake(ask);
+        }
+        Ok(!events.is_empty())
+    }
+}

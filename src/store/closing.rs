@@ -1,0 +1,128 @@
+//! Closing an ask, and progress on it: one compare-and-set each.
+
+use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, write};
+use crate::gate::{
+    ask::{Ask, State},
+    question::Progress,
+};
+
+/// What became of a compare-and-set.
+#[derive(Debug)]
+#[must_use]
+pub enum Closed {
+    /// This one won.
+    Won(Ask),
+    /// The row had changed before; this is how it stands.
+    Lost(Ask),
+    /// There is no such ask.
+    Unknown,
+}
+
+impl Store {
+    /// Closes the ask if it still stands as `seen`: row, event, grants and cards in one transaction.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    // INVARIANT: an ask has at most one answer. A person's answer loses to a deadline that has passed,
+    // even while the reaper is late.
+    pub async fn close_ask(
+        &self,
+        seen: &Ask,
+        end: &State,
+        grants: &[Grant],
+    ) -> Result<Closed, StoreError> {
+        let Some(answer) = end.answer().cloned() else { return Ok(Closed::Lost(seen.clone())) };
+        let ended = Ask { state: end.clone(), version: seen.version + 1, ..seen.clone() };
+        let grants = grants.to_vec();
+        let closed = self.write(move |tx| {
+            Box::pin(async move {
+                let mut closing = sqlx::query(closing(&ended.state))
+                    .bind(&ended.id)
+                    .bind(ended.version - 1)
+                    .bind(ended.state.name())
+                    .bind(write("answer", &answer)?)
+                    .bind(answer.at);
+                if let State::Cancelled(_) = ended.state {
+                    closing = closing.bind(&ended.keeper);
+                }
+                if closing.execute(&mut *tx).await?.rows_affected() == 0 {
+                    return lost(tx, &ended.id).await;
+                }
+                for grant in &grants {
+                    grants::insert(tx, grant).await?;
+                }
+                cards::want(tx, &ended.id).await?;
+                let data = serde_json::to_value(&answer)
+                    .map_err(|source| StoreError::Unreadable { column: "answer", source })?;
+                let kind = ended.state.name();
+                events::append(tx, answer.at, kind, Some(&ended.id), &data).await?;
+                Ok(Closed::Won(ended))
+            })
+        });
+        let closed = closed.await?;
+        self.tell();
+        Ok(closed)
+    }
+
+    /// Notes progress on the ask's questions if it still stands as `seen`.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn note_progress(
+        &self,
+        seen: &Ask,
+        progress: &Progress,
+        now: i64,
+    ) -> Result<Closed, StoreError> {
+        let further = Ask { progress: progress.clone(), version: seen.version + 1, ..seen.clone() };
+        let noted = self.write(move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE ask SET progress = $3, version = version + 1 \
+                     WHERE id = $1 AND version = $2 AND state = 'open' \
+                     AND (deadline_at IS NULL OR deadline_at > $4)",
+                )
+                .bind(&further.id)
+                .bind(further.version - 1)
+                .bind(write("progress", &further.progress)?)
+                .bind(now)
+                .execute(&mut *tx)
+                .await?;
+                if done.rows_affected() == 0 {
+                    return lost(tx, &further.id).await;
+                }
+                cards::want(tx, &further.id).await?;
+                Ok(Closed::Won(further))
+            })
+        });
+        let noted = noted.await?;
+        self.tell();
+        Ok(noted)
+    }
+}
+
+/// The compare-and-set that ends an ask so.
+fn closing(end: &State) -> &'static str {
+    match end {
+        // A caller that took its ask back may ask again under the same key. One that was seen at
+        // another daemon in the meantime has not gone.
+        State::Cancelled(_) => {
+            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
+             key = NULL WHERE id = $1 AND version = $2 AND state = 'open' AND keeper = $6"
+        }
+        State::Expired(_) => {
+            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
+             WHERE id = $1 AND version = $2 AND state = 'open' AND deadline_at <= $5"
+        }
+        State::Open | State::Answered(_) => {
+            "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
+             WHERE id = $1 AND version = $2 AND state = 'open' \
+             AND (deadline_at IS NULL OR deadline_at > $5)"
+        }
+    }
+}
+
+/// How the ask stands that had changed before.
+async fn lost(tx: &mut Tx, id: &str) -> Result<Closed, StoreError> {
+    Ok(fetch(tx, id).await?.map_or(Closed::Unknown, Closed::Lost))
+}

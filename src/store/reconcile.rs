@@ -1,0 +1,75 @@
+//! What a start makes up for: cards that a crash or a new target left out.
+
+use super::{NewCard, Store, StoreError, Tx, cards::insert};
+use sqlx::Row;
+
+impl Store {
+    /// Makes cards due anew: those of an adapter whose messages did not outlive the last process, and
+    /// a card for every open ask at a target that has none yet. The reconciliation at every start.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reconcile(
+        &self,
+        adapter: &str,
+        target: &str,
+        keeps_messages: bool,
+    ) -> Result<(), StoreError> {
+        let (adapter, target) = (adapter.to_owned(), target.to_owned());
+        self.write(move |tx| {
+            Box::pin(async move {
+                if !keeps_messages {
+                    repost(tx, &adapter, &target).await?;
+                }
+                fill_up(tx, &adapter, &target).await?;
+                refresh(tx, &adapter, &target).await
+            })
+        })
+        .await
+    }
+}
+
+/// The messages of these cards are gone with the process that posted them.
+async fn repost(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET shown = 0, message = NULL, attempts = 0, gone = NULL \
+         WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+    )
+    .bind(adapter)
+    .bind(target)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Every open ask gets a card at this target.
+async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    let bare = sqlx::query(
+        "SELECT a.id, a.created_at FROM ask a WHERE a.state = 'open' AND NOT EXISTS \
+         (SELECT 1 FROM card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2)",
+    )
+    .bind(adapter)
+    .bind(target)
+    .fetch_all(&mut *tx)
+    .await?;
+    for row in bare {
+        let nonce = crate::ids::nonce();
+        let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
+        insert(tx, &row.try_get::<String, _>("id")?, row.try_get("created_at")?, &card).await?;
+    }
+    Ok(())
+}
+
+/// The cards of open asks have to show them as they stand.
+async fn refresh(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), attempts = 0 \
+         WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open') \
+         AND (attempts > 0 OR wanted < (SELECT version FROM ask WHERE id = card.ask))",
+    )
+    .bind(adapter)
+    .bind(target)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! What makes a PostgreSQL store one that several daemons share: each hears that another changed it.
+//!
+//! A hint says only that there may be something new, and may be lost; whoever hears it, or has heard
+//! nothing for a while, reads the rows.
+
+use super::{Store, engine::Dialect};
+use sqlx::postgres::PgListener;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Notify, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+const CHANNEL: &str = "countersign";
+/// A line that was silent for so long may be dead without saying so.
+const SILENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Store {
+    /// Whether other daemons may change it.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.engine.dialect == Dialect::Postgres
+    }
+
+    /// Gives other daemons a hint; many changes at once are one hint.
+    pub(super) fn tell(&self) {
+        self.news.notify_one();
+    }
+
+    /// Carries hints between the daemons until told to stop; `heard` is notified of each.
+    pub async fn carry_hints(&self, heard: Arc<Notify>, stop: CancellationToken) {
+        if self.is_shared() {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = self.send_hints() => {}
+                () = self.hear_hints(&heard) => {}
+            }
+        }
+    }
+
+    async fn send_hints(&self) {
+        loop {
+            self.news.notified().await;
+            let hint = sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL);
+            let pool = self.engine.pool();
+            if let Err(error) = self.engine.read(hint.execute(&pool)).await {
+                tracing::debug!(%error, "other daemons got no hint; they look by themselves");
+            }
+        }
+    }
+
+    async fn hear_hints(&self, heard: &Notify) {
+        loop {
+            if let Err(error) = self.listen(heard).await {
+                tracing::debug!(%error, "no hints from other daemons; looking every second");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn listen(&self, heard: &Notify) -> Result<(), sqlx::Error> {
+        let url = self.database.url();
+        let connecting = timeout(SILENCE, PgListener::connect(&url));
+        let mut line = connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        line.listen(CHANNEL).await?;
+        while let Ok(hint) = timeout(SILENCE, line.try_recv()).await {
+            // Hints may have been lost together with the line.
+            heard.notify_one();
+            if hint?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
