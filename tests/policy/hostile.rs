@@ -140,3 +140,17 @@ fn invisible_and_control_characters_are_refused_and_emoji_in_quotes_are_not() {
         assert!(scan(text).understood(), "{text:?}");
     }
 }
+
+/// Found by fuzzing: bash writes `$(…)` anew before it runs it, and forgets a `;`.
+#[test]
+fn a_semicolon_behind_a_here_document_in_a_substitution_is_not_trusted() {
+    let inside = |list: &str| format!("echo $(cat <<E\nx\nE\n{list}\n)");
+    for list in ["a; b", "a && b; c", "f\n{ a; }", "if a\nthen b; c\nfi"] {
+        assert!(!scan(&inside(list)).understood(), "{list}");
+    }
+    for list in ["", "a\nb", "a && b", "echo $(a; b)"] {
+        assert!(scan(&inside(list)).understood(), "{list}");
+    }
+    assert!(scan("cat <<E\nx\nE\na; b").understood());
+    assert!(scan("echo $(cat <<E\nx\nE\n); a; b").understood());
+}

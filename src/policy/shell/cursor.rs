@@ -29,6 +29,8 @@ pub(super) struct Scanner<'a> {
     pub(super) heredocs: Vec<Pending<'a>>,
     /// Inside `$(…)`, where a here-document may also end at the parenthesis.
     pub(super) in_parens: bool,
+    /// The body of a here-document stood in this `$(…)`.
+    pub(super) body_read: bool,
     pub(super) names: Names<'a>,
     /// The command that last changed the directory of this shell.
     pub(super) moved_by: Option<usize>,
@@ -49,6 +51,7 @@ impl<'a> Scanner<'a> {
             via: Via::Direct,
             heredocs: Vec::new(),
             in_parens: false,
+            body_read: false,
             names: Names::default(),
             moved_by: None,
             started: 0,

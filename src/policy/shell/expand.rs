@@ -47,8 +47,8 @@ impl<'a> Scanner<'a> {
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
         }
-        let outer = (self.via, self.in_parens, self.moved_by);
-        self.in_parens = true;
+        let outer = (self.via, self.in_parens, self.body_read, self.moved_by);
+        (self.in_parens, self.body_read) = (true, false);
         if self.via == Via::Direct {
             self.via = Via::Substitution;
         }
@@ -58,7 +58,7 @@ impl<'a> Scanner<'a> {
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
         }
-        (self.via, self.in_parens, self.moved_by) = outer;
+        (self.via, self.in_parens, self.body_read, self.moved_by) = outer;
         self.at += 1;
         Ok(())
     }
@@ -78,9 +78,9 @@ impl<'a> Scanner<'a> {
         {
             return self.refuse(Doubt::Backtick);
         }
-        let outer = (self.via, self.in_parens, self.moved_by);
+        let outer = (self.via, self.in_parens, self.body_read, self.moved_by);
         // The region ends at the backtick, so a here-document in it must end in it.
-        self.in_parens = true;
+        (self.in_parens, self.body_read) = (true, false);
         if self.via == Via::Direct {
             self.via = Via::Substitution;
         }
@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
         }
-        (self.via, self.in_parens, self.moved_by) = outer;
+        (self.via, self.in_parens, self.body_read, self.moved_by) = outer;
         self.at = from + length + 1;
         Ok(())
     }

@@ -47,7 +47,14 @@ impl<'a> Scanner<'a> {
                 (b';', b';' | b'&') | (b')', _) => {
                     return if self.stops(stop) { Ok(()) } else { self.refuse(Doubt::Unexpected) };
                 }
-                (b';', _) => self.at += 1,
+                (b';', _) => {
+                    // SECURITY: bash runs `$(…)` from its own copy of the text, in which the first
+                    // `;` behind the body of a here-document is lost: `a; b` becomes `a b`.
+                    if self.in_parens && self.body_read {
+                        self.doubt(Doubt::HereDocument);
+                    }
+                    self.at += 1;
+                }
                 (b'&', b'&' | b'>') => return self.refuse(Doubt::Unexpected),
                 (b'&', _) => {
                     self.out.background = true;

@@ -21,6 +21,7 @@ pub(super) struct Pending<'a> {
 impl<'a> Scanner<'a> {
     /// Reads the bodies of all pending here-documents; the cursor is behind a newline.
     pub(super) fn here_documents(&mut self) -> Read<()> {
+        self.body_read = true;
         for pending in std::mem::take(&mut self.heredocs) {
             let from = self.at;
             let to = self.body_end(&pending)?;
