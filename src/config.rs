@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 
+pub use countersign_policy::profiles::Profile;
 pub use places::Places;
 
 /// The default config file, as `countersign init` writes it.
@@ -95,34 +96,17 @@ pub struct Store {
 pub struct Policy {
     /// The dialect of the rules.
     pub profile: Profile,
-    /// Whether rules are asked at all.
-    pub mode: Mode,
-    /// The rules file; `None`: the embedded default.
+    /// The mode of sessions that have none of their own, in the profile's own words; the profile's
+    /// default where `None`.
+    pub mode: Option<String>,
+    /// The rules file, or the profile's own configuration; `None`: the embedded default.
     pub rules: Option<PathBuf>,
-    /// Bug-for-bug with the profile's original.
+    /// As the profile's original does it, unsafe spots included.
     pub compat: bool,
-    /// How long a person has.
-    pub timeout: Duration,
-    /// What happens then.
-    pub on_timeout: OnTimeout,
-}
-
-/// The dialects of rules that are built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// `permissions.jsonc`, ruled strictly.
-    Standard,
-    /// `permissions.jsonc` as molf reads it.
-    Molf,
-}
-
-/// Whether people are asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// As the rules say.
-    Default,
-    /// What would be asked is allowed; floors hold.
-    Yolo,
+    /// How long a person has; as long as in the profile's system where `None`.
+    pub timeout: Option<Duration>,
+    /// What happens then; what happens in the profile's system where `None`.
+    pub on_timeout: Option<OnTimeout>,
 }
 
 /// What happens to an ask that nobody answered in time.

@@ -7,16 +7,16 @@ mod welcome;
 
 use crate::{
     agents::http::{self, Api, Keys, Surface},
-    config::{Approvers as Named, Config, Mode as PolicyMode, OnTimeout as Timeout},
+    config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
     gate::{
-        Audience, Gate, OnTimeout, RulesFile, Settings,
+        Audience, Gate, OnTimeout, Policy, Settings,
         approvers::{Approvers, Local},
     },
     ids,
     store::{Database, Store, Tail},
 };
 use anyhow::{Context, Result, bail};
-use countersign_policy::{Floors, Mode};
+use countersign_policy::{Floors, profiles::Patience};
 use countersign_port::{Adapter, CancellationToken};
 use leading::Account;
 use std::{
@@ -121,19 +121,12 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
     if config.policy.rules.is_some() && !path.exists() {
         bail!("[policy] rules names {}, and there is no such file", path.display());
     }
-    let rules = RulesFile::open(&path, home.clone(), floors(config, &path));
-    let rules = rules.map_err(anyhow::Error::msg)?;
+    let policy = policy(config, &path, home.clone())?;
+    let (timeout_ms, on_timeout) = patience(&config.policy, policy.dialect().manners().patience);
     let settings = Settings {
-        timeout_ms: i64::try_from(config.policy.timeout.as_millis()).unwrap_or(i64::MAX / 2),
-        on_timeout: match &config.policy.on_timeout {
-            Timeout::Deny => OnTimeout::Deny,
-            Timeout::Wait => OnTimeout::Wait,
-            Timeout::Approve(tools) => OnTimeout::Approve(tools.clone()),
-        },
-        mode: match config.policy.mode {
-            PolicyMode::Default => Mode::Default,
-            PolicyMode::Yolo => Mode::Yolo,
-        },
+        timeout_ms,
+        on_timeout,
+        mode: config.policy.mode.clone(),
         home,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         daemon: name(config),
@@ -141,7 +134,7 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
     };
     let approvers = approvers(&config.approvers);
     let audience = audience(config, &inbox_target(&store, &settings.daemon));
-    let gate = Gate::new(store, rules, approvers, audience, settings);
+    let gate = Gate::new(store, policy, approvers, audience, settings);
     gate.write_pending_grants().await?;
     Ok(gate)
 }
@@ -156,6 +149,47 @@ async fn open_store(database: &Database) -> Result<Store> {
             .with_context(|| format!("store {database}"))?;
     }
     Ok(store)
+}
+
+/// The policy of the configured profile.
+fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy> {
+    let wanted = &config.policy;
+    let own = matches!(wanted.profile, Profile::Standard | Profile::Molf);
+    let file = (own || wanted.rules.is_some()).then_some(rules);
+    let floors = floors(config, rules);
+    let policy = Policy::open(wanted.profile, file, home, floors, wanted.compat);
+    let policy = policy.map_err(anyhow::Error::msg)?;
+    if let Some(mode) = &wanted.mode
+        && !policy.dialect().has_mode(mode)
+    {
+        bail!("[policy] `mode` \"{mode}\" is no mode of the profile {}", wanted.profile);
+    }
+    if wanted.compat {
+        tracing::warn!(profile = %wanted.profile, "compat is on: the profile answers as its system \
+            does, where that is unsafe too");
+    }
+    Ok(policy)
+}
+
+/// How long a person has, and what happens then: as configured, else as in the profile's system.
+fn patience(wanted: &config::Policy, system: Patience) -> (i64, OnTimeout) {
+    const ORDINARY: Duration = Duration::from_secs(300);
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    let (timeout, on_timeout) = match (system, wanted.timeout) {
+        (Patience::Wait, None) => (ORDINARY, OnTimeout::Wait),
+        (_, Some(timeout)) => (timeout, OnTimeout::Deny),
+        // FAIL-CLOSED: silence approves only where the operator has named the tools.
+        (Patience::Deny(after) | Patience::Approve(after), None) => {
+            (seconds(after), OnTimeout::Deny)
+        }
+    };
+    let on_timeout = match &wanted.on_timeout {
+        None => on_timeout,
+        Some(Timeout::Deny) => OnTimeout::Deny,
+        Some(Timeout::Wait) => OnTimeout::Wait,
+        Some(Timeout::Approve(tools)) => OnTimeout::Approve(tools.clone()),
+    };
+    (i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2), on_timeout)
 }
 
 /// The rules file: the one that is named, or `permissions.jsonc` beside the config.

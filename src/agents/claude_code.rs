@@ -126,6 +126,7 @@ impl Request {
             category: None,
             tier: None,
             overrides: None,
+            policy: None,
             reason: None,
             description,
             batch_remaining: None,

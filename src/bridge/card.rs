@@ -9,7 +9,7 @@ use crate::{
         question::{Choice, Question},
     },
 };
-use countersign_policy::Rule;
+use countersign_policy::profiles::{Choice as Way, Life, Then};
 use countersign_port::{Block, Button, ButtonStyle, Card, Field, Tone, visible};
 use serde_json::{Map, Value};
 
@@ -256,15 +256,29 @@ fn notes(ask: &Ask) -> Vec<Block> {
         }
         note(text);
     }
-    let mut stores = |button: &str, rules: &[Rule]| {
-        let rules = rules.iter().map(|rule| line(&rule.to_string()));
-        note(format!("{button} stores: {}", rules.collect::<Vec<_>>().join(", ")));
-    };
-    if ask.is_open() && !body.always.is_empty() {
-        stores("Always", &body.always);
-    }
-    if ask.is_open() && offers_exact(ask) {
-        stores("Always exactly this", &body.exact);
+    if ask.is_open() {
+        let remembering = [
+            ("Always", Scope::Always),
+            ("This session", Scope::Session),
+            ("Always what begins so", Scope::Prefix),
+            ("Always exactly this", Scope::Exact),
+        ];
+        for (button, scope) in remembering {
+            let told = match scope {
+                // What Always stores stands there already.
+                Scope::Session => body.offers(scope) && !body.offers(Scope::Always),
+                Scope::Exact => offers_exact(ask),
+                _ => body.offers(scope),
+            };
+            if told {
+                let rules = body.stores(scope).into_iter().map(|rule| line(&rule));
+                let until = match body.lasts {
+                    Life::Session => ", until the session ends",
+                    Life::Durable => "",
+                };
+                note(format!("{button} stores: {}{until}", rules.collect::<Vec<_>>().join(", ")));
+            }
+        }
     }
     if let Some(problem) = body.rules_problem.as_deref().filter(|_| ask.is_open()) {
         note(format!("The last good rules are in force: {}", line(problem)));
@@ -289,8 +303,12 @@ fn outcome(ask: &Ask, answer: &Answer) -> String {
             let scope = match answer.scope {
                 None | Some(Scope::Once) => "once".to_owned(),
                 Some(Scope::Session) => "for this session".to_owned(),
+                Some(Scope::Always) if ask.body.lasts == Life::Session => {
+                    "for this session".to_owned()
+                }
                 Some(Scope::Always) => "always".to_owned(),
                 Some(Scope::Exact) => "always, exactly this,".to_owned(),
+                Some(Scope::Prefix) => "always, commands that begin so,".to_owned(),
                 Some(Scope::Timed(seconds)) => {
                     format!("for {}", clock::span(i64::from(seconds) * 1000))
                 }
@@ -299,7 +317,12 @@ fn outcome(ask: &Ask, answer: &Answer) -> String {
         }
         (_, Decision::Deny, by) => {
             let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-            format!("Denied by {} at {at}{because}", line(&by.to_string()))
+            let then = match answer.then {
+                Then::GoOn => "",
+                Then::Stop => ", and told to stop",
+                Then::Explain => ", and told to explain itself",
+            };
+            format!("Denied by {} at {at}{then}{because}", line(&by.to_string()))
         }
     }
 }
@@ -312,23 +335,7 @@ fn buttons(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {
     };
     let row = |buttons: &[Option<Button>]| buttons.iter().flatten().cloned().collect::<Vec<_>>();
     let Some(question) = ask.body.call.questions.get(step) else {
-        let approve = |label, style, scope| button(label, style, Pressed::Approve(scope));
-        let deny = button("Deny", ButtonStyle::Deny, Pressed::Deny);
-        let once = approve("Approve", ButtonStyle::Approve, Scope::Once);
-        let always = approve("Always", ButtonStyle::Always, Scope::Always);
-        let offered = !ask.body.always.is_empty();
-        let mut rows = vec![row(&[once, always.filter(|_| offered), deny])];
-        if offered {
-            rows.push(row(&[
-                approve("10 minutes", ButtonStyle::Always, Scope::Timed(600)),
-                approve("This session", ButtonStyle::Always, Scope::Session),
-                approve("24 hours", ButtonStyle::Always, Scope::Timed(86_400)),
-            ]));
-        }
-        if offers_exact(ask) {
-            rows.push(row(&[approve("Always exactly this", ButtonStyle::Always, Scope::Exact)]));
-        }
-        return rows;
+        return permission(ask, &button);
     };
     let options = question.options.iter().enumerate().map(|(at, option)| {
         let chosen = ask.progress.chosen.contains(&at);
@@ -351,9 +358,53 @@ fn buttons(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {
     rows
 }
 
+/// The buttons under a wish for permission: yes and no first, what is remembered next, other ways to
+/// say no last.
+fn permission(
+    ask: &Ask,
+    button: &impl Fn(&str, ButtonStyle, Pressed) -> Option<Button>,
+) -> Vec<Vec<Button>> {
+    let body = &ask.body;
+    let approve = |label: &str, scope| {
+        body.offers(scope).then(|| button(label, ButtonStyle::Always, Pressed::Approve(scope)))?
+    };
+    let deny = |choice, label, then| {
+        let offered = body.choices.contains(&choice) && body.deny != then;
+        offered.then(|| button(label, ButtonStyle::Deny, Pressed::DenyAnd(then)))?
+    };
+    let plain_deny = match body.deny {
+        Then::GoOn => "Deny",
+        Then::Stop => "Deny and stop",
+        Then::Explain => "Deny and explain",
+    };
+    let rows = [
+        vec![
+            button("Approve", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
+            approve("Always", Scope::Always),
+            button(plain_deny, ButtonStyle::Deny, Pressed::Deny),
+        ],
+        vec![
+            approve("10 minutes", Scope::Timed(600)),
+            approve("This session", Scope::Session),
+            approve("24 hours", Scope::Timed(86_400)),
+        ],
+        vec![
+            approve("Always what begins so", Scope::Prefix),
+            approve("Always exactly this", Scope::Exact).filter(|_| offers_exact(ask)),
+        ],
+        vec![
+            deny(Way::Skip, "Skip", Then::GoOn),
+            deny(Way::DenyAndStop, "Deny and stop", Then::Stop),
+            deny(Way::DenyAndExplain, "Deny and explain", Then::Explain),
+        ],
+    ];
+    let rows = rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>());
+    rows.filter(|row| !row.is_empty()).collect()
+}
+
 /// Whether remembering only this very call is less than what Always remembers.
 fn offers_exact(ask: &Ask) -> bool {
-    !ask.body.exact.is_empty() && ask.body.exact != ask.body.always
+    ask.body.offers(Scope::Exact) && ask.body.exact != ask.body.always
 }
 
 /// Whether the options' labels do not fit on buttons, which then carry numbers.

@@ -4,14 +4,17 @@
 //! that a superseded button cannot answer the next one. The code says which button.
 
 use crate::gate::{answer::Action, ask::Scope};
+use countersign_policy::profiles::Then;
 
 /// A button's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressed {
     /// Approve, with this scope.
     Approve(Scope),
-    /// Deny.
+    /// Deny, with what the ask says a plain denial does.
     Deny,
+    /// Deny, and this too.
+    DenyAnd(Then),
     /// An option, by index.
     Choose(usize),
     /// The end of a multiple choice.
@@ -45,7 +48,11 @@ impl Token {
             "s" => Pressed::Approve(Scope::Session),
             "m" => Pressed::Approve(Scope::Timed(600)),
             "h" => Pressed::Approve(Scope::Timed(86_400)),
+            "p" => Pressed::Approve(Scope::Prefix),
             "d" => Pressed::Deny,
+            "k" => Pressed::DenyAnd(Then::GoOn),
+            "z" => Pressed::DenyAnd(Then::Stop),
+            "q" => Pressed::DenyAnd(Then::Explain),
             "e" => Pressed::Submit,
             "t" => Pressed::Text,
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
@@ -66,7 +73,11 @@ impl Token {
             Pressed::Approve(Scope::Timed(600)) => "m",
             Pressed::Approve(Scope::Timed(86_400)) => "h",
             Pressed::Approve(Scope::Timed(_)) => return None,
+            Pressed::Approve(Scope::Prefix) => "p",
             Pressed::Deny => "d",
+            Pressed::DenyAnd(Then::GoOn) => "k",
+            Pressed::DenyAnd(Then::Stop) => "z",
+            Pressed::DenyAnd(Then::Explain) => "q",
             Pressed::Submit => "e",
             Pressed::Text => "t",
             Pressed::Choose(option) => &format!("o{option}"),
@@ -80,7 +91,8 @@ impl Token {
         let question = self.step;
         match self.pressed {
             Pressed::Approve(scope) => Action::Approve { scope },
-            Pressed::Deny => Action::Deny { reason: text, stop: false },
+            Pressed::Deny => Action::Deny { reason: text, then: None },
+            Pressed::DenyAnd(then) => Action::Deny { reason: text, then: Some(then) },
             Pressed::Choose(option) => Action::Choose { question, option },
             Pressed::Submit => Action::Submit { question },
             Pressed::Text => Action::Text { question, text },
@@ -103,7 +115,11 @@ mod tests {
             Pressed::Approve(Scope::Session),
             Pressed::Approve(Scope::Timed(600)),
             Pressed::Approve(Scope::Timed(86_400)),
+            Pressed::Approve(Scope::Prefix),
             Pressed::Deny,
+            Pressed::DenyAnd(Then::GoOn),
+            Pressed::DenyAnd(Then::Stop),
+            Pressed::DenyAnd(Then::Explain),
             Pressed::Choose(19),
             Pressed::Submit,
             Pressed::Text,

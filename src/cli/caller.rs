@@ -38,6 +38,7 @@ impl Caller {
             category: None,
             tier: None,
             overrides: None,
+            policy: None,
             reason: self.reason,
             description: None,
             batch_remaining: None,

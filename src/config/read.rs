@@ -3,11 +3,11 @@
 use super::node::{self, Node, Place, Table, Value};
 use super::section::{Section, flag, id, nearest, number, secret, text, wants};
 use super::values::{
-    address, default_address, ids, length, mode, on_timeout, profile, server, token, tools, url,
+    address, default_address, ids, length, on_timeout, profile, server, token, tools, url,
 };
 use super::{
-    Approvers, Client, Config, Daemon, Discord, DiscordTarget, Mode, OnTimeout, Places, Policy,
-    Profile, Server, Store, Telegram, TelegramTarget,
+    Approvers, Client, Config, Daemon, Discord, DiscordTarget, Places, Policy, Profile, Server,
+    Store, Telegram, TelegramTarget,
 };
 use crate::store::Database;
 use std::{
@@ -197,13 +197,11 @@ impl Reader<'_> {
         let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
         let policy = Policy {
             profile: section.get("profile", profile).unwrap_or(Profile::Standard),
-            mode: section.get("mode", mode).unwrap_or(Mode::Default),
+            mode: section.get("mode", text),
             rules: section.get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),
             compat: section.get("compat", flag).unwrap_or(false),
-            timeout: section.get("timeout", length).unwrap_or(Duration::from_secs(300)),
-            on_timeout: section
-                .get("on_timeout", |node| on_timeout(node, approved))
-                .unwrap_or(OnTimeout::Deny),
+            timeout: section.get("timeout", length),
+            on_timeout: section.get("on_timeout", |node| on_timeout(node, approved)),
         };
         section.finish();
         policy

@@ -46,11 +46,11 @@ fn defaults() -> Config {
         store: store("/home/ana/.local/state/countersign/countersign.db"),
         policy: Policy {
             profile: Profile::Standard,
-            mode: Mode::Default,
+            mode: None,
             rules: None,
             compat: false,
-            timeout: Duration::from_secs(300),
-            on_timeout: OnTimeout::Deny,
+            timeout: None,
+            on_timeout: None,
         },
         telegram: None,
         discord: None,
@@ -154,11 +154,11 @@ fn everything_can_be_set() {
         store: store("/etc/asks.db"),
         policy: Policy {
             profile: Profile::Molf,
-            mode: Mode::Yolo,
+            mode: Some("yolo".into()),
             rules: Some("/rules.jsonc".into()),
             compat: true,
-            timeout: Duration::from_secs(5400),
-            on_timeout: OnTimeout::Approve(vec!["read_file".into()]),
+            timeout: Some(Duration::from_secs(5400)),
+            on_timeout: Some(OnTimeout::Approve(vec!["read_file".into()])),
         },
         telegram: Some(Telegram {
             token: Secret::new("1:a"),
@@ -203,7 +203,7 @@ fn the_environment_overrides_any_key_and_secrets_come_from_files() {
         ],
     );
     let mut expected = defaults();
-    expected.policy.timeout = Duration::from_secs(90);
+    expected.policy.timeout = Some(Duration::from_secs(90));
     expected.daemon.listen = "127.0.0.1:0".parse().unwrap();
     expected.client.token = Some(Secret::new("123456"));
     expected.approvers.telegram = BTreeSet::from(["5".into()]);
@@ -279,16 +279,9 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
             "2:7: [store] `url` wants \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"",
         ),
         (
-            "[policy]\nprofile = \"wcore\"",
-            "2:11: [policy] `profile` wcore is not built yet; use \"standard\" or \"molf\"",
-        ),
-        (
             "[policy]\nprofile = \"x\"",
-            "2:11: [policy] `profile` \"x\" is unknown; use \"standard\" or \"molf\"",
-        ),
-        (
-            "[policy]\nmode = \"x\"",
-            "2:8: [policy] `mode` \"x\" is unknown; use \"default\" or \"yolo\"",
+            "2:11: [policy] `profile` \"x\" is unknown; use \"standard\", \"wcore\", \
+             \"connectonion\", \"molf\", \"ohmypi\" or \"zeptoclaw\"",
         ),
         (
             "[policy]\ntimeout = \"soon\"",

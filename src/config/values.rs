@@ -2,7 +2,7 @@
 
 use super::node::{Node, Value};
 use super::section::{id, list, text};
-use super::{Mode, OnTimeout, Profile, Server};
+use super::{OnTimeout, Profile, Server};
 use crate::secret::Token;
 use std::{
     collections::BTreeSet,
@@ -61,22 +61,13 @@ fn is_loopback(url: &reqwest::Url) -> bool {
 }
 
 pub(super) fn profile(node: &Node) -> Result<Profile, String> {
-    match text(node)?.as_str() {
-        "standard" => Ok(Profile::Standard),
-        "molf" => Ok(Profile::Molf),
-        later @ ("wcore" | "connectonion" | "ohmypi" | "zeptoclaw") => {
-            Err(format!("{later} is not built yet; use \"standard\" or \"molf\""))
-        }
-        other => Err(format!("\"{other}\" is unknown; use \"standard\" or \"molf\"")),
-    }
-}
-
-pub(super) fn mode(node: &Node) -> Result<Mode, String> {
-    match text(node)?.as_str() {
-        "default" => Ok(Mode::Default),
-        "yolo" => Ok(Mode::Yolo),
-        other => Err(format!("\"{other}\" is unknown; use \"default\" or \"yolo\"")),
-    }
+    let name = text(node)?;
+    name.parse().map_err(|_| {
+        format!(
+            "\"{name}\" is unknown; use \"standard\", \"wcore\", \"connectonion\", \"molf\", \
+             \"ohmypi\" or \"zeptoclaw\""
+        )
+    })
 }
 
 pub(super) fn on_timeout(node: &Node, tools: Vec<String>) -> Result<OnTimeout, String> {

@@ -7,6 +7,7 @@ use super::{
     question::{Progress, Question, Reply, all_at_once},
 };
 use crate::clock;
+use countersign_policy::profiles::Then;
 use serde_json::{Map, Value};
 
 /// What an approver wants to do to an ask.
@@ -21,8 +22,8 @@ pub enum Action {
     Deny {
         /// Words for the agent.
         reason: Option<String>,
-        /// Whether it should end its turn.
-        stop: bool,
+        /// What else that does; as the ask says where `None`.
+        then: Option<Then>,
     },
     /// Press an option of a question.
     Choose {
@@ -84,9 +85,9 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
     if let Some(deadline) = ask.deadline_at.filter(|deadline| *deadline <= now) {
         return Err(Refusal::Late(clock::short(deadline)));
     }
-    let close = |decision, scope, reason, stop, answers| {
+    let close = |decision, scope, reason, then, answers| {
         let by = person(by);
-        Ok(Change::Close(Box::new(Answer { decision, scope, reason, stop, answers, by, at: now })))
+        Ok(Change::Close(Box::new(Answer { decision, scope, reason, then, answers, by, at: now })))
     };
     let questions = &ask.body.call.questions;
     let step = |progress: Progress| {
@@ -94,20 +95,20 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             return Ok(Change::Go(progress));
         }
         let answers = progress.answers(questions);
-        close(Decision::Approve, Some(Scope::Once), None, false, Some(answers))
+        close(Decision::Approve, Some(Scope::Once), None, Then::GoOn, Some(answers))
     };
     match action {
-        Action::Deny { reason, stop } => close(Decision::Deny, None, reason, stop, None),
+        Action::Deny { reason, then } => {
+            close(Decision::Deny, None, reason, then.unwrap_or(ask.body.deny), None)
+        }
         // FAIL-CLOSED: approving a question would make up an answer to it.
         Action::Approve { .. } if ask.is_question() => {
             unfit("This is a question: choose an answer, or decline to answer.")
         }
-        Action::Approve { scope }
-            if scope != Scope::Once && ask.body.remembers(scope).is_empty() =>
-        {
+        Action::Approve { scope } if !ask.body.offers(scope) => {
             unfit("There is no rule to remember for this call: approve it once, or deny it.")
         }
-        Action::Approve { scope } => close(Decision::Approve, Some(scope), None, false, None),
+        Action::Approve { scope } => close(Decision::Approve, Some(scope), None, Then::GoOn, None),
         Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
             Ok(progress) => step(progress),
             Err(malformed) => unfit(&malformed.0),

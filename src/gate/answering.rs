@@ -1,7 +1,7 @@
 //! The one function that answers asks, for every surface.
 
 use super::{
-    Gate,
+    Gate, HandInError,
     answer::{Action, Change, Refusal, already, apply, person},
     approvers::Who,
     ask::{Answer, Ask, By, Decision, Scope, State},
@@ -10,7 +10,10 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use countersign_policy::Verdict;
+use countersign_policy::{
+    Verdict,
+    profiles::{Life, Then},
+};
 use serde_json::json;
 
 /// What really happened to an attempt to answer.
@@ -116,7 +119,8 @@ impl Gate {
             Ok(Some(but)) => format!("Approved. {but}"),
             Err(problem) => format!("Approved once. The rule could not be stored: {problem}"),
         };
-        if answer.scope.is_some_and(|scope| scope != Scope::Once) {
+        let cascades = self.policy.dialect().manners().cascade;
+        if cascades && answer.scope.is_some_and(|scope| scope != Scope::Once) {
             self.cascade(&ask).await;
         }
         reply(Told::Applied, &sentence, Some(ask))
@@ -135,7 +139,12 @@ impl Gate {
             if ask.is_question() {
                 continue;
             }
-            let ruling = self.decide(&ask.body.call).await?;
+            let ruling = match self.decide(&ask.body.call).await {
+                Ok(ruling) => ruling,
+                Err(HandInError::Store(error)) => return Err(error),
+                // FAIL-CLOSED: what cannot be ruled on stays an ask.
+                Err(_) => continue,
+            };
             if ruling.verdict != Verdict::Allow {
                 continue;
             }
@@ -145,7 +154,7 @@ impl Gate {
                 decision: Decision::Approve,
                 scope: Some(Scope::Once),
                 reason: None,
-                stop: false,
+                then: Then::GoOn,
                 answers: None,
                 by: By::Policy { grant },
                 at: clock::now_ms(),
@@ -188,18 +197,28 @@ impl Gate {
 
 /// What a grant allows, in words.
 fn words(ask: &Ask, scope: Scope) -> String {
-    ask.body.remembers(scope).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    ask.body.stores(scope).join(", ")
 }
 
 fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
     match (answer.decision, answer.scope) {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
-        (Decision::Deny, _) => "Denied.".to_owned(),
+        (Decision::Deny, _) => match answer.then {
+            Then::GoOn => "Denied.",
+            Then::Stop => "Denied; the agent is told to stop.",
+            Then::Explain => "Denied; the agent is told to explain itself.",
+        }
+        .to_owned(),
         (Decision::Approve, _) if ask.is_question() => "Answered.".to_owned(),
-        (Decision::Approve, Some(scope @ (Scope::Always | Scope::Exact))) => {
+        (Decision::Approve, Some(scope @ (Scope::Always | Scope::Exact | Scope::Prefix)))
+            if ask.body.lasts == Life::Durable =>
+        {
             format!("Approved, and always from now on: {}.", words(ask, scope))
         }
-        (Decision::Approve, Some(scope @ Scope::Session)) => {
+        (
+            Decision::Approve,
+            Some(scope @ (Scope::Session | Scope::Always | Scope::Exact | Scope::Prefix)),
+        ) => {
             format!("Approved, and for the rest of this session: {}.", words(ask, scope))
         }
         (Decision::Approve, Some(scope @ Scope::Timed(seconds))) => {

@@ -83,6 +83,12 @@ impl Approvers {
         }
     }
 
+    /// Whether anybody may answer anywhere.
+    #[must_use]
+    pub fn anybody(&self) -> bool {
+        self.has_chat_approver() || self.may_answer_on("inbox")
+    }
+
     /// Whether anybody in a chat may answer.
     #[must_use]
     pub fn has_chat_approver(&self) -> bool {

@@ -1,7 +1,10 @@
 //! An ask and its answer: the states and what they hold. Pure.
 
 use super::{call::Call, question::Progress};
-use countersign_policy::Rule;
+use countersign_policy::{
+    Rule,
+    profiles::{Choice, Life, Then},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -47,6 +50,9 @@ pub struct Body {
     /// Exactly what Always would store if it covered only this very call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<Rule>,
+    /// Exactly what "Always, commands that begin so" would store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prefix: Vec<Rule>,
     /// What the call touches, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<String>,
@@ -56,6 +62,15 @@ pub struct Body {
     /// What is wrong with the rules at the moment, where something is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_problem: Option<String>,
+    /// What its card offers beside Approve and Deny.
+    #[serde(default = "every_choice")]
+    pub choices: Vec<Choice>,
+    /// What a plain Deny does beside denying.
+    #[serde(default)]
+    pub deny: Then,
+    /// How long what Always remembers lasts.
+    #[serde(default = "durable")]
+    pub lasts: Life,
 }
 
 /// Open, or how an ask ended. The answer is there exactly when it is no longer open.
@@ -82,9 +97,9 @@ pub struct Answer {
     /// Words for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether the agent should end its turn.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stop: bool,
+    /// What a denial does beside denying.
+    #[serde(flatten)]
+    pub then: Then,
     /// Answers to questions, by question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
@@ -142,6 +157,8 @@ pub enum Scope {
     Always,
     /// This very call, of any session, until revoked.
     Exact,
+    /// Calls of the same session whose commands begin as the offered ones do.
+    Prefix,
     /// As `Session`, for so many seconds.
     Timed(u32),
 }
@@ -167,15 +184,68 @@ impl Ask {
 }
 
 impl Body {
+    /// A call that must be asked about for this reason, with nothing to remember.
+    #[must_use]
+    pub fn new(call: Call, why: impl Into<String>) -> Self {
+        Self {
+            why: why.into(),
+            rule: None,
+            always: Vec::new(),
+            exact: Vec::new(),
+            prefix: Vec::new(),
+            effects: Vec::new(),
+            critical: false,
+            rules_problem: None,
+            choices: every_choice(),
+            deny: Then::GoOn,
+            lasts: Life::Durable,
+            call,
+        }
+    }
+
+    /// Whether its card offers to approve with this scope.
+    #[must_use]
+    pub fn offers(&self, scope: Scope) -> bool {
+        let choice = match scope {
+            Scope::Once => return true,
+            Scope::Session => Choice::Session,
+            Scope::Always => Choice::Always,
+            Scope::Exact => Choice::Exact,
+            Scope::Prefix => Choice::Prefix,
+            Scope::Timed(_) => Choice::Timed,
+        };
+        self.choices.contains(&choice) && !self.remembers(scope).is_empty()
+    }
+
+    /// What an approval of this scope stores, in words.
+    #[must_use]
+    pub fn stores(&self, scope: Scope) -> Vec<String> {
+        let words = |rule: &Rule| match scope {
+            Scope::Prefix => format!("commands that begin with `{}`", rule.pattern),
+            _ => rule.to_string(),
+        };
+        self.remembers(scope).iter().map(words).collect()
+    }
+
     /// The rules that an approval of this scope remembers; none for once.
     #[must_use]
     pub fn remembers(&self, scope: Scope) -> &[Rule] {
         match scope {
             Scope::Once => &[],
             Scope::Exact => &self.exact,
+            Scope::Prefix => &self.prefix,
             Scope::Session | Scope::Always | Scope::Timed(_) => &self.always,
         }
     }
+}
+
+/// What cards of the profile `standard` offer; asks of earlier versions name none.
+fn every_choice() -> Vec<Choice> {
+    vec![Choice::Always, Choice::Timed, Choice::Session, Choice::Exact]
+}
+
+fn durable() -> Life {
+    Life::Durable
 }
 
 impl State {
@@ -224,6 +294,7 @@ impl fmt::Display for Scope {
             Self::Session => f.write_str("session"),
             Self::Always => f.write_str("always"),
             Self::Exact => f.write_str("exact"),
+            Self::Prefix => f.write_str("always_prefix"),
             Self::Timed(seconds) if seconds % 3600 == 0 => write!(f, "{}h", seconds / 3600),
             Self::Timed(seconds) if seconds % 60 == 0 => write!(f, "{}m", seconds / 60),
             Self::Timed(seconds) => write!(f, "{seconds}s"),
@@ -238,7 +309,8 @@ impl std::str::FromStr for Scope {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || {
             format!(
-                "`{text}` is no scope; say once, session, always, exact, or a time such as 10m or 24h"
+                "`{text}` is no scope; say once, session, always, always_prefix, exact, or a time such \
+                 as 10m or 24h"
             )
         };
         match text {
@@ -246,6 +318,7 @@ impl std::str::FromStr for Scope {
             "session" => Ok(Self::Session),
             "always" => Ok(Self::Always),
             "exact" => Ok(Self::Exact),
+            "always_prefix" => Ok(Self::Prefix),
             _ => {
                 let (number, unit) =
                     text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(unknown)?;
@@ -286,6 +359,7 @@ mod tests {
             ("session", Scope::Session),
             ("always", Scope::Always),
             ("exact", Scope::Exact),
+            ("always_prefix", Scope::Prefix),
             ("10m", Scope::Timed(600)),
             ("24h", Scope::Timed(86_400)),
             ("90s", Scope::Timed(90)),
@@ -300,7 +374,8 @@ mod tests {
             assert_eq!(
                 text.parse::<Scope>(),
                 Err(format!(
-                    "`{text}` is no scope; say once, session, always, exact, or a time such as 10m or 24h"
+                    "`{text}` is no scope; say once, session, always, always_prefix, exact, or a \
+                     time such as 10m or 24h"
                 ))
             );
         }

@@ -37,6 +37,9 @@ pub struct Call {
     /// The tool's own wish to be prompted for.
     #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Value>,
+    /// The tool's own policy, for profiles that rule on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Value>,
     /// Why the agent wants it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -8,6 +8,7 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
+use countersign_policy::profiles::Then;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -103,7 +104,7 @@ impl Gate {
             decision,
             scope,
             reason: Some(reason),
-            stop: false,
+            then: Then::GoOn,
             answers: None,
             by,
             at: now,

@@ -1,7 +1,7 @@
 //! Grants: made by an answer, kept in the store, written to the rules file where they are for ever.
 
 use super::{
-    Gate,
+    Gate, Policy,
     approvers::{Stranger, Who},
     ask::{Answer, Ask, By, Decision, Scope},
     call::Call,
@@ -10,7 +10,10 @@ use crate::{
     clock, ids,
     store::{Grant, GrantScope, StoreError},
 };
-use countersign_policy::{Rule, Verdict};
+use countersign_policy::{
+    Rule, Rules, Verdict,
+    profiles::{Grants, Life, Prefix},
+};
 
 /// What became of a revocation.
 #[derive(Debug)]
@@ -40,29 +43,12 @@ impl Gate {
         };
         if grant.scope == GrantScope::Always
             && !self.store.is_shared()
-            && let Err(problem) = self.rules.remove(&grant.rule)
+            && let Policy::Rules(file, _) = &self.policy
+            && let Err(problem) = file.remove(&grant.rule)
         {
             return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
         }
         Ok(Revoked::Done(Box::new(grant)))
-    }
-
-    /// Ends a session: its open asks are cancelled, what was granted to it is over.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn end_session(
-        &self,
-        agent: &str,
-        session: &str,
-        why: &str,
-    ) -> Result<usize, StoreError> {
-        let open = self.store.open_in_session(agent, session).await?;
-        for ask in &open {
-            self.cancel(&ask.id, why).await?;
-        }
-        self.store.end_session_grants(agent, session, clock::now_ms()).await?;
-        Ok(open.len())
     }
 
     /// Writes to the rules file what a crash kept from being written.
@@ -73,8 +59,9 @@ impl Gate {
         if self.store.is_shared() {
             return Ok(());
         }
+        let Policy::Rules(file, _) = &self.policy else { return Ok(()) };
         for grant in self.store.unwritten_grants().await? {
-            match self.rules.append(std::slice::from_ref(&grant.rule)) {
+            match file.append(std::slice::from_ref(&grant.rule)) {
                 Ok(()) => self.store.grant_written(&grant.id).await?,
                 Err(problem) => {
                     tracing::warn!(grant = %grant.id, problem, "a grant is not written")
@@ -108,7 +95,12 @@ impl Gate {
     pub(super) fn grants_for(&self, ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
         let (scope, expires_at) = match (answer.decision, answer.scope) {
             (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
-            (Decision::Approve, Some(Scope::Always | Scope::Exact)) => (GrantScope::Always, None),
+            (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix)) => {
+                match ask.body.lasts {
+                    Life::Durable => (GrantScope::Always, None),
+                    Life::Session => (GrantScope::Session, None),
+                }
+            }
             (Decision::Approve, Some(Scope::Timed(seconds))) => {
                 (GrantScope::Timed, Some(answer.at + i64::from(seconds) * 1000))
             }
@@ -137,11 +129,14 @@ impl Gate {
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
             return Ok(None);
         }
-        if matches!(answer.scope, Some(Scope::Always | Scope::Exact)) && !self.store.is_shared() {
+        if let (Policy::Rules(file, _), Life::Durable) = (&self.policy, ask.body.lasts)
+            && matches!(answer.scope, Some(Scope::Always | Scope::Exact))
+            && !self.store.is_shared()
+        {
             let grants = self.store.unwritten_grants().await.map_err(|error| error.to_string())?;
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
-            if let Err(problem) = self.rules.append(&rules) {
+            if let Err(problem) = file.append(&rules) {
                 tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
                 for grant in &ours {
                     let _ = self.store.revoke_grant(&grant.id, clock::now_ms()).await;
@@ -160,4 +155,28 @@ impl Gate {
             )
         }))
     }
+}
+
+/// A prefix grant in the store: the category of its tools, and the beginning of commands.
+const CATEGORY: &str = "category:";
+
+/// The rule under which a beginning of commands is kept.
+pub(super) fn of_prefix(category: &str, text: &str) -> Rule {
+    Rule::allow(format!("{CATEGORY}{category}"), text)
+}
+
+/// Granted rules in the forms that the profiles look at.
+pub(super) fn as_kept(granted: &[Rule]) -> Grants {
+    let mut kept = Grants { rules: Rules::from_rules(granted), ..Grants::default() };
+    for Rule { tool, pattern, .. } in granted {
+        match (tool.strip_prefix(CATEGORY), pattern.as_str()) {
+            (Some(category), "*") => kept.categories.push(category.to_owned()),
+            (Some(category), text) => {
+                kept.prefixes.push(Prefix { text: text.to_owned(), category: category.to_owned() })
+            }
+            (None, "*") => kept.tools.push(tool.clone()),
+            (None, _) => {}
+        }
+    }
+    kept
 }

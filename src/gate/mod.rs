@@ -15,13 +15,17 @@ pub mod call;
 mod deadlines;
 mod following;
 mod granting;
+mod policy;
 pub mod question;
 mod rules_file;
+mod sessions;
 mod waiting;
 
 pub use answering::{Reply, Told};
 pub use granting::Revoked;
+pub use policy::Policy;
 pub use rules_file::RulesFile;
+pub use sessions::{ModeError, ModeSet};
 pub use waiting::Attendance;
 
 use crate::{
@@ -29,9 +33,12 @@ use crate::{
     store::{Inserted, NewAsk, NewCard, Store, StoreError},
 };
 use approvers::Approvers;
-use ask::{Ask, Body};
+use ask::{Ask, Body, By, Decision, State};
 use call::{Call, Malformed};
-use countersign_policy::{Layers, Mode, Outcome, Rules, Ruling, Verdict};
+use countersign_policy::{
+    Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
+    profiles::{End, Given, Parting, Then},
+};
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -42,7 +49,7 @@ use waiting::Waiters;
 #[derive(Debug)]
 pub struct Gate {
     store: Store,
-    rules: RulesFile,
+    policy: Policy,
     approvers: Approvers,
     audience: Vec<Audience>,
     settings: Settings,
@@ -67,8 +74,9 @@ pub struct Settings {
     pub timeout_ms: i64,
     /// What happens then.
     pub on_timeout: OnTimeout,
-    /// The policy's mode.
-    pub mode: Mode,
+    /// The mode of sessions that have none of their own, in the profile's own words; its default
+    /// where `None`.
+    pub mode: Option<String>,
     /// The home folder of whoever runs the agents.
     pub home: Option<String>,
     /// This machine's name: only of calls from here can be seen where their paths lead.
@@ -115,9 +123,31 @@ pub enum HandInError {
     /// The daemon stops, and asks nobody any more.
     #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
     Stopping,
+    /// The policy cannot rule on it.
+    #[error("{0}")]
+    Unruled(String),
     /// Ours.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// A verdict with the rule and the reason behind it.
+struct Decided {
+    verdict: Verdict,
+    rule: Option<String>,
+    reason: String,
+}
+
+impl From<Outcome> for Decided {
+    fn from(Outcome { verdict, rule, reason, .. }: Outcome) -> Self {
+        Self { verdict, rule, reason }
+    }
+}
+
+impl From<Ruling> for Decided {
+    fn from(Ruling { verdict, rule, reason, .. }: Ruling) -> Self {
+        Self { verdict, rule, reason }
+    }
 }
 
 impl Gate {
@@ -125,14 +155,14 @@ impl Gate {
     #[must_use]
     pub fn new(
         store: Store,
-        rules: RulesFile,
+        policy: Policy,
         approvers: Approvers,
         audience: Vec<Audience>,
         settings: Settings,
     ) -> Arc<Self> {
         let changes = watch::Sender::new(0);
         let (waiters, stopping) = (Waiters::default(), CancellationToken::new());
-        Arc::new(Self { store, rules, approvers, audience, settings, waiters, changes, stopping })
+        Arc::new(Self { store, policy, approvers, audience, settings, waiters, changes, stopping })
     }
 
     /// The store behind it.
@@ -156,7 +186,7 @@ impl Gate {
     /// What is wrong with the rules file at the moment, if something is.
     #[must_use]
     pub fn rules_problem(&self) -> Option<String> {
-        self.rules.problem()
+        self.policy.problem()
     }
 
     /// Lets every waiter go with the ask as it stands; no caller that leaves now closes its ask.
@@ -200,9 +230,9 @@ impl Gate {
         let new = NewAsk {
             id: ids::ask_id(),
             deadline_at: self.deadline(&call, now),
-            body: body(call, ruling, problem),
+            attended: attended && self.policy.dialect().manners().parting != Parting::Keep,
+            body: self.body(call, ruling, problem),
             digest,
-            attended,
             keeper: self.settings.daemon.clone(),
             created_at: now,
         };
@@ -221,38 +251,121 @@ impl Gate {
         }
     }
 
-    /// Rules on a call with the rules and grants as they stand now.
-    async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), StoreError> {
-        self.by_rules(call, countersign_policy::rule).await
+    /// Rules on a call with the policy and grants as they stand now. The second is what is wrong with
+    /// the policy's file, if something is.
+    async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), HandInError> {
+        self.by_policy(call, countersign_policy::rule).await
     }
 
-    /// The same verdict, rule and reason without what only a card needs.
-    async fn decide(&self, call: &Call) -> Result<Outcome, StoreError> {
-        Ok(self.by_rules(call, countersign_policy::decide).await?.0)
+    /// The same verdict, rule and reason, maybe without what only a card needs.
+    async fn decide(&self, call: &Call) -> Result<Decided, HandInError> {
+        let decide = |call: &_, layers: &Layers<'_>, mode| {
+            Decided::from(countersign_policy::decide(call, layers, mode))
+        };
+        Ok(self.by_policy(call, decide).await?.0)
     }
 
-    /// What policy makes of a call, and what is wrong with the rules file.
-    async fn by_rules<T>(
+    /// What policy makes of a call, and what is wrong with its file.
+    async fn by_policy<T: From<Ruling>>(
         &self,
         call: &Call,
-        policy: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
-    ) -> Result<(T, Option<String>), StoreError> {
+        by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
+    ) -> Result<(T, Option<String>), HandInError> {
         let now = clock::now_ms();
         let (always, here) = self.grants_of(call, now).await?;
-        let rules = self.rules.current(&always);
-        let grants = Rules::from_rules(&here);
-        let layers = Layers {
-            agent: None,
-            rules: &rules.rules,
-            grants: &grants,
-            floors: &rules.floors,
-            now_ms: now,
-        };
+        let mode = self.mode_of(&call.agent, &call.session).await?;
         let mut facts = policy_call(call, self.settings.home.as_deref());
         if call.host.as_ref().is_none_or(|host| *host == self.settings.host) {
             facts.resolved = resolve(facts.paths()).await;
         }
-        Ok((policy(&facts, &layers, self.settings.mode), rules.problem.clone()))
+        match &self.policy {
+            Policy::Rules(file, _) => {
+                let rules = file.current(&always);
+                let grants = Rules::from_rules(&here);
+                let layers = Layers {
+                    agent: None,
+                    rules: &rules.rules,
+                    grants: &grants,
+                    floors: &rules.floors,
+                    now_ms: now,
+                };
+                let mode = if mode.as_deref() == Some("yolo") { Mode::Yolo } else { Mode::Default };
+                Ok((by_rules(&facts, &layers, mode), rules.problem.clone()))
+            }
+            Policy::Native(native) => {
+                let granted: Vec<Rule> = always.into_iter().chain(here).collect();
+                let given = Given {
+                    mode: mode.as_deref(),
+                    grants: &granting::as_kept(&granted),
+                    agent_rules: None,
+                    floors: &Floors::default(),
+                    reachable: self.approvers.anybody(),
+                    now_ms: now,
+                };
+                let (ruling, problem) =
+                    native.rule(&facts, &given).map_err(HandInError::Unruled)?;
+                Ok((ruling.into(), problem))
+            }
+        }
+    }
+
+    /// What the agent's model is told of how an ask ended, in its system's own words.
+    #[must_use]
+    pub fn told(&self, ask: &Ask) -> Option<String> {
+        let answer = ask.answer()?;
+        let by = answer.by.to_string();
+        let reason = answer.reason.as_deref();
+        let end = match (&ask.state, answer.decision, &answer.by) {
+            (_, Decision::Approve, _) => End::Approved { by: &by },
+            (State::Cancelled(_), ..) => End::Cancelled { reason: reason.unwrap_or_default() },
+            (_, _, By::NoApprover) => End::Unreachable,
+            (State::Expired(_), ..) => {
+                let waited = answer.at.saturating_sub(ask.created_at) / 1000;
+                End::TimedOut { after_s: u64::try_from(waited).unwrap_or_default() }
+            }
+            _ => End::Denied { by: &by, reason, then: answer.then },
+        };
+        let call = policy_call(&ask.body.call, self.settings.home.as_deref());
+        self.policy.dialect().told(&call, &end)
+    }
+
+    /// What the agent's model is told of a call that policy denied.
+    #[must_use]
+    pub fn told_of_ruling(&self, call: &Call, ruling: &Ruling) -> Option<String> {
+        let end = match ruling.verdict {
+            Verdict::Deny => {
+                End::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() }
+            }
+            Verdict::Allow | Verdict::Ask => return None,
+        };
+        self.policy.dialect().told(&policy_call(call, self.settings.home.as_deref()), &end)
+    }
+
+    /// The unchanging part of a new ask.
+    fn body(&self, call: Call, mut ruling: Ruling, rules_problem: Option<String>) -> Body {
+        let manners = self.policy.dialect().manners();
+        if !call.questions.is_empty() {
+            // A question runs nothing, and no rule can answer the next one.
+            ruling.always.clear();
+            ruling.exact.clear();
+            ruling.prefix.clear();
+            ruling.effects.clear();
+        }
+        let category = call.category.as_deref().unwrap_or("exec");
+        Body {
+            why: ruling.reason,
+            rule: ruling.rule,
+            always: ruling.always,
+            exact: ruling.exact,
+            prefix: ruling.prefix.iter().map(|text| granting::of_prefix(category, text)).collect(),
+            effects: ruling.effects.iter().map(ToString::to_string).collect(),
+            critical: ruling.critical,
+            rules_problem,
+            choices: manners.choices.to_vec(),
+            deny: if call.questions.is_empty() { manners.deny } else { Then::GoOn },
+            lasts: manners.always,
+            call,
+        }
     }
 
     async fn note_ruling(&self, call: &Call, ruling: &Ruling) -> Result<(), StoreError> {
@@ -290,6 +403,8 @@ fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
         args: call.args.clone(),
         category: call.category.clone(),
         tier: call.tier.clone(),
+        overrides: call.overrides.clone(),
+        policy: call.policy.clone(),
         reason: call.reason.clone(),
         cwd: call.cwd.clone(),
         home: home.map(str::to_owned),
@@ -305,25 +420,6 @@ async fn resolve(paths: Vec<String>) -> Vec<String> {
     }
     let follow = move || paths.iter().filter_map(|path| links::follow(path)).collect();
     tokio::task::spawn_blocking(follow).await.unwrap_or_default()
-}
-
-fn body(call: Call, mut ruling: Ruling, rules_problem: Option<String>) -> Body {
-    if !call.questions.is_empty() {
-        // A question runs nothing, and no rule can answer the next one.
-        ruling.always.clear();
-        ruling.exact.clear();
-        ruling.effects.clear();
-    }
-    Body {
-        why: ruling.reason,
-        rule: ruling.rule,
-        always: ruling.always,
-        exact: ruling.exact,
-        effects: ruling.effects.iter().map(ToString::to_string).collect(),
-        critical: ruling.critical,
-        rules_problem,
-        call,
-    }
 }
 
 fn new_card(audience: &Audience) -> NewCard {

@@ -36,7 +36,7 @@ pub struct Loaded {
 
 /// Tells one state of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Stamp {
+pub(super) enum Stamp {
     Missing,
     File { inode: u64, length: u64, changed: (i64, i64), mode: u32 },
 }
@@ -148,16 +148,7 @@ fn load(
         Stamp::Missing => {
             (countersign_policy::DEFAULT_RULES.to_owned(), "the default rules".into())
         }
-        // SECURITY: whoever can write the rules can allow anything.
-        Stamp::File { mode, .. } if mode & 0o022 != 0 => {
-            return Err(format!(
-                "{0} can be written by others; run `chmod go-w {0}`",
-                path.display()
-            ));
-        }
-        Stamp::File { .. } => {
-            (fs::read_to_string(path).map_err(|error| cannot_read(path, &error))?, name(path))
-        }
+        Stamp::File { .. } => (guarded(path, &stamp)?, name(path)),
     };
     let rules = Rules::parse(&text, &name, home).map_err(|problems| say(&problems))?;
     for warning in rules.warnings() {
@@ -175,7 +166,18 @@ fn by_hand(text: &str, name: &str, home: Option<&str>, granted: &[Rule]) -> Opti
     Rules::parse(&text, name, home).ok()
 }
 
-fn stamp(path: &Path) -> io::Result<Stamp> {
+/// The text of a file that only its owner can write.
+// SECURITY: whoever can write the policy can allow anything.
+pub(super) fn guarded(path: &Path, stamp: &Stamp) -> Result<String, String> {
+    if let Stamp::File { mode, .. } = stamp
+        && mode & 0o022 != 0
+    {
+        return Err(format!("{0} can be written by others; run `chmod go-w {0}`", path.display()));
+    }
+    fs::read_to_string(path).map_err(|error| cannot_read(path, &error))
+}
+
+pub(super) fn stamp(path: &Path) -> io::Result<Stamp> {
     match fs::metadata(path) {
         Ok(meta) => Ok(Stamp::File {
             inode: meta.ino(),
@@ -203,7 +205,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The file's own name: short enough for a card.
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
@@ -211,6 +213,6 @@ fn say(problems: &[countersign_policy::Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn cannot_read(path: &Path, error: &io::Error) -> String {
+pub(super) fn cannot_read(path: &Path, error: &io::Error) -> String {
     format!("cannot read {}: {error}", path.display())
 }

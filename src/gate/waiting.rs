@@ -8,6 +8,7 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
+use countersign_policy::profiles::Then;
 use dashmap::DashMap;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -129,7 +130,7 @@ impl Gate {
             decision: Decision::Deny,
             scope: None,
             reason: Some(why.to_owned()),
-            stop: false,
+            then: Then::GoOn,
             answers: None,
             by: By::Caller,
             at: clock::now_ms(),
@@ -226,10 +227,10 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        gate::{Handed, OnTimeout, RulesFile, Settings, approvers::Approvers, call::Call},
+        gate::{Handed, OnTimeout, Policy, Settings, approvers::Approvers, call::Call},
         store::{Database, Store},
     };
-    use countersign_policy::{Floors, Mode};
+    use countersign_policy::{Floors, profiles::Profile};
     use serde_json::json;
 
     async fn store(folder: &std::path::Path) -> Store {
@@ -237,12 +238,13 @@ mod tests {
     }
 
     fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
+        let rules = folder.join("permissions.jsonc");
         let rules =
-            RulesFile::open(&folder.join("permissions.jsonc"), None, Floors::default()).unwrap();
+            Policy::open(Profile::Standard, Some(&rules), None, Floors::default(), false).unwrap();
         let settings = Settings {
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Deny,
-            mode: Mode::Default,
+            mode: None,
             home: None,
             host: "here".into(),
             daemon: daemon.into(),

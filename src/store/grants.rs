@@ -117,26 +117,6 @@ impl Store {
         Ok(revoked.await?.then_some(grant))
     }
 
-    /// Ends all grants of a session.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn end_session_grants(
-        &self,
-        agent: &str,
-        session: &str,
-        now: i64,
-    ) -> Result<(), StoreError> {
-        let statement = sqlx::query(
-            "UPDATE grants SET revoked_at = $3 WHERE agent = $1 AND session = $2 \
-             AND scope <> 'always' AND revoked_at IS NULL",
-        )
-        .bind(agent.to_owned())
-        .bind(session.to_owned())
-        .bind(now);
-        self.execute(statement).await.map(drop)
-    }
-
     async fn select_grants(&self, query: Reading<'_>) -> Result<Vec<Grant>, StoreError> {
         let rows = self.all(query).await?;
         let grant = |row: &AnyRow| {

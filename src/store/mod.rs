@@ -15,6 +15,7 @@ mod lease;
 mod migrations;
 mod reconcile;
 mod retention;
+mod sessions;
 mod shared;
 mod tail;
 mod trouble;

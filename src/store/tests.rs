@@ -10,7 +10,7 @@ use crate::gate::{
     call::Call,
     question::{Progress, Reply},
 };
-use countersign_policy::{Rule, Verdict};
+use countersign_policy::{Rule, Verdict, profiles::Then};
 use serde_json::json;
 use std::time::Duration;
 
@@ -21,16 +21,7 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
     NewAsk {
         id: id.into(),
         digest: call.digest(),
-        body: Body {
-            call,
-            why: "no rule".into(),
-            rule: None,
-            always: vec![],
-            exact: vec![],
-            effects: vec![],
-            critical: false,
-            rules_problem: None,
-        },
+        body: Body::new(call, "no rule"),
         attended: false,
         keeper: String::new(),
         created_at: 1,
@@ -47,7 +38,7 @@ fn card(nonce: &str, target: &str) -> NewCard {
 }
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {
-    Answer { decision, scope: None, reason: None, stop: false, answers: None, by, at }
+    Answer { decision, scope: None, reason: None, then: Then::GoOn, answers: None, by, at }
 }
 
 pub(super) fn answered(decision: Decision, at: i64) -> State {

@@ -1,6 +1,10 @@
 //! `/v1/asks`: reading asks, waiting for them, answering them, taking them back.
 
-use super::{Api, Fault, Handle, fault::json, view::view};
+use super::{
+    Api, Fault, Handle,
+    fault::json,
+    view::{told, view},
+};
 use crate::gate::{
     Told,
     answer::Action,
@@ -16,6 +20,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use countersign_policy::profiles::Then;
 use serde::Deserialize;
 use serde_json::{Map, Value, json as value};
 use std::time::Duration;
@@ -63,7 +68,7 @@ pub(super) async fn get(
     let Query(wait) = wait?;
     let ask = find(&api, &id).await?;
     if wait.longest().is_zero() || !ask.is_open() {
-        return Ok(Json(view(&ask)));
+        return Ok(Json(told(&api.gate, &ask)));
     }
     // An agent that waits here counts as its caller, an approver that watches does not.
     let attendance = match handle {
@@ -74,7 +79,7 @@ pub(super) async fn get(
     if let Some(attendance) = attendance {
         attendance.leave();
     }
-    Ok(Json(view(&ask)))
+    Ok(Json(told(&api.gate, &ask)))
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,6 +90,8 @@ pub(super) struct Answered {
     reason: Option<String>,
     #[serde(default)]
     stop: bool,
+    #[serde(default)]
+    explain: bool,
     answers: Option<Map<String, Value>>,
 }
 
@@ -97,9 +104,19 @@ impl Answered {
             (Decision::Deny, None) if self.scope.is_some_and(|scope| scope != Scope::Once) => {
                 Err(Fault::bad_request("a denial has no scope; it is for this call only"))
             }
-            (Decision::Deny, None) => Ok(Action::Deny { reason: self.reason, stop: self.stop }),
-            (Decision::Approve, _) if self.stop => {
-                Err(Fault::bad_request("`stop` belongs to a denial"))
+            (Decision::Deny, None) => {
+                let then = match (self.stop, self.explain) {
+                    (false, false) => None,
+                    (true, false) => Some(Then::Stop),
+                    (false, true) => Some(Then::Explain),
+                    (true, true) => {
+                        return Err(Fault::bad_request("`stop` and `explain` exclude each other"));
+                    }
+                };
+                Ok(Action::Deny { reason: self.reason, then })
+            }
+            (Decision::Approve, _) if self.stop || self.explain => {
+                Err(Fault::bad_request("`stop` and `explain` belong to a denial"))
             }
             (Decision::Approve, Some(answers)) => Ok(Action::Answers(answers)),
             (Decision::Approve, None) => {

@@ -1,6 +1,11 @@
 //! `POST /v1/calls`: a call is handed in.
 
-use super::{Api, Fault, asks::Wait, fault::json, view::ruled};
+use super::{
+    Api, Fault,
+    asks::Wait,
+    fault::json,
+    view::{ruled, with_message},
+};
 use crate::gate::{Handed, ask::Ask, call::Call};
 use axum::{
     Json,
@@ -21,7 +26,7 @@ pub(super) async fn hand_in(
     let Query(wait) = wait?;
     let call: Call = json(&body?)?;
     let longest = wait.longest();
-    let ask = match api.gate.hand_in(call, !longest.is_zero()).await? {
+    let ask = match api.gate.hand_in(call.clone(), !longest.is_zero()).await? {
         Handed::Ruled(ruling) => {
             let mut answer = serde_json::json!({
                 "verdict": ruling.verdict,
@@ -30,20 +35,21 @@ pub(super) async fn hand_in(
             if let (Some(rule), Some(answer)) = (&ruling.rule, answer.as_object_mut()) {
                 answer.insert("rule".to_owned(), rule.as_str().into());
             }
-            return Ok(Json(answer).into_response());
+            let message = api.gate.told_of_ruling(&call, &ruling);
+            return Ok(Json(with_message(answer, message)).into_response());
         }
         Handed::Asked(ask) => ask,
     };
     if longest.is_zero() || !ask.is_open() {
-        return Ok(told(&ask));
+        return Ok(told(&api, &ask));
     }
     let attendance = api.gate.attend(&ask).await;
     let ask = api.gate.wait(&ask.id, longest).await?.unwrap_or(*ask);
     attendance.leave();
-    Ok(told(&ask))
+    Ok(told(&api, &ask))
 }
 
-fn told(ask: &Ask) -> Response {
+fn told(api: &Api, ask: &Ask) -> Response {
     let status = if ask.is_open() { StatusCode::ACCEPTED } else { StatusCode::OK };
-    (status, Json(ruled(ask))).into_response()
+    (status, Json(ruled(&api.gate, ask))).into_response()
 }

@@ -83,6 +83,7 @@ impl From<HandInError> for Fault {
             HandInError::Malformed(malformed) => Self::bad_request(malformed.0),
             HandInError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             HandInError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+            HandInError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
             HandInError::Store(error) => error.into(),
         }
     }

@@ -1,8 +1,9 @@
-//! `/v1/sessions/ID/…`: a session is aborted or over.
+//! `/v1/sessions/ID/…`: a session gets a mode, is aborted, or is over.
 
-use super::{Api, Fault, fault::json};
+use super::{Api, Fault, Handle, fault::json};
+use crate::gate::{ModeError, ModeSet};
 use axum::{
-    Json,
+    Extension, Json,
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
     http::StatusCode,
@@ -15,23 +16,44 @@ struct Which {
     agent: String,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    agent: String,
+    mode: String,
+}
+
 pub(super) async fn act(
     State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
     Path((session, act)): Path<(String, String)>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
-    let why = match act.as_str() {
-        "abort" => "its session was aborted",
-        "end" => "its session ended",
-        "mode" => {
-            return Err(Fault::new(
-                StatusCode::NOT_IMPLEMENTED,
-                "a session's mode cannot be changed; it is set in the config",
-            ));
+    let body = body?;
+    match act.as_str() {
+        "abort" => {
+            let Which { agent } = json(&body)?;
+            let why = "its session was aborted";
+            let cancelled = api.gate.abort_session(&agent, &session, why).await?;
+            Ok(Json(value!({"cancelled": cancelled})))
         }
-        _ => return Err(Fault::not_found("a session can be sent `abort` and `end`")),
-    };
-    let Which { agent } = json(&body?)?;
-    let cancelled = api.gate.end_session(&agent, &session, why).await?;
-    Ok(Json(value!({"cancelled": cancelled})))
+        "end" => {
+            let Which { agent } = json(&body)?;
+            let cancelled = api.gate.end_session(&agent, &session, "its session ended").await?;
+            Ok(Json(value!({"cancelled": cancelled})))
+        }
+        "mode" => {
+            let Wish { agent, mode } = json(&body)?;
+            let who = handle.answerer().ok();
+            match api.gate.set_mode(&agent, &session, &mode, who).await {
+                Ok(ModeSet::Set(mode)) => Ok(Json(value!({"mode": mode}))),
+                Ok(ModeSet::NotAllowed(why)) => Err(Fault::forbidden(why)),
+                Err(error @ ModeError::Unknown(_)) => {
+                    Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+                }
+                Err(ModeError::Store(error)) => Err(error.into()),
+            }
+        }
+        _ => Err(Fault::not_found("a session can be sent `mode`, `abort` and `end`")),
+    }
 }

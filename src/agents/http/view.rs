@@ -2,7 +2,10 @@
 
 use crate::{
     clock,
-    gate::ask::{Answer, Ask, Decision, State},
+    gate::{
+        Gate,
+        ask::{Answer, Ask, Decision, State},
+    },
 };
 use serde_json::{Value, json};
 
@@ -43,19 +46,33 @@ pub fn view(ask: &Ask) -> Value {
     view
 }
 
+/// The ask with the words for the agent's model.
+pub(super) fn told(gate: &Gate, ask: &Ask) -> Value {
+    with_message(view(ask), gate.told(ask))
+}
+
 /// What a call gets that was asked about.
 #[must_use]
-pub(super) fn ruled(ask: &Ask) -> Value {
-    match ask.answer() {
-        None => json!({"verdict": "ask", "ask": ask.id, "state": "open"}),
-        Some(answer) => json!({
-            "verdict": verdict(answer),
-            "reason": reason(ask, answer),
-            "ask": ask.id,
-            "state": ask.state.name(),
-            "answer": answered(answer),
-        }),
+pub(super) fn ruled(gate: &Gate, ask: &Ask) -> Value {
+    let Some(answer) = ask.answer() else {
+        return json!({"verdict": "ask", "ask": ask.id, "state": "open"});
+    };
+    let ruled = json!({
+        "verdict": verdict(answer),
+        "reason": reason(ask, answer),
+        "ask": ask.id,
+        "state": ask.state.name(),
+        "answer": answered(answer),
+    });
+    with_message(ruled, gate.told(ask))
+}
+
+/// Adds the words for the agent's model, where its system has any.
+pub(super) fn with_message(mut view: Value, message: Option<String>) -> Value {
+    if let (Some(map), Some(message)) = (view.as_object_mut(), message) {
+        map.insert("message".to_owned(), message.into());
     }
+    view
 }
 
 /// Who decided, in words for the agent: never "the user" where no user was asked.

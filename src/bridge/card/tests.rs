@@ -18,14 +18,9 @@ fn ask(call: Value) -> Ask {
     Ask {
         id: "k8xd8s4n".into(),
         body: Body {
-            why: "no rule allows it".into(),
-            rule: None,
             always: if call.questions.is_empty() { always } else { vec![] },
-            exact: vec![],
             effects: vec!["pushes to origin".into()],
-            critical: false,
-            rules_problem: None,
-            call,
+            ..Body::new(call, "no rule allows it")
         },
         digest,
         state: State::Open,
@@ -68,7 +63,7 @@ fn text(card: &Card) -> String {
 }
 
 fn answer(decision: Decision, scope: Option<Scope>, by: By) -> Answer {
-    Answer { decision, scope, reason: None, stop: false, answers: None, by, at: 0 }
+    Answer { decision, scope, reason: None, then: Then::GoOn, answers: None, by, at: 0 }
 }
 
 fn ana() -> By {

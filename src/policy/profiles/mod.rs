@@ -13,6 +13,8 @@ pub mod zeptoclaw;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::call::{Call, Kind};
 use crate::floors::Floors;
 use crate::rules::Rules;
@@ -79,7 +81,8 @@ pub struct Manners {
 }
 
 /// An answer that a card may offer beside Approve and Deny.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// Approve, and remember for the session what `Ruling::always` names.
     Session,
@@ -100,9 +103,13 @@ pub enum Choice {
 }
 
 /// What a denial does beside denying.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// On the wire two flags, `stop` and `explain`, of which none or one is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Flags", into = "Flags")]
 pub enum Then {
     /// The agent goes on with something else.
+    #[default]
     GoOn,
     /// The agent's turn ends; the rest of the batch is denied too.
     Stop,
@@ -111,7 +118,8 @@ pub enum Then {
 }
 
 /// How long something remembered lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Life {
     /// Until the session ends.
     Session,
@@ -225,6 +233,34 @@ pub struct Prefix {
     pub text: String,
     /// The category of tools that it is for.
     pub category: String,
+}
+
+/// [`Then`] as the wire has it.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Flags {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stop: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    explain: bool,
+}
+
+impl From<Then> for Flags {
+    fn from(then: Then) -> Self {
+        Self { stop: then == Then::Stop, explain: then == Then::Explain }
+    }
+}
+
+impl TryFrom<Flags> for Then {
+    type Error = &'static str;
+
+    fn try_from(flags: Flags) -> Result<Self, Self::Error> {
+        match (flags.stop, flags.explain) {
+            (false, false) => Ok(Self::GoOn),
+            (true, false) => Ok(Self::Stop),
+            (false, true) => Ok(Self::Explain),
+            (true, true) => Err("`stop` and `explain` exclude each other"),
+        }
+    }
 }
 
 impl Profile {

@@ -1,0 +1,148 @@
+//! The operator's policy: the rules file, or another system's own configuration; read again when it
+//! changes.
+
+use super::{RulesFile, rules_file};
+use countersign_policy::{
+    Floors, Ruling, profiles,
+    profiles::{Dialect, Given, Profile},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// What rules on calls.
+#[derive(Debug)]
+pub enum Policy {
+    /// The rules file of the profiles `standard` and `molf`, and how their systems treat asks.
+    Rules(Box<RulesFile>, Arc<dyn Dialect>),
+    /// Another system's policy.
+    Native(NativeFile),
+}
+
+/// Another system's own configuration.
+#[derive(Debug)]
+pub struct NativeFile {
+    profile: Profile,
+    path: Option<PathBuf>,
+    compat: bool,
+    floors: Floors,
+    last: Mutex<Arc<Native>>,
+}
+
+/// A configuration in force.
+#[derive(Debug)]
+pub struct Native {
+    /// What rules.
+    pub dialect: Arc<dyn Dialect>,
+    /// What is wrong with the file, when this is older than it.
+    pub problem: Option<String>,
+    stamp: rules_file::Stamp,
+}
+
+impl Policy {
+    /// Opens the policy of a profile. `file` is the rules file of `standard` and `molf`, and the
+    /// system's own configuration otherwise; its defaults are in force where there is none.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, is open to others, or holds an error.
+    pub fn open(
+        profile: Profile,
+        file: Option<&Path>,
+        home: Option<String>,
+        floors: Floors,
+        compat: bool,
+    ) -> Result<Self, String> {
+        match (profile, file) {
+            (Profile::Standard | Profile::Molf, Some(file)) => {
+                let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
+                Ok(Self::Rules(Box::new(RulesFile::open(file, home, floors)?), system.into()))
+            }
+            _ => NativeFile::open(profile, file, floors, compat).map(Self::Native),
+        }
+    }
+
+    /// How the system treats asks, and what its model is told.
+    #[must_use]
+    pub fn dialect(&self) -> Arc<dyn Dialect> {
+        match self {
+            Self::Rules(_, system) => system.clone(),
+            Self::Native(native) => native.current().dialect.clone(),
+        }
+    }
+
+    /// What is wrong with the file at the moment, if something is.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            Self::Rules(rules, _) => rules.problem(),
+            Self::Native(native) => native.current().problem.clone(),
+        }
+    }
+}
+
+impl NativeFile {
+    fn open(
+        profile: Profile,
+        path: Option<&Path>,
+        floors: Floors,
+        compat: bool,
+    ) -> Result<Self, String> {
+        let mut native = Self {
+            profile,
+            path: path.map(Path::to_owned),
+            compat,
+            floors,
+            last: Mutex::new(Arc::new(Native {
+                dialect: profile.open(None, profile.name(), None, compat)?.into(),
+                problem: None,
+                stamp: rules_file::Stamp::Missing,
+            })),
+        };
+        if let Some(path) = path {
+            let stamp =
+                rules_file::stamp(path).map_err(|why| rules_file::cannot_read(path, &why))?;
+            native.last = Mutex::new(Arc::new(native.load(stamp)?));
+        }
+        Ok(native)
+    }
+
+    /// The configuration in force now: that of the file, or the last good one with what is wrong.
+    // FAIL-CLOSED: a broken file never loosens anything; the last good one stays, and every card says so.
+    fn current(&self) -> Arc<Native> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(path) = &self.path else { return last.clone() };
+        let found = match rules_file::stamp(path) {
+            Ok(found) if found == last.stamp && last.problem.is_none() => return last.clone(),
+            Ok(rules_file::Stamp::Missing) => Err(format!("{} is gone", path.display())),
+            Ok(found) => self.load(found),
+            Err(error) => Err(rules_file::cannot_read(path, &error)),
+        };
+        *last = Arc::new(found.unwrap_or_else(|problem| {
+            if last.problem.as_ref() != Some(&problem) {
+                tracing::error!(problem, "the last good policy stays in force");
+            }
+            let (dialect, stamp) = (last.dialect.clone(), last.stamp.clone());
+            Native { dialect, problem: Some(problem), stamp }
+        }));
+        last.clone()
+    }
+
+    fn load(&self, stamp: rules_file::Stamp) -> Result<Native, String> {
+        let Some(path) = &self.path else { return Err("there is no file to read".to_owned()) };
+        let text = rules_file::guarded(path, &stamp)?;
+        let dialect = self.profile.open(Some(&text), &rules_file::name(path), None, self.compat)?;
+        Ok(Native { dialect: dialect.into(), problem: None, stamp })
+    }
+
+    /// Rules on a call, under the floors.
+    pub(super) fn rule(
+        &self,
+        call: &countersign_policy::Call,
+        given: &Given<'_>,
+    ) -> Result<(Ruling, Option<String>), String> {
+        let now = self.current();
+        let given = Given { floors: &self.floors, ..*given };
+        Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
+    }
+}
