@@ -180,3 +180,23 @@ pub(super) fn as_kept(granted: &[Rule]) -> Grants {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_are_read_back_in_the_form_they_were_kept_in() {
+        let kept = as_kept(&[
+            of_prefix("exec", "cargo test"),
+            Rule::allow("category:edit", "*"),
+            Rule::allow("Bash", "*"),
+            Rule::allow("shell_exec", "git push *"),
+        ]);
+        let prefix = Prefix { text: "cargo test".into(), category: "exec".into() };
+        assert_eq!(kept.prefixes, [prefix]);
+        assert_eq!(kept.categories, ["edit"]);
+        assert_eq!(kept.tools, ["Bash"]);
+        assert_eq!(kept.rules.iter().count(), 4);
+    }
+}

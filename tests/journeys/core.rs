@@ -338,6 +338,29 @@ async fn an_ended_session_takes_its_asks_and_its_grants_with_it() {
 }
 
 #[tokio::test]
+async fn a_session_gets_a_mode_of_its_own_only_from_an_approver_and_loses_it_at_its_end() {
+    let daemon = Daemon::start("").await;
+    let mode = async |token, mode: &str| {
+        let wish = json!({"agent": "claude-code", "mode": mode});
+        daemon.post("/v1/sessions/s1/mode", token, &wish).await.0
+    };
+    let call = json!({"agent": "claude-code", "session": "s1", "tool": "shell_exec",
+        "args": {"command": "git push"}});
+    let verdict = async || daemon.post("/v1/calls", AGENT, &call).await.1["verdict"].clone();
+    assert_eq!(mode(AGENT, "yolo").await, 403, "an agent never loosens its own session");
+    assert_eq!(mode(APPROVER, "wild").await, 422, "an unknown mode is an error");
+    assert_eq!(verdict().await, "ask");
+    assert_eq!(mode(APPROVER, "yolo").await, 200);
+    assert_eq!(verdict().await, "allow");
+    assert_eq!(mode(AGENT, "default").await, 200, "an agent may tighten");
+    assert_eq!(verdict().await, "ask");
+    assert_eq!(mode(APPROVER, "yolo").await, 200);
+    let end = json!({"agent": "claude-code"});
+    assert_eq!(daemon.post("/v1/sessions/s1/end", AGENT, &end).await.0, 200);
+    assert_eq!(verdict().await, "ask", "the mode ended with its session");
+}
+
+#[tokio::test]
 async fn always_exactly_this_covers_this_command_and_no_other() {
     let daemon = Daemon::start("").await;
     let id = daemon.ask(&shell("git push origin main")).await;

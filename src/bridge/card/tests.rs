@@ -100,6 +100,34 @@ fn where_always_is_not_offered_there_is_no_button_that_remembers() {
 }
 
 #[test]
+fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
+    let mut ask = push();
+    ask.body.choices = vec![Way::Session, Way::Prefix, Way::Skip, Way::DenyAndExplain];
+    ask.body.deny = Then::Stop;
+    ask.body.lasts = Life::Session;
+    ask.body.prefix = vec![Rule::allow("category:exec", "git push ")];
+    let card = draw(&ask, NONCE);
+    let labels: Vec<Vec<_>> =
+        card.buttons.iter().map(|row| row.iter().map(|button| &*button.label).collect()).collect();
+    assert_eq!(
+        labels,
+        [
+            vec!["Approve", "Deny and stop"],
+            vec!["This session"],
+            vec!["Always what begins so"],
+            vec!["Skip", "Deny and explain"],
+        ]
+    );
+    let text = text(&card);
+    assert!(
+        text.contains("This session stores: shell: git push *, until the session ends"),
+        "{text}"
+    );
+    let prefix = "Always what begins so stores: commands that begin with `git push `, until";
+    assert!(text.contains(prefix), "{text}");
+}
+
+#[test]
 fn a_closed_card_keeps_the_text_loses_the_buttons_and_says_who_when_and_how_far() {
     let ended = |state| {
         let card = draw(&Ask { state, ..push() }, NONCE);

@@ -134,3 +134,24 @@ fn free_text_is_asked_for_and_then_taken_and_never_empty() {
     let asked = go(&questions(), Action::Text { question: 0, text: Some("neither".into()) });
     assert_eq!(asked.progress.answered, [Reply::Text("neither".into())]);
 }
+
+#[test]
+fn a_denial_does_what_the_ask_says_unless_the_presser_says_otherwise() {
+    let mut ask = permission(false);
+    ask.body.deny = Then::Stop;
+    let denied = |then| match apply(&ask, &approver(), Action::Deny { reason: None, then }, 10) {
+        Ok(Change::Close(answer)) => answer.then,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(denied(None), Then::Stop);
+    assert_eq!(denied(Some(Then::GoOn)), Then::GoOn);
+    assert_eq!(denied(Some(Then::Explain)), Then::Explain);
+}
+
+#[test]
+fn a_scope_that_the_profile_does_not_offer_is_refused() {
+    let mut ask = permission(true);
+    ask.body.choices = vec![];
+    let always = Action::Approve { scope: Scope::Always };
+    assert!(matches!(apply(&ask, &approver(), always, 10), Err(Refusal::Unfit(_))));
+}

@@ -345,3 +345,62 @@ pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Rul
     }
     Ok(ruling)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn standard(rules: &str) -> Box<dyn Dialect> {
+        Profile::Standard.open(Some(rules), "permissions.jsonc", None, false).unwrap()
+    }
+
+    fn ruled(dialect: &dyn Dialect, call: &Call, floors: &Floors) -> Verdict {
+        let given = Given {
+            mode: Some("yolo"),
+            grants: &Grants::default(),
+            agent_rules: None,
+            floors,
+            reachable: true,
+            now_ms: 0,
+        };
+        rule(dialect, call, &given).unwrap().verdict
+    }
+
+    #[test]
+    fn no_profile_and_no_mode_lifts_a_floor_or_answers_a_question() {
+        let floors = Floors::new(["/etc/countersign".to_owned()], ["countersign"], []);
+        let everything = standard(r#"{"*": "allow"}"#);
+        let shell = |command| Call::shell(command);
+        let none = Floors::default();
+        assert_eq!(ruled(&*everything, &shell("countersign approve x"), &none), Verdict::Allow);
+        assert_eq!(ruled(&*everything, &shell("countersign approve x"), &floors), Verdict::Deny);
+        let question = Call::new("AskUserQuestion", json!({}));
+        assert_eq!(ruled(&*everything, &question, &none), Verdict::Ask);
+    }
+
+    #[test]
+    fn what_a_denial_does_is_one_flag_or_none_on_the_wire() {
+        for (then, wire) in [
+            (Then::GoOn, json!({})),
+            (Then::Stop, json!({"stop": true})),
+            (Then::Explain, json!({"explain": true})),
+        ] {
+            assert_eq!(serde_json::to_value(then).unwrap(), wire);
+            assert_eq!(serde_json::from_value::<Then>(wire).unwrap(), then);
+        }
+        let both: Value = json!({"stop": true, "explain": true});
+        assert!(serde_json::from_value::<Then>(both).is_err());
+    }
+
+    #[test]
+    fn every_profile_is_found_by_its_name_and_nothing_else_is() {
+        for name in ["standard", "wcore", "connectonion", "molf", "ohmypi", "zeptoclaw"] {
+            assert_eq!(name.parse::<Profile>().unwrap().name(), name);
+        }
+        for name in ["", "Standard", "molf ", "yolo"] {
+            assert!(name.parse::<Profile>().is_err(), "{name:?}");
+        }
+    }
+}
