@@ -17,7 +17,7 @@ pub enum Policy {
     /// The rules file of the profiles `standard` and `molf`, and how their systems treat asks.
     Rules(Box<RulesFile>, Arc<dyn Dialect>),
     /// Another system's policy.
-    Native(NativeFile),
+    Native(Box<NativeFile>),
 }
 
 /// Another system's own configuration.
@@ -58,7 +58,10 @@ impl Policy {
                 let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
                 Ok(Self::Rules(Box::new(RulesFile::open(file, home, floors)?), system.into()))
             }
-            _ => NativeFile::open(profile, file, floors, compat).map(Self::Native),
+            _ => {
+                let native = NativeFile::open(profile, file, floors, compat)?;
+                Ok(Self::Native(Box::new(native)))
+            }
         }
     }
 
