@@ -28,5 +28,6 @@ pub mod links;
 pub mod secret;
 pub mod store;
 pub mod wcore;
+pub mod zeptoclaw;
 
 pub use countersign_policy as policy;

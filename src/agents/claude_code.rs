@@ -116,24 +116,12 @@ impl Request {
         };
         Ok(Call {
             key: Some(key),
-            agent: AGENT.into(),
-            session: self.session_id.clone(),
-            worker: None,
             host,
             cwd: self.cwd.clone(),
-            tool: self.tool_name.clone(),
-            args: self.tool_input.clone(),
-            category: None,
-            tier: None,
-            overrides: None,
-            policy: None,
-            reason: None,
             description,
-            batch_remaining: None,
             questions,
-            options: Vec::new(),
-            expires_in_s: None,
             meta: Some(self.meta()),
+            ..Call::new(AGENT, &self.session_id, &self.tool_name, self.tool_input.clone())
         })
     }
 

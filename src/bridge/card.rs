@@ -4,7 +4,7 @@ use super::token::{Pressed, Token};
 use crate::{
     clock,
     gate::{
-        ask::{Answer, Ask, By, Decision, Scope, State},
+        ask::{Answer, Ask, By, Decision, Scope, Silence, State},
         call::Call,
         question::{Choice, Question},
     },
@@ -26,6 +26,9 @@ pub fn draw(ask: &Ask, nonce: &str) -> Card {
         _ => wanted(&ask.body.call, &mut blocks),
     }
     blocks.extend(words(ask));
+    if !ask.body.prompt.is_empty() {
+        blocks.push(quote("prompt", &ask.body.prompt.join("\n")));
+    }
     blocks.push(Block::Fields { fields: facts(ask) });
     blocks.extend(notes(ask));
     if let Some(answer) = ask.answer() {
@@ -39,7 +42,7 @@ pub fn draw(ask: &Ask, nonce: &str) -> Card {
         title: title(ask),
         blocks,
         buttons: if ask.is_open() { buttons(ask, nonce) } else { Vec::new() },
-        deadline: ask.deadline_at.filter(|_| ask.is_open()),
+        deadline: ask.deadline_at.filter(|_| ask.is_open() && ask.body.silence == Silence::Deny),
     }
 }
 
@@ -246,6 +249,11 @@ fn notes(ask: &Ask) -> Vec<Block> {
     let mut note = |text: String| notes.push(Block::Note { text });
     if body.critical {
         note("Critical: it asks every time, whatever the rules say.".to_owned());
+    }
+    if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
+        && body.silence == Silence::Approve
+    {
+        note(format!("If nobody answers, it is approved at {}.", clock::short(at)));
     }
     if !body.effects.is_empty() {
         let more = body.effects.len().saturating_sub(EFFECTS);

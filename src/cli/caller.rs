@@ -26,26 +26,14 @@ impl Caller {
     pub(super) fn call(self, tool: &str, args: Value) -> Result<Call> {
         let cwd = std::env::current_dir().context("the current folder is not there")?;
         let shell = || format!("shell {}", std::os::unix::process::parent_id());
+        let session = self.session.unwrap_or_else(shell);
         Ok(Call {
             key: Some(ids::nonce()),
-            agent: self.agent,
-            session: self.session.unwrap_or_else(shell),
-            worker: None,
             host: host(),
             cwd: Some(cwd.display().to_string()),
-            tool: tool.to_owned(),
-            args,
-            category: None,
-            tier: None,
-            overrides: None,
-            policy: None,
             reason: self.reason,
-            description: None,
-            batch_remaining: None,
-            questions: Vec::new(),
-            options: Vec::new(),
             expires_in_s: self.expires,
-            meta: None,
+            ..Call::new(self.agent, session, tool, args)
         })
     }
 }

@@ -71,6 +71,23 @@ pub struct Body {
     /// How long what Always remembers lasts.
     #[serde(default = "durable")]
     pub lasts: Life,
+    /// What it comes to when nobody answers.
+    #[serde(default)]
+    pub silence: Silence,
+    /// The prompt as the agent's own system words it, line by line; empty for most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt: Vec<String>,
+}
+
+/// What an ask comes to when nobody answers in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Silence {
+    /// It is denied.
+    #[default]
+    Deny,
+    /// It is approved, because the operator named its tool; its cards say so.
+    Approve,
 }
 
 /// Open, or how an ask ended. The answer is there exactly when it is no longer open.
@@ -199,6 +216,8 @@ impl Body {
             choices: every_choice(),
             deny: Then::GoOn,
             lasts: Life::Durable,
+            silence: Silence::Deny,
+            prompt: Vec::new(),
             call,
         }
     }

@@ -40,6 +40,9 @@ pub struct Call {
     /// The tool's own policy, for profiles that rule on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Value>,
+    /// The name that the user's policy for it stands under, where that is not the tool's.
+    #[serde(default, rename = "policyKey", skip_serializing_if = "Option::is_none")]
+    pub policy_key: Option<String>,
     /// Why the agent wants it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -69,6 +72,38 @@ pub struct Call {
 pub struct Malformed(pub String);
 
 impl Call {
+    /// A call of a tool, with nothing else said about it.
+    #[must_use]
+    pub fn new(
+        agent: impl Into<String>,
+        session: impl Into<String>,
+        tool: impl Into<String>,
+        args: Value,
+    ) -> Self {
+        Self {
+            key: None,
+            agent: agent.into(),
+            session: session.into(),
+            worker: None,
+            host: None,
+            cwd: None,
+            tool: tool.into(),
+            args,
+            category: None,
+            tier: None,
+            overrides: None,
+            policy: None,
+            policy_key: None,
+            reason: None,
+            description: None,
+            batch_remaining: None,
+            questions: Vec::new(),
+            options: Vec::new(),
+            expires_in_s: None,
+            meta: None,
+        }
+    }
+
     /// Makes one thing of the ways in which questions are spelled: `questions`, `options`, and the
     /// arguments of Claude Code's AskUserQuestion.
     ///

@@ -2,7 +2,8 @@
 
 use super::{
     Gate, OnTimeout,
-    ask::{Answer, Ask, By, Decision, Scope, State},
+    ask::{Answer, Ask, By, Decision, Scope, Silence, State},
+    call::Call,
 };
 use crate::{
     clock,
@@ -70,16 +71,26 @@ impl Gate {
         Ok(())
     }
 
-    async fn at_deadline(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
-        let waited = clock::span(now - ask.created_at);
+    /// What a call comes to when nobody answers.
+    // FAIL-CLOSED: silence approves only tools that the operator named, never a critical call, and never
+    // makes up an answer to a question.
+    // SECURITY: nor a call whose caller gives people less time than the operator does.
+    pub(super) fn silence(&self, call: &Call, critical: bool) -> Silence {
         let tools = match &self.settings.on_timeout {
             OnTimeout::Approve(tools) => tools.as_slice(),
             OnTimeout::Deny | OnTimeout::Wait => &[],
         };
-        // FAIL-CLOSED: silence approves only tools that the operator named, never a critical call, and
-        // never makes up an answer to a question.
-        let approve =
-            tools.contains(&ask.body.call.tool) && !ask.body.critical && !ask.is_question();
+        let given = call.expires_in_s.map(|s| i64::try_from(s).unwrap_or(i64::MAX / 1000) * 1000);
+        let hurried = given.is_some_and(|ms| ms < self.settings.timeout_ms);
+        let may = tools.contains(&call.tool) && !critical && !hurried && call.questions.is_empty();
+        if may { Silence::Approve } else { Silence::Deny }
+    }
+
+    async fn at_deadline(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
+        let waited = clock::span(now - ask.created_at);
+        // FAIL-CLOSED: silence approves what the card said, and only while the operator still says so.
+        let silence = self.silence(&ask.body.call, ask.body.critical);
+        let approve = ask.body.silence == Silence::Approve && silence == Silence::Approve;
         let (decision, reason, by) = if approve {
             let reason = format!(
                 "nobody answered within {waited}; approved by the deadline, because the operator \

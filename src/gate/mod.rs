@@ -364,6 +364,8 @@ impl Gate {
             choices: manners.choices.to_vec(),
             deny: if call.questions.is_empty() { manners.deny } else { Then::GoOn },
             lasts: manners.always,
+            silence: self.silence(&call, ruling.critical),
+            prompt: ruling.prompt,
             call,
         }
     }
@@ -405,6 +407,7 @@ fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
         tier: call.tier.clone(),
         overrides: call.overrides.clone(),
         policy: call.policy.clone(),
+        policy_key: call.policy_key.clone(),
         reason: call.reason.clone(),
         cwd: call.cwd.clone(),
         home: home.map(str::to_owned),

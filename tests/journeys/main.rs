@@ -24,6 +24,10 @@ mod core;
 mod discord;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod ohmypi;
 mod restart;
 #[cfg(feature = "telegram")]
 mod telegram;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod zeptoclaw;

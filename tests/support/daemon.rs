@@ -1,7 +1,11 @@
 //! The real binary, as a journey drives it: started, killed, started again, talked to over HTTP.
 
 use serde_json::{Value, json};
-use std::{path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -32,7 +36,15 @@ pub struct Daemon {
 impl Daemon {
     /// Starts a daemon with this much config besides its own places.
     pub async fn start(config: &str) -> Self {
+        Self::start_with(config, &[]).await
+    }
+
+    /// The same, with these files beside its config.
+    pub async fn start_with(config: &str, files: &[(&str, &str)]) -> Self {
         let dir = TempDir::new().unwrap();
+        for (name, text) in files {
+            private_file(&dir.path().join(name), text);
+        }
         let mut daemon = Self {
             dir,
             child: None,
@@ -54,10 +66,7 @@ impl Daemon {
              state_dir = \"{at}/state\"\nagent_token = \"{AGENT}\"\napprover_token = \"{APPROVER}\"\n\
              [store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"
         );
-        let file = self.config();
-        std::fs::write(&file, text).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(&file, mode).unwrap();
+        private_file(&self.config(), &text);
     }
 
     /// The config file.
@@ -187,6 +196,12 @@ impl Daemon {
         assert_eq!(ask["state"], state, "{ask}");
         ask
     }
+}
+
+fn private_file(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(path, mode).unwrap();
 }
 
 /// A shell call of one session.

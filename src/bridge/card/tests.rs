@@ -265,3 +265,24 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
     ask.body.exact = ask.body.always.clone();
     assert!(!text(&draw(&ask, NONCE)).contains("exactly"));
 }
+
+#[test]
+fn silence_that_approves_is_said_with_its_time_and_is_no_expiry() {
+    let mut waiting = push();
+    assert!(!text(&draw(&waiting, NONCE)).contains("If nobody answers"));
+    waiting.body.silence = Silence::Approve;
+    let card = draw(&waiting, NONCE);
+    let at = clock::short(300_000);
+    assert!(text(&card).contains(&format!("- If nobody answers, it is approved at {at}.")));
+    assert_eq!(card.deadline, None, "no adapter calls this an expiry");
+    waiting.deadline_at = None;
+    assert!(!text(&draw(&waiting, NONCE)).contains("If nobody answers"), "it waits for ever");
+}
+
+#[test]
+fn the_prompt_of_the_agents_own_system_is_quoted() {
+    let mut waiting = push();
+    waiting.body.prompt = vec!["Allow tool: bash".into(), "Command: git push".into()];
+    let card = text(&draw(&waiting, NONCE));
+    assert!(card.contains("<prompt> Allow tool: bash\nCommand: git push"), "{card}");
+}

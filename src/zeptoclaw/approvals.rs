@@ -1,0 +1,168 @@
+//! The step of an agent's loop that decides about its calls.
+
+use super::{ApprovalGate, ApprovalHandler};
+use countersign_policy::profiles::zeptoclaw::{
+    agent_mode::{CategoryPermission, ModePolicy, ToolCategory},
+    ending::{self, Outcome},
+};
+use serde_json::Value;
+
+/// Everything that decides about an agent's calls: its mode, then its gate, then whoever is asked.
+#[derive(Clone)]
+pub struct Approvals {
+    /// What the agent may do at all.
+    pub mode: ModePolicy,
+    /// What is asked about.
+    pub gate: ApprovalGate,
+    /// Who is asked; without one a call that wants approval is skipped.
+    pub handler: Option<ApprovalHandler>,
+}
+
+/// Where an agent's instructions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Its own user's terminal, where `/trust on` lifts the gate. Never the mode.
+    Terminal {
+        /// What `/trust` was set to last.
+        trust: Trust,
+    },
+    /// A chat or any other channel; nothing that is said there lifts the gate.
+    Remote,
+}
+
+/// Whether the user of a terminal has the gate lifted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The gate holds.
+    #[default]
+    Off,
+    /// `/trust on`.
+    On,
+}
+
+/// A call that a model wants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The tool.
+    pub name: String,
+    /// Its arguments; [`super::arguments`] reads those that a model wrote.
+    pub arguments: Value,
+    /// What the tool does.
+    pub category: ToolCategory,
+}
+
+impl Approvals {
+    /// Decides about one call.
+    pub async fn decide(&self, call: &ToolCall, channel: Channel) -> Outcome {
+        let (tool, args) = (call.name.as_str(), &call.arguments);
+        let requires = self.gate.requires_approval(tool);
+        let (mode, category) = (self.mode.mode(), call.category);
+        let blocked = match self.mode.check(category) {
+            CategoryPermission::Blocked => true,
+            CategoryPermission::RequiresApproval => !requires,
+            CategoryPermission::Allowed => false,
+        };
+        if blocked {
+            let words = format!("Tool '{tool}' is blocked: mode {mode}, category {category}.");
+            return Outcome::Skip(words);
+        }
+        let trusted = channel == Channel::Terminal { trust: Trust::On };
+        let response = match &self.handler {
+            Some(handler) if requires && !trusted => {
+                Some(handler(self.gate.create_request(tool, args)).await)
+            }
+            _ => None,
+        };
+        ending::outcome(tool, args, requires, trusted, response.as_ref())
+    }
+
+    /// Decides about a batch, one call after another: nobody is asked about a call before the one
+    /// before it is answered.
+    pub async fn decide_all(&self, calls: &[ToolCall], channel: Channel) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(calls.len());
+        for call in calls {
+            outcomes.push(self.decide(call, channel).await);
+        }
+        outcomes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::zeptoclaw::{
+        AgentMode, ApprovalConfig, ApprovalHandler, ApprovalPolicyConfig, ApprovalResponse,
+    };
+    use serde_json::json;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    fn approvals(mode: AgentMode, handler: Option<ApprovalHandler>) -> Approvals {
+        let config = ApprovalConfig {
+            enabled: true,
+            policy: ApprovalPolicyConfig::RequireForDangerous,
+            ..Default::default()
+        };
+        Approvals { mode: ModePolicy::new(mode), gate: ApprovalGate::new(config), handler }
+    }
+
+    fn shell(command: &str) -> ToolCall {
+        ToolCall {
+            name: "shell".into(),
+            arguments: json!({ "command": command }),
+            category: ToolCategory::Shell,
+        }
+    }
+
+    /// Approves everything and tells how often it was asked, and that never twice at once.
+    fn counting() -> (ApprovalHandler, Arc<AtomicUsize>) {
+        let (asked, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let count = asked.clone();
+        let handler: ApprovalHandler = Arc::new(move |_| {
+            assert_eq!(open.fetch_add(1, Ordering::SeqCst), 0, "one call after another");
+            asked.fetch_add(1, Ordering::SeqCst);
+            let open = open.clone();
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                open.fetch_sub(1, Ordering::SeqCst);
+                ApprovalResponse::Approved
+            })
+        });
+        (handler, count)
+    }
+
+    #[tokio::test]
+    async fn a_batch_is_asked_about_one_call_after_another() {
+        let (handler, asked) = counting();
+        let approvals = approvals(AgentMode::Autonomous, Some(handler));
+        let batch = [shell("one"), shell("two"), shell("three")];
+        let outcomes = approvals.decide_all(&batch, Channel::Remote).await;
+        assert_eq!(outcomes, [Outcome::Run, Outcome::Run, Outcome::Run]);
+        assert_eq!(asked.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn trust_counts_at_the_terminal_only_and_never_against_the_mode() {
+        let (handler, asked) = counting();
+        let trusted = Channel::Terminal { trust: Trust::On };
+        let free = approvals(AgentMode::Autonomous, Some(handler.clone()));
+        assert_eq!(free.decide(&shell("ls"), trusted).await, Outcome::Run);
+        assert_eq!(asked.load(Ordering::SeqCst), 0, "nobody was asked");
+        assert_eq!(free.decide(&shell("ls"), Channel::Remote).await, Outcome::Run);
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "a remote channel asks");
+        let watched = approvals(AgentMode::Observer, Some(handler));
+        let outcome = watched.decide(&shell("ls"), trusted).await;
+        assert!(matches!(outcome, Outcome::Skip(words) if words.contains("blocked")));
+    }
+
+    #[tokio::test]
+    async fn without_anybody_to_ask_the_call_is_skipped_with_its_question() {
+        let approvals = approvals(AgentMode::Autonomous, None);
+        let outcome = approvals.decide(&shell("ls"), Channel::Remote).await;
+        assert!(matches!(outcome, Outcome::Skip(words) if words.contains("[Approval Required]")));
+    }
+}
