@@ -93,7 +93,7 @@ impl Floors {
         Self { denies, ..self }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.names.is_empty() && self.addresses.is_empty()
     }
 

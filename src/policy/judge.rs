@@ -115,6 +115,9 @@ impl<'r> Judge<'r, '_> {
         }
         let mut strictest: Option<Finding<'r>> = None;
         for (command, behind) in scan.commands.iter().zip(behind) {
+            if self.care.get() == Care::Denies && self.cannot_be_denied(command, behind.as_ref()) {
+                continue;
+            }
             let finding = self.command(command, behind.as_ref(), source, depth);
             // FAIL-CLOSED: a guess counts only when it denies.
             if command.via == Via::Guess && finding.verdict != Verdict::Deny {
@@ -132,6 +135,15 @@ impl<'r> Judge<'r, '_> {
             });
         }
         strictest
+    }
+
+    /// No rule and no floor can forbid a command of that name, and it touches and runs nothing
+    /// else: in a long text most are such.
+    fn cannot_be_denied(&self, command: &Command<'_>, behind: Option<&Unwrapped<'_, '_>>) -> bool {
+        behind.is_none()
+            && command.redirects.is_empty()
+            && self.floors.is_none_or(Floors::is_empty)
+            && !self.commands.may_deny(&command.argv)
     }
 
     /// An ask, put into words only where somebody will read them.

@@ -64,6 +64,8 @@ pub struct Rules {
     by_head: Vec<(u64, usize)>,
     /// Where in `marks` the asks and denies are.
     strict: Vec<usize>,
+    /// As `by_head`, of the denies alone.
+    denies: Vec<(u64, usize)>,
     warnings: Vec<Problem>,
     home: Option<Box<str>>,
 }
@@ -128,8 +130,15 @@ impl<'r> About<'r> {
 
     /// Some rule may forbid a command with this first word.
     pub(crate) fn may_deny(&self, head: Option<Head>) -> bool {
-        self.strict()
-            .any(|mark| mark.verdict == Verdict::Deny && mark.fits(head) && self.names(mark))
+        let rules = self.rules;
+        let names = |&(_, at): &(u64, usize)| rules.marks.get(at).is_some_and(|m| self.names(m));
+        match head {
+            None => rules.denies.iter().any(names),
+            Some(head) => {
+                let mut heads = head.of_rules().into_iter().flatten();
+                heads.any(|wanted| with_head(&rules.denies, wanted).iter().any(names))
+            }
+        }
     }
 
     fn strict(&self) -> impl Iterator<Item = &'r Mark> {
@@ -249,6 +258,9 @@ impl Rules {
         }
         let place = (head.of_rule(verdict), self.marks.len());
         self.by_head.insert(self.by_head.partition_point(|before| *before < place), place);
+        if verdict == Verdict::Deny {
+            self.denies.insert(self.denies.partition_point(|before| *before < place), place);
+        }
         self.marks.push(Mark { key, verdict, head, all });
         let label = label(&rule, origin.as_ref()).into();
         self.entries.push(Entry {
@@ -264,12 +276,7 @@ impl Rules {
 
     /// The places of the marks that may fit.
     fn places(&self, head: Option<Head>) -> Places<'_> {
-        let list = |wanted: u64| {
-            let start = self.by_head.partition_point(|(head, _)| *head < wanted);
-            let rest = self.by_head.get(start..).unwrap_or_default();
-            let length = rest.iter().take_while(|(head, _)| *head == wanted).count();
-            rest.get(..length).unwrap_or_default()
-        };
+        let list = |wanted| with_head(&self.by_head, wanted);
         match head {
             Some(head) => {
                 Places::Of(head.of_rules().map(|wanted| wanted.map(list).unwrap_or_default()))
@@ -289,6 +296,14 @@ impl Rules {
         self.keys.push(Key { text: text.into(), canonical: canonical(text).into(), glob });
         Ok(self.keys.len() - 1)
     }
+}
+
+/// The part of a sorted list that has this head.
+fn with_head(sorted: &[(u64, usize)], wanted: u64) -> &[(u64, usize)] {
+    let start = sorted.partition_point(|(head, _)| *head < wanted);
+    let rest = sorted.get(start..).unwrap_or_default();
+    let length = rest.iter().take_while(|(head, _)| *head == wanted).count();
+    rest.get(..length).unwrap_or_default()
 }
 
 /// Places of marks, from the last to the first.
