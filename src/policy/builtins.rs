@@ -18,46 +18,46 @@ pub enum Builtin {
 pub fn builtin(argv: &[Word<'_>]) -> Option<Builtin> {
     let (name, args) = argv.split_first()?;
     let name = name.literal()?;
-    Some(match name {
-        ":" | "true" | "false" | "[" | "test" | "exit" | "return" | "break" | "continue"
-        | "shift" | "sleep" | "wait" | "times" | "getopts" => Builtin::Harmless,
+    Some(match name.as_bytes() {
+        b":" | b"true" | b"false" | b"[" | b"test" | b"exit" | b"return" | b"break"
+        | b"continue" | b"shift" | b"sleep" | b"wait" | b"times" | b"getopts" => Builtin::Harmless,
         // What is read may become a command, but then its name is dynamic.
-        "read" | "jobs" => Builtin::Harmless,
-        "set" if args.is_empty() => return None,
-        "set" if sets_options(args) => Builtin::Harmless,
-        "set" => Builtin::Poison("sets positional parameters or shell options"),
-        "export" | "declare" | "typeset" | "local" | "readonly" => declares(name, args),
-        "unset"
+        b"read" | b"jobs" => Builtin::Harmless,
+        b"set" if args.is_empty() => return None,
+        b"set" if sets_options(args) => Builtin::Harmless,
+        b"set" => Builtin::Poison("sets positional parameters or shell options"),
+        b"export" | b"declare" | b"typeset" | b"local" | b"readonly" => declares(name, args),
+        b"unset"
             if args.iter().all(|w| w.literal().is_some_and(|n| environment::harmless(n, None))) =>
         {
             Builtin::Harmless
         }
-        "unset" => Builtin::Poison("unsets variables or functions that later commands use"),
-        "printf" if args.first().is_some_and(|w| w.text.starts_with("-v")) => {
+        b"unset" => Builtin::Poison("unsets variables or functions that later commands use"),
+        b"printf" if args.first().is_some_and(|w| w.text.starts_with("-v")) => {
             Builtin::Poison("sets a variable")
         }
-        "command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => {
+        b"command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => {
             Builtin::Harmless
         }
-        "type" => Builtin::Harmless,
-        "alias" | "unalias" => Builtin::Poison("changes what command names mean"),
-        "source" | "." => Builtin::Poison("runs the commands of a file in this shell"),
-        "eval" => Builtin::Poison("runs text as commands"),
-        "trap" => Builtin::Poison("runs commands later"),
-        "enable" | "hash" | "builtin" => Builtin::Poison("changes which program a name runs"),
-        "exec" => Builtin::Poison("replaces the shell or its files"),
-        "shopt" => Builtin::Poison("changes how the shell reads what follows"),
-        "bind" | "complete" | "compgen" | "compopt" => {
+        b"type" => Builtin::Harmless,
+        b"alias" | b"unalias" => Builtin::Poison("changes what command names mean"),
+        b"source" | b"." => Builtin::Poison("runs the commands of a file in this shell"),
+        b"eval" => Builtin::Poison("runs text as commands"),
+        b"trap" => Builtin::Poison("runs commands later"),
+        b"enable" | b"hash" | b"builtin" => Builtin::Poison("changes which program a name runs"),
+        b"exec" => Builtin::Poison("replaces the shell or its files"),
+        b"shopt" => Builtin::Poison("changes how the shell reads what follows"),
+        b"bind" | b"complete" | b"compgen" | b"compopt" => {
             Builtin::Poison("hands commands to the line editor")
         }
-        "mapfile" | "readarray" => Builtin::Poison("may run a command for every line"),
-        "history" | "fc" => Builtin::Poison("reads, writes or runs the history"),
-        "let" => Builtin::Poison("evaluates text as arithmetic"),
-        "pushd" | "popd" | "dirs" => Builtin::Poison("changes the directory of later commands"),
-        "suspend" | "disown" | "logout" | "coproc" | "caller" => {
+        b"mapfile" | b"readarray" => Builtin::Poison("may run a command for every line"),
+        b"history" | b"fc" => Builtin::Poison("reads, writes or runs the history"),
+        b"let" => Builtin::Poison("evaluates text as arithmetic"),
+        b"pushd" | b"popd" | b"dirs" => Builtin::Poison("changes the directory of later commands"),
+        b"suspend" | b"disown" | b"logout" | b"coproc" | b"caller" => {
             Builtin::Poison("controls the shell itself")
         }
-        "umask" | "ulimit" => Builtin::Poison("changes limits or permissions of later commands"),
+        b"umask" | b"ulimit" => Builtin::Poison("changes limits or permissions of later commands"),
         _ => return None,
     })
 }

@@ -26,54 +26,54 @@ pub type Touched<'w, 'a> = (Deed, &'w Word<'a>);
 #[must_use]
 pub fn only_reads(name: &str) -> bool {
     matches!(
-        name,
-        "cat"
-            | "tac"
-            | "head"
-            | "tail"
-            | "less"
-            | "more"
-            | "nl"
-            | "wc"
-            | "base64"
-            | "base32"
-            | "xxd"
-            | "od"
-            | "hexdump"
-            | "strings"
-            | "sort"
-            | "uniq"
-            | "cut"
-            | "diff"
-            | "cmp"
-            | "md5sum"
-            | "sha256sum"
-            | "gzip"
-            | "bzip2"
-            | "xz"
-            | "zcat"
-            | "bat"
-            | "file"
-            | "stat"
-            | "column"
-            | "fold"
-            | "rev"
-            | "split"
-            | "nano"
-            | "vim"
-            | "vi"
-            | "view"
-            | "grep"
-            | "egrep"
-            | "fgrep"
-            | "rg"
-            | "ag"
-            | "ack"
-            | "jq"
-            | "yq"
-            | "awk"
-            | "gawk"
-            | "mawk"
+        name.as_bytes(),
+        b"cat"
+            | b"tac"
+            | b"head"
+            | b"tail"
+            | b"less"
+            | b"more"
+            | b"nl"
+            | b"wc"
+            | b"base64"
+            | b"base32"
+            | b"xxd"
+            | b"od"
+            | b"hexdump"
+            | b"strings"
+            | b"sort"
+            | b"uniq"
+            | b"cut"
+            | b"diff"
+            | b"cmp"
+            | b"md5sum"
+            | b"sha256sum"
+            | b"gzip"
+            | b"bzip2"
+            | b"xz"
+            | b"zcat"
+            | b"bat"
+            | b"file"
+            | b"stat"
+            | b"column"
+            | b"fold"
+            | b"rev"
+            | b"split"
+            | b"nano"
+            | b"vim"
+            | b"vi"
+            | b"view"
+            | b"grep"
+            | b"egrep"
+            | b"fgrep"
+            | b"rg"
+            | b"ag"
+            | b"ack"
+            | b"jq"
+            | b"yq"
+            | b"awk"
+            | b"gawk"
+            | b"mawk"
     )
 }
 
@@ -85,10 +85,10 @@ pub fn deeds<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
     let all = |deed: Deed, skip: usize, values: &[&str]| {
         operands(args, values).into_iter().skip(skip).map(|word| (deed, word)).collect::<Vec<_>>()
     };
-    match name {
-        "ls" | "echo" | "printf" | "git" | "cargo" | "npm" | "cd" | "python3" => Vec::new(),
-        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "jq" | "yq" | "awk" | "gawk"
-        | "mawk" => all(
+    match name.as_bytes() {
+        b"ls" | b"echo" | b"printf" | b"git" | b"cargo" | b"npm" | b"cd" | b"python3" => Vec::new(),
+        b"grep" | b"egrep" | b"fgrep" | b"rg" | b"ag" | b"ack" | b"jq" | b"yq" | b"awk"
+        | b"gawk" | b"mawk" => all(
             Deed::Read,
             1,
             &["-e", "-A", "-B", "-C", "-m", "-f", "-v", "-F", "-g", "-t", "--arg"],
@@ -96,7 +96,7 @@ pub fn deeds<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
         _ if only_reads(name) => {
             all(Deed::Read, 0, &["-n", "-c", "-t", "-k", "-f", "-d", "-w", "-s"])
         }
-        "sed" | "gsed" => {
+        b"sed" | b"gsed" => {
             let edits =
                 has_flag(args, 'i') || args.iter().any(|w| w.text.starts_with("--in-place"));
             let script =
@@ -104,18 +104,17 @@ pub fn deeds<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
             let deed = if edits { Deed::Write } else { Deed::Read };
             all(deed, usize::from(!script), &["-e", "-f", "--expression", "--file"])
         }
-        "tee" | "touch" | "mkdir" | "truncate" | "mkfifo" | "mknod" | "patch" | "ed" | "ex" => {
-            all(Deed::Write, 0, &["-s", "-m", "-r", "-t", "-d", "-i", "--size", "--mode"])
-        }
-        "rm" | "rmdir" | "unlink" | "shred" | "srm" | "rimraf" | "trash" => {
+        b"tee" | b"touch" | b"mkdir" | b"truncate" | b"mkfifo" | b"mknod" | b"patch" | b"ed"
+        | b"ex" => all(Deed::Write, 0, &["-s", "-m", "-r", "-t", "-d", "-i", "--size", "--mode"]),
+        b"rm" | b"rmdir" | b"unlink" | b"shred" | b"srm" | b"rimraf" | b"trash" => {
             all(Deed::Delete, 0, &["-n", "-s"])
         }
-        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "setcap" | "chcon" => {
+        b"chmod" | b"chown" | b"chgrp" | b"setfacl" | b"chattr" | b"setcap" | b"chcon" => {
             all(Deed::Rights, 1, &["-m", "-x"])
         }
-        "cp" | "gcp" | "install" | "ln" | "rsync" | "scp" => transfer(args, Deed::Read),
-        "mv" => transfer(args, Deed::Move),
-        "dd" => args
+        b"cp" | b"gcp" | b"install" | b"ln" | b"rsync" | b"scp" => transfer(args, Deed::Read),
+        b"mv" => transfer(args, Deed::Move),
+        b"dd" => args
             .iter()
             .filter_map(|word| {
                 let deed = match word.text.split_once('=')?.0 {
@@ -126,10 +125,12 @@ pub fn deeds<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
                 Some((deed, word))
             })
             .collect(),
-        "curl" => behind(args, &["-o", "--output", "-D", "-c"]),
-        "wget" => behind(args, &["-O", "--output-document", "-P", "-o"]),
-        "tar" | "zip" | "7z" | "cpio" => all(Deed::Read, usize::from(!dashed(args)), &["-f", "-C"]),
-        "." | "source" => all(Deed::Read, 0, &[]),
+        b"curl" => behind(args, &["-o", "--output", "-D", "-c"]),
+        b"wget" => behind(args, &["-O", "--output-document", "-P", "-o"]),
+        b"tar" | b"zip" | b"7z" | b"cpio" => {
+            all(Deed::Read, usize::from(!dashed(args)), &["-f", "-C"])
+        }
+        b"." | b"source" => all(Deed::Read, 0, &[]),
         _ => Vec::new(),
     }
 }

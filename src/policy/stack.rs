@@ -219,8 +219,8 @@ fn path<'w>(word: &'w Word<'_>, place: Place<'_>) -> Cow<'w, str> {
 
 /// The arguments from the sub-command on, for programs whose own options stand in front of it.
 fn behind_options<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
-    let values: &[&str] = match name {
-        "git" => &[
+    let values: &[&str] = match name.as_bytes() {
+        b"git" => &[
             "-C",
             "-c",
             "--git-dir",
@@ -231,10 +231,10 @@ fn behind_options<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
             "--super-prefix",
             "--attr-source",
         ],
-        "docker" | "podman" => {
+        b"docker" | b"podman" => {
             &["-H", "--host", "--context", "-c", "--config", "-l", "--log-level"]
         }
-        "kubectl" => &[
+        b"kubectl" => &[
             "-n",
             "--namespace",
             "--context",
@@ -245,10 +245,10 @@ fn behind_options<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
             "--server",
             "--as",
         ],
-        "npm" | "pnpm" | "yarn" => {
+        b"npm" | b"pnpm" | b"yarn" => {
             &["--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"]
         }
-        "cargo" => &["-C", "--config", "-Z", "--color", "--manifest-path"],
+        b"cargo" => &["-C", "--config", "-Z", "--color", "--manifest-path"],
         _ => return args,
     };
     let mut rest = args;

@@ -11,46 +11,46 @@ pub(super) fn judge(name: &str, args: &[Word<'_>], command: &Command<'_>) -> Opt
     let word = |at: usize| words().get(at).map(|w| &*w.text).unwrap_or_default();
     let any = |test: &dyn Fn(&str) -> bool| words().iter().any(|w| test(&w.text));
     let looks = || has(&["--help", "-help", "--dry-run", "--dry-run=client", "--dryrun", "help"]);
-    let infra = match name {
-        "terraform" | "tofu" | "terragrunt" => word(0) == "destroy" || any(&|w| w == "run-all" || w == "run") && has(&["destroy"]) || matches!(word(0), "apply") && has(&["-destroy", "--destroy"]),
-        "pulumi" | "cdk" | "cdktf" | "sls" | "serverless" | "copilot" | "sam" => matches!(word(0), "destroy" | "remove" | "delete") || word(0) == "stack" && word(1) == "rm",
-        "kubectl" | "oc" => matches!(word(0), "delete" | "drain") && (has(&["--all", "-A", "--all-namespaces", "-f", "-k"]) || matches!(word(1), "ns" | "namespace" | "namespaces" | "pv" | "pvc" | "node" | "nodes" | "crd" | "all" | "deployment" | "deploy" | "statefulset" | "sts") || word(1).split('/').next().is_some_and(|k| matches!(k, "ns" | "namespace" | "pv" | "pvc" | "node" | "crd")) || word(0) == "drain"),
-        "helm" => matches!(word(0), "uninstall" | "delete" | "del" | "un"),
-        "eksctl" | "kops" | "kind" | "doctl" | "linode-cli" | "hcloud" | "scw" | "exo" => any(&|w| matches!(w, "delete" | "rm" | "destroy")) && name != "kind",
-        "aws" => any(&|w| w.starts_with("delete-") || w.starts_with("terminate-") || w.starts_with("deregister-") || w == "batch-delete-image") || word(0) == "s3" && (matches!(word(1), "rb") || word(1) == "rm" && has(&["--recursive"]) || word(1) == "sync" && has(&["--delete"])),
-        "gsutil" | "s3cmd" | "mc" | "rclone" => matches!(word(0), "rm" | "rb" | "purge" | "del" | "delete" | "rd") || has(&["-m"]) && any(&|w| w == "rm"),
-        "gcloud" | "az" | "oci" | "ibmcloud" | "aliyun" => any(&|w| matches!(w, "delete" | "purge" | "destroy" | "terminate")),
-        "docker" | "podman" | "nerdctl" => docker(args, &words()),
-        "docker-compose" => word(0) == "down" && has(&["-v", "--volumes"]),
-        "heroku" => word(0).ends_with(":destroy") || word(0).ends_with(":reset") || word(0).ends_with(":delete"),
-        "gh" | "glab" => matches!(word(0), "repo" | "release" | "secret" | "project") && word(1) == "delete" || word(0) == "api" && has(&["DELETE"]),
-        "vercel" | "now" | "netlify" | "fly" | "flyctl" | "wrangler" | "railway" | "firebase" | "render" | "surge" => any(&|w| matches!(w, "rm" | "remove" | "destroy" | "delete" | "teardown") || w.ends_with(":delete") || w.ends_with(":destroy")),
-        "vault" => any(&|w| matches!(w, "destroy" | "delete" | "revoke" | "seal")),
-        "consul" | "nomad" | "etcdctl" => any(&|w| matches!(w, "delete" | "del" | "purge")) || has(&["-purge"]),
-        "npm" | "pnpm" => matches!(word(0), "unpublish"),
-        "cargo" => word(0) == "yank",
+    let infra = match name.as_bytes() {
+        b"terraform" | b"tofu" | b"terragrunt" => word(0) == "destroy" || any(&|w| w == "run-all" || w == "run") && has(&["destroy"]) || matches!(word(0), "apply") && has(&["-destroy", "--destroy"]),
+        b"pulumi" | b"cdk" | b"cdktf" | b"sls" | b"serverless" | b"copilot" | b"sam" => matches!(word(0), "destroy" | "remove" | "delete") || word(0) == "stack" && word(1) == "rm",
+        b"kubectl" | b"oc" => matches!(word(0), "delete" | "drain") && (has(&["--all", "-A", "--all-namespaces", "-f", "-k"]) || matches!(word(1), "ns" | "namespace" | "namespaces" | "pv" | "pvc" | "node" | "nodes" | "crd" | "all" | "deployment" | "deploy" | "statefulset" | "sts") || word(1).split('/').next().is_some_and(|k| matches!(k, "ns" | "namespace" | "pv" | "pvc" | "node" | "crd")) || word(0) == "drain"),
+        b"helm" => matches!(word(0), "uninstall" | "delete" | "del" | "un"),
+        b"eksctl" | b"kops" | b"kind" | b"doctl" | b"linode-cli" | b"hcloud" | b"scw" | b"exo" => any(&|w| matches!(w, "delete" | "rm" | "destroy")) && name != "kind",
+        b"aws" => any(&|w| w.starts_with("delete-") || w.starts_with("terminate-") || w.starts_with("deregister-") || w == "batch-delete-image") || word(0) == "s3" && (matches!(word(1), "rb") || word(1) == "rm" && has(&["--recursive"]) || word(1) == "sync" && has(&["--delete"])),
+        b"gsutil" | b"s3cmd" | b"mc" | b"rclone" => matches!(word(0), "rm" | "rb" | "purge" | "del" | "delete" | "rd") || has(&["-m"]) && any(&|w| w == "rm"),
+        b"gcloud" | b"az" | b"oci" | b"ibmcloud" | b"aliyun" => any(&|w| matches!(w, "delete" | "purge" | "destroy" | "terminate")),
+        b"docker" | b"podman" | b"nerdctl" => docker(args, &words()),
+        b"docker-compose" => word(0) == "down" && has(&["-v", "--volumes"]),
+        b"heroku" => word(0).ends_with(":destroy") || word(0).ends_with(":reset") || word(0).ends_with(":delete"),
+        b"gh" | b"glab" => matches!(word(0), "repo" | "release" | "secret" | "project") && word(1) == "delete" || word(0) == "api" && has(&["DELETE"]),
+        b"vercel" | b"now" | b"netlify" | b"fly" | b"flyctl" | b"wrangler" | b"railway" | b"firebase" | b"render" | b"surge" => any(&|w| matches!(w, "rm" | "remove" | "destroy" | "delete" | "teardown") || w.ends_with(":delete") || w.ends_with(":destroy")),
+        b"vault" => any(&|w| matches!(w, "destroy" | "delete" | "revoke" | "seal")),
+        b"consul" | b"nomad" | b"etcdctl" => any(&|w| matches!(w, "delete" | "del" | "purge")) || has(&["-purge"]),
+        b"npm" | b"pnpm" => matches!(word(0), "unpublish"),
+        b"cargo" => word(0) == "yank",
         _ => false,
     };
     if infra {
         return (!looks()).then_some("destroys infrastructure or data elsewhere");
     }
-    let database = match name {
-        "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlite" | "cqlsh" | "duckdb" | "sqlcmd" | "clickhouse-client" | "clickhouse" | "usql" | "mycli" | "pgcli" | "bq" | "snowsql" | "cockroach" => {
+    let database = match name.as_bytes() {
+        b"psql" | b"mysql" | b"mariadb" | b"sqlite3" | b"sqlite" | b"cqlsh" | b"duckdb" | b"sqlcmd" | b"clickhouse-client" | b"clickhouse" | b"usql" | b"mycli" | b"pgcli" | b"bq" | b"snowsql" | b"cockroach" => {
             args.iter().any(|w| destroys(&w.text)) || input(command).any(destroys)
         }
-        "dropdb" | "dropuser" => true,
-        "mysqladmin" => any(&|w| w == "drop"),
-        "redis-cli" | "valkey-cli" | "keydb-cli" => words().iter().find(|w| !w.text.bytes().all(|b| b.is_ascii_digit() || b == b'.')).map(|w| w.text.to_ascii_uppercase()).is_some_and(|w| matches!(w.as_str(), "FLUSHALL" | "FLUSHDB" | "SHUTDOWN")) || any(&|w| matches!(w, "FLUSHALL" | "FLUSHDB")) && word(0) != "GET" || any(&|w| matches!(w.to_ascii_lowercase().as_str(), "flushdb" | "flushall")) && !any(&|w| matches!(w.to_ascii_uppercase().as_str(), "GET" | "SET" | "DEL" | "EXISTS" | "TYPE" | "TTL" | "COMMAND" | "HELP")),
-        "mongosh" | "mongo" => args.iter().any(|w| ["dropDatabase", ".drop()", "deleteMany({})", "remove({})"].iter().any(|p| w.text.contains(p))),
-        "rails" | "rake" => any(&|w| w.starts_with("db:drop") || w.starts_with("db:reset") || w.starts_with("db:purge") || w.starts_with("db:schema:load") || w == "db:truncate_all"),
-        "prisma" => word(0) == "migrate" && word(1) == "reset" || has(&["--force-reset"]),
-        "artisan" | "php" => any(&|w| matches!(w, "migrate:fresh" | "migrate:reset" | "migrate:refresh" | "db:wipe")),
-        "manage.py" | "django-admin" | "python" | "python3" => any(&|w| matches!(w, "flush" | "reset_db" | "sqlflush")) && any(&|w| w.ends_with("manage.py")) || name.starts_with("django") && word(0) == "flush",
-        "mix" => any(&|w| matches!(w, "ecto.drop" | "ecto.reset")),
-        "sequelize" | "sequelize-cli" | "typeorm" | "knex" | "drizzle-kit" => any(&|w| matches!(w, "db:drop" | "schema:drop" | "drop" | "db:migrate:undo:all")),
-        "supabase" => word(0) == "db" && word(1) == "reset",
-        "alembic" => word(0) == "downgrade" && word(1) == "base",
-        "bundle" | "bin/rails" => any(&|w| w.starts_with("db:drop") || w.starts_with("db:reset")),
+        b"dropdb" | b"dropuser" => true,
+        b"mysqladmin" => any(&|w| w == "drop"),
+        b"redis-cli" | b"valkey-cli" | b"keydb-cli" => words().iter().find(|w| !w.text.bytes().all(|b| b.is_ascii_digit() || b == b'.')).map(|w| w.text.to_ascii_uppercase()).is_some_and(|w| matches!(w.as_str(), "FLUSHALL" | "FLUSHDB" | "SHUTDOWN")) || any(&|w| matches!(w, "FLUSHALL" | "FLUSHDB")) && word(0) != "GET" || any(&|w| matches!(w.to_ascii_lowercase().as_str(), "flushdb" | "flushall")) && !any(&|w| matches!(w.to_ascii_uppercase().as_str(), "GET" | "SET" | "DEL" | "EXISTS" | "TYPE" | "TTL" | "COMMAND" | "HELP")),
+        b"mongosh" | b"mongo" => args.iter().any(|w| ["dropDatabase", ".drop()", "deleteMany({})", "remove({})"].iter().any(|p| w.text.contains(p))),
+        b"rails" | b"rake" => any(&|w| w.starts_with("db:drop") || w.starts_with("db:reset") || w.starts_with("db:purge") || w.starts_with("db:schema:load") || w == "db:truncate_all"),
+        b"prisma" => word(0) == "migrate" && word(1) == "reset" || has(&["--force-reset"]),
+        b"artisan" | b"php" => any(&|w| matches!(w, "migrate:fresh" | "migrate:reset" | "migrate:refresh" | "db:wipe")),
+        b"manage.py" | b"django-admin" | b"python" | b"python3" => any(&|w| matches!(w, "flush" | "reset_db" | "sqlflush")) && any(&|w| w.ends_with("manage.py")) || name.starts_with("django") && word(0) == "flush",
+        b"mix" => any(&|w| matches!(w, "ecto.drop" | "ecto.reset")),
+        b"sequelize" | b"sequelize-cli" | b"typeorm" | b"knex" | b"drizzle-kit" => any(&|w| matches!(w, "db:drop" | "schema:drop" | "drop" | "db:migrate:undo:all")),
+        b"supabase" => word(0) == "db" && word(1) == "reset",
+        b"alembic" => word(0) == "downgrade" && word(1) == "base",
+        b"bundle" | b"bin/rails" => any(&|w| w.starts_with("db:drop") || w.starts_with("db:reset")),
         _ => false,
     };
     (database && !looks()).then_some("drops or empties a database")

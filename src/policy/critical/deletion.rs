@@ -6,8 +6,8 @@ use crate::place::{self, Place};
 use crate::shell::Word;
 
 pub(super) fn judge(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
-    match name {
-        "rm" | "srm" | "rimraf" | "trash" => {
+    match name.as_bytes() {
+        b"rm" | b"srm" | b"rimraf" | b"trash" => {
             let recursive = name == "rimraf"
                 || has_flag(args, 'r')
                 || has_flag(args, 'R')
@@ -17,17 +17,17 @@ pub(super) fn judge(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
             (recursive && (root || forced))
                 .then_some("deletes a root, a home, a system directory or everything here")
         }
-        "find" | "gfind" | "bfind" => find(args),
-        "mv" => {
+        b"find" | b"gfind" | b"bfind" => find(args),
+        b"mv" => {
             let words = operands(args, &["-t", "-S"]);
             let hole = words.last().is_some_and(|w| w.text == "/dev/null");
             let away =
                 words.iter().take(words.len().saturating_sub(1)).any(|w| vast(w) && !everything(w));
             (hole || away).then_some("moves away a root, a home or a system directory")
         }
-        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chcon" => rights(name, args),
-        "setcap" => (!args.is_empty()).then_some("gives a program rights of the system"),
-        "rsync" => {
+        b"chmod" | b"chown" | b"chgrp" | b"setfacl" | b"chattr" | b"chcon" => rights(name, args),
+        b"setcap" => (!args.is_empty()).then_some("gives a program rights of the system"),
+        b"rsync" => {
             let deletes = args.iter().any(|w| w.text.starts_with("--delete") || w.text == "--del");
             let vast = operands(args, &["-e"]).last().is_some_and(|w| vast(w));
             (deletes && vast).then_some("deletes what is not in the source")

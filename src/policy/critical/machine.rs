@@ -22,63 +22,63 @@ pub(super) fn judge(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
     let first = || words().first().map(|w| &*w.text).unwrap_or_default();
     let device = || words().iter().any(|w| w.text.starts_with("/dev/") && !place::sink(&w.text));
     let help = || has(&["--help", "--version", "-V"]) || (has(&["-h"]) && args.len() == 1);
-    let reason = match name {
+    let reason = match name.as_bytes() {
         _ if name.starts_with("mkfs") || matches!(name, "mke2fs" | "mkswap" | "wipefs" | "blkdiscard" | "badblocks" | "shred") => {
             (device() && (name != "badblocks" || has_flag(args, 'w'))).then_some("overwrites a raw device")
         }
-        "fdisk" | "parted" | "sgdisk" | "gdisk" | "cfdisk" | "sfdisk" => {
+        b"fdisk" | b"parted" | b"sgdisk" | b"gdisk" | b"cfdisk" | b"sfdisk" => {
             (device() && !has(&["-l", "--list", "print", "-p", "--print", "-d", "--dump"])).then_some("changes the partitions of a disk")
         }
-        "dd" => args.iter().any(|w| w.text.strip_prefix("of=").is_some_and(|to| to.starts_with("/dev/") && !place::sink(to))).then_some("overwrites a raw device"),
-        "cryptsetup" => matches!(first(), "luksFormat" | "erase" | "luksErase" | "reencrypt" | "luksKillSlot" | "luksRemoveKey").then_some("makes a disk unreadable"),
-        "lvremove" | "vgremove" | "pvremove" | "lvreduce" => Some("removes a volume"),
-        "zpool" | "zfs" => matches!(first(), "destroy" | "create" | "labelclear" | "rollback").then_some("destroys a file system"),
-        "mdadm" => has(&["--zero-superblock", "--stop", "--create", "--fail", "-S"]).then_some("changes a disk array"),
-        "nvme" => matches!(first(), "format" | "sanitize" | "write-zeroes" | "delete-ns").then_some("erases a disk"),
-        "hdparm" => args.iter().any(|w| w.text.starts_with("--security") || w.text.starts_with("--yes-i-know")).then_some("erases a disk"),
-        "diskutil" => (first().starts_with("erase") || first().starts_with("partition") || matches!(first(), "apfs" | "zeroDisk" | "secureErase" | "reformat")).then_some("erases a disk"),
-        "shutdown" | "reboot" | "poweroff" | "halt" | "killall5" | "pm-suspend" | "kexec" => {
+        b"dd" => args.iter().any(|w| w.text.strip_prefix("of=").is_some_and(|to| to.starts_with("/dev/") && !place::sink(to))).then_some("overwrites a raw device"),
+        b"cryptsetup" => matches!(first(), "luksFormat" | "erase" | "luksErase" | "reencrypt" | "luksKillSlot" | "luksRemoveKey").then_some("makes a disk unreadable"),
+        b"lvremove" | b"vgremove" | b"pvremove" | b"lvreduce" => Some("removes a volume"),
+        b"zpool" | b"zfs" => matches!(first(), "destroy" | "create" | "labelclear" | "rollback").then_some("destroys a file system"),
+        b"mdadm" => has(&["--zero-superblock", "--stop", "--create", "--fail", "-S"]).then_some("changes a disk array"),
+        b"nvme" => matches!(first(), "format" | "sanitize" | "write-zeroes" | "delete-ns").then_some("erases a disk"),
+        b"hdparm" => args.iter().any(|w| w.text.starts_with("--security") || w.text.starts_with("--yes-i-know")).then_some("erases a disk"),
+        b"diskutil" => (first().starts_with("erase") || first().starts_with("partition") || matches!(first(), "apfs" | "zeroDisk" | "secureErase" | "reformat")).then_some("erases a disk"),
+        b"shutdown" | b"reboot" | b"poweroff" | b"halt" | b"killall5" | b"pm-suspend" | b"kexec" => {
             (!has(&["-c", "--help", "--version"])).then_some("stops the machine or everything on it")
         }
-        "init" | "telinit" => matches!(first(), "0" | "1" | "6" | "s" | "S").then_some("stops the machine or everything on it"),
-        "kill" => kill(args),
-        "pkill" | "killall" => {
+        b"init" | b"telinit" => matches!(first(), "0" | "1" | "6" | "s" | "S").then_some("stops the machine or everything on it"),
+        b"kill" => kill(args),
+        b"pkill" | b"killall" => {
             let everyone = has(&["-u", "--euid", "-U", "--user"]) || args.iter().any(|w| w.text.starts_with("-u") && w.text.len() > 2);
             let vital = words().iter().any(|w| matches!(&*w.text, "." | ".*" | "" | "systemd" | "init" | "sshd" | "Xorg"));
             (everyone || vital).then_some("stops processes of a whole user or of the system")
         }
-        "systemctl" | "loginctl" | "service" | "launchctl" | "rc-service" => services(name, args, &words()),
-        "useradd" | "adduser" | "usermod" | "userdel" | "deluser" | "groupadd" | "groupmod" | "groupdel" | "addgroup"
-        | "delgroup" | "gpasswd" | "chpasswd" | "vipw" | "vigr" | "newusers" | "chsh" | "dseditgroup" | "sysadminctl" => Some("changes accounts"),
-        "passwd" => (!has(&["-S", "--status", "-Sa"])).then_some("changes accounts"),
-        "visudo" => (!has(&["-c", "--check", "-cf"])).then_some("changes who may become root"),
-        "dscl" => args.iter().any(|w| w.text.starts_with("-create") || w.text.starts_with("-delete") || w.text.starts_with("-append") || w.text.starts_with("-passwd")).then_some("changes accounts"),
-        "crontab" => (!has(&["-l"])).then_some("changes what runs later"),
-        "at" | "batch" => (!has(&["-l", "-c", "-V"])).then_some("changes what runs later"),
-        "update-rc.d" | "chkconfig" | "insserv" => Some("changes what starts with the machine"),
-        "history" => has(&["-c", "-w", "-d"]).then_some("covers its tracks"),
-        "unset" | "export" | "declare" => args.iter().any(|w| w.text.starts_with("HISTFILE") || w.text.starts_with("HISTSIZE=0")).then_some("covers its tracks"),
-        "sudo" | "doas" => {
+        b"systemctl" | b"loginctl" | b"service" | b"launchctl" | b"rc-service" => services(name, args, &words()),
+        b"useradd" | b"adduser" | b"usermod" | b"userdel" | b"deluser" | b"groupadd" | b"groupmod" | b"groupdel" | b"addgroup"
+        | b"delgroup" | b"gpasswd" | b"chpasswd" | b"vipw" | b"vigr" | b"newusers" | b"chsh" | b"dseditgroup" | b"sysadminctl" => Some("changes accounts"),
+        b"passwd" => (!has(&["-S", "--status", "-Sa"])).then_some("changes accounts"),
+        b"visudo" => (!has(&["-c", "--check", "-cf"])).then_some("changes who may become root"),
+        b"dscl" => args.iter().any(|w| w.text.starts_with("-create") || w.text.starts_with("-delete") || w.text.starts_with("-append") || w.text.starts_with("-passwd")).then_some("changes accounts"),
+        b"crontab" => (!has(&["-l"])).then_some("changes what runs later"),
+        b"at" | b"batch" => (!has(&["-l", "-c", "-V"])).then_some("changes what runs later"),
+        b"update-rc.d" | b"chkconfig" | b"insserv" => Some("changes what starts with the machine"),
+        b"history" => has(&["-c", "-w", "-d"]).then_some("covers its tracks"),
+        b"unset" | b"export" | b"declare" => args.iter().any(|w| w.text.starts_with("HISTFILE") || w.text.starts_with("HISTSIZE=0")).then_some("covers its tracks"),
+        b"sudo" | b"doas" => {
             let shell = has(&["-i", "-s", "--login", "--shell"]) || words().first().is_some_and(|w| w.text == "su") || args.is_empty();
             shell.then_some("opens a shell as root")
         }
-        "su" | "pkexec" => (!has(&["-c", "--command"])).then_some("opens a shell as another user"),
-        "ufw" => matches!(first(), "disable" | "reset").then_some("switches a guard of the machine off"),
-        "setenforce" => matches!(first(), "0" | "Permissive" | "permissive").then_some("switches a guard of the machine off"),
-        "iptables" | "ip6tables" => has(&["-F", "--flush", "-X", "-P", "--policy"]).then_some("switches a guard of the machine off"),
-        "nft" => matches!(first(), "flush" | "delete").then_some("switches a guard of the machine off"),
-        "csrutil" | "spctl" => (first() == "disable" || has(&["--master-disable", "--global-disable"])).then_some("switches a guard of the machine off"),
-        "aa-disable" | "aa-teardown" | "auditctl" => (name != "auditctl" || has(&["-D", "-e"])).then_some("switches a guard of the machine off"),
-        "sysctl" => (has_flag(args, 'w') || has(&["-p", "--write"]) || args.iter().any(|w| w.text.contains('='))).then_some("changes the kernel"),
-        "insmod" | "rmmod" | "modprobe" => (!args.is_empty() && !has(&["-n", "--dry-run", "-c", "--show-depends"])).then_some("changes the kernel"),
-        "mount" => (args.iter().any(|w| w.text.contains("remount")) || has(&["--bind", "--rbind", "--move"])).then_some("changes mounts of the system"),
-        "umount" => words().iter().any(|w| matches!(&*w.text, "/" | "/home" | "/boot" | "/usr" | "/var") || w.text.is_empty()).then_some("changes mounts of the system"),
-        "swapoff" => has(&["-a", "--all"]).then_some("switches swap off"),
-        "grub-install" | "efibootmgr" | "nvram" | "bcdedit" => (!args.is_empty()).then_some("changes how the machine starts"),
-        "nsenter" | "chroot" => Some("leaves the confines of this system"),
-        "apt" | "apt-get" | "aptitude" | "dnf" | "yum" | "zypper" | "pacman" | "apk" | "rpm" | "dpkg" | "brew" => packages(args, &words()),
-        "pip" | "pip3" => (first() == "uninstall" && words().iter().any(|w| matches!(&*w.text, "pip" | "setuptools" | "wheel"))).then_some("removes what the system needs"),
-        "npm" => (matches!(first(), "uninstall" | "remove" | "rm" | "un" | "r") && words().iter().any(|w| w.text == "npm")).then_some("removes what the system needs"),
+        b"su" | b"pkexec" => (!has(&["-c", "--command"])).then_some("opens a shell as another user"),
+        b"ufw" => matches!(first(), "disable" | "reset").then_some("switches a guard of the machine off"),
+        b"setenforce" => matches!(first(), "0" | "Permissive" | "permissive").then_some("switches a guard of the machine off"),
+        b"iptables" | b"ip6tables" => has(&["-F", "--flush", "-X", "-P", "--policy"]).then_some("switches a guard of the machine off"),
+        b"nft" => matches!(first(), "flush" | "delete").then_some("switches a guard of the machine off"),
+        b"csrutil" | b"spctl" => (first() == "disable" || has(&["--master-disable", "--global-disable"])).then_some("switches a guard of the machine off"),
+        b"aa-disable" | b"aa-teardown" | b"auditctl" => (name != "auditctl" || has(&["-D", "-e"])).then_some("switches a guard of the machine off"),
+        b"sysctl" => (has_flag(args, 'w') || has(&["-p", "--write"]) || args.iter().any(|w| w.text.contains('='))).then_some("changes the kernel"),
+        b"insmod" | b"rmmod" | b"modprobe" => (!args.is_empty() && !has(&["-n", "--dry-run", "-c", "--show-depends"])).then_some("changes the kernel"),
+        b"mount" => (args.iter().any(|w| w.text.contains("remount")) || has(&["--bind", "--rbind", "--move"])).then_some("changes mounts of the system"),
+        b"umount" => words().iter().any(|w| matches!(&*w.text, "/" | "/home" | "/boot" | "/usr" | "/var") || w.text.is_empty()).then_some("changes mounts of the system"),
+        b"swapoff" => has(&["-a", "--all"]).then_some("switches swap off"),
+        b"grub-install" | b"efibootmgr" | b"nvram" | b"bcdedit" => (!args.is_empty()).then_some("changes how the machine starts"),
+        b"nsenter" | b"chroot" => Some("leaves the confines of this system"),
+        b"apt" | b"apt-get" | b"aptitude" | b"dnf" | b"yum" | b"zypper" | b"pacman" | b"apk" | b"rpm" | b"dpkg" | b"brew" => packages(args, &words()),
+        b"pip" | b"pip3" => (first() == "uninstall" && words().iter().any(|w| matches!(&*w.text, "pip" | "setuptools" | "wheel"))).then_some("removes what the system needs"),
+        b"npm" => (matches!(first(), "uninstall" | "remove" | "rm" | "un" | "r") && words().iter().any(|w| w.text == "npm")).then_some("removes what the system needs"),
         _ => None,
     };
     reason.filter(|_| name == "shutdown" || !help())

@@ -155,8 +155,8 @@ pub(super) fn alone(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
     {
         return Some(FETCHED);
     }
-    match name {
-        "nc" | "ncat" | "netcat" => {
+    match name.as_bytes() {
+        b"nc" | b"ncat" | b"netcat" => {
             let runs = args.iter().any(|w| {
                 let text = &*w.text;
                 text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'c'])
@@ -165,7 +165,7 @@ pub(super) fn alone(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
             });
             runs.then_some(REMOTE)
         }
-        "socat" => args
+        b"socat" => args
             .iter()
             .any(|w| {
                 let text = w.text.to_ascii_lowercase();
@@ -174,27 +174,27 @@ pub(super) fn alone(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
                     || text.starts_with("shell:")
             })
             .then_some(REMOTE),
-        "curl" | "wget" | "http" | "https" | "xh" => {
+        b"curl" | b"wget" | b"http" | b"https" | b"xh" => {
             sent_files(args).any(|file| guarded(&file)).then_some(LEAKS).or_else(|| {
                 args.iter()
                     .any(|w| w.kind == WordKind::Dynamic && substitutes_secret(&w.text))
                     .then_some(LEAKS)
             })
         }
-        "scp" | "rsync" | "sftp" => {
+        b"scp" | b"rsync" | b"sftp" => {
             let words = operands(args, &["-i", "-P", "-e", "-F", "-l"]);
             let (to, from) = words.split_last()?;
             let remote = to.text.contains(':') && !to.text.starts_with(['/', '.']);
             let secret = from.iter().any(|w| secret_word(w));
             (remote && secret).then_some(LEAKS)
         }
-        "aws" | "gsutil" | "rclone" | "s3cmd" | "az" | "gcloud" => {
+        b"aws" | b"gsutil" | b"rclone" | b"s3cmd" | b"az" | b"gcloud" => {
             let copies = args
                 .iter()
                 .any(|w| matches!(&*w.text, "cp" | "mv" | "sync" | "put" | "copy" | "upload"));
             (copies && args.iter().any(secret_word)).then_some(LEAKS)
         }
-        "nslookup" | "dig" | "host" | "ping" | "ping6" | "drill" | "traceroute" => args
+        b"nslookup" | b"dig" | b"host" | b"ping" | b"ping6" | b"drill" | b"traceroute" => args
             .iter()
             .any(|w| {
                 w.kind == WordKind::Dynamic
@@ -202,7 +202,7 @@ pub(super) fn alone(name: &str, args: &[Word<'_>]) -> Option<&'static str> {
                     && w.text.rsplit([')', '`']).next().is_some_and(|t| t.starts_with('.'))
             })
             .then_some("sends a value to another host in a name look-up"),
-        "python" | "python3" | "perl" | "ruby" | "node" | "php" | "lua" => code(args),
+        b"python" | b"python3" | b"perl" | b"ruby" | b"node" | b"php" | b"lua" => code(args),
         _ => None,
     }
 }
@@ -267,9 +267,9 @@ fn innermost<'w, 'a>(argv: &'w [Word<'a>], behind: Option<&Unwrapped<'w, 'a>>) -
 
 /// `base64 -d`, `gunzip`
 fn decodes(name: &str, args: &[Word<'_>]) -> bool {
-    match name {
-        "gunzip" | "zcat" | "uudecode" => true,
-        "base64" | "base32" | "openssl" | "xxd" | "gpg" => args
+    match name.as_bytes() {
+        b"gunzip" | b"zcat" | b"uudecode" => true,
+        b"base64" | b"base32" | b"openssl" | b"xxd" | b"gpg" => args
             .iter()
             .any(|w| matches!(&*w.text, "-d" | "-D" | "-di" | "--decode" | "-r" | "enc" | "-rp")),
         _ => false,
@@ -278,25 +278,25 @@ fn decodes(name: &str, args: &[Word<'_>]) -> bool {
 
 fn fetches(name: &str) -> bool {
     matches!(
-        name,
-        "curl"
-            | "wget"
-            | "fetch"
-            | "aria2c"
-            | "http"
-            | "https"
-            | "xh"
-            | "lwp-download"
-            | "lynx"
-            | "axel"
-            | "ftp"
+        name.as_bytes(),
+        b"curl"
+            | b"wget"
+            | b"fetch"
+            | b"aria2c"
+            | b"http"
+            | b"https"
+            | b"xh"
+            | b"lwp-download"
+            | b"lynx"
+            | b"axel"
+            | b"ftp"
     )
 }
 
 fn is_shell(name: &str) -> bool {
     matches!(
-        name,
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "csh" | "tcsh" | "pwsh"
+        name.as_bytes(),
+        b"sh" | b"bash" | b"zsh" | b"dash" | b"ksh" | b"ash" | b"fish" | b"csh" | b"tcsh" | b"pwsh"
     )
 }
 
@@ -304,17 +304,17 @@ fn is_interpreter(name: &str) -> bool {
     is_shell(name)
         || name.starts_with("python")
         || matches!(
-            name,
-            "node"
-                | "perl"
-                | "ruby"
-                | "php"
-                | "lua"
-                | "deno"
-                | "bun"
-                | "tclsh"
-                | "osascript"
-                | "Rscript"
+            name.as_bytes(),
+            b"node"
+                | b"perl"
+                | b"ruby"
+                | b"php"
+                | b"lua"
+                | b"deno"
+                | b"bun"
+                | b"tclsh"
+                | b"osascript"
+                | b"Rscript"
         )
 }
 
@@ -362,11 +362,10 @@ fn hands_on(argv: &[Word<'_>]) -> bool {
 }
 
 fn sends(name: &str, args: &[Word<'_>]) -> bool {
-    match name {
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "ssh" | "mail" | "sendmail" | "mutt" => {
-            !args.iter().any(|w| w.text == "-z")
-        }
-        "curl" | "http" | "xh" => args.iter().any(|w| {
+    match name.as_bytes() {
+        b"nc" | b"ncat" | b"netcat" | b"socat" | b"telnet" | b"ssh" | b"mail" | b"sendmail"
+        | b"mutt" => !args.iter().any(|w| w.text == "-z"),
+        b"curl" | b"http" | b"xh" => args.iter().any(|w| {
             let text = &*w.text;
             text.contains("@-")
                 || text == "-T"
@@ -377,25 +376,27 @@ fn sends(name: &str, args: &[Word<'_>]) -> bool {
                 || text == "-d"
                 || text == "-F"
         }),
-        "wget" => args.iter().any(|w| w.text.starts_with("--post") || w.text.starts_with("--body")),
+        b"wget" => {
+            args.iter().any(|w| w.text.starts_with("--post") || w.text.starts_with("--body"))
+        }
         _ => false,
     }
 }
 
 fn reads_secret(name: &str, args: &[Word<'_>]) -> bool {
-    match name {
-        "env" | "printenv" | "set" | "export" => args.is_empty(),
-        "history" => true,
-        "gpg" | "gpg2" => args.iter().any(|w| w.text.starts_with("--export-secret")),
-        "aws" => args.iter().any(|w| {
+    match name.as_bytes() {
+        b"env" | b"printenv" | b"set" | b"export" => args.is_empty(),
+        b"history" => true,
+        b"gpg" | b"gpg2" => args.iter().any(|w| w.text.starts_with("--export-secret")),
+        b"aws" => args.iter().any(|w| {
             w.text.contains("session-token")
                 || w.text.contains("get-secret")
                 || w.text == "export-credentials"
                 || w.text == "assume-role"
         }),
-        "gh" => args.iter().any(|w| w.text == "token"),
-        "security" | "pass" | "op" | "vault" | "bw" => true,
-        "kubectl" => args.iter().any(|w| w.text.starts_with("secret")),
+        b"gh" => args.iter().any(|w| w.text == "token"),
+        b"security" | b"pass" | b"op" | b"vault" | b"bw" => true,
+        b"kubectl" => args.iter().any(|w| w.text.starts_with("secret")),
         _ => args.iter().any(secret_word),
     }
 }

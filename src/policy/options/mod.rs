@@ -26,20 +26,22 @@ pub fn exceeds(argv: &[Word<'_>], open: bool, place: Place<'_>) -> Option<&'stat
     {
         return Some(why);
     }
-    match name {
-        "git" => git::judge(&args),
-        "find" | "gfind" | "bfind" => programs::find(&args),
-        "sed" | "gsed" => programs::sed(&args),
-        "awk" | "gawk" | "mawk" | "nawk" | "busybox-awk" => programs::awk(&args),
-        "curl" => network::curl(&args),
-        "wget" => network::wget(&args),
-        "rsync" | "scp" | "sftp" => network::copy(&args),
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "ping" | "ping6" | "dig" | "nslookup"
-        | "host" | "drill" | "traceroute" | "tracepath" | "whois" => network::probe(&args),
-        "cp" | "gcp" | "mv" | "ln" | "install" | "rm" | "rmdir" | "unlink" | "mkdir" | "touch"
-        | "chmod" | "chown" | "chgrp" | "truncate" | "shred" | "tee" | "dd" | "split"
-        | "csplit" | "mkfifo" | "mknod" | "patch" => files::judge(name, &args),
-        "tar" | "gtar" | "bsdtar" | "unzip" | "zip" | "cpio" | "ar" | "7z" => {
+    match name.as_bytes() {
+        b"git" => git::judge(&args),
+        b"find" | b"gfind" | b"bfind" => programs::find(&args),
+        b"sed" | b"gsed" => programs::sed(&args),
+        b"awk" | b"gawk" | b"mawk" | b"nawk" | b"busybox-awk" => programs::awk(&args),
+        b"curl" => network::curl(&args),
+        b"wget" => network::wget(&args),
+        b"rsync" | b"scp" | b"sftp" => network::copy(&args),
+        b"nc" | b"ncat" | b"netcat" | b"socat" | b"telnet" | b"ping" | b"ping6" | b"dig"
+        | b"nslookup" | b"host" | b"drill" | b"traceroute" | b"tracepath" | b"whois" => {
+            network::probe(&args)
+        }
+        b"cp" | b"gcp" | b"mv" | b"ln" | b"install" | b"rm" | b"rmdir" | b"unlink" | b"mkdir"
+        | b"touch" | b"chmod" | b"chown" | b"chgrp" | b"truncate" | b"shred" | b"tee" | b"dd"
+        | b"split" | b"csplit" | b"mkfifo" | b"mknod" | b"patch" => files::judge(name, &args),
+        b"tar" | b"gtar" | b"bsdtar" | b"unzip" | b"zip" | b"cpio" | b"ar" | b"7z" => {
             files::archive(name, &args)
         }
         _ => tools::judge(name, &args),

@@ -55,29 +55,29 @@ impl<'a> Scanner<'a> {
         if matches!(name, "eval" | "source" | "." | "trap") {
             self.names.taint_all();
         }
-        match name {
-            "[" | "test" => self.judge_test(name, args),
-            "printf" => self.judge_printf(args),
-            "read" => self.judge_read(args),
-            "export" | "declare" | "typeset" | "local" | "readonly" => {
+        match name.as_bytes() {
+            b"[" | b"test" => self.judge_test(name, args),
+            b"printf" => self.judge_printf(args),
+            b"read" => self.judge_read(args),
+            b"export" | b"declare" | b"typeset" | b"local" | b"readonly" => {
                 self.judge_declare(args, direct)
             }
-            "unset" => self.judge_names(args, &["-f", "-v"]),
-            "getopts" => self.judge_names(args.get(1..2).unwrap_or_default(), &[]),
-            "mapfile" | "readarray" => self.judge_names(args, &["-t"]),
-            "wait" => self.judge_wait(args),
-            "set" => judge_set(args),
-            "shopt" => judge_shopt(args),
-            "hash" | "history" | "complete" | "enable" | "alias" if args.is_empty() => Plain,
-            "jobs" => {
+            b"unset" => self.judge_names(args, &["-f", "-v"]),
+            b"getopts" => self.judge_names(args.get(1..2).unwrap_or_default(), &[]),
+            b"mapfile" | b"readarray" => self.judge_names(args, &["-t"]),
+            b"wait" => self.judge_wait(args),
+            b"set" => judge_set(args),
+            b"shopt" => judge_shopt(args),
+            b"hash" | b"history" | b"complete" | b"enable" | b"alias" if args.is_empty() => Plain,
+            b"jobs" => {
                 let plain = args.iter().all(|w| w.literal().is_some_and(|w| w != "-x"));
                 if plain { Plain } else { Doubtful }
             }
-            "eval" => {
+            b"eval" => {
                 let literal = args.iter().all(|w| w.literal().is_some());
                 if literal { Plain } else { Doubtful }
             }
-            "trap" => match args.first() {
+            b"trap" => match args.first() {
                 None => Plain,
                 Some(action) => {
                     if action.literal().is_some() {
@@ -87,8 +87,8 @@ impl<'a> Scanner<'a> {
                     }
                 }
             },
-            "hash" | "history" | "complete" | "enable" | "let" | "alias" | "bind" | "compgen"
-            | "compopt" | "fc" | "caller" => Doubtful,
+            b"hash" | b"history" | b"complete" | b"enable" | b"let" | b"alias" | b"bind"
+            | b"compgen" | b"compopt" | b"fc" | b"caller" => Doubtful,
             _ => Plain,
         }
     }

@@ -81,19 +81,19 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let (first, args) = argv.split_first()?;
     let path = first.literal()?;
     let name = base(path);
-    let mut found = match name {
-        "bash" | "sh" | "dash" | "ash" | "rbash" => shells::shell(name, args),
-        "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "pwsh" | "powershell" | "nu"
-        | "xonsh" => shells::foreign(args),
-        "eval" => Some(shells::eval(args)),
-        "trap" => shells::trap(args),
-        "su" | "runuser" => Some(shells::su(args)),
-        "ssh" | "mosh" | "autossh" => Some(shells::remote(args)),
-        "watch" => Some(shells::joined(args, "nd")),
-        "find" | "gfind" | "bfind" => find(args),
-        "fd" | "fdfind" => fd(args),
-        "git" => git(args),
-        "command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => None,
+    let mut found = match name.as_bytes() {
+        b"bash" | b"sh" | b"dash" | b"ash" | b"rbash" => shells::shell(name, args),
+        b"zsh" | b"ksh" | b"mksh" | b"fish" | b"csh" | b"tcsh" | b"pwsh" | b"powershell"
+        | b"nu" | b"xonsh" => shells::foreign(args),
+        b"eval" => Some(shells::eval(args)),
+        b"trap" => shells::trap(args),
+        b"su" | b"runuser" => Some(shells::su(args)),
+        b"ssh" | b"mosh" | b"autossh" => Some(shells::remote(args)),
+        b"watch" => Some(shells::joined(args, "nd")),
+        b"find" | b"gfind" | b"bfind" => find(args),
+        b"fd" | b"fdfind" => fd(args),
+        b"git" => git(args),
+        b"command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => None,
         _ => match table::spec(name) {
             Some(spec) => by_table(spec, args),
             None => elsewhere(name, args),

@@ -68,31 +68,34 @@ impl Spec {
 
 /// The wrapper of that name.
 pub(super) fn spec(name: &str) -> Option<&'static Spec> {
-    Some(match name {
-        "env" | "genv" => &ENV,
-        "timeout" | "gtimeout" => &TIMEOUT,
-        "nice" => &NICE,
-        "ionice" => &IONICE,
-        "nohup" | "noglob" | "nocorrect" => &PLAIN,
-        "setsid" => &SETSID,
-        "time" | "gtime" => &TIME,
-        "stdbuf" | "gstdbuf" => &STDBUF,
-        "command" | "builtin" => &COMMAND,
-        "xargs" | "gxargs" => &XARGS,
-        "sudo" => &SUDO,
-        "doas" => &DOAS,
-        "exec" => &EXEC,
-        "flock" | "chroot" | "taskset" | "chrt" | "setarch" | "start-stop-daemon" | "runcon"
-        | "strace" | "ltrace" | "unshare" | "nsenter" | "systemd-run" | "systemd-inhibit"
-        | "pkexec" | "rlwrap" | "chronic" | "caffeinate" | "parallel" | "script" | "tmux"
-        | "screen" | "busybox" | "toybox" | "fakeroot" | "xvfb-run" | "dbus-run-session"
-        | "unbuffer" | "expect" | "torsocks" | "proxychains" | "proxychains4" | "valgrind"
-        | "perf" | "setpriv" | "capsh" | "sg" | "cgexec" | "numactl" | "prlimit" | "hyperfine"
-        | "entr" | "eatmydata" | "tini" | "dumb-init" | "watchexec" | "firejail" | "bwrap"
-        | "proot" | "at" | "batch" | "run-parts" | "linux32" | "linux64" | "i386" | "x86_64"
-        | "daemonize" | "choom" | "uclampset" | "ld.so" | "gosu" | "su-exec" | "setuidgid"
-        | "chpst" | "envdir" | "softlimit" | "dtach" | "abduco" | "nix-shell" | "sshpass"
-        | "catchsegv" | "faketime" | "wine" | "qemu-x86_64" | "ld-linux" | "aa-exec" => &ANYWHERE,
+    Some(match name.as_bytes() {
+        b"env" | b"genv" => &ENV,
+        b"timeout" | b"gtimeout" => &TIMEOUT,
+        b"nice" => &NICE,
+        b"ionice" => &IONICE,
+        b"nohup" | b"noglob" | b"nocorrect" => &PLAIN,
+        b"setsid" => &SETSID,
+        b"time" | b"gtime" => &TIME,
+        b"stdbuf" | b"gstdbuf" => &STDBUF,
+        b"command" | b"builtin" => &COMMAND,
+        b"xargs" | b"gxargs" => &XARGS,
+        b"sudo" => &SUDO,
+        b"doas" => &DOAS,
+        b"exec" => &EXEC,
+        b"flock" | b"chroot" | b"taskset" | b"chrt" | b"setarch" | b"start-stop-daemon"
+        | b"runcon" | b"strace" | b"ltrace" | b"unshare" | b"nsenter" | b"systemd-run"
+        | b"systemd-inhibit" | b"pkexec" | b"rlwrap" | b"chronic" | b"caffeinate" | b"parallel"
+        | b"script" | b"tmux" | b"screen" | b"busybox" | b"toybox" | b"fakeroot" | b"xvfb-run"
+        | b"dbus-run-session" | b"unbuffer" | b"expect" | b"torsocks" | b"proxychains"
+        | b"proxychains4" | b"valgrind" | b"perf" | b"setpriv" | b"capsh" | b"sg" | b"cgexec"
+        | b"numactl" | b"prlimit" | b"hyperfine" | b"entr" | b"eatmydata" | b"tini"
+        | b"dumb-init" | b"watchexec" | b"firejail" | b"bwrap" | b"proot" | b"at" | b"batch"
+        | b"run-parts" | b"linux32" | b"linux64" | b"i386" | b"x86_64" | b"daemonize"
+        | b"choom" | b"uclampset" | b"ld.so" | b"gosu" | b"su-exec" | b"setuidgid" | b"chpst"
+        | b"envdir" | b"softlimit" | b"dtach" | b"abduco" | b"nix-shell" | b"sshpass"
+        | b"catchsegv" | b"faketime" | b"wine" | b"qemu-x86_64" | b"ld-linux" | b"aa-exec" => {
+            &ANYWHERE
+        }
         _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") => &ANYWHERE,
         _ => return None,
     })
@@ -165,13 +168,13 @@ pub(super) fn runs_elsewhere<'w>(
     name: &str,
     words: impl Iterator<Item = &'w str>,
 ) -> Option<usize> {
-    let runs: &[&str] = match name {
-        "npx" | "bunx" | "pnpx" | "uvx" => return Some(0),
-        "npm" | "pnpm" | "yarn" | "bun" => &["exec", "x", "dlx"],
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" => &["exec", "run"],
-        "uv" | "poetry" | "pipenv" | "rye" | "pdm" | "hatch" | "conda" | "mamba" | "pipx"
-        | "nix" => &["run"],
-        "bundle" | "composer" | "direnv" | "mise" | "asdf" => &["exec", "x"],
+    let runs: &[&str] = match name.as_bytes() {
+        b"npx" | b"bunx" | b"pnpx" | b"uvx" => return Some(0),
+        b"npm" | b"pnpm" | b"yarn" | b"bun" => &["exec", "x", "dlx"],
+        b"docker" | b"podman" | b"nerdctl" | b"kubectl" | b"oc" | b"lxc" => &["exec", "run"],
+        b"uv" | b"poetry" | b"pipenv" | b"rye" | b"pdm" | b"hatch" | b"conda" | b"mamba"
+        | b"pipx" | b"nix" => &["run"],
+        b"bundle" | b"composer" | b"direnv" | b"mise" | b"asdf" => &["exec", "x"],
         _ => return None,
     };
     let mut operands = words.enumerate().filter(|(_, word)| !word.starts_with('-'));
