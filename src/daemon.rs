@@ -184,7 +184,15 @@ fn patience(wanted: &config::Policy, system: Patience) -> (i64, OnTimeout) {
         }
     };
     let on_timeout = match &wanted.on_timeout {
-        None => on_timeout,
+        None => {
+            if matches!(system, Patience::Approve(_)) {
+                tracing::warn!(
+                    "the policy's file wants silence to approve, and [policy] \
+                    approve_on_timeout names no tools: silence denies"
+                );
+            }
+            on_timeout
+        }
         Some(Timeout::Deny) => OnTimeout::Deny,
         Some(Timeout::Wait) => OnTimeout::Wait,
         Some(Timeout::Approve(tools)) => OnTimeout::Approve(tools.clone()),

@@ -115,6 +115,35 @@ async fn this_session_approves_the_tool_until_the_session_ends() {
 }
 
 #[tokio::test]
+async fn a_file_that_was_approved_may_be_changed_again_but_not_removed() {
+    let asking = "{\"tools\": {\"approvalMode\": \"always-ask\"}}";
+    let (telegram, _discord, daemon) = start_with(asking).await;
+    let change = |tool: &str, args: Value| {
+        json!({"agent": "oh-my-pi", "session": "one", "cwd": "/home/ana/shop", "tool": tool,
+            "tier": "write", "args": args})
+    };
+    let waiting =
+        daemon.waiting(change("write", json!({"path": "src/a.ts", "content": "let a = 1"})));
+    let card = telegram_card(&telegram).await;
+    for part in ["Path: src/a.ts", "Always exactly this stores: write_file: src/a.ts"] {
+        assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
+    }
+    telegram.press(GROUP, card.id, "Always exactly this", ANA).await;
+    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+    for (args, verdict) in [
+        (json!({"path": "src/a.ts"}), "allow"),
+        (json!({"path": "src/b.ts"}), "ask"),
+        (json!({"path": "src/a.ts", "rename": "src/c.ts"}), "ask"),
+    ] {
+        assert_eq!(
+            daemon.call(&change("edit", args.clone())).await.1["verdict"],
+            verdict,
+            "{args}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_users_deny_comes_back_in_oh_my_pis_own_words() {
     let (telegram, _discord, daemon) = start().await;
     let mut browser = bash("");

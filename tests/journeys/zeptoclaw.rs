@@ -180,6 +180,12 @@ async fn silence_approves_nothing_critical_no_question_and_no_call_in_a_hurry() 
 }
 
 #[tokio::test]
+async fn a_timeout_without_named_tools_is_said_at_the_start() {
+    let mut world = start(60, "").await;
+    world.daemon.says("silence denies").await;
+}
+
+#[tokio::test]
 async fn a_daemon_that_is_away_is_a_denial() {
     let mut world = start(0, "").await;
     world.daemon.kill().await;

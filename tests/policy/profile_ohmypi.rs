@@ -376,6 +376,19 @@ fn an_allow_vouches_for_what_runs_in_the_end() {
 }
 
 #[test]
+fn files_that_are_obeyed_later_are_critical_for_file_tools_too() {
+    let config = json!({ "tools": { "approvalMode": "write", "approval": { "write": "allow" } } });
+    for (path, strict) in [("~/.ssh/authorized_keys", Verdict::Ask), ("notes.txt", Verdict::Allow)]
+    {
+        let write = Call::new("write", json!({ "path": path, "content": "x" }));
+        let write = Call { tier: Some("write".into()), ..write };
+        assert_eq!(rule(&config, &write, &Grants::default(), true, Kind::Strict), strict, "{path}");
+        let compat = rule(&config, &write, &Grants::default(), true, Kind::Compat);
+        assert_eq!(compat, Verdict::Allow, "{path}");
+    }
+}
+
+#[test]
 fn seeing_more_never_hides_a_later_deny() {
     let config = json!({ "tools": { "approvalMode": "always-ask" }, "bash": { "patterns": [
         { "match": "rm *", "approval": "prompt" }, { "match": "*publish*", "approval": "deny" },
@@ -395,12 +408,15 @@ fn mistakes_in_a_config_are_named() {
         ("tools:\n  approval: deny", "tools.approval"),
         ("bash:\n  allowCompoundCommands: yeah", "bash.allowCompoundCommands"),
         ("bash:\n  patterns:\n    - match: rm *\n      approval: dney", "bash.patterns[0]"),
+        ("tools:\n  aproval:\n    bash: deny", "did you mean approval"),
+        ("bash:\n  pattern: []", "did you mean patterns"),
         ("- a", "settings"),
         ("a: [", "config.yml"),
     ] {
         let error = open(text, false).unwrap_err();
         assert!(error.contains(named) && error.contains("config.yml"), "{text}: {error}");
     }
+    assert!(open("tools:\n  maxTimeout: 5\nbash:\n  enabled: true", false).is_ok());
     let lenient = "bash:\n  patterns:\n    - match: rm *\n      approval: dney";
     assert!(open(lenient, true).is_ok(), "the system itself passes over the entry");
 }

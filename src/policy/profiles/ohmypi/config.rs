@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::bash::Bash;
 use super::pattern::Pattern;
 use super::resolve::{Mode, from_word};
+use crate::rules::suggest::nearest;
 use crate::verdict::Verdict;
 
 /// What of a `config.yml` bears on approvals. Everything else in the file is the system's own business.
@@ -31,6 +32,10 @@ impl Settings {
         let file = file(text).map_err(|why| format!("{name}: {why}"))?;
         if !matches!(file, Value::Null | Value::Object(_)) {
             return Err(format!("{name}: settings are keys and values, such as `tools:`"));
+        }
+        if !compat {
+            mistyped(&file, "tools", &["approvalMode", "approval"], name)?;
+            mistyped(&file, "bash", &["patterns", "allowCompoundCommands"], name)?;
         }
         let at = |path| setting(&file, path);
         let mode = match at("tools.approvalMode") {
@@ -89,6 +94,17 @@ fn file(text: &str) -> Result<Value, String> {
 fn setting<'v>(file: &'v Value, path: &str) -> Option<&'v Value> {
     let nested = path.split('.').try_fold(file, |at, key| at.get(key));
     nested.or_else(|| file.get(path)).filter(|value| !value.is_null())
+}
+
+/// A key that nearly is one of ours: what it was meant to forbid would be allowed.
+fn mistyped(file: &Value, section: &str, ours: &[&str], name: &str) -> Result<(), String> {
+    let keys = file.get(section).and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    for key in keys.filter(|key| !ours.contains(&key.as_str())) {
+        if let Some(meant) = nearest(key, ours.iter().copied()) {
+            return Err(format!("{name}: {section}.{key} is no setting; did you mean {meant}?"));
+        }
+    }
+    Ok(())
 }
 
 /// The patterns, in order. The system passes over an entry that it cannot read; here that is a mistake,
