@@ -20,6 +20,7 @@ pub mod floors;
 pub mod glob;
 pub mod import;
 mod judge;
+mod moved;
 pub mod options;
 pub mod place;
 pub mod profiles;

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::deeds::{self, Deed};
+use crate::moved::{Moved, moved, written_out};
 use crate::place::{self, Place};
 use crate::shell::{Command, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as};
 use crate::wrappers::{Inner, Unwrapped, base, behind, unwrap};
@@ -56,7 +57,9 @@ fn examine<'s, 'a>(
     for (command, behind) in seen {
         let behind = behind.as_ref();
         let reason = command.redirects.iter().find_map(redirect).or_else(|| {
-            argv(&command.argv, behind, command, depth).or_else(|| stream.see(command, behind))
+            argv(&command.argv, behind, command, depth)
+                .or_else(|| stream.see(command, behind))
+                .or_else(|| elsewhere(scan, command, depth))
         });
         if let Some(reason) = reason {
             return Some(CriticalFinding { reason, span: span(command) });
@@ -111,6 +114,20 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
     }
     let scan = scan_as(text, dialect);
     examine(&scan, &behind(&scan.commands), depth + 1).map(|finding| finding.reason)
+}
+
+/// A command behind a `cd` whose goal is known: its relative paths, written out.
+fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'static str> {
+    let Moved::To(directory) = moved(&scan.commands, command)? else { return None };
+    if !directory.starts_with(['/', '~']) {
+        return None;
+    }
+    let mut written = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    written.find_map(|redirect| target(&written_out(&redirect.target, &directory))).or_else(|| {
+        let words = command.argv.iter().map(|word| written_out(word, &directory));
+        let words: Vec<Word<'_>> = words.collect();
+        argv(&words, unwrap(&words).as_ref(), command, depth)
+    })
 }
 
 /// Writes to files that something obeys later, by whatever program.
@@ -174,8 +191,11 @@ fn target(word: &Word<'_>) -> Option<&'static str> {
     programs.iter().any(|dir| place::within(&clean, dir)).then_some("changes the operating system")
 }
 
-/// A function that calls itself into a pipe or the background.
+/// A function that calls itself into a pipe or the background, or a loop that only breeds.
 fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
+    if let Some(bred) = scan.breeding.and_then(|at| scan.commands.get(at)) {
+        return Some(span(bred));
+    }
     if scan.functions.is_empty() {
         return None;
     }

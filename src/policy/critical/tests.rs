@@ -43,3 +43,43 @@ fn the_finding_points_at_the_command() {
     let finding = critical(&scan("ls; rm -rf /; pwd")).unwrap();
     assert_eq!(finding.span, 4..12);
 }
+
+#[test]
+fn a_loop_that_only_starts_others_is_a_fork_bomb() {
+    for text in
+        ["while true; do x & done", "until false; do x | y & done", "for ((;;)); do x & done"]
+    {
+        assert!(reason(text).is_some(), "{text}");
+    }
+    for text in [
+        "while true; do x & sleep 1; done",
+        "while true; do x & wait; done",
+        "while y; do x & done",
+    ] {
+        assert_eq!(reason(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_relative_path_behind_a_cd_is_the_file_that_it_names() {
+    for text in [
+        "cd ~/.ssh && echo x >> authorized_keys",
+        "cd /etc; tee passwd",
+        "cd / && cd etc && sudo cp /tmp/x passwd",
+        "cd / && rm -rf etc",
+        "cd ~ && rm -rf .ssh",
+        "cd /etc && rm -rf cron*",
+        "bash -c 'cd /etc; echo x > hosts'",
+    ] {
+        assert!(reason(text).is_some(), "{text}");
+    }
+    for text in [
+        "cd src && echo x > authors",
+        "(cd /etc && ls); echo x > hosts",
+        "cd /etc && cat passwd > /tmp/x",
+        "cd /home/me/app && rm -rf target && npm run build > log",
+        "cd .. && rm -rf build",
+    ] {
+        assert_eq!(reason(text), None, "{text}");
+    }
+}
