@@ -1,6 +1,6 @@
 //! The ruling on a call: floors, layers, rules, the strictest of all its parts.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 
 use serde::Serialize;
 
@@ -255,12 +255,7 @@ impl<'c> Subject<'c> {
                 let judge = Judge {
                     care: Cell::new(Care::Reasons),
                     commands: stack,
-                    files: Files {
-                        layers,
-                        now_ms,
-                        reads: OnceCell::new(),
-                        writes: OnceCell::new(),
-                    },
+                    files: Files::new(layers, now_ms),
                     floors,
                     place: self.place,
                 };

@@ -224,6 +224,35 @@ fn an_agent_cannot_reach_the_bridge() {
 }
 
 #[test]
+fn relative_paths_are_looked_for_where_a_cd_of_the_text_leads() {
+    let rules = r#"{
+        "shell_exec": { "*": "ask", "cd *": "allow", "echo *": "allow", "touch *": "allow",
+            "ls": "allow" },
+        "write_file": { "*": "allow", "/home/u/other/kept*": "deny" }
+    }"#;
+    let ruled_at = |text: &str| {
+        let cwd = Some("/home/u/work".to_owned());
+        ruled(&Call { cwd, home: HOME.map(str::to_owned), ..Call::shell(text) }, rules)
+    };
+    for (text, verdict) in [
+        ("cd src && echo x > a", Allow),
+        ("cd /home/u/work/src && touch a", Allow),
+        ("(cd ../other && ls); echo x > a", Allow),
+        ("cd ../other && ls", Allow),
+        ("cd ../other && echo x > a", Ask),
+        ("cd ../other && touch a", Ask),
+        ("cd ../other && env touch a", Ask),
+        ("cd \"$there\" && echo x > a", Ask),
+        ("cd \"$there\" && echo x > /home/u/work/a", Allow),
+        ("cd /home/u/other && echo x > kept", Deny),
+        ("cd ~/other; bash -c 'cd x; cd ..; echo x' > kept.txt", Deny),
+        ("cd ~/.config/countersign && touch permissions.jsonc", Deny),
+    ] {
+        assert_eq!(ruled_at(text), verdict, "{text}");
+    }
+}
+
+#[test]
 fn denies_of_files_hold_for_redirects() {
     let text = r#"{ "*": "allow", "write_file": { "*.env": "deny" } }"#;
     assert_eq!(ruled(&Call::shell("echo A=1 > config/.env"), text), Deny);

@@ -1,19 +1,21 @@
 //! Judges a shell text: every command in it, what runs behind wrappers, and what surrounds it.
 
-use std::cell::{Cell, OnceCell};
+mod files;
+
+use std::cell::Cell;
 
 use crate::builtins::{Builtin, builtin};
 use crate::environment;
-use crate::finding::{Finding, quote, shorten};
+use crate::finding::{Finding, quote};
 use crate::floors::Floors;
+use crate::moved::{Moved, moved};
 use crate::options;
 use crate::place::{self, Place};
-use crate::rules::Rules;
-use crate::shell::{self, Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, WordKind};
+use crate::shell::{self, Command, Dialect, RedirectOp, Scan, Via, Word, WordKind};
 use crate::stack::{Hit, Spelling, Stack};
-use crate::values::Value;
 use crate::verdict::Verdict;
 use crate::wrappers::{self, Inner, Passage, Unwrapped, base, unwrap};
+pub(crate) use files::Files;
 
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
@@ -36,32 +38,6 @@ pub(crate) struct Judge<'r, 'c> {
     pub(crate) files: Files<'r, 'c>,
     pub(crate) floors: Option<&'r Floors>,
     pub(crate) place: Place<'c>,
-}
-
-/// The rules for files, put together when a redirect needs them.
-pub(crate) struct Files<'r, 'c> {
-    pub(crate) layers: &'c [&'r Rules],
-    pub(crate) now_ms: i64,
-    pub(crate) reads: OnceCell<Stack<'r>>,
-    pub(crate) writes: OnceCell<Stack<'r>>,
-}
-
-impl<'r> Files<'r, '_> {
-    fn reads(&self) -> &Stack<'r> {
-        self.reads.get_or_init(|| self.stack("read_file"))
-    }
-
-    fn writes(&self) -> &Stack<'r> {
-        self.writes.get_or_init(|| self.stack("write_file"))
-    }
-
-    fn may_deny(&self, reads: bool) -> bool {
-        if reads { self.reads() } else { self.writes() }.may_deny(&[])
-    }
-
-    fn stack(&self, tool: &str) -> Stack<'r> {
-        Stack::new(tool, tool, self.now_ms, self.layers)
-    }
 }
 
 impl<'r> Judge<'r, '_> {
@@ -118,7 +94,8 @@ impl<'r> Judge<'r, '_> {
             if self.care.get() == Care::Denies && self.cannot_be_denied(command, behind.as_ref()) {
                 continue;
             }
-            let finding = self.command(command, behind.as_ref(), source, depth);
+            let moved = moved(&scan.commands, command);
+            let finding = self.command(command, behind.as_ref(), moved.as_ref(), source, depth);
             // FAIL-CLOSED: a guess counts only when it denies.
             if command.via == Via::Guess && finding.verdict != Verdict::Deny {
                 continue;
@@ -166,6 +143,7 @@ impl<'r> Judge<'r, '_> {
         &self,
         command: &Command<'_>,
         behind: Option<&Unwrapped<'_, '_>>,
+        moved: Option<&Moved>,
         source: &str,
         depth: u32,
     ) -> Finding<'r> {
@@ -185,6 +163,10 @@ impl<'r> Judge<'r, '_> {
             return found;
         }
         let found = found.max(self.redirects(command, &hit));
+        let found = match moved {
+            Some(moved) => found.max(self.elsewhere(command, behind, moved, &hit)),
+            None => found,
+        };
         if self.care.get() == Care::Denies || hit.allows_all() || found.verdict == Verdict::Deny {
             return found;
         }
@@ -330,65 +312,6 @@ impl<'r> Judge<'r, '_> {
     fn script(&self, text: &str, dialect: Dialect, depth: u32) -> Finding<'r> {
         let scan = shell::scan_as(text, dialect);
         self.scan(text, &scan, &wrappers::behind(&scan.commands), depth + 1)
-    }
-
-    fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> Finding<'r> {
-        command
-            .redirects
-            .iter()
-            .map(|redirect| self.redirect(redirect, hit))
-            .fold(Finding::allow(None), Finding::max)
-    }
-
-    fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> Finding<'r> {
-        let reads = redirect.op == RedirectOp::Read;
-        if !reads && !redirect.op.writes() {
-            return Finding::allow(None);
-        }
-        if let Some(reason) = self.floors.and_then(|floors| {
-            floors.forbid_words(std::slice::from_ref(&redirect.target), self.place)
-        }) {
-            return Finding::deny(reason);
-        }
-        let Some(path) = place::path(&redirect.target, self.place) else {
-            return match reads || hit.allows_all() {
-                true => Finding::allow(None),
-                false => Finding::ask("It writes to a file that is only known when it runs."),
-            };
-        };
-        if place::sink(&path) {
-            return Finding::allow(None);
-        }
-        if self.care.get() == Care::Denies && !self.files.may_deny(reads) {
-            return Finding::allow(None);
-        }
-        let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
-        let rule =
-            if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
-        // A deny that names files holds for redirects too.
-        if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
-            return self.finding(rule, || format!("The redirect to {path}"));
-        }
-        if hit.allows_all() || self.care.get() == Care::Denies {
-            return Finding::allow(None);
-        }
-        if reads {
-            let odd = place::secret(&path, self.place)
-                || place::system(&path)
-                || path.starts_with("/dev/")
-                || path.starts_with("/proc/");
-            return match odd {
-                true => self.ask(|| ["It reads ", &shorten(&path, 60), "."].concat()),
-                false => Finding::allow(None),
-            };
-        }
-        let plain = redirect.target.kind == WordKind::Literal
-            && !place::outside(&path, self.place)
-            && !place::runs_later(&path);
-        match plain && rule.verdict == Verdict::Allow {
-            true => Finding::allow(rule.entry),
-            false => self.ask(|| ["It writes to ", &shorten(&path, 60), "."].concat()),
-        }
     }
 }
 

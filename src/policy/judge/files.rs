@@ -1,0 +1,181 @@
+//! Files that a command touches by its redirects, and by relative paths behind a `cd`.
+
+use std::cell::OnceCell;
+
+use super::{Care, Judge};
+use crate::deeds::{self, Deed};
+use crate::finding::{Finding, shorten};
+use crate::moved::{Moved, is_relative, written_out};
+use crate::place;
+use crate::rules::Rules;
+use crate::shell::{Command, Redirect, RedirectOp, Word, WordKind};
+use crate::stack::{Hit, Stack};
+use crate::values::Value;
+use crate::verdict::Verdict;
+use crate::wrappers::{Inner, Unwrapped};
+
+/// The rules for files, put together when a redirect needs them.
+pub(crate) struct Files<'r, 'c> {
+    layers: &'c [&'r Rules],
+    now_ms: i64,
+    reads: OnceCell<Stack<'r>>,
+    writes: OnceCell<Stack<'r>>,
+}
+
+impl<'r, 'c> Files<'r, 'c> {
+    pub(crate) fn new(layers: &'c [&'r Rules], now_ms: i64) -> Self {
+        Self { layers, now_ms, reads: OnceCell::new(), writes: OnceCell::new() }
+    }
+
+    fn reads(&self) -> &Stack<'r> {
+        self.reads.get_or_init(|| self.stack("read_file"))
+    }
+
+    fn writes(&self) -> &Stack<'r> {
+        self.writes.get_or_init(|| self.stack("write_file"))
+    }
+
+    fn may_deny(&self, reads: bool) -> bool {
+        if reads { self.reads() } else { self.writes() }.may_deny(&[])
+    }
+
+    fn stack(&self, tool: &str) -> Stack<'r> {
+        Stack::new(tool, tool, self.now_ms, self.layers)
+    }
+}
+
+impl<'r> Judge<'r, '_> {
+    /// Files that a command's redirects name.
+    pub(super) fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> Finding<'r> {
+        command
+            .redirects
+            .iter()
+            .map(|redirect| self.redirect(redirect, hit))
+            .fold(Finding::allow(None), Finding::max)
+    }
+
+    fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> Finding<'r> {
+        let reads = redirect.op == RedirectOp::Read;
+        if !reads && !redirect.op.writes() {
+            return Finding::allow(None);
+        }
+        if let Some(reason) = self.floors.and_then(|floors| {
+            floors.forbid_words(std::slice::from_ref(&redirect.target), self.place)
+        }) {
+            return Finding::deny(reason);
+        }
+        let Some(path) = place::path(&redirect.target, self.place) else {
+            return match reads || hit.allows_all() {
+                true => Finding::allow(None),
+                false => Finding::ask("It writes to a file that is only known when it runs."),
+            };
+        };
+        if place::sink(&path) {
+            return Finding::allow(None);
+        }
+        if self.care.get() == Care::Denies && !self.files.may_deny(reads) {
+            return Finding::allow(None);
+        }
+        let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
+        let rule =
+            if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
+        // A deny that names files holds for redirects too.
+        if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
+            return self.finding(rule, || format!("The redirect to {path}"));
+        }
+        if hit.allows_all() || self.care.get() == Care::Denies {
+            return Finding::allow(None);
+        }
+        if reads {
+            let odd = place::secret(&path, self.place)
+                || place::system(&path)
+                || path.starts_with("/dev/")
+                || path.starts_with("/proc/");
+            return match odd {
+                true => self.ask(|| ["It reads ", &shorten(&path, 60), "."].concat()),
+                false => Finding::allow(None),
+            };
+        }
+        let plain = redirect.target.kind == WordKind::Literal
+            && !place::outside(&path, self.place)
+            && !place::runs_later(&path);
+        match plain && rule.verdict == Verdict::Allow {
+            true => Finding::allow(rule.entry),
+            false => self.ask(|| ["It writes to ", &shorten(&path, 60), "."].concat()),
+        }
+    }
+
+    /// What a command behind a `cd` changes lies where the text has gone.
+    pub(super) fn elsewhere(
+        &self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+        moved: &Moved,
+        hit: &Hit<'r>,
+    ) -> Finding<'r> {
+        let Moved::To(directory) = moved else {
+            // FAIL-CLOSED: it may be any directory.
+            let unseen = !hit.allows_all() && changed(command, behind).next().is_some();
+            return if unseen {
+                self.ask(|| {
+                    "It changes files of a directory that is only known when it runs.".into()
+                })
+            } else {
+                Finding::allow(None)
+            };
+        };
+        if let Some(reason) = self.forbidden_there(command, directory) {
+            return Finding::deny(reason);
+        }
+        let relative = command.redirects.iter().filter(|redirect| is_relative(&redirect.target));
+        let found = relative
+            .map(|redirect| {
+                let target = written_out(&redirect.target, directory);
+                self.redirect(&Redirect { target, ..redirect.clone() }, hit)
+            })
+            .fold(Finding::allow(None), Finding::max);
+        if hit.allows_all() || hit.allows_exactly() || found.verdict != Verdict::Allow {
+            return found;
+        }
+        let mut paths = changed(command, behind).map(|word| written_out(word, directory));
+        let outside = paths
+            .find(|path| place::outside(&path.text, self.place) && !place::scratch(&path.text));
+        match outside {
+            Some(path) => self.ask(|| {
+                ["It changes ", &shorten(&path.text, 60), ", outside the workspace."].concat()
+            }),
+            None => found,
+        }
+    }
+}
+
+impl Judge<'_, '_> {
+    /// Why a floor forbids a command when its paths are written out.
+    fn forbidden_there(&self, command: &Command<'_>, directory: &str) -> Option<String> {
+        let floors = self.floors.filter(|floors| !floors.is_empty())?;
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        let words = command.argv.iter().chain(targets);
+        let words: Vec<Word<'_>> = words.map(|word| written_out(word, directory)).collect();
+        floors.forbid_words(&words, self.place)
+    }
+}
+
+/// The relative paths that a command changes.
+fn changed<'c, 'a>(
+    command: &'c Command<'a>,
+    behind: Option<&Unwrapped<'c, 'a>>,
+) -> impl Iterator<Item = &'c Word<'a>> {
+    let inner =
+        behind.into_iter().flat_map(|behind| &behind.inner).filter_map(|inner| match inner {
+            Inner::Argv { argv, .. } => Some(*argv),
+            _ => None,
+        });
+    let all: Vec<&'c [Word<'a>]> = std::iter::once(&*command.argv).chain(inner).collect();
+    let deeds = all.into_iter().flat_map(deeds::deeds);
+    let changes = deeds.filter(|(deed, _)| matches!(deed, Deed::Write | Deed::Delete | Deed::Move));
+    let written = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    changes
+        .map(|(_, word)| word)
+        .chain(written.map(|redirect| &redirect.target))
+        .filter(|word| is_relative(word))
+}
