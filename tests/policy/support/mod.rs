@@ -75,7 +75,8 @@ impl Vectors {
 }
 
 /// The fields that say what a row comes to; the first that it has takes the `want`.
-const EXPECTATIONS: [&str; 5] = ["expect", "requires", "effective", "decision", "outcome"];
+const EXPECTATIONS: [&str; 7] =
+    ["expect", "requires", "effective", "decision", "outcome", "permitted", "error"];
 
 fn with_expectation(row: &Value, want: &Value) -> Value {
     let mut row = row.clone();
