@@ -5,7 +5,7 @@ use crate::{
     clock,
     gate::{
         ask::{Answer, Ask, By, Decision, Scope, Silence, State},
-        call::Call,
+        call::{Batch, Behind, Call},
         question::{Choice, Question},
     },
 };
@@ -15,6 +15,9 @@ use serde_json::{Map, Value};
 
 const LABEL: usize = 34;
 const EFFECTS: usize = 8;
+/// How many calls of a batch are named, and how much of each.
+const BATCH: usize = 5;
+const GLANCE: usize = 60;
 
 /// Draws the ask as it stands now.
 #[must_use]
@@ -229,10 +232,42 @@ fn facts(ask: &Ask) -> Vec<Field> {
     if !ask.is_question() {
         facts.push(fact("asked because", &ask.body.why));
     }
-    if let Some(more) = call.batch_remaining.filter(|more| *more > 0) {
-        facts.push(fact("batch", &format!("{more} more wait behind this one")));
-    }
+    facts.extend(call.batch_remaining.as_ref().and_then(batch).map(|text| fact("batch", &text)));
     facts
+}
+
+/// What waits behind a call, as far as a glance goes.
+fn batch(batch: &Batch) -> Option<String> {
+    let (count, calls): (usize, &[Behind]) = match batch {
+        Batch::Count(count) => (usize::try_from(*count).unwrap_or(usize::MAX), &[]),
+        Batch::Calls(calls) => (calls.len(), calls),
+    };
+    let wait = match count {
+        0 => return None,
+        1 => "1 more waits behind this one".to_owned(),
+        _ => format!("{count} more wait behind this one"),
+    };
+    let named: Vec<_> = calls.iter().take(BATCH).map(behind).collect();
+    let rest = calls.len().saturating_sub(BATCH);
+    let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+    Some(if named.is_empty() { wait } else { format!("{wait}: {}{rest}", named.join("; ")) })
+}
+
+/// A call that comes later: its tool, and the beginning of what it would do.
+fn behind(call: &Behind) -> String {
+    let args = match &call.arguments {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+        args => args.clone(),
+    };
+    let file = || ["file_path", "path", "url"].iter().find_map(|key| args.get(key)?.as_str());
+    let Some(doing) = command(&args).or_else(|| file().map(str::to_owned)) else {
+        return line(&call.tool);
+    };
+    let mut short: String = doing.chars().take(GLANCE).collect();
+    if doing.chars().count() > GLANCE {
+        short.push('…');
+    }
+    format!("{}: {}", line(&call.tool), line(&short))
 }
 
 /// Long random names say enough with their first characters.

@@ -1,6 +1,7 @@
 //! A call as an agent hands it in.
 
 use super::question::{Choice, Question};
+use countersign_policy::call::level;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,15 +44,18 @@ pub struct Call {
     /// The name that the user's policy for it stands under, where that is not the tool's.
     #[serde(default, rename = "policyKey", skip_serializing_if = "Option::is_none")]
     pub policy_key: Option<String>,
+    /// How far the agent's own host trusts whoever it works for; `None` where that is its owner.
+    #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
+    pub requester: Option<String>,
     /// Why the agent wants it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the agent says it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How many more calls of the same batch wait behind this one.
+    /// What waits behind this call in the same batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch_remaining: Option<u32>,
+    pub batch_remaining: Option<Batch>,
     /// Questions to a person; their answers are the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
@@ -64,6 +68,26 @@ pub struct Call {
     /// Handed back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
+}
+
+/// The calls of a batch that come after this one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Batch {
+    /// How many.
+    Count(u32),
+    /// Which.
+    Calls(Vec<Behind>),
+}
+
+/// A call of a batch that comes later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Behind {
+    /// Its tool.
+    pub tool: String,
+    /// What it would execute, or the JSON text of it.
+    #[serde(default, alias = "args", skip_serializing_if = "Value::is_null")]
+    pub arguments: Value,
 }
 
 /// Why a call was not taken; a sentence for its caller.
@@ -94,6 +118,7 @@ impl Call {
             overrides: None,
             policy: None,
             policy_key: None,
+            requester: None,
             reason: None,
             description: None,
             batch_remaining: None,

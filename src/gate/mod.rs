@@ -55,6 +55,8 @@ pub struct Gate {
     settings: Settings,
     waiters: Waiters,
     changes: watch::Sender<u64>,
+    /// Held by whoever rules in a mode whose turns are counted.
+    turns: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
 }
 
@@ -162,7 +164,18 @@ impl Gate {
     ) -> Arc<Self> {
         let changes = watch::Sender::new(0);
         let (waiters, stopping) = (Waiters::default(), CancellationToken::new());
-        Arc::new(Self { store, policy, approvers, audience, settings, waiters, changes, stopping })
+        let turns = tokio::sync::Mutex::default();
+        Arc::new(Self {
+            store,
+            policy,
+            approvers,
+            audience,
+            settings,
+            waiters,
+            changes,
+            turns,
+            stopping,
+        })
     }
 
     /// The store behind it.
@@ -215,7 +228,7 @@ impl Gate {
         }
         let call = call.spell_out()?;
         call.check()?;
-        let (mut ruling, problem) = self.rule(&call).await?;
+        let (mut ruling, problem) = self.rule_in_turn(&call).await?;
         if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
             // No rule can answer a question.
             ruling.verdict = Verdict::Ask;
@@ -249,6 +262,29 @@ impl Gate {
                 Err(HandInError::KeyTaken(ask.body.call.key.unwrap_or_default()))
             }
         }
+    }
+
+    /// Rules on a call. What a mode with turns has allowed costs one of them.
+    // INVARIANT: one such call at a time, so that no two share a turn.
+    async fn rule_in_turn(&self, call: &Call) -> Result<(Ruling, Option<String>), HandInError> {
+        let turn = async || -> Result<_, StoreError> {
+            let mode = self.mode_of(&call.agent, &call.session).await?;
+            Ok(mode.and_then(|mode| self.policy.dialect().turn(&mode)))
+        };
+        if turn().await?.is_none() {
+            return self.rule(call).await;
+        }
+        let _alone = self.turns.lock().await;
+        let turn = turn().await?;
+        let (ruling, problem) = self.rule(call).await?;
+        if let Some(turn) = turn
+            && ruling.verdict == Verdict::Allow
+            && ruling.rule.as_ref() == Some(&turn.rule)
+        {
+            let now = clock::now_ms();
+            self.store.set_session_mode(&call.agent, &call.session, &turn.next, now).await?;
+        }
+        Ok((ruling, problem))
     }
 
     /// Rules on a call with the policy and grants as they stand now. The second is what is wrong with
@@ -408,6 +444,7 @@ fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
         overrides: call.overrides.clone(),
         policy: call.policy.clone(),
         policy_key: call.policy_key.clone(),
+        requester: call.requester.clone(),
         reason: call.reason.clone(),
         cwd: call.cwd.clone(),
         home: home.map(str::to_owned),

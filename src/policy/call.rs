@@ -98,8 +98,13 @@ impl Call {
     }
 }
 
-/// A level that is there but unknown (`null`) is nobody's owner.
-fn level<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// Reads a level of trust: one that is there but unknown (`null`) is no owner's.
+///
+/// # Errors
+/// What is neither a text nor `null`.
+pub fn level<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     Ok(Some(Option::deserialize(deserializer)?.unwrap_or_else(|| "unknown".to_owned())))
 }
 

@@ -8,6 +8,9 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "../support/connectonion.rs"]
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod connectonion_peer;
 #[path = "../support/daemon.rs"]
 mod daemon;
 #[path = "../support/discord.rs"]
@@ -19,6 +22,8 @@ mod inbox_visitor;
 #[cfg(feature = "telegram")]
 mod telegram_server;
 
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod connectonion;
 mod core;
 #[cfg(feature = "discord")]
 mod discord;

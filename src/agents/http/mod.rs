@@ -16,7 +16,7 @@ pub use fault::Fault;
 pub use handle::{Handle, Keys, Surface};
 pub use view::view;
 
-use crate::gate::Gate;
+use crate::{agents::connectonion, gate::Gate};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -52,6 +52,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route("/v1/asks/{id}/cancel", post(asks::cancel))
         .route("/v1/events", get(events::stream))
         .route("/v1/sessions/{id}/{act}", post(sessions::act))
+        .route("/v1/connectonion", get(connectonion::connect))
         .route("/v1/grants", get(grants::list))
         .route("/v1/grants/{id}", delete(grants::revoke))
         .route("/v1/{*rest}", axum::routing::any(no_such_route))

@@ -286,3 +286,29 @@ fn the_prompt_of_the_agents_own_system_is_quoted() {
     let card = text(&draw(&waiting, NONCE));
     assert!(card.contains("<prompt> Allow tool: bash\nCommand: git push"), "{card}");
 }
+
+#[test]
+fn what_waits_behind_a_call_is_named_in_one_line_and_never_cut_silently() {
+    let facts = |behind: Value| {
+        let card = draw(
+            &ask(json!({"agent": "a", "session": "s", "tool": "bash",
+            "args": {"command": "ls"}, "batch_remaining": behind})),
+            NONCE,
+        );
+        let text = text(&card);
+        let field = text.split(" | ").find_map(|field| field.strip_prefix("batch="));
+        field.map(|field| field.lines().next().unwrap().to_owned())
+    };
+    assert_eq!(facts(json!(0)), None);
+    assert_eq!(facts(json!(2)).unwrap(), "2 more wait behind this one");
+    let long = "x".repeat(70);
+    let two = json!([
+        {"tool": "bash", "arguments": "{\"command\": \"a\\nbatch=none\"}"},
+        {"tool": "write", "arguments": {"file_path": long}},
+    ]);
+    let cut = format!("{}…", "x".repeat(60));
+    let wanted = format!("2 more wait behind this one: bash: a ⏎ batch=none; write: {cut}");
+    assert_eq!(facts(two).unwrap(), wanted);
+    let many = json!(vec![json!({"tool": "t"}); 7]);
+    assert_eq!(facts(many).unwrap(), "7 more wait behind this one: t; t; t; t; t; and 2 more");
+}

@@ -57,10 +57,24 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Whether a word names one of its session modes.
     fn has_mode(&self, word: &str) -> bool;
 
+    /// What one more call costs in a mode that lasts for a number of turns; `None` for all others.
+    fn turn(&self, _mode: &str) -> Option<Turn> {
+        None
+    }
+
     /// Whether a call is a question to a person, which no policy answers.
     fn is_question(&self, call: &Call) -> bool {
         call.kind() == Kind::Question
     }
+}
+
+/// A turn of a mode that has a number of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The rule that rulings name which the mode has decided; only these cost a turn.
+    pub rule: String,
+    /// The mode with one turn less.
+    pub next: String,
 }
 
 /// How a system treats an ask and its answers.

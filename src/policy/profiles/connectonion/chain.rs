@@ -229,7 +229,9 @@ impl<'j> Judge<'j> {
     fn redirect(&self, redirect: &Redirect<'_>) -> Result<(), String> {
         let path = place::path(&redirect.target, self.place);
         match (redirect.op, path) {
-            (RedirectOp::Read, Some(path)) if place::secret(&path, self.place) => {
+            (RedirectOp::Read, Some(path))
+                if place::secret(&path, self.place) || place::system(&path) =>
+            {
                 Err(format!("It reads {path}."))
             }
             (op, _) if !op.writes() => Ok(()),

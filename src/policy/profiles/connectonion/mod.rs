@@ -22,7 +22,7 @@ pub use permission::{Expires, Key, Permission, Permissions, Source};
 pub use session::{Outcome, Session, Step};
 pub use workspace::{Decision, POLICY};
 
-use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then, Turn};
 use crate::call::{Call, Kind};
 use crate::effects::{self, Act};
 use crate::judge::slice;
@@ -118,6 +118,13 @@ impl Dialect for ConnectOnion {
 
     fn has_mode(&self, word: &str) -> bool {
         Mode::parse(word).is_ok()
+    }
+
+    fn turn(&self, mode: &str) -> Option<Turn> {
+        let Ok(Mode::FullAccess(Some(turns))) = Mode::parse(mode) else { return None };
+        let mode = |turns| Mode::FullAccess(Some(turns)).to_string();
+        let next = mode(Turns { used: turns.used.saturating_add(1), ..turns });
+        turns.holds().then(|| Turn { rule: mode(turns), next })
     }
 
     /// The tool `ask_user` may run without approval; what it asks comes as a question of its own.

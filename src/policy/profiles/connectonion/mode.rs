@@ -40,16 +40,16 @@ impl Turns {
 }
 
 impl Mode {
-    /// Reads a profile's name, or what it was called before. `:danger-full-access 1/5` is one with
-    /// one turn of five spent.
+    /// Reads a profile's name, or what it was called before and is called since.
+    /// `:danger-full-access 1/5` is one with one turn of five spent.
     ///
     /// # Errors
     /// A sentence that names the modes.
     pub fn parse(word: &str) -> Result<Self, String> {
         Ok(match word {
-            ":read-only" | "safe" | "default" => Self::ReadOnly,
-            ":workspace" | "accept_edits" | "auto_approve" => Self::Workspace,
-            ":danger-full-access" | "ulw" | "full_access" => Self::FullAccess(None),
+            ":read-only" | "safe" | "default" | "read-only" => Self::ReadOnly,
+            ":workspace" | "accept_edits" | "auto_approve" | "auto" => Self::Workspace,
+            ":danger-full-access" | "ulw" | "full_access" | "full-access" => Self::FullAccess(None),
             "remote-exec" => Self::RemoteExec,
             "plan" => Self::Plan,
             _ => Self::FullAccess(Some(turns(word).ok_or_else(|| {
@@ -72,7 +72,11 @@ impl Mode {
 }
 
 fn turns(word: &str) -> Option<Turns> {
-    let (used, turns) = word.strip_prefix(":danger-full-access ")?.split_once('/')?;
+    let (name, spent) = word.split_once(' ')?;
+    let (used, turns) = spent.split_once('/')?;
+    if !matches!(Mode::parse(name), Ok(Mode::FullAccess(None))) {
+        return None;
+    }
     Some(Turns { turns: turns.parse().ok()?, used: used.parse().ok()?, skip: true })
 }
 

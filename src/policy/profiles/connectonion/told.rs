@@ -9,8 +9,8 @@ use crate::profiles::{End, Then};
 pub(super) const BATCH_STOPPED: &str =
     "User rejected this batch of tools. They want to provide input for the correct direction.";
 
-/// For a question that nobody can answer.
-const NOT_ANSWERED: &str = "NOT ANSWERED — nobody is available to reply. This is not approval. \
+/// For a question without an answer.
+const NOT_ANSWERED: &str = "This is not approval. \
     Do not send, post, publish, delete, overwrite, deploy, or spend anything that this question was \
     gating. Continue with any part of the task that does not depend on the answer, then end your \
     turn by stating the question and what you would have done, so the user can decide.";
@@ -39,15 +39,19 @@ const OFFER_OTHERS: &str = "Call ask_user to let the user choose direction:\n\
 /// The words for an end; `None` where the call runs.
 pub(super) fn told(call: &Call, end: &End<'_>) -> Option<String> {
     let tool = &call.tool;
+    let is_question = call.kind() == Kind::Question;
     Some(match *end {
         End::Approved { .. } => return None,
+        End::Denied { by, .. } if is_question => {
+            format!("NOT ANSWERED — {by} declined to answer. {NOT_ANSWERED}")
+        }
         End::Denied { reason, then, .. } => rejected(tool, reason, then),
         End::Forbidden { reason, rule: Some(POLICY) } => {
             format!("Tool '{tool}' denied by {POLICY}: {reason}")
         }
         End::Forbidden { reason, .. } => reason.to_owned(),
-        End::TimedOut { .. } | End::Unreachable if call.kind() == Kind::Question => {
-            NOT_ANSWERED.to_owned()
+        End::TimedOut { .. } | End::Unreachable if is_question => {
+            format!("NOT ANSWERED — nobody is available to reply. {NOT_ANSWERED}")
         }
         End::TimedOut { after_s } => format!(
             "Nobody answered within {after_s} seconds whether '{tool}' may run. This is not approval."

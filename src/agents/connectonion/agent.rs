@@ -1,0 +1,140 @@
+//! The agent's end: what its plugin sends becomes an ask, what people press goes back.
+
+use super::{Incoming, Whose, heard, incoming, text, wire};
+use crate::{
+    agents::http::Api,
+    gate::{Attendance, Gate, Handed, ask::Ask, call::Call},
+    ids,
+};
+use axum::extract::ws::WebSocket;
+use countersign_policy::profiles::connectonion::Mailbox;
+use futures::{SinkExt, StreamExt, future::BoxFuture};
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+/// One wait; the next begins where it ends.
+const ROUND: Duration = Duration::from_secs(600);
+
+/// What the agent waits for: the id of its request, and the frame that will answer it.
+struct Pending {
+    id: String,
+    answer: BoxFuture<'static, Option<Value>>,
+}
+
+/// Serves an agent until it leaves or the daemon stops.
+pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: Whose) {
+    // A connection without a name of its own is a session of its own.
+    whose.session.get_or_insert_with(ids::ask_id);
+    let (mut out, mut frames) = socket.split();
+    let mut mailbox = Mailbox::default();
+    let mut pending: Option<Pending> = None;
+    loop {
+        let reply = tokio::select! {
+            message = frames.next() => match incoming(message) {
+                Incoming::Closed => break,
+                Incoming::Idle => continue,
+                Incoming::Malformed(why) => Some(wire::error(&why)),
+                Incoming::Frame(frame) => {
+                    match wanted(&api.gate, &whose, &mut mailbox, &mut pending, &frame).await {
+                        Ok(now) => now,
+                        Err(why) => Some(wire::error(&why)),
+                    }
+                }
+            },
+            answer = answered(&mut pending) => {
+                let answer = answer.unwrap_or_else(|| {
+                    wire::error("countersign stops; ask again once it is back")
+                });
+                // The request is done, whatever its answer.
+                let _ = mailbox.answer(&answer);
+                pending = None;
+                Some(answer)
+            }
+        };
+        if let Some(frame) = reply
+            && out.send(text(&frame)).await.is_err()
+        {
+            break;
+        }
+    }
+    // FAIL-CLOSED: whoever leaves while an ask is open takes it back, unless it returns at once.
+}
+
+/// The answer, once there is one; `None` when the daemon stops first.
+async fn answered(pending: &mut Option<Pending>) -> Option<Value> {
+    match pending {
+        Some(pending) => (&mut pending.answer).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Takes a frame. The frame to send at once, where there is one.
+async fn wanted(
+    gate: &Arc<Gate>,
+    whose: &Whose,
+    mailbox: &mut Mailbox,
+    pending: &mut Option<Pending>,
+    frame: &Value,
+) -> Result<Option<Value>, String> {
+    let heard::Spoken::Wants(mut call) = heard::spoken(frame, whose)? else { return Ok(None) };
+    let id = call.key.get_or_insert_with(ids::nonce).clone();
+    // INVARIANT: one request at a time: an answer names none, so it must be clear whose it is.
+    mailbox.ask(&id)?;
+    if pending.as_ref().is_some_and(|pending| pending.id == id) {
+        return Ok(None);
+    }
+    match hand_in(gate, *call).await {
+        Ok(Taken::Now(answer)) => {
+            let _ = mailbox.answer(&answer);
+            Ok(Some(answer))
+        }
+        Ok(Taken::Later(answer)) => {
+            *pending = Some(Pending { id, answer });
+            Ok(None)
+        }
+        Err(why) => {
+            let _ = mailbox.answer(&Value::Null);
+            Err(why)
+        }
+    }
+}
+
+enum Taken {
+    Now(Value),
+    Later(BoxFuture<'static, Option<Value>>),
+}
+
+async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
+    match gate.hand_in(call.clone(), true).await.map_err(|error| error.to_string())? {
+        Handed::Ruled(ruling) => {
+            let message = gate.told_of_ruling(&call, &ruling);
+            Ok(Taken::Now(wire::of_ruling(&call, &ruling, message)))
+        }
+        Handed::Asked(ask) if !ask.is_open() => Ok(Taken::Now(wire::of_ask(&ask, gate.told(&ask)))),
+        Handed::Asked(ask) => {
+            let attendance = gate.attend(&ask).await;
+            Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, attendance))))
+        }
+    }
+}
+
+/// Waits for the answer, as long as the agent does.
+async fn wait(gate: Arc<Gate>, ask: Ask, attendance: Attendance) -> Option<Value> {
+    loop {
+        match gate.wait(&ask.id, ROUND).await {
+            Ok(Some(ask)) if !ask.is_open() => {
+                attendance.leave();
+                return Some(wire::of_ask(&ask, gate.told(&ask)));
+            }
+            Ok(Some(_)) if gate.is_stopping() => return None,
+            Ok(Some(_)) => {}
+            Ok(None) => return Some(wire::error("the ask is gone; nothing was approved")),
+            Err(error) => {
+                tracing::warn!(ask_id = %ask.id, %error, "an agent's wait failed");
+                return Some(wire::error(
+                    "countersign could not read its store; nothing was approved",
+                ));
+            }
+        }
+    }
+}

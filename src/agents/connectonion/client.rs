@@ -1,0 +1,201 @@
+//! A client's end: open asks are sent to it one at a time, and it may answer them as it answers the
+//! agent itself.
+
+use super::{Incoming, Whose, incoming, text, wire};
+use crate::{
+    agents::http::Api,
+    gate::{
+        Gate, ModeSet, Told,
+        answer::Action,
+        approvers::Who,
+        ask::{Ask, Scope},
+    },
+    store::StoreError,
+};
+use axum::extract::ws::WebSocket;
+use countersign_policy::profiles::{
+    Then,
+    connectonion::{Answer, Mailbox, Scope as Covers},
+};
+use futures::{SinkExt, StreamExt};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// One client of ConnectOnion's.
+struct Client<'c> {
+    gate: &'c Arc<Gate>,
+    whose: Whose,
+    who: Who,
+    /// The ask that it is shown, and how far that was.
+    shown: Option<Ask>,
+    mailbox: Mailbox,
+}
+
+/// Serves a client until it leaves or the daemon stops.
+pub(super) async fn serve(api: &Api, socket: WebSocket, whose: Whose, who: Who) {
+    let (mut out, mut frames) = socket.split();
+    let mut changes = api.gate.changes();
+    let (gate, mailbox) = (&api.gate, Mailbox::default());
+    let mut client = Client { gate, whose, who, shown: None, mailbox };
+    loop {
+        changes.mark_unchanged();
+        let mut told = match client.look().await {
+            Ok(told) => told,
+            Err(error) => {
+                tracing::warn!(%error, "a client of ConnectOnion's cannot be shown what is open");
+                break;
+            }
+        };
+        if told.is_empty() {
+            tokio::select! {
+                message = frames.next() => match incoming(message) {
+                    Incoming::Closed => break,
+                    Incoming::Idle => {}
+                    Incoming::Malformed(why) => told.push(wire::error(&why)),
+                    Incoming::Frame(frame) => told.extend(client.said(&frame).await),
+                },
+                changed = changes.changed() => if changed.is_err() || gate.is_stopping() { break },
+            }
+        }
+        for frame in told {
+            if out.send(text(&frame)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Client<'_> {
+    /// What has changed since it last looked: the end of what it is shown, then what is open next.
+    async fn look(&mut self) -> Result<Vec<Value>, StoreError> {
+        let mut told = Vec::new();
+        if let Some(shown) = &self.shown {
+            let now = self.gate.store().ask(&shown.id).await?;
+            match now.filter(Ask::is_open) {
+                Some(now) if now.progress.current() == shown.progress.current() => return Ok(told),
+                Some(now) => {
+                    told.push(wire::shown(&now));
+                    self.shown = Some(now);
+                    return Ok(told);
+                }
+                None => {
+                    told.push(json!({ "type": "approval_resolved", "id": shown.id }));
+                    // An answer that is on its way is stale now.
+                    self.mailbox = Mailbox::default();
+                    self.shown = None;
+                }
+            }
+        }
+        let mut open = self.gate.store().asks_in("open", 500).await?;
+        open.retain(|ask| self.is_for(ask));
+        if let Some(next) = open.into_iter().min_by_key(|ask| ask.created_at)
+            && self.mailbox.ask(&next.id).is_ok()
+        {
+            told.push(wire::shown(&next));
+            self.shown = Some(next);
+        }
+        Ok(told)
+    }
+
+    fn is_for(&self, ask: &Ask) -> bool {
+        let call = &ask.body.call;
+        call.agent == self.whose.agent
+            && self.whose.session.as_ref().is_none_or(|session| *session == call.session)
+    }
+
+    /// Takes a frame.
+    async fn said(&mut self, frame: &Value) -> Option<Value> {
+        let kind = frame.get("type").and_then(Value::as_str);
+        match kind {
+            None | Some("APPROVAL_RESPONSE" | "response") if frame.get("answer").is_none() => {
+                self.answers(frame, false).await
+            }
+            None | Some("ASK_USER_RESPONSE" | "response") => self.answers(frame, true).await,
+            Some("mode_change") => Some(self.wants_mode(frame).await),
+            Some("PONG") => None,
+            Some(other) => Some(wire::error(&format!("unknown message type: {other:?}"))),
+        }
+    }
+
+    /// An answer to what is shown. One that names another request, or comes when none is shown, is
+    /// stale and changes nothing.
+    async fn answers(&mut self, frame: &Value, to_question: bool) -> Option<Value> {
+        let stale = || Some(wire::error(Mailbox::STALE));
+        let Some(shown) = self.shown.clone() else { return stale() };
+        let meant = ["id", "request_id", "tool_call_id"].iter().find_map(|name| frame.get(*name));
+        let key = shown.body.call.key.as_deref();
+        let is_meant = |id: &Value| id == shown.id.as_str() || key.is_some_and(|key| id == key);
+        if meant.is_some_and(|id| !is_meant(id)) || to_question != shown.is_question() {
+            return stale();
+        }
+        let Ok((id, answer)) = self.mailbox.answer(frame) else { return stale() };
+        let action = match to_question {
+            true => reply(&shown, frame.get("answer")),
+            false => Ok(action(answer)),
+        };
+        let reply = match action {
+            Ok(action) => self.gate.answer(&id, self.who.clone(), action).await,
+            Err(why) => {
+                let _ = self.mailbox.ask(&id);
+                return Some(wire::error(&why));
+            }
+        };
+        match reply.told {
+            Told::Applied => None,
+            Told::Already | Told::Expired | Told::Cancelled | Told::Unknown => stale(),
+            Told::Noted | Told::TextWanted | Told::NotAllowed | Told::Unfit | Told::Fault => {
+                // It still waits, for an answer that fits.
+                let _ = self.mailbox.ask(&id);
+                (reply.told != Told::Noted).then(|| wire::error(&reply.sentence))
+            }
+        }
+    }
+
+    /// Another permission profile for the session.
+    async fn wants_mode(&self, frame: &Value) -> Value {
+        let session = frame.get("session_id").and_then(Value::as_str);
+        let Some(session) = session.or(self.whose.session.as_deref()) else {
+            return wire::error("mode_change needs a `session_id`");
+        };
+        let Some(mode) = frame.get("mode").and_then(Value::as_str) else {
+            return wire::error("mode_change needs a `mode`, which is a text");
+        };
+        let mode = match frame.get("turns").and_then(Value::as_u64) {
+            Some(turns) => format!("{mode} 0/{turns}"),
+            None => mode.to_owned(),
+        };
+        let set = self.gate.set_mode(&self.whose.agent, session, &mode, Some(self.who.clone()));
+        match set.await {
+            Ok(ModeSet::Set(mode)) => {
+                json!({ "type": "mode_changed", "mode": mode, "triggered_by": "user" })
+            }
+            Ok(ModeSet::NotAllowed(why)) => wire::error(why),
+            Err(error) => wire::error(&error.to_string()),
+        }
+    }
+}
+
+/// What an answer asks for.
+fn action(answer: Answer) -> Action {
+    match answer {
+        Answer::Approved(Covers::Once) => Action::Approve { scope: Scope::Once },
+        Answer::Approved(Covers::Session) => Action::Approve { scope: Scope::Session },
+        Answer::Rejected { then, feedback } => Action::Deny { reason: feedback, then: Some(then) },
+        Answer::Closed | Answer::Interrupted => Action::Deny {
+            reason: Some("the turn was interrupted".to_owned()),
+            then: Some(Then::Stop),
+        },
+    }
+}
+
+/// The answer to the question that is shown.
+fn reply(ask: &Ask, answer: Option<&Value>) -> Result<Action, String> {
+    let question = ask.body.call.questions.get(ask.progress.current());
+    let question = question.ok_or("this question has been answered")?;
+    if ask.body.call.questions.len() > 1 {
+        let text = answer.and_then(Value::as_str).ok_or("`answer` is a text")?.to_owned();
+        return Ok(Action::Text { question: ask.progress.current(), text: Some(text) });
+    }
+    let answer = answer.cloned().ok_or("ASK_USER_RESPONSE has an `answer`")?;
+    Ok(Action::Answers(Map::from_iter([(question.question.clone(), answer)])))
+}

@@ -1,0 +1,197 @@
+//! The frames that go out, as ConnectOnion spells them. Pure.
+
+use crate::{
+    clock,
+    gate::{
+        ask::{Answer, Ask, Decision, Scope, State},
+        call::Call,
+        question::Question,
+    },
+};
+use countersign_policy::{
+    Ruling, Verdict,
+    profiles::{Then, connectonion::Answer as Said},
+};
+use serde_json::{Map, Value, json};
+
+/// An answer to an agent that waits, whatever it asked.
+fn answer(call: &Call, approved: bool) -> Map<String, Value> {
+    let kind = if call.questions.is_empty() { "APPROVAL_RESPONSE" } else { "ASK_USER_RESPONSE" };
+    let mut frame = Map::from_iter([("type".to_owned(), kind.into())]);
+    frame.extend(call.key.as_ref().map(|key| ("tool_call_id".to_owned(), key.as_str().into())));
+    if call.questions.is_empty() {
+        frame.insert("approved".to_owned(), approved.into());
+        frame.insert("scope".to_owned(), "once".into());
+    }
+    frame
+}
+
+/// What the agent gets when policy decided at once.
+pub(super) fn of_ruling(call: &Call, ruling: &Ruling, message: Option<String>) -> Value {
+    let allowed = ruling.verdict == Verdict::Allow;
+    let mut frame = answer(call, allowed);
+    if !allowed {
+        let feedback = format!("countersign's policy, not a person: {}", ruling.reason);
+        refuse(&mut frame, Then::GoOn, &feedback, message);
+    }
+    Value::Object(frame)
+}
+
+/// What the agent gets when the ask is closed.
+pub(super) fn of_ask(ask: &Ask, message: Option<String>) -> Value {
+    let call = &ask.body.call;
+    let Some(given) = ask.answer() else { return Value::Object(answer(call, false)) };
+    let approved = given.decision == Decision::Approve;
+    let mut frame = answer(call, approved);
+    frame.insert("by".to_owned(), given.by.to_string().into());
+    match (approved, &given.answers) {
+        (true, Some(answers)) => {
+            frame.insert("answer".to_owned(), answered(call, answers));
+        }
+        (true, None) => {
+            // The plugin knows two scopes; whatever is remembered here is asked for again.
+            if given.scope == Some(Scope::Session) {
+                frame.insert("scope".to_owned(), "session".into());
+            }
+        }
+        (false, _) => refuse(&mut frame, then(ask, given), &feedback(ask, given), message),
+    }
+    Value::Object(frame)
+}
+
+/// A person's choice; whatever else ended the ask ends the turn, for nobody is there to go on with.
+fn then(ask: &Ask, given: &Answer) -> Then {
+    match ask.state {
+        State::Answered(_) => given.then,
+        State::Open | State::Expired(_) | State::Cancelled(_) => Then::Stop,
+    }
+}
+
+fn refuse(frame: &mut Map<String, Value>, then: Then, feedback: &str, message: Option<String>) {
+    if frame.contains_key("approved") {
+        frame.insert("mode".to_owned(), Said::mode(then).into());
+        frame.insert("feedback".to_owned(), feedback.into());
+        frame.extend(message.map(|message| ("message".to_owned(), message.into())));
+    } else {
+        let answer = message.unwrap_or_else(|| feedback.to_owned());
+        frame.insert("answer".to_owned(), answer.into());
+    }
+}
+
+/// The person's words, or who else decided.
+fn feedback(ask: &Ask, given: &Answer) -> String {
+    let words = given.reason.clone().unwrap_or_default();
+    match ask.state {
+        State::Answered(_) | State::Open => words,
+        State::Expired(_) => format!("No person decided: {words}"),
+        State::Cancelled(_) => format!("No person decided: it was cancelled, {words}"),
+    }
+}
+
+/// The answer to the question; with fields, theirs by name, and the question's as `answer`.
+fn answered(call: &Call, answers: &Map<String, Value>) -> Value {
+    let fields = call.args.get("fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let of = |question: &Question| answers.get(&question.question).cloned().unwrap_or_default();
+    let Some((first, rest)) = call.questions.split_first() else { return Value::Null };
+    if fields.is_empty() {
+        return of(first);
+    }
+    let own = (call.questions.len() > fields.len()).then(|| ("answer".to_owned(), of(first)));
+    let asked = if own.is_some() { rest } else { &call.questions };
+    let named = fields.iter().zip(asked).map(|(field, question)| {
+        let name = field.get("name").or_else(|| field.get("label")).and_then(Value::as_str);
+        (name.unwrap_or_default().to_owned(), of(question))
+    });
+    Value::Object(own.into_iter().chain(named).collect())
+}
+
+/// What cannot be taken. An agent that reads it as an answer reads a hard rejection.
+pub(super) fn error(sentence: &str) -> Value {
+    json!({
+        "type": "ERROR", "message": sentence,
+        "approved": false, "mode": "reject_hard", "feedback": sentence,
+    })
+}
+
+/// An open ask, as a client of ConnectOnion's is shown it.
+pub(super) fn shown(ask: &Ask) -> Value {
+    let call = &ask.body.call;
+    let mut frame = json!({
+        "id": ask.id,
+        "tool_call_id": call.key,
+        "session_id": call.session,
+        "agent": call.agent,
+        "ts": clock::rfc3339(ask.created_at),
+    });
+    let more = match call.questions.get(ask.progress.current()) {
+        Some(question) => {
+            let options: Vec<&str> = question.options.iter().map(|one| &*one.label).collect();
+            json!({
+                "type": "ask_user", "question": question.question, "text": question.question,
+                "options": options, "multi_select": question.multi_select,
+            })
+        }
+        None => {
+            let mut more = json!({
+                "type": "approval_needed", "tool": call.tool, "arguments": call.args,
+                "description": call.description.as_deref().unwrap_or_default(),
+                "policy": { "decision": "ask", "reason": ask.body.why, "source": "countersign" },
+            });
+            if let (Some(more), Some(batch)) = (more.as_object_mut(), &call.batch_remaining) {
+                more.insert("batch_remaining".to_owned(), json!(batch));
+            }
+            more
+        }
+    };
+    if let (Some(frame), Value::Object(more)) = (frame.as_object_mut(), more) {
+        frame.extend(more);
+    }
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    use super::super::{Whose, heard};
+    use super::*;
+
+    fn call(frame: &Value) -> Call {
+        let whose: Whose = serde_json::from_value(json!({})).unwrap();
+        match heard::spoken(frame, &whose).unwrap() {
+            heard::Spoken::Wants(call) => *call,
+            heard::Spoken::Tells => panic!("{frame} wants nothing"),
+        }
+    }
+
+    #[test]
+    fn fields_are_questions_of_their_own_and_come_back_by_name() {
+        let asked = call(&json!({
+            "type": "ask_user", "question": "Who are you?", "options": [],
+            "fields": [{ "name": "user", "label": "User name", "type": "text" }, { "name": "team" }],
+        }));
+        let questions: Vec<&str> = asked.questions.iter().map(|one| &*one.question).collect();
+        assert_eq!(questions, ["User name", "team"]);
+        let answers = json!({ "User name": "ana", "team": "shop" });
+        let answer = answered(&asked, answers.as_object().unwrap());
+        assert_eq!(answer, json!({ "user": "ana", "team": "shop" }));
+    }
+
+    #[test]
+    fn options_beside_fields_are_the_answer_itself() {
+        let asked = call(&json!({
+            "type": "ask_user", "text": "Deploy?", "options": ["now", "later"],
+            "fields": [{ "name": "why" }],
+        }));
+        let answers = json!({ "Deploy?": "now", "why": "it is late" });
+        let answer = answered(&asked, answers.as_object().unwrap());
+        assert_eq!(answer, json!({ "answer": "now", "why": "it is late" }));
+    }
+
+    #[test]
+    fn an_error_reads_as_a_hard_rejection() {
+        use countersign_policy::profiles::connectonion::Answer;
+        let read = [Answer::read(&error("no")), Answer::read_literally(&error("no"))];
+        let hard = Answer::Rejected { then: Then::Stop, feedback: Some("no".into()) };
+        assert_eq!(read, [hard.clone(), hard]);
+    }
+}

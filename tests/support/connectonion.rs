@@ -1,0 +1,125 @@
+//! An agent of ConnectOnion's, as its tool approval plugin behaves, and a client of its, both over a
+//! WebSocket.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking, and each uses only a part"
+)]
+
+use crate::daemon::{Daemon, LONG};
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+
+type Socket =
+    tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
+
+/// A connection to `/v1/connectonion`.
+pub struct Wire {
+    socket: Socket,
+}
+
+impl Wire {
+    /// Connects with a token; `query` names agent and session.
+    pub async fn connect(daemon: &Daemon, token: &str, query: &str) -> Self {
+        let url = daemon.url.replacen("http", "ws", 1);
+        let url = format!("{url}/v1/connectonion?{query}");
+        let mut request = url.into_client_request().unwrap();
+        let bearer = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert("authorization", bearer);
+        let (socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        Self { socket }
+    }
+
+    pub async fn send(&mut self, frame: &Value) {
+        self.send_text(&frame.to_string()).await;
+    }
+
+    pub async fn send_text(&mut self, text: &str) {
+        self.socket.send(Message::Text(text.into())).await.unwrap();
+    }
+
+    /// The next frame.
+    pub async fn next(&mut self) -> Value {
+        let frame = tokio::time::timeout(LONG, self.socket.next()).await;
+        match frame.expect("a frame in time").expect("an open connection").unwrap() {
+            Message::Text(text) => serde_json::from_str(&text).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Leaves without a word, as a process does that is killed.
+    pub fn drop_line(self) {
+        drop(self.socket);
+    }
+}
+
+/// A call of a batch, with its id.
+pub fn call(id: &str, tool: &str, args: Value) -> Value {
+    json!({ "id": id, "tool": tool, "args": args })
+}
+
+/// What became of the calls of a batch.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// The ids of those that ran.
+    pub ran: Vec<String>,
+    /// The ids of those that were asked about.
+    pub asked: Vec<String>,
+    /// The feedback of each that was rejected by a person.
+    pub feedback: Vec<String>,
+    /// The model gets another turn.
+    pub goes_on: bool,
+}
+
+/// The plugin's own loop over a batch: it asks about every call whose tool it does not know to be
+/// approved for the session, and stops where it is told to.
+pub async fn batch(wire: &mut Wire, calls: &[Value]) -> Ran {
+    let mut ran = Ran { goes_on: true, ..Ran::default() };
+    let mut approved: Vec<Value> = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        if !ran.goes_on {
+            continue;
+        }
+        let id = call["id"].as_str().unwrap().to_owned();
+        if approved.contains(&call["tool"]) {
+            ran.ran.push(id);
+            continue;
+        }
+        wire.send(&wanted(call, &calls[at + 1..])).await;
+        ran.asked.push(id.clone());
+        let answer = wire.next().await;
+        assert_eq!(
+            (&answer["type"], &answer["tool_call_id"]),
+            (&json!("APPROVAL_RESPONSE"), &call["id"])
+        );
+        if answer["approved"] == true {
+            if answer["scope"] == "session" {
+                approved.push(call["tool"].clone());
+            }
+            ran.ran.push(id);
+        } else {
+            ran.goes_on = answer["mode"] != "reject_hard";
+            ran.feedback.push(answer["feedback"].as_str().unwrap().to_owned());
+        }
+    }
+    ran
+}
+
+/// The plugin's frame for a call, with what waits behind it.
+pub fn wanted(call: &Value, behind: &[Value]) -> Value {
+    let mut frame = json!({
+        "type": "approval_needed", "tool_call_id": call["id"], "tool": call["tool"],
+        "arguments": call["args"], "description": call["args"]["description"].as_str().unwrap_or(""),
+    });
+    if !behind.is_empty() {
+        let behind = behind
+            .iter()
+            .map(|call| json!({ "tool": call["tool"], "arguments": call["args"].to_string() }));
+        frame["batch_remaining"] = behind.collect();
+    }
+    frame
+}
