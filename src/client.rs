@@ -24,7 +24,7 @@ const HELD: Duration = Duration::from_secs(55);
 /// How long an answer that is not held may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Talks to one daemon.
+/// Talks to a daemon, or to any of several that share a store.
 #[derive(Debug, Clone)]
 pub struct Client {
     transport: Transport,
@@ -157,12 +157,12 @@ impl Client {
         self.transport.send(Method::DELETE, &["v1", "grants", id], &[], None, PATIENCE).await
     }
 
-    /// How the daemon is: its store, its rules and its adapters.
+    /// How the daemon is: its store, its rules and its adapters, well or not.
     ///
     /// # Errors
     /// [`ClientError`]
     pub async fn ready(&self) -> Result<Value, ClientError> {
-        self.transport.send(Method::GET, &["readyz"], &[], None, PATIENCE).await
+        self.transport.look("readyz", PATIENCE).await
     }
 
     /// Comes back to a daemon that went away: the same call with the same key is the same ask.

@@ -63,8 +63,8 @@ pub struct Daemon {
 /// What hook, ask and run talk to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Client {
-    /// Where the daemon is.
-    pub url: Server,
+    /// Where the daemons are: any of them will do, and the first is tried first. Never empty.
+    pub url: Vec<Server>,
     /// The agent token, for a daemon over HTTP.
     pub token: Option<Secret>,
     /// Plain http beyond this machine, asked for by name.

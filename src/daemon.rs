@@ -13,9 +13,9 @@ use crate::{
         approvers::{Approvers, Local},
     },
     ids,
-    store::{Database, Store, Tail},
+    store::{Database, Store, Tail, Trouble},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use countersign_policy::{Floors, profiles::Patience};
 use countersign_port::{Adapter, CancellationToken};
 use leading::Account;
@@ -35,6 +35,9 @@ use tokio::{
 const DRAIN: Duration = Duration::from_secs(2);
 /// How long everything else may take, the outbox included.
 const LAST: Duration = Duration::from_secs(6);
+
+/// The signal for a file that became too large; Linux and macOS agree on its number.
+const SIGXFSZ: i32 = 25;
 
 /// What `serve` was asked for beyond the config.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,7 +146,11 @@ async fn open_store(database: &Database) -> Result<Store> {
     if let Some(folder) = database.file().and_then(Path::parent) {
         private_folder(folder)?;
     }
-    let store = Store::open(database).await.with_context(|| format!("store {database}"))?;
+    let store =
+        Store::open(database).await.map_err(|error| match Trouble::of(&error, database) {
+            Some(Trouble { says, mend }) => anyhow!("store: {says}; {mend}"),
+            None => anyhow!("store {database}: {error}"),
+        })?;
     if let Some(file) = database.file() {
         fs::set_permissions(file, fs::Permissions::from_mode(0o600))
             .with_context(|| format!("store {database}"))?;
@@ -310,6 +317,8 @@ where
 }
 
 fn told_to_stop() -> Result<impl Future<Output = ()>> {
+    // A limit on the size of files is a full disk, not a reason to die. Heard once, never fatal.
+    let _heard = signal(SignalKind::from_raw(SIGXFSZ)).context("cannot listen for SIGXFSZ")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
     Ok(async move {

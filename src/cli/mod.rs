@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod asking;
+mod backup;
 mod caller;
 mod completions;
 mod connect;
@@ -76,6 +77,8 @@ enum Command {
     Answer(answer::Answer),
     /// List what was approved for longer than once, or revoke it
     Grants(grants::Args),
+    /// Copy the store into a file, also while the daemon runs
+    Backup(backup::Args),
     /// Rule on calls, explain rulings, test and import rules; needs no daemon
     Policy(policy::Args),
     /// Print completions for a shell
@@ -135,6 +138,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit> {
         Command::Deny(args) => wait(answer::deny(context, args)),
         Command::Answer(args) => wait(answer::answer(context, args)),
         Command::Grants(args) => wait(grants::run(context, args)),
+        Command::Backup(args) => wait(backup::run(context, args)),
         Command::Policy(args) => policy::run(context, args),
         Command::Completions(args) => completions::run::<Cli>(&args),
     }

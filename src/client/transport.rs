@@ -6,11 +6,27 @@ use crate::{
 };
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-/// Where the daemon is and how it is spoken to.
+/// Where the daemons are and how they are spoken to. Clones share which one they speak to.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
+    lines: Arc<[Line]>,
+    /// The line that worked last, counted on over all of them.
+    current: Arc<AtomicUsize>,
+    /// Said instead of the agents' token.
+    token: Option<Secret>,
+}
+
+/// One daemon.
+#[derive(Debug)]
+struct Line {
     http: reqwest::Client,
     base: String,
     server: Server,
@@ -61,29 +77,9 @@ impl Transport {
     /// # Errors
     /// When the certificate authority cannot be read.
     pub(super) fn new(settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
-        let set_up = |why: String| ClientError::SetUp(why);
-        let mut http = reqwest::Client::builder().connect_timeout(connect).no_proxy();
-        let base = match &settings.url {
-            Server::Unix(path) => {
-                http = http.unix_socket(path.as_path());
-                "http://localhost".to_owned()
-            }
-            Server::Http(_) => settings.url.to_string(),
-        };
-        if let Some(file) = &settings.ca_file {
-            let named = |why: String| format!("[client] ca_file {}: {why}", file.display());
-            let pem = std::fs::read(file).map_err(|error| set_up(named(error.to_string())))?;
-            let authority = reqwest::Certificate::from_pem(&pem)
-                .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
-            http = http.add_root_certificate(authority);
-        }
-        // The socket knows its user; a token would only be one more thing to be wrong.
-        let token = match &settings.url {
-            Server::Unix(_) => None,
-            Server::Http(_) => settings.token.clone(),
-        };
-        let http = http.build().map_err(|error| set_up(error.to_string()))?;
-        Ok(Self { http, base, server: settings.url.clone(), token })
+        let line = |server: &Server| Line::new(server, settings, connect);
+        let lines = settings.url.iter().map(line).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { lines: lines.into(), current: Arc::default(), token: None })
     }
 
     pub(super) fn with_token(self, token: Secret) -> Self {
@@ -98,17 +94,7 @@ impl Transport {
         body: Option<&Value>,
         timeout: Duration,
     ) -> Result<Value, ClientError> {
-        let url = self.url(path)?;
-        let mut request = self.http.request(method, url).query(query).timeout(timeout);
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token.reveal());
-        }
-        if let Some(body) = body {
-            request = request.json(body);
-        }
-        let reply = request.send().await.map_err(|error| self.unreachable(&error))?;
-        let status = reply.status();
-        let text = reply.text().await.map_err(|error| self.unreachable(&error))?;
+        let (line, status, text) = self.exchange(method, path, query, body, timeout).await?;
         if status.is_success() {
             return serde_json::from_str(&text).map_err(|error| self.unreadable(error));
         }
@@ -121,20 +107,63 @@ impl Transport {
             StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT => {
-                ClientError::Lost { server: self.server.to_string(), why: sentence }
+                self.turn_from(line);
+                ClientError::Lost { server: self.server(), why: sentence }
             }
             _ => ClientError::Rejected(sentence),
         })
     }
 
-    /// Ids come from people and agents: each is one segment of the path, whatever it holds.
-    fn url(&self, path: &[&str]) -> Result<reqwest::Url, ClientError> {
-        let mut url = reqwest::Url::parse(&self.base)
-            .map_err(|error| ClientError::SetUp(format!("{}: {error}", self.base)))?;
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
+    /// What a route says of the daemon, whether it is well or not.
+    pub(super) async fn look(&self, path: &str, timeout: Duration) -> Result<Value, ClientError> {
+        let (_, _, text) = self.exchange(Method::GET, &[path], &[], None, timeout).await?;
+        serde_json::from_str(&text).map_err(|error| self.unreadable(error))
+    }
+
+    /// One request to whichever daemon is there, beginning with the one that was there last. Another one
+    /// is tried only while none has heard of it.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, String)],
+        body: Option<&Value>,
+        timeout: Duration,
+    ) -> Result<(usize, StatusCode, String), ClientError> {
+        let first = self.current.load(Ordering::Relaxed);
+        let mut failed = None;
+        for turn in first..first + self.lines.len() {
+            let Some(line) = self.lines.get(turn % self.lines.len()) else { break };
+            let mut request = line.http.request(method.clone(), line.url(path)?).query(query);
+            if let Some(token) = self.token.as_ref().or(line.token.as_ref()) {
+                request = request.bearer_auth(token.reveal());
+            }
+            if let Some(body) = body {
+                request = request.json(body);
+            }
+            match line.exchange(request.timeout(timeout)).await {
+                Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
+                Err(lost) => {
+                    self.turn_from(turn);
+                    return Err(lost);
+                }
+                Ok((status, text)) => {
+                    self.current.store(turn % self.lines.len(), Ordering::Relaxed);
+                    return Ok((turn, status, text));
+                }
+            }
         }
-        Ok(url)
+        Err(failed.unwrap_or_else(|| ClientError::SetUp("[client] url names no daemon".into())))
+    }
+
+    /// The next request goes to the next daemon.
+    fn turn_from(&self, line: usize) {
+        self.current.store((line + 1) % self.lines.len().max(1), Ordering::Relaxed);
+    }
+
+    fn server(&self) -> String {
+        let line = self.current.load(Ordering::Relaxed) % self.lines.len().max(1);
+        self.lines.get(line).map(|line| line.server.to_string()).unwrap_or_default()
     }
 
     pub(super) fn read<T: serde::de::DeserializeOwned>(
@@ -149,7 +178,55 @@ impl Transport {
     }
 
     pub(super) fn unreadable(&self, why: impl std::fmt::Display) -> ClientError {
-        ClientError::Unreadable { server: self.server.to_string(), why: why.to_string() }
+        ClientError::Unreadable { server: self.server(), why: why.to_string() }
+    }
+}
+
+impl Line {
+    fn new(server: &Server, settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
+        let set_up = |why: String| ClientError::SetUp(why);
+        let mut http = reqwest::Client::builder().connect_timeout(connect).no_proxy();
+        let base = match server {
+            Server::Unix(path) => {
+                http = http.unix_socket(path.as_path());
+                "http://localhost".to_owned()
+            }
+            Server::Http(_) => server.to_string(),
+        };
+        if let Some(file) = &settings.ca_file {
+            let named = |why: String| format!("[client] ca_file {}: {why}", file.display());
+            let pem = std::fs::read(file).map_err(|error| set_up(named(error.to_string())))?;
+            let authority = reqwest::Certificate::from_pem(&pem)
+                .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
+            http = http.add_root_certificate(authority);
+        }
+        // The socket knows its user; a token would only be one more thing to be wrong.
+        let token = match server {
+            Server::Unix(_) => None,
+            Server::Http(_) => settings.token.clone(),
+        };
+        let http = http.build().map_err(|error| set_up(error.to_string()))?;
+        Ok(Self { http, base, server: server.clone(), token })
+    }
+
+    async fn exchange(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<(StatusCode, String), ClientError> {
+        let reply = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = reply.status();
+        let text = reply.text().await.map_err(|error| self.unreachable(&error))?;
+        Ok((status, text))
+    }
+
+    /// Ids come from people and agents: each is one segment of the path, whatever it holds.
+    fn url(&self, path: &[&str]) -> Result<reqwest::Url, ClientError> {
+        let mut url = reqwest::Url::parse(&self.base)
+            .map_err(|error| ClientError::SetUp(format!("{}: {error}", self.base)))?;
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        Ok(url)
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> ClientError {

@@ -3,7 +3,7 @@
 use super::node::{self, Node, Place, Table, Value};
 use super::section::{Section, flag, id, nearest, number, secret, text, wants};
 use super::values::{
-    address, default_address, ids, length, on_timeout, profile, server, token, tools, url,
+    address, default_address, ids, length, on_timeout, profile, servers, token, tools, url,
 };
 use super::{
     Approvers, Client, Config, Daemon, Discord, DiscordTarget, Places, Policy, Profile, Server,
@@ -169,8 +169,8 @@ impl Reader<'_> {
         let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
         let client = Client {
             url: section
-                .get("url", |node| server(node, insecure_http, |path| places.resolve(&base, path)))
-                .unwrap_or_else(|| Server::Unix(socket.into())),
+                .get("url", |node| servers(node, insecure_http, |path| places.resolve(&base, path)))
+                .unwrap_or_else(|| vec![Server::Unix(socket.into())]),
             token: section.get("token", secret),
             insecure_http,
             ca_file: section

@@ -38,7 +38,7 @@ fn defaults() -> Config {
             state_dir: "/home/ana/.local/state/countersign".into(),
         },
         client: Client {
-            url: Server::Unix("/run/user/7/countersign/countersign.sock".into()),
+            url: vec![Server::Unix("/run/user/7/countersign/countersign.sock".into())],
             token: None,
             insecure_http: false,
             ca_file: None,
@@ -146,7 +146,7 @@ fn everything_can_be_set() {
             state_dir: "/home/ana/state".into(),
         },
         client: Client {
-            url: Server::Http("https://far.example:8443".parse().unwrap()),
+            url: vec![Server::Http("https://far.example:8443".parse().unwrap())],
             token: Some(Secret::new("agent")),
             insecure_http: false,
             ca_file: Some("/etc/ca.pem".into()),
@@ -354,10 +354,10 @@ fn a_file_that_is_no_toml_is_named_with_the_place_and_without_its_text() {
 fn plain_http_is_taken_on_this_machine_and_elsewhere_only_when_asked_for() {
     for url in ["http://127.0.0.1:7117", "http://localhost:1", "http://[::1]:1"] {
         let config = read(&format!("[client]\nurl = \"{url}\"")).unwrap();
-        assert_eq!(config.client.url.to_string(), url);
+        assert_eq!(config.client.url, [Server::Http(url.parse().unwrap())]);
     }
     let far = read("[client]\nurl = \"http://10.0.0.1:7117\"\ninsecure_http = true").unwrap();
-    assert_eq!(far.client.url.to_string(), "http://10.0.0.1:7117");
+    assert_eq!(far.client.url, [Server::Http("http://10.0.0.1:7117".parse().unwrap())]);
     assert!(read("[client]\nurl = \"http://127.0.0.1.evil.example\"").is_err());
 }
 

@@ -33,10 +33,27 @@ pub(super) fn url(node: &Node) -> Result<String, String> {
     }
 }
 
-pub(super) fn server(
+/// One address, or several in a list.
+pub(super) fn servers(
     node: &Node,
     insecure_http: bool,
     resolve: impl Fn(&str) -> PathBuf,
+) -> Result<Vec<Server>, String> {
+    match node.value() {
+        Value::List(nodes) if nodes.is_empty() => {
+            Err("is empty; it names where daemons are".into())
+        }
+        Value::List(nodes) => {
+            nodes.iter().map(|node| server(node, insecure_http, &resolve)).collect()
+        }
+        _ => Ok(vec![server(node, insecure_http, &resolve)?]),
+    }
+}
+
+fn server(
+    node: &Node,
+    insecure_http: bool,
+    resolve: &impl Fn(&str) -> PathBuf,
 ) -> Result<Server, String> {
     let text = text(node)?;
     if let Some(path) = text.strip_prefix("unix:") {

@@ -5,6 +5,7 @@
 //! gets the row as it now stands.
 
 mod asks;
+mod backup;
 mod cards;
 mod closing;
 mod database;
@@ -22,6 +23,7 @@ mod trouble;
 mod writer;
 
 pub use asks::{Inserted, NewAsk};
+pub use backup::{BackupError, back_up};
 pub use cards::{CardRow, NewCard};
 pub use closing::Closed;
 pub use events::Event;

@@ -72,3 +72,35 @@ impl Store {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::store::{engines::Fresh, tests::new_ask};
+
+    #[tokio::test]
+    async fn a_change_at_one_daemon_is_a_hint_at_another() {
+        let Some(fresh) = Fresh::postgres().await else { return };
+        let here = Store::open(&fresh.database).await.unwrap();
+        let there = Store::open(&fresh.database).await.unwrap();
+        let (stop, heard) = (CancellationToken::new(), Arc::new(Notify::new()));
+        let carry = |store: &Store, heard: &Arc<Notify>| {
+            let (store, heard, stop) = (store.clone(), heard.clone(), stop.clone());
+            tokio::spawn(async move { store.carry_hints(heard, stop).await })
+        };
+        let carrying = [carry(&here, &Arc::default()), carry(&there, &heard)];
+        // The other listens some time after this begins; every change is another hint.
+        let mut n = 0;
+        while timeout(Duration::from_millis(100), heard.notified()).await.is_err() {
+            n += 1;
+            here.insert_ask(&new_ask(&format!("ask{n}"), None, None), &[]).await.unwrap();
+        }
+        stop.cancel();
+        futures::future::join_all(carrying).await;
+        assert_eq!(there.asks_in("open", 1000).await.unwrap().len(), n);
+        here.close().await;
+        there.close().await;
+        fresh.drop().await;
+    }
+}

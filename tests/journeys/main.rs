@@ -18,6 +18,8 @@ mod daemon;
 mod discord_server;
 #[path = "../support/inbox.rs"]
 mod inbox_visitor;
+#[path = "../support/postgres.rs"]
+mod postgres;
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
 mod telegram_server;
@@ -32,6 +34,9 @@ mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
 mod restart;
+#[cfg(feature = "telegram")]
+mod shared;
+mod store;
 #[cfg(feature = "telegram")]
 mod telegram;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -70,7 +70,7 @@ impl World {
 
 fn approvals(url: &str, seconds: u64) -> Approvals {
     let settings = Client {
-        url: Server::Http(url.parse().unwrap()),
+        url: vec![Server::Http(url.parse().unwrap())],
         token: Some(Secret::new(AGENT)),
         insecure_http: false,
         ca_file: None,

@@ -61,10 +61,14 @@ impl Daemon {
     /// Writes the config anew; it counts from the next start on.
     pub fn write_config(&self, config: &str) {
         let at = self.dir.path().display();
+        let store = match config.contains("[store]") {
+            true => String::new(),
+            false => format!("[store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"),
+        };
         let text = format!(
             "{config}\n[daemon]\nsocket = \"{at}/countersign.sock\"\nlisten = \"127.0.0.1:0\"\n\
              state_dir = \"{at}/state\"\nagent_token = \"{AGENT}\"\napprover_token = \"{APPROVER}\"\n\
-             [store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"
+             {store}"
         );
         private_file(&self.config(), &text);
     }
@@ -124,11 +128,22 @@ impl Daemon {
         self.child.take().unwrap().kill().await.unwrap();
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap().id().unwrap()
+    }
+
+    /// Sends it a signal, such as `STOP`.
+    pub fn signal(&self, name: &str) {
+        let pid = self.pid().to_string();
+        let sent = std::process::Command::new("kill").args([&format!("-{name}"), &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+
     /// Stops it as a service manager would, and returns whether it ended well.
     pub async fn stop(&mut self) -> bool {
+        self.signal("TERM");
         let mut child = self.child.take().unwrap();
-        let pid = child.id().unwrap().to_string();
-        std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         tokio::time::timeout(LONG, child.wait()).await.unwrap().unwrap().success()
     }
 

@@ -29,6 +29,8 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         "rules": api.gate.rules_problem().map_or_else(|| json!("up"), |problem| json!({"problem": problem})),
         "adapters": adapters(&api, &leaders),
         "daemon": api.gate.daemon(),
+        "shared": api.gate.store().is_shared(),
+        "clock_ahead_ms": api.gate.store().clock_ahead().await.ok(),
         "stopping": stopping,
     });
     (status, Json(body)).into_response()

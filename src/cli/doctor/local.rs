@@ -5,7 +5,7 @@ use crate::{
     agents::claude_code::settings,
     cli::{connect, say, token},
     client::{Client, ClientError},
-    config::{Config, Server},
+    config::{Client as Settings, Config, Server},
     daemon,
 };
 use serde_json::Value;
@@ -87,10 +87,18 @@ pub(super) fn store(config: &Config) -> Finding {
     }
 }
 
-/// Whether the daemon is there, takes our token, and is well.
+/// Whether the daemons are there, take our token, and are well.
 pub(super) async fn daemon(config: &Config) -> Vec<Finding> {
-    let at = config.client.url.to_string();
-    let client = match Client::new(&config.client, Duration::from_secs(2)) {
+    let mut findings = Vec::new();
+    for server in &config.client.url {
+        let only = Settings { url: vec![server.clone()], ..config.client.clone() };
+        findings.extend(one_daemon(config, server, &only).await);
+    }
+    findings
+}
+
+async fn one_daemon(config: &Config, server: &Server, settings: &Settings) -> Vec<Finding> {
+    let client = match Client::new(settings, Duration::from_secs(2)) {
         Ok(client) => client,
         Err(error) => return vec![fail("daemon", error.to_string(), "edit [client]")],
     };
@@ -100,19 +108,53 @@ pub(super) async fn daemon(config: &Config) -> Vec<Finding> {
             return vec![fail("daemon", error.to_string(), "countersign serve")];
         }
     };
-    let mut findings = vec![ok("daemon", format!("takes asks at {at}"))];
+    let text = |at: &str| ready.pointer(at).and_then(Value::as_str).map(say::literal);
+    let mut findings = match text("/store/problem") {
+        None => vec![ok("daemon", format!("takes asks at {server}"))],
+        Some(says) => vec![fail("store", says, text("/store/mend").unwrap_or_default())],
+    };
     if let Err(error) = client.pending().await {
-        let mend = match (&error, &config.client.url) {
+        let mend = match (&error, server) {
             (ClientError::Refused(_), Server::Http(_)) => "set the agent token as [client] token",
             _ => "countersign serve, and look at what it says",
         };
         findings.push(fail("daemon", error.to_string(), mend));
     }
-    if let Some(problem) = ready.pointer("/rules/problem").and_then(Value::as_str) {
+    if let Some(problem) = text("/rules/problem") {
         let rules = daemon::rules_path(config).display().to_string();
-        findings.push(fail("rules", say::literal(problem), format!("edit {rules}")));
+        findings.push(fail("rules", problem, format!("edit {rules}")));
     }
+    findings.extend(leaders(&ready));
+    findings.extend(clock(&ready));
     findings
+}
+
+/// Which daemon receives for each chat account, where more than one could.
+fn leaders(ready: &Value) -> Vec<Finding> {
+    let shared = ready.get("shared").and_then(Value::as_bool).unwrap_or(false);
+    let adapters = ready.get("adapters").and_then(Value::as_object).filter(|_| shared);
+    let chats = adapters.into_iter().flatten().filter(|(name, _)| name.as_str() != "inbox");
+    let finding = |(name, adapter): (&String, &Value)| match adapter
+        .pointer("/leader/holder")
+        .and_then(Value::as_str)
+    {
+        Some(holder) => ok("leader", format!("{} leads {name}", say::literal(holder))),
+        None => warn(
+            "leader",
+            format!("no daemon leads {name} at the moment"),
+            "wait 20 s; then look at what the daemons say",
+        ),
+    };
+    chats.map(finding).collect()
+}
+
+/// Deadlines go by each daemon's own clock.
+fn clock(ready: &Value) -> Option<Finding> {
+    let ahead = ready.get("clock_ahead_ms").and_then(Value::as_i64)?;
+    (ahead.abs() > 2_000).then(|| {
+        let says = format!("the daemon's clock is {ahead} ms ahead of the database's");
+        warn("clock", says, "let both keep time by NTP")
+    })
 }
 
 /// Whether anybody may answer.

@@ -1,0 +1,67 @@
+//! A fresh schema on a PostgreSQL server, for journeys of several daemons.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "tests fail by panicking, and each uses only a part"
+)]
+
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+
+/// Where the server is looked for, unless `COUNTERSIGN_TEST_POSTGRES` says otherwise.
+const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
+
+/// A schema of its own.
+pub struct Postgres {
+    server: String,
+    schema: String,
+}
+
+impl Postgres {
+    /// Makes one; `None`, and said so, where there is no server.
+    pub async fn fresh() -> Option<Self> {
+        let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
+        if let Err(error) = PgConnection::connect(&server).await {
+            eprintln!("not tried on PostgreSQL: {error}");
+            return None;
+        }
+        let fresh = Self { server, schema: format!("j_{:016x}", rand::random::<u64>()) };
+        fresh.execute(&format!("CREATE SCHEMA {}", fresh.schema)).await;
+        Some(fresh)
+    }
+
+    /// The config of a daemon that keeps its store here.
+    pub fn config(&self) -> String {
+        format!("[store]\nurl = \"{}\"\n", self.url())
+    }
+
+    /// The address with the schema in it.
+    pub fn url(&self) -> String {
+        let joint = if self.server.contains('?') { '&' } else { '?' };
+        let Self { server, schema } = self;
+        format!("{server}{joint}options[search_path]={schema}&application_name={schema}")
+    }
+
+    /// Says something to the server as somebody else would.
+    pub async fn execute(&self, sql: &str) {
+        let mut connection = PgConnection::connect(&self.server).await.unwrap();
+        connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
+    }
+
+    /// A number out of this schema.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let mut connection = PgConnection::connect(&self.url()).await.unwrap();
+        connection.fetch_one(AssertSqlSafe(sql.to_owned())).await.unwrap().get(0)
+    }
+
+    /// Ends every connection to it, as a restart of the server does.
+    pub async fn end_connections(&self) {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name";
+        self.execute(&format!("{sql} = '{}'", self.schema)).await;
+    }
+
+    /// Takes it away.
+    pub async fn drop(self) {
+        self.execute(&format!("DROP SCHEMA {} CASCADE", self.schema)).await;
+    }
+}
