@@ -139,7 +139,9 @@ impl Postman {
     async fn show(&mut self, row: &CardRow) -> Result<Option<Duration>, StoreError> {
         let store = self.gate.store().clone();
         let Some(ask) = store.ask(&row.ask).await? else { return Ok(None) };
-        if row.message.is_none() && !ask.is_open() {
+        // A post that was tried may have arrived, though its message is not known.
+        let may_stand = row.attempts > 0;
+        if row.message.is_none() && !ask.is_open() && !may_stand {
             // Nobody saw it open; nobody needs to see it closed.
             store.card_shown(&row.nonce, "", ask.version, self.term.fence()).await?;
             return Ok(None);
@@ -154,7 +156,14 @@ impl Postman {
                     let message = MessageRef(message.clone());
                     self.adapter.update(&message, &card).await.map(|()| message)
                 }
-                None => self.adapter.post(&Target(self.target.clone()), &card).await,
+                None => {
+                    let message = self.adapter.post(&Target(self.target.clone()), &card).await?;
+                    if may_stand {
+                        // It may be the first message, as it was drawn then.
+                        self.adapter.update(&message, &card).await?;
+                    }
+                    Ok(message)
+                }
             }
         });
         let sent = sent.await.unwrap_or_else(|_| Err(SendError::Transient("no answer".to_owned())));

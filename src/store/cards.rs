@@ -27,7 +27,7 @@ pub struct CardRow {
     pub target: String,
     /// The posted message, once known.
     pub message: Option<String>,
-    /// How often showing it failed in a row.
+    /// How often showing it was tried in a row and is not known to have worked.
     pub attempts: i64,
 }
 
@@ -279,11 +279,13 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// All cards of the ask have to show its newest version, and may be tried at once.
+/// All cards of the ask have to show its newest version, and may be tried at once. One whose posting
+/// was tried stays known as such: a message may stand that nobody knows.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), attempts = 0 \
-         WHERE ask = $1",
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), \
+         due_at = (SELECT created_at FROM ask WHERE id = $1), \
+         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END WHERE ask = $1",
     )
     .bind(ask)
     .execute(&mut *tx)

@@ -18,7 +18,9 @@ impl Store {
         let (adapter, target) = (adapter.to_owned(), target.to_owned());
         self.write(move |tx| {
             Box::pin(async move {
-                if !keeps_messages {
+                if keeps_messages {
+                    doubt(tx, &adapter, &target).await?;
+                } else {
                     repost(tx, &adapter, &target).await?;
                 }
                 fill_up(tx, &adapter, &target).await?;
@@ -34,6 +36,21 @@ async fn repost(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErr
     sqlx::query(
         "UPDATE card SET shown = 0, message = NULL, attempts = 0, gone = NULL \
          WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+    )
+    .bind(adapter)
+    .bind(target)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// The card whose turn it was may have been on its way when the last process ended: its message may
+/// stand, and nobody knows which it is.
+async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET attempts = 1 WHERE nonce = (SELECT nonce FROM card WHERE adapter = $1 \
+         AND target = $2 AND gone IS NULL AND shown = 0 AND message IS NULL AND attempts = 0 \
+         ORDER BY due_at LIMIT 1)",
     )
     .bind(adapter)
     .bind(target)
@@ -63,7 +80,9 @@ async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
 /// The cards of open asks have to show them as they stand.
 async fn refresh(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), attempts = 0 \
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \
+         due_at = (SELECT created_at FROM ask WHERE id = card.ask), \
+         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END \
          WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open') \
          AND (attempts > 0 OR wanted < (SELECT version FROM ask WHERE id = card.ask))",
     )

@@ -27,6 +27,8 @@ mod telegram_server;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod connectonion;
 mod core;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod crash;
 #[cfg(feature = "discord")]
 mod discord;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -94,6 +94,18 @@ impl FakeDiscord {
         public.map(Posted::of).collect()
     }
 
+    /// The messages that can still be pressed, oldest first.
+    pub fn open_messages(&self) -> Vec<Posted> {
+        let state = self.lock();
+        let public = state.messages.iter().filter(|it| !it.deleted && it.private_to.is_none());
+        public.filter(|it| !it.buttons().is_empty()).map(Posted::of).collect()
+    }
+
+    /// Tells that anything has changed.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
     /// A message by `channel/id`.
     pub fn message(&self, reference: &str) -> Option<Posted> {
         self.messages().into_iter().find(|message| message.reference == reference)

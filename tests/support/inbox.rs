@@ -21,38 +21,57 @@ pub struct Visitor {
 impl Visitor {
     /// Goes in by the address that `countersign serve` prints, `http://…/?token=…`.
     pub async fn enter(address: &str) -> Self {
+        Self::try_enter(address).await.unwrap()
+    }
+
+    /// The same, where the daemon may just be away.
+    pub async fn try_enter(address: &str) -> Result<Self, reqwest::Error> {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
-            .build()
-            .unwrap();
-        let entered = client.get(address).send().await.unwrap();
+            .build()?;
+        let entered = client.get(address).send().await?;
         assert_eq!(entered.status(), 303, "the address lets in");
         let header = |name: &str| entered.headers()[name].to_str().unwrap().to_owned();
         let cookie = header("set-cookie").split(';').next().unwrap().to_owned();
         let key = header("location").strip_prefix("/#key=").unwrap().to_owned();
         let base = address.split("/?").next().unwrap().trim_end_matches('/').to_owned();
-        Self { base, cookie, key, client }
+        Ok(Self { base, cookie, key, client })
     }
 
     /// Follows the board from now on.
     pub async fn follow(&self) -> Feed {
+        self.try_follow().await.unwrap()
+    }
+
+    /// The same, where the daemon may just be away.
+    pub async fn try_follow(&self) -> Result<Feed, reqwest::Error> {
         let request = self.client.get(format!("{}/inbox/events", self.base));
         let request = request.header("cookie", &self.cookie);
-        let response = request.header("x-countersign-inbox", &self.key).send().await.unwrap();
+        let response = request.header("x-countersign-inbox", &self.key).send().await?;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Feed { response, rest: vec![], cards: vec![] }
+        Ok(Feed { response, rest: vec![], cards: vec![] })
     }
 
     /// Sends a press; the status and the answer.
     pub async fn press(&self, card: &str, token: &str, text: Option<&str>) -> (u16, Value) {
+        self.try_press(card, token, text).await.unwrap()
+    }
+
+    /// The same, where the daemon may just be away.
+    pub async fn try_press(
+        &self,
+        card: &str,
+        token: &str,
+        text: Option<&str>,
+    ) -> Result<(u16, Value), reqwest::Error> {
         let mut body = json!({ "card": card, "token": token });
         if let Some(text) = text {
             body["text"] = json!(text);
         }
-        let response = self.post().body(body.to_string()).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap())
+        let response = self.post().body(body.to_string()).send().await?;
+        Ok((response.status().as_u16(), response.json().await?))
     }
 
     /// Presses the button with this label of a card as it came; what the person is told.

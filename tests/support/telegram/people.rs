@@ -19,6 +19,15 @@ impl Telegram {
         self.press_data(chat, message, &data, person)
     }
 
+    /// What the button with this label carries, while it stands there.
+    pub fn standing_button(&self, chat: i64, message: i64, label: &str) -> Option<String> {
+        let world = self.world();
+        let rows = &world.chats[&chat].messages[&message].js["reply_markup"]["inline_keyboard"];
+        let mut buttons = rows.as_array()?.iter().flat_map(|row| row.as_array().unwrap());
+        let button = buttons.find(|button| button["text"] == label)?;
+        button["callback_data"].as_str().map(str::to_owned)
+    }
+
     /// What the button with this label carries.
     pub fn button(&self, chat: i64, message: i64, label: &str) -> String {
         let world = self.world();
@@ -130,7 +139,12 @@ impl Telegram {
 
     /// The cards in a chat that can still be pressed, oldest first.
     pub fn open_cards(&self, chat: i64) -> Vec<Message> {
-        self.messages(chat).into_iter().filter(|message| !message.buttons.is_empty()).collect()
+        let world = self.world();
+        let messages = world.chats.get(&chat).into_iter().flat_map(|chat| &chat.messages);
+        let open = messages.filter(|(_, m)| {
+            m.js["from"]["id"] == BOT && !m.deleted && m.js.get("reply_markup").is_some()
+        });
+        open.map(|(id, message)| view(*id, message)).filter(|m| !m.buttons.is_empty()).collect()
     }
 
     /// Waits for a card that can be pressed and returns the newest.
@@ -148,6 +162,23 @@ impl Telegram {
         let world = self.world();
         let calls = world.calls.iter().filter(|(name, _)| name.eq_ignore_ascii_case(method));
         calls.map(|(_, parameters)| parameters.clone()).collect()
+    }
+
+    /// Waits for the next call of a method.
+    pub async fn next_call(&self, method: &str) {
+        let count = || {
+            let world = self.world();
+            world.calls.iter().filter(|(name, _)| name.eq_ignore_ascii_case(method)).count()
+        };
+        let (before, mut changes) = (count(), self.changes());
+        while count() == before {
+            changes.changed().await.unwrap();
+        }
+    }
+
+    /// Tells that anything has changed.
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<()> {
+        self.shared.changed.subscribe()
     }
 
     /// What the server put up with though it is wrong.

@@ -1,0 +1,187 @@
+//! Those who press, on every surface, and one who only watches.
+
+use super::{judge::case_in, ledger::Happened, town::Town};
+use crate::{
+    discord_server::{Person, Told},
+    inbox_visitor::Visitor,
+    telegram_server::{ANA, EVE, GROUP},
+};
+use rand::{Rng, rngs::StdRng};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// How long somebody looks at a chat in which nothing happens.
+const GLANCE: Duration = Duration::from_millis(300);
+/// After this a press counts as never answered; a crash can lose the answer, but not the truth.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Ana, on her phone; sometimes Eve, who may not.
+pub async fn in_telegram(town: Arc<Town>, mut rng: StdRng) {
+    let telegram = &town.telegram;
+    let mut changes = telegram.changes();
+    while !town.night.is_cancelled() {
+        changes.mark_unchanged();
+        let cards = telegram.open_cards(GROUP);
+        if cards.is_empty() {
+            let _ = timeout(GLANCE, changes.changed()).await;
+            continue;
+        }
+        let card = &cards[rng.random_range(0..cards.len())];
+        let Some(case) = case_in(&card.text) else { continue };
+        think(&mut rng).await;
+        let approves = rng.random_bool(0.6);
+        let label = if approves { "Approve" } else { "Deny" };
+        let Some(button) = telegram.standing_button(GROUP, card.id, label) else { continue };
+        if rng.random_bool(0.05) {
+            let query = telegram.press_data(GROUP, card.id, &button, EVE);
+            if let Ok(told) = timeout(PATIENCE, telegram.told(&query)).await {
+                assert!(told.text.starts_with("You may not answer this"), "{told:?}");
+            }
+            continue;
+        }
+        let press = town.ledger.presses(&case, "Ana (telegram)", approves);
+        let query = telegram.press_data(GROUP, card.id, &button, ANA);
+        let told = timeout(PATIENCE, telegram.told(&query)).await;
+        town.ledger.told(&case, press, told.ok().map(|told| told.text));
+    }
+}
+
+/// Rik, in Discord.
+pub async fn in_discord(town: Arc<Town>, mut rng: StdRng) {
+    let (discord, rik) = (&town.discord, Person::new("9", "Rik"));
+    let mut changes = discord.changes();
+    while !town.night.is_cancelled() {
+        changes.mark_unchanged();
+        let cards = discord.open_messages();
+        if cards.is_empty() {
+            let _ = timeout(GLANCE, changes.changed()).await;
+            continue;
+        }
+        let card = &cards[rng.random_range(0..cards.len())];
+        let Some(case) = case_in(&card.text) else { continue };
+        think(&mut rng).await;
+        let approves = rng.random_bool(0.6);
+        let label = if approves { "Approve" } else { "Deny" };
+        let Some(at) = card.buttons.iter().position(|button| button == label) else { continue };
+        let press = town.ledger.presses(&case, "Rik (discord)", approves);
+        let told = discord.press_token(&card.reference, &card.tokens[at], &rik).await;
+        // "This interaction failed": nothing was acknowledged.
+        let words = if told == Told::Failed { None } else { told.words() };
+        town.ledger.told(&case, press, words);
+    }
+}
+
+/// Somebody with the inbox open, who goes in again whenever the page is gone.
+pub async fn at_the_inbox(town: Arc<Town>, mut rng: StdRng) {
+    while !town.night.is_cancelled() {
+        let address = town.door(&mut rng).inbox.borrow().clone();
+        let visit = async { visit(&town, &mut rng, address.as_deref()?).await };
+        if visit.await.is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// One visit, until the page is gone.
+async fn visit(town: &Town, rng: &mut StdRng, address: &str) -> Option<()> {
+    let visitor = Visitor::try_enter(address).await.ok()?;
+    let mut board = visitor.try_follow().await.ok()?;
+    while !town.night.is_cancelled() {
+        if let Ok(event) = timeout(GLANCE, board.next()).await {
+            event?;
+        }
+        let open = |card: &&Value| card["card"]["tone"] == "open";
+        let cards: Vec<_> = board.cards.iter().filter(open).collect();
+        if cards.is_empty() || rng.random_bool(0.7) {
+            continue;
+        }
+        let card = &cards[rng.random_range(0..cards.len())]["card"];
+        let Some(case) = case_in(&card.to_string()) else { continue };
+        let approves = rng.random_bool(0.6);
+        let label = if approves { "Approve" } else { "Deny" };
+        let mut buttons =
+            card["buttons"].as_array()?.iter().flat_map(|row| row.as_array().unwrap());
+        let button = buttons.find(|button| button["label"] == label)?;
+        let (id, token) = (card["id"].as_str()?, button["token"].as_str()?);
+        let press = town.ledger.presses(&case, "the local inbox", approves);
+        let told = visitor.try_press(id, token, None).await.ok();
+        let words = told.as_ref().and_then(|(_, told)| told["sentence"].as_str());
+        town.ledger.told(&case, press, words.map(str::to_owned));
+        told?;
+    }
+    Some(())
+}
+
+/// A script with the approver's token.
+pub async fn with_the_token(town: Arc<Town>, mut rng: StdRng) {
+    while !town.night.is_cancelled() {
+        tokio::time::sleep(Duration::from_millis(rng.random_range(20..120))).await;
+        let door = town.door(&mut rng);
+        let list = tokio::select! {
+            list = door.get("/v1/asks?state=open") => list,
+            () = town.night.cancelled() => return,
+        };
+        let Some((200, list)) = list else { continue };
+        let asks = list["asks"].as_array().unwrap();
+        if asks.is_empty() {
+            continue;
+        }
+        let ask = &asks[rng.random_range(0..asks.len())];
+        let case = case_in(ask["call"]["args"]["command"].as_str().unwrap()).unwrap();
+        let approves = rng.random_bool(0.6);
+        let answer = json!({"decision": if approves { "approve" } else { "deny" }});
+        let press = town.ledger.presses(&case, "the approver's token", approves);
+        let told = tokio::select! {
+            told = door.answer(ask["id"].as_str().unwrap(), &answer) => told,
+            () = town.night.cancelled() => None,
+        };
+        let words = told.filter(|(status, _)| *status == 200);
+        let words = words.and_then(|(_, told)| told["message"].as_str().map(str::to_owned));
+        town.ledger.told(&case, press, words);
+    }
+}
+
+/// Reads the event stream, over every restart, from where the last one broke.
+pub async fn who_only_watch(town: Arc<Town>) {
+    while !town.night.is_cancelled() {
+        tokio::select! {
+            () = read_events(&town, town.ledger.last_event()) => {}
+            () = town.night.cancelled() => return,
+        }
+    }
+}
+
+/// Reads what happened after this event, until the stream breaks.
+pub async fn read_events(town: &Town, after: i64) {
+    for door in town.doors.iter().filter(|door| door.inbox.borrow().is_some()) {
+        let Some(mut stream) = door.events(after).await else { continue };
+        let mut text = String::new();
+        while let Ok(Some(chunk)) = stream.chunk().await {
+            text.push_str(&String::from_utf8_lossy(&chunk));
+            while let Some(end) = text.find("\n\n") {
+                let event: String = text.drain(..end + 2).collect();
+                let line = |name| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+                let (Some(id), Some(kind)) = (line("id:"), line("event:")) else { continue };
+                let data: Value = serde_json::from_str(line("data:").unwrap()).unwrap();
+                let ask = data["ask"]["id"].as_str().map(str::to_owned);
+                let told = match kind {
+                    "asked" => data["ask"]["call"]["args"]["command"].clone(),
+                    _ => data["data"].clone(),
+                };
+                town.ledger.happened(
+                    id.parse().unwrap(),
+                    Happened { kind: kind.to_owned(), ask, data: told },
+                );
+            }
+        }
+        return;
+    }
+    // Nobody is up: look again soon.
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}
+
+/// A person looks before they press.
+async fn think(rng: &mut StdRng) {
+    tokio::time::sleep(Duration::from_millis(rng.random_range(0..60))).await;
+}
