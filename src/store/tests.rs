@@ -315,12 +315,14 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
     let Place { store, _folder } = place().await;
     let one = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
     stored(&store, &new_ask("two", None, None), &[card("n2", "here")]).await;
+    stored(&store, &new_ask("three", None, None), &[card("n3", "here")]).await;
     store.reconcile("chat", "here", true).await.unwrap();
     let attempts = async |nonce| store.card(nonce).await.unwrap().unwrap().attempts;
     assert_eq!((attempts("n1").await, attempts("n2").await), (1, 0), "one was on its way at most");
     assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
     assert_eq!(attempts("n1").await, 1);
-    store.card_shown("n1", "m1", 2).await.unwrap();
     store.reconcile("chat", "here", true).await.unwrap();
-    assert_eq!((attempts("n1").await, attempts("n2").await), (0, 1));
+    assert_eq!((attempts("n2").await, attempts("n3").await), (1, 0), "the next in turn");
+    store.card_shown("n1", "m1", 2).await.unwrap();
+    assert_eq!(attempts("n1").await, 0);
 }

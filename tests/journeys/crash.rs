@@ -4,10 +4,10 @@
 //! `COUNTERSIGN_CRASHES=200` kills more often, `COUNTERSIGN_SEED=n` repeats a run's choices.
 
 mod agents;
-mod judge;
+pub mod judge;
 mod ledger;
 mod people;
-mod town;
+pub mod town;
 
 use crate::{
     daemon::{Daemon, LONG},
@@ -60,7 +60,8 @@ async fn nothing_is_lost_or_answered_twice_when_the_daemon_is_killed_at_any_mome
     println!("{:?} in {:?}", all.unwrap(), began.elapsed());
 }
 
-fn number(name: &str) -> Option<u64> {
+/// A number from the environment.
+pub fn number(name: &str) -> Option<u64> {
     Some(std::env::var(name).ok()?.parse().expect("a number"))
 }
 

@@ -35,6 +35,8 @@ mod discord;
 mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod races;
 mod restart;
 #[cfg(feature = "telegram")]
 mod shared;
