@@ -312,17 +312,22 @@ async fn old_asks_are_forgotten_in_batches_and_the_log_is_kept() {
 
 #[tokio::test]
 async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_closed() {
-    let Place { store, _folder } = place().await;
-    let one = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-    stored(&store, &new_ask("two", None, None), &[card("n2", "here")]).await;
-    stored(&store, &new_ask("three", None, None), &[card("n3", "here")]).await;
-    store.reconcile("chat", "here", true).await.unwrap();
-    let attempts = async |nonce| store.card(nonce).await.unwrap().unwrap().attempts;
-    assert_eq!((attempts("n1").await, attempts("n2").await), (1, 0), "one was on its way at most");
-    assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
-    assert_eq!(attempts("n1").await, 1);
-    store.reconcile("chat", "here", true).await.unwrap();
-    assert_eq!((attempts("n2").await, attempts("n3").await), (1, 0), "the next in turn");
-    store.card_shown("n1", "m1", 2).await.unwrap();
-    assert_eq!(attempts("n1").await, 0);
+    on_both(async |store| {
+        let fence = leading(&store).await;
+        for (at, id) in ["one", "two", "three"].into_iter().enumerate() {
+            let new = NewAsk { created_at: at as i64, ..new_ask(id, None, None) };
+            stored(&store, &new, &[card(id, "here")]).await;
+        }
+        let one = store.ask("one").await.unwrap().unwrap();
+        let attempts = async |nonce| store.card(nonce).await.unwrap().unwrap().attempts;
+        store.reconcile("chat", "here", true).await.unwrap();
+        assert_eq!((attempts("one").await, attempts("two").await), (1, 0), "one at most was sent");
+        assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
+        assert_eq!(attempts("one").await, 1);
+        store.reconcile("chat", "here", true).await.unwrap();
+        assert_eq!((attempts("two").await, attempts("three").await), (1, 0), "the next in turn");
+        store.card_shown("one", "m1", 2, &fence).await.unwrap();
+        assert_eq!(attempts("one").await, 0);
+    })
+    .await;
 }

@@ -51,20 +51,27 @@ async fn round(town: Arc<Town>, daemon: Arc<Daemon>, n: u64, mut rng: StdRng) ->
     call["session"] = json!(case);
     let has_deadline = rng.random_bool(0.6);
     if has_deadline {
-        call["expires_in_s"] = json!(2);
+        call["expires_in_s"] = json!(3);
     }
     let visitor = Visitor::enter(&daemon.inbox).await;
     let mut board = visitor.follow().await;
     let id = daemon.ask(&call).await;
     let here = |text: &str| text.contains(&format!("{case}\n"));
     let open = |card: &Value| card["card"]["tone"] == "open" && card["card"]["ask"] == json!(id);
-    let (page, chat, channel) = tokio::join!(
-        board.card(open),
-        town.telegram.until("a card", || {
-            town.telegram.open_cards(GROUP).into_iter().find(|card| here(&card.text))
-        }),
-        stands_in_discord(&town, here),
-    );
+    let cards = async {
+        tokio::join!(
+            board.card(open),
+            town.telegram.until("a card", || {
+                town.telegram.open_cards(GROUP).into_iter().find(|card| here(&card.text))
+            }),
+            stands_in_discord(&town, here),
+        )
+    };
+    let (page, chat, channel) = tokio::select! {
+        cards = cards => cards,
+        // A slow machine: there is nothing left to race for.
+        _ = daemon.closed(&id) => return "expired unseen".to_owned(),
+    };
     // The phone still shows them when the deadline has taken them away.
     let buttons = ["Approve", "Deny"].map(|label| town.telegram.button(GROUP, chat.id, label));
     if has_deadline {

@@ -379,7 +379,7 @@ impl Model for Path {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![
+        let mut properties = vec![
             Property::always(ONE_ANSWER, |_, world: &World| {
                 world.ends.len() <= 1 && world.row.end == world.ends.first().cloned()
             }),
@@ -414,15 +414,18 @@ impl Model for Path {
             Property::sometimes(CAN_BE[1], |_, world: &World| {
                 matches!(world.row.end, Some(End::Expired { .. }))
             }),
-            Property::sometimes(CAN_BE[2], |_, world: &World| {
-                let nobody = world.hands.iter().all(|hand| hand.told.is_empty());
-                matches!(world.row.end, Some(End::Answered { .. })) && !world.up && nobody
-            }),
             Property::sometimes(CAN_BE[3], |_, world: &World| {
                 let mut told = world.hands.iter().flat_map(|hand| &hand.told);
                 told.any(|words| world.row.too_late().as_ref() == Some(words))
             }),
-        ]
+        ];
+        if self.plan.crashes > 0 {
+            properties.push(Property::sometimes(CAN_BE[2], |_, world: &World| {
+                let nobody = world.hands.iter().all(|hand| hand.told.is_empty());
+                matches!(world.row.end, Some(End::Answered { .. })) && !world.up && nobody
+            }));
+        }
+        properties
     }
 }
 

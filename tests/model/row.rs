@@ -6,6 +6,7 @@ use countersign::gate::{
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
     question::Progress,
 };
+use countersign::policy::profiles::Then;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -19,16 +20,7 @@ fn question() -> Value {
 fn body(questions: Value) -> Body {
     let call = json!({"agent": "a", "session": "s", "key": "k", "tool": "shell_exec",
         "args": {"command": "git push"}, "questions": questions});
-    Body {
-        call: serde_json::from_value(call).unwrap(),
-        why: "no rule".into(),
-        rule: None,
-        always: vec![],
-        exact: vec![],
-        effects: vec![],
-        critical: false,
-        rules_problem: None,
-    }
+    serde_json::from_value(json!({"call": call, "why": "no rule"})).unwrap()
 }
 
 /// When the ask expires.
@@ -49,7 +41,7 @@ impl Wish {
     fn action(self) -> Action {
         match self {
             Self::Approve => Action::Approve { scope: Scope::Once },
-            Self::Deny => Action::Deny { reason: None, stop: false },
+            Self::Deny => Action::Deny { reason: None, then: None },
             Self::Choose(option) => Action::Choose { question: 0, option },
             Self::Submit => Action::Submit { question: 0 },
         }
@@ -146,6 +138,7 @@ impl Row {
             progress: Progress { answered: vec![], chosen: self.chosen.clone() },
             version: self.version,
             attended: true,
+            keeper: String::new(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
         }
@@ -159,7 +152,7 @@ impl End {
             decision,
             scope: None,
             reason: None,
-            stop: false,
+            then: Then::default(),
             answers: None,
             by,
             at,
@@ -187,9 +180,9 @@ fn presser(n: usize) -> Approver {
 /// INVARIANT: the model's compare-and-set is the store's, on every small row, version and time.
 #[tokio::test]
 async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
-    use countersign::store::{Closed, Inserted, NewAsk, Store};
+    use countersign::store::{Closed, Database, Inserted, NewAsk, Store};
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("model.db")).await.unwrap();
+    let store = Store::open(&Database::Sqlite(folder.path().join("model.db"))).await.unwrap();
     let ends = |at| {
         [
             End::Answered { by: 0, approves: true, at },
@@ -216,6 +209,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
             digest: "digest".into(),
             body,
             attended: true,
+            keeper: String::new(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
         };
