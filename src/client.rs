@@ -34,7 +34,7 @@ pub struct Client {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Opened {
     /// It is decided already.
-    Decided(Decided),
+    Decided(Box<Decided>),
     /// It waits for a person, under this id.
     Ask(String),
 }
@@ -66,6 +66,17 @@ impl Client {
         }
     }
 
+    /// As [`Self::open`], by somebody who can wait for a daemon that is not there yet.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn open_patiently(&self, call: &Call) -> Result<Opened, ClientError> {
+        match self.open(call).await {
+            Err(ClientError::Unreachable { .. }) => self.open_again(call).await,
+            opened => opened,
+        }
+    }
+
     /// Hands a call in and leaves it there, to be asked for later.
     ///
     /// # Errors
@@ -85,7 +96,7 @@ impl Client {
                 Ok(None) => {}
                 Err(ClientError::Unreachable { .. } | ClientError::Lost { .. }) => {
                     if let Opened::Decided(decided) = self.open_again(call).await? {
-                        return Ok(decided);
+                        return Ok(*decided);
                     }
                 }
                 Err(other) => return Err(other),

@@ -23,7 +23,7 @@ pub(super) async fn wait(
     let mut signals = Signals::new()?;
     let id = tokio::select! {
         handed = client.open(call) => match handed? {
-            Opened::Decided(decided) => return Ok(Some(decided)),
+            Opened::Decided(decided) => return Ok(Some(*decided)),
             Opened::Ask(id) => id,
         },
         // The connection drops, and the daemon takes back what it may have opened.

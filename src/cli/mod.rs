@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod grants;
 mod hook;
+mod host;
 mod init;
 mod pending;
 mod policy;
@@ -63,6 +64,8 @@ enum Command {
     Run(run::Args),
     /// Be the hook of an agent: its JSON on stdin, the decision on stdout
     Hook(hook::Args),
+    /// Be the host of an engine: run it, and answer for its requests
+    Host(host::Args),
     /// Put the hooks into an agent's settings
     Connect(connect::Args),
     /// Take the hooks out of an agent's settings
@@ -131,6 +134,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit> {
         Command::Ask(args) => wait(ask::run(context, args)),
         Command::Run(args) => run::run(context, args),
         Command::Hook(args) => Ok(hook::run(context, &args)),
+        Command::Host(args) => wait(host::run(context, args)),
         Command::Connect(args) => connect::connect(context, &args),
         Command::Disconnect(args) => connect::disconnect(&args),
         Command::Pending(args) => wait(pending::run(context, &args)),

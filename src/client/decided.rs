@@ -11,6 +11,8 @@ pub struct Decided {
     pub decision: Decision,
     /// Who decided and why, in one sentence without a capital.
     pub reason: String,
+    /// What the agent's model is told in its own system's words, where that has any.
+    pub message: Option<String>,
     /// How it ended.
     pub ending: Ending,
 }

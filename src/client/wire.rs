@@ -10,6 +10,7 @@ pub(super) struct Handed {
     verdict: Verdict,
     reason: Option<String>,
     rule: Option<String>,
+    message: Option<String>,
     ask: Option<String>,
     state: Option<State>,
     answer: Option<Answer>,
@@ -21,6 +22,7 @@ pub(super) struct Standing {
     state: State,
     verdict: Option<Verdict>,
     reason: Option<String>,
+    message: Option<String>,
     answer: Option<Answer>,
 }
 
@@ -35,7 +37,7 @@ enum State {
 
 impl Handed {
     pub(super) fn opened(self) -> Result<Opened, String> {
-        let Self { verdict, reason, rule, ask, state, answer } = self;
+        let Self { verdict, reason, rule, message, ask, state, answer } = self;
         match (verdict, state) {
             (Verdict::Ask, None | Some(State::Open)) => {
                 ask.map(Opened::Ask).ok_or_else(|| "an ask without an id".to_owned())
@@ -43,12 +45,15 @@ impl Handed {
             (_, None) => {
                 let reason = reason.unwrap_or_default();
                 let decision = decision(verdict)?;
-                Ok(Opened::Decided(Decided { decision, reason, ending: Ending::Ruled(rule) }))
+                let ending = Ending::Ruled(rule);
+                Ok(Opened::Decided(Box::new(Decided { decision, reason, message, ending })))
             }
             (_, Some(state)) => {
-                let standing = Standing { state, verdict: Some(verdict), reason, answer };
+                let standing = Standing { state, verdict: Some(verdict), reason, message, answer };
                 let decided = standing.decided()?;
-                decided.map(Opened::Decided).ok_or_else(|| "an open ask that is decided".to_owned())
+                decided
+                    .map(|decided| Opened::Decided(Box::new(decided)))
+                    .ok_or_else(|| "an open ask that is decided".to_owned())
             }
         }
     }
@@ -69,7 +74,8 @@ impl Standing {
         if ending == Ending::Cancelled && decision == Decision::Approve {
             return Err("a cancelled ask that is approved".into());
         }
-        Ok(Some(Decided { decision, reason: self.reason.unwrap_or_default(), ending }))
+        let (reason, message) = (self.reason.unwrap_or_default(), self.message);
+        Ok(Some(Decided { decision, reason, message, ending }))
     }
 }
 
@@ -97,11 +103,12 @@ mod tests {
     fn a_ruling_an_open_ask_and_an_answer_are_told_apart() {
         assert_eq!(
             handed(json!({"verdict": "deny", "reason": "no", "rule": "r"})),
-            Ok(Opened::Decided(Decided {
+            Ok(Opened::Decided(Box::new(Decided {
                 decision: Decision::Deny,
                 reason: "no".into(),
+                message: None,
                 ending: Ending::Ruled(Some("r".into())),
-            }))
+            })))
         );
         let open = json!({"verdict": "ask", "ask": "a1", "state": "open"});
         assert_eq!(handed(open), Ok(Opened::Ask("a1".into())));
@@ -112,9 +119,10 @@ mod tests {
         });
         assert_eq!(
             handed(answered),
-            Ok(Opened::Decided(Decided {
+            Ok(Opened::Decided(Box::new(Decided {
                 decision: Decision::Approve,
                 reason: "approved by Ana".into(),
+                message: None,
                 ending: Ending::Answered(Answer {
                     scope: Some("10m".into()),
                     stop: false,
@@ -125,7 +133,7 @@ mod tests {
                         name: "Ana".into(),
                     },
                 }),
-            }))
+            })))
         );
     }
 

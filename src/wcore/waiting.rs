@@ -1,7 +1,7 @@
 //! A caller's side of an approval.
 
 use super::ToolApprovalResult;
-use crate::policy::Call;
+use crate::policy::{Call, profiles::wcore::denied};
 use tokio::sync::oneshot;
 
 /// A call that waits for its answer; dropping it gives the approval up.
@@ -52,12 +52,10 @@ impl Outcome {
     pub fn told(&self) -> Option<String> {
         match self {
             Self::Approved { .. } | Self::Aborted => None,
-            Self::Denied { reason } => Some(format!("Tool denied: {reason}")),
-            Self::Changed => Some(
-                "Tool denied: its arguments changed after the approval; changed arguments require a \
-                 fresh approval"
-                    .to_owned(),
-            ),
+            Self::Denied { reason } => Some(denied(reason)),
+            Self::Changed => Some(denied(
+                "its arguments changed after the approval; changed arguments require a fresh approval",
+            )),
         }
     }
 }

@@ -78,7 +78,7 @@ impl Daemon {
     pub async fn ask(&self, request: ApprovalRequest) -> ApprovalResponse {
         let call = self.call(request);
         let decided = match self.client.open(&call).await {
-            Ok(Opened::Decided(decided)) => Ok(decided),
+            Ok(Opened::Decided(decided)) => Ok(*decided),
             Ok(Opened::Ask(id)) => self.client.decided(&call, &id).await,
             Err(error) => Err(error),
         };

@@ -16,6 +16,8 @@ mod daemon;
 #[path = "../support/discord.rs"]
 #[cfg(feature = "discord")]
 mod discord_server;
+#[path = "../support/engine.rs"]
+mod engine;
 #[path = "../support/inbox.rs"]
 mod inbox_visitor;
 #[path = "../support/postgres.rs"]
@@ -43,5 +45,7 @@ mod shared;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod wcore;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod zeptoclaw;

@@ -27,7 +27,7 @@ fn request(golden: &Value) -> Request {
 fn answered(decision: Decision, reason: &str) -> Decided {
     let by = By::Person { platform: "telegram".into(), id: "5".into(), name: "Ana".into() };
     let answer = Answer { scope: None, stop: false, answers: None, by };
-    Decided { decision, reason: reason.into(), ending: Ending::Answered(answer) }
+    Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
 }
 
 fn with(decided: Decided, change: impl FnOnce(&mut Answer)) -> Decided {
@@ -41,7 +41,7 @@ fn with(decided: Decided, change: impl FnOnce(&mut Answer)) -> Decided {
 }
 
 fn ending(decision: Decision, reason: &str, ending: Ending) -> Decided {
-    Decided { decision, reason: reason.into(), ending }
+    Decided { decision, reason: reason.into(), message: None, ending }
 }
 
 #[test]

@@ -164,6 +164,13 @@ impl Event {
 }
 
 impl Suspension {
+    /// A decision of which only the reason is known.
+    #[must_use]
+    pub fn bare(reason: String, resume_token: ResumeToken) -> Self {
+        let (call_id, correlation_id, context) = Default::default();
+        Self { call_id, resume_token, correlation_id, reason, context }
+    }
+
     /// How it is answered. An engine that always waits for `approval_resume` sends a secret.
     #[must_use]
     pub fn answering(&self) -> Answering {

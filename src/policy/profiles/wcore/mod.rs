@@ -20,7 +20,7 @@ mod words;
 pub use category::Category;
 pub use mode::{Change, SessionMode, Source, change};
 pub use scope::{ApprovalScope, Remembered, asks_every_time};
-pub use words::{DENIED_BY_HOST, TIMED_OUT, reason};
+pub use words::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
 
 use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
 use crate::call::{Call, Kind};
@@ -118,7 +118,7 @@ impl Dialect for Wcore {
     }
 
     fn told(&self, _call: &Call, end: &End<'_>) -> Option<String> {
-        reason(end).map(|reason| format!("Tool denied: {reason}"))
+        reason(end).map(|reason| denied(&reason))
     }
 
     fn has_mode(&self, word: &str) -> bool {

@@ -49,17 +49,17 @@ pub fn approved(tool: &str, answer: Option<String>) -> Approved {
 }
 
 /// Reads the arguments of a question in any of the shapes that models give them: `question`,
-/// `header` or `prompt` with `choices` or `options`, or a list `questions` of which the first counts.
+/// `header` or `prompt` with `choices` or `options`, or a list `questions` of such.
+#[must_use]
+pub fn parse_all(args: &Value) -> Vec<Question> {
+    let list = args.get("questions").and_then(Value::as_array).filter(|list| !list.is_empty());
+    list.map_or_else(|| vec![question(args)], |list| list.iter().map(question).collect())
+}
+
+/// The first question, which is the only one that wayland-core's own card shows.
 #[must_use]
 pub fn parse(args: &Value) -> Question {
-    let first = args.get("questions").and_then(Value::as_array).and_then(|all| all.first());
-    let from = first.unwrap_or(args);
-    let choices = ["choices", "options"].iter().find_map(|key| from.get(key)?.as_array());
-    Question {
-        text: text(from, &["question", "header", "prompt"]).unwrap_or_default(),
-        choices: choices.into_iter().flatten().filter_map(choice).collect(),
-        several: from.get("multiSelect").and_then(Value::as_bool).unwrap_or(false),
-    }
+    parse_all(args).into_iter().next().unwrap_or_default()
 }
 
 /// What the tool's arguments look like, as a JSON schema for the model.
@@ -83,6 +83,15 @@ pub fn schema() -> Value {
         },
         "required": ["question", "options"],
     })
+}
+
+fn question(from: &Value) -> Question {
+    let choices = ["choices", "options"].iter().find_map(|key| from.get(key)?.as_array());
+    Question {
+        text: text(from, &["question", "header", "prompt"]).unwrap_or_default(),
+        choices: choices.into_iter().flatten().filter_map(choice).collect(),
+        several: from.get("multiSelect").and_then(Value::as_bool).unwrap_or(false),
+    }
 }
 
 fn choice(item: &Value) -> Option<Choice> {

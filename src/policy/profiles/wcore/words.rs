@@ -8,6 +8,21 @@ pub const TIMED_OUT: &str = "approval timed out (no host response)";
 /// Why an approval was denied, where the host gave no reason.
 pub const DENIED_BY_HOST: &str = "denied by host";
 
+/// What stands before the reason in the tool's error result.
+const DENIED: &str = "Tool denied: ";
+
+/// The tool's error result for a reason.
+#[must_use]
+pub fn denied(reason: &str) -> String {
+    [DENIED, reason].concat()
+}
+
+/// The reason in a tool's error result, for a wire that carries the reason alone.
+#[must_use]
+pub fn reason_of(told: &str) -> &str {
+    told.strip_prefix(DENIED).unwrap_or(told)
+}
+
 /// The reason of a `tool_deny`: who decided, and their words. `None` where the call runs.
 // INVARIANT: no reason names a person where nobody was asked.
 #[must_use]

@@ -1,0 +1,107 @@
+//! An engine's requests as calls.
+
+use super::{Around, Request, Suspension};
+use crate::{
+    gate::{
+        call::Call,
+        question::{Choice, Question},
+    },
+    policy::profiles::wcore::question::{self, TOOL},
+};
+use serde_json::json;
+
+/// The name under which wayland-core engines ask.
+pub const AGENT: &str = "wcore";
+
+/// What a suspended request that is no question is answered with.
+pub(super) const APPROVE: &str = "Approve";
+
+/// More than a card can show are listed in the question.
+const MOST_CHOICES: usize = 20;
+
+impl Around {
+    /// The call of a `tool_request`.
+    pub(super) fn call(&self, request: &Request) -> Result<Call, String> {
+        let tool = &request.tool;
+        let questions = match tool.name.as_str() {
+            TOOL => question::parse_all(&tool.args).into_iter().map(asked).collect(),
+            _ => Vec::new(),
+        };
+        let reason = tool.escalation.as_ref().map(|edge| {
+            format!("It reaches beyond the workspace: {} of {}", edge.access, edge.target)
+        });
+        let description = Some(tool.description.clone()).filter(|text| !text.trim().is_empty());
+        let call = Call {
+            category: Some(tool.category.word().to_owned()),
+            reason,
+            description,
+            questions,
+            meta: Some(json!({
+                "call_id": request.call_id,
+                "msg_id": request.msg_id,
+                "capabilities": self.capabilities,
+            })),
+            ..self.of(&tool.name, tool.args.clone())
+        };
+        call.check().map_err(|error| error.to_string())?;
+        Ok(call)
+    }
+
+    /// The question of an `approval_required`: it is a person's whatever has been granted, and its
+    /// secret stays here.
+    pub(super) fn question(&self, wanted: &Suspension) -> Result<Call, String> {
+        let words = [wanted.reason.as_str(), wanted.context.as_str()];
+        let words: Vec<&str> = words.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        let text = match words.is_empty() {
+            true => "The engine waits for a decision and does not say which.".to_owned(),
+            false => words.join("\n"),
+        };
+        let question = match asks_for_words(wanted) {
+            Some(question) => Question { question: question.to_owned(), ..blank() },
+            None => Question { question: text, options: vec![choice(APPROVE, None)], ..blank() },
+        };
+        let call = Call {
+            questions: vec![question],
+            meta: Some(json!({
+                "call_id": wanted.call_id,
+                "capabilities": self.capabilities,
+            })),
+            ..self.of("approval_required", json!({}))
+        };
+        call.check().map_err(|error| error.to_string())?;
+        Ok(call)
+    }
+
+    fn of(&self, tool: &str, args: serde_json::Value) -> Call {
+        Call {
+            host: self.host.clone(),
+            cwd: self.cwd.clone(),
+            ..Call::new(AGENT, &self.session, tool, args)
+        }
+    }
+}
+
+/// The question that wants an answer in words, where it is one.
+pub(super) fn asks_for_words(wanted: &Suspension) -> Option<&str> {
+    let question = wanted.context.strip_prefix(TOOL)?.strip_prefix(':')?.trim();
+    (!question.is_empty()).then_some(question)
+}
+
+fn asked(question: question::Question) -> Question {
+    let question::Question { text, choices, several } = question;
+    let text = if text.is_empty() { "The agent asks a question.".to_owned() } else { text };
+    if choices.len() > MOST_CHOICES {
+        let list: Vec<String> = choices.iter().map(|c| format!("- {}", c.label)).collect();
+        return Question { question: format!("{text}\n{}", list.join("\n")), ..blank() };
+    }
+    let options = choices.into_iter().map(|c| choice(&c.label, c.description)).collect();
+    Question { question: text, multi_select: several, options, ..blank() }
+}
+
+fn choice(label: &str, description: Option<String>) -> Choice {
+    Choice { label: label.to_owned(), description, preview: None }
+}
+
+fn blank() -> Question {
+    Question { question: String::new(), header: None, multi_select: false, options: Vec::new() }
+}

@@ -1,0 +1,271 @@
+//! wayland-core engines: what they ask, and what they are told. Pure; `cli::host` moves the lines.
+//!
+//! A line of the engine's is passed on to our own host unchanged, whatever is made of it here.
+//!
+//! INVARIANT: every request has at most one answer: the daemon's, or that of whoever sits at our own
+//! host, whichever comes first; the other one is taken back or dropped.
+
+mod answer;
+mod call;
+#[cfg(test)]
+mod tests;
+
+pub use call::AGENT;
+
+use crate::{
+    client::Decided,
+    gate::call::Call,
+    ids,
+    policy::profiles::wcore::{SessionMode, Source, TIMED_OUT},
+    wcore::wire::{Answering, Command, Event, Mistake, Request, ResumeToken, Suspension},
+};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Why requests are denied when our own host has closed its end.
+pub const HOST_GONE: &str = "the host closed its input while this approval was pending";
+
+/// One engine's conversation.
+#[derive(Debug)]
+pub struct Session {
+    around: Around,
+    rights: Rights,
+    open: HashMap<String, Open>,
+    /// How many requests there have been; each has a key of its own, whatever its engine calls it.
+    count: u64,
+    host_gone: bool,
+}
+
+/// What stands around every call of an engine.
+#[derive(Debug, Clone)]
+pub struct Around {
+    /// The conversation's name.
+    pub session: String,
+    /// This run's own name: a key from it is in no other run.
+    pub run: String,
+    /// The machine.
+    pub host: Option<String>,
+    /// The folder.
+    pub cwd: Option<String>,
+    /// What the engine said it can do.
+    pub capabilities: Value,
+}
+
+/// What was said at launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Rights {
+    /// Who our own host counts as when it changes the mode.
+    pub modes: Source,
+    /// Whether the engine hears what an approval covers, as its own hosts would tell it.
+    pub compat: bool,
+    /// Whether the conversation's name is given; else it is the engine's own.
+    pub named: bool,
+}
+
+/// What is to be done next, in order.
+#[derive(Debug, PartialEq)]
+pub enum Do {
+    /// Say this line to the engine.
+    Tell(String),
+    /// Hand this call in.
+    Ask {
+        /// Its key.
+        key: String,
+        /// The call.
+        call: Box<Call>,
+    },
+    /// Take the call of this key back.
+    TakeBack {
+        /// The key.
+        key: String,
+        /// Why, in the API's word.
+        why: &'static str,
+    },
+    /// Say this to whoever runs us.
+    Note(String),
+}
+
+/// Whether a line of our own host reaches the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Passing {
+    /// Unchanged.
+    On,
+    /// It does not.
+    Stays,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+enum Open {
+    /// A call, answered by its id.
+    Call(Box<Request>),
+    /// A suspended request, answered by its secret.
+    Suspended(Suspension, ResumeToken),
+}
+
+impl Session {
+    /// A conversation that has not begun.
+    #[must_use]
+    pub fn new(around: Around, rights: Rights) -> Self {
+        Self { around, rights, open: HashMap::new(), count: 0, host_gone: false }
+    }
+
+    /// The conversation's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.around.session
+    }
+
+    /// The engine said a line.
+    pub fn engine_said(&mut self, line: &str) -> Vec<Do> {
+        let event = match Event::read(line) {
+            Ok(event) => event,
+            Err((why, call)) => return unreadable(&why, call),
+        };
+        match event {
+            Event::Ready { session_id, capabilities } => self.ready(session_id, capabilities),
+            Event::ToolRequest(request) => self.requested(request),
+            Event::ApprovalRequired(wanted) => match wanted.answering() {
+                Answering::ByCall => Vec::new(),
+                Answering::ByToken(token) => self.suspended(wanted, token),
+            },
+            Event::Suspend { reason, resume_token } if !resume_token.reveal().is_empty() => {
+                self.suspended(Suspension::bare(reason, resume_token.clone()), resume_token)
+            }
+            Event::ToolRunning { call_id } | Event::ToolResult { call_id } => {
+                self.settled(&call_id, "answered_elsewhere")
+            }
+            Event::ToolCancelled { call_id } => self.settled(&call_id, "aborted"),
+            Event::ApprovalResume { resume_token, .. } => {
+                self.resumed(&resume_token, "answered_elsewhere")
+            }
+            Event::CallAnnounced(_) | Event::Suspend { .. } | Event::Other => Vec::new(),
+        }
+    }
+
+    /// Our own host said a line.
+    pub fn host_said(&mut self, line: &str) -> (Passing, Vec<Do>) {
+        let refused = |why: String| (Passing::Stays, vec![Do::Note(why)]);
+        match Command::read(line) {
+            Ok(Command::ToolApprove { call_id, .. } | Command::ToolDeny { call_id, .. }) => {
+                (Passing::On, self.settled(&call_id, "answered_elsewhere"))
+            }
+            Ok(Command::ApprovalResume { resume_token, .. }) => {
+                (Passing::On, self.resumed(&resume_token, "answered_elsewhere"))
+            }
+            // SECURITY: an engine in force asks about nothing, and what it does not ask about no
+            // floor sees.
+            Ok(Command::SetMode { mode })
+                if mode != SessionMode::Default && self.rights.modes == Source::Wire =>
+            {
+                refused(format!(
+                    "the mode {mode} was not passed on; say --allow-set-mode at the start to let \
+                     this host loosen its engine"
+                ))
+            }
+            Ok(Command::SetMode { .. } | Command::Ping) | Err(Mistake::Other(_)) => {
+                (Passing::On, Vec::new())
+            }
+            Err(Mistake::Malformed(why)) => {
+                refused(format!("a line of the host was not passed on: {why}"))
+            }
+        }
+    }
+
+    /// The daemon has an answer, or could not be asked.
+    pub fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Do> {
+        let Some(open) = self.open.remove(key) else { return Vec::new() };
+        answer::commands(&open, decided, self.rights.compat)
+            .iter()
+            .map(|line| Do::Tell(line.clone()))
+            .collect()
+    }
+
+    /// Our own host closed its end: nobody is there to see the work.
+    pub fn host_ended(&mut self) -> Vec<Do> {
+        self.host_gone = true;
+        let gone = self.open.drain().flat_map(|(key, open)| {
+            [Do::Tell(answer::denial(&open, HOST_GONE)), Do::TakeBack { key, why: "aborted" }]
+        });
+        gone.collect()
+    }
+
+    /// The engine is gone, and with it whoever waited.
+    pub fn engine_ended(&mut self, why: &'static str) -> Vec<Do> {
+        self.open.drain().map(|(key, _)| Do::TakeBack { key, why }).collect()
+    }
+
+    fn ready(&mut self, session: Option<String>, capabilities: Value) -> Vec<Do> {
+        if let Some(session) = session.filter(|name| !self.rights.named && !name.trim().is_empty())
+        {
+            self.around.session = session;
+        }
+        self.around.capabilities = capabilities;
+        Vec::new()
+    }
+
+    fn requested(&mut self, request: Request) -> Vec<Do> {
+        // The engine has given the earlier one up; a press on its card must not answer this one.
+        let mut todo = self.settled(&request.call_id, "aborted");
+        let call = self.around.call(&request);
+        todo.extend(self.ask(Open::Call(Box::new(request)), call));
+        todo
+    }
+
+    fn suspended(&mut self, wanted: Suspension, token: ResumeToken) -> Vec<Do> {
+        let known = |open: &Open| matches!(open, Open::Suspended(_, known) if *known == token);
+        if self.open.values().any(known) {
+            return Vec::new();
+        }
+        let call = self.around.question(&wanted);
+        self.ask(Open::Suspended(wanted, token), call)
+    }
+
+    fn ask(&mut self, open: Open, call: Result<Call, String>) -> Vec<Do> {
+        let call = match call {
+            _ if self.host_gone => return vec![Do::Tell(answer::denial(&open, HOST_GONE))],
+            // FAIL-CLOSED: what cannot be shown is denied, not left waiting.
+            Err(why) => return vec![Do::Tell(answer::denial(&open, &why)), Do::Note(why)],
+            Ok(call) => call,
+        };
+        self.count += 1;
+        let key = format!("{}-{}", self.around.run, self.count);
+        self.open.insert(key.clone(), open);
+        vec![Do::Ask { call: Box::new(Call { key: Some(key.clone()), ..call }), key }]
+    }
+
+    fn settled(&mut self, call_id: &str, why: &'static str) -> Vec<Do> {
+        self.take_back(|open| matches!(open, Open::Call(known) if known.call_id == call_id), why)
+    }
+
+    fn resumed(&mut self, token: &ResumeToken, why: &'static str) -> Vec<Do> {
+        self.take_back(|open| matches!(open, Open::Suspended(_, known) if known == token), why)
+    }
+
+    fn take_back(&mut self, which: impl Fn(&Open) -> bool, why: &'static str) -> Vec<Do> {
+        let taken = self.open.extract_if(|_, open| which(open));
+        taken.map(|(key, _)| Do::TakeBack { key, why }).collect()
+    }
+}
+
+impl Around {
+    /// A conversation without a name yet, in this folder.
+    #[must_use]
+    pub fn new(session: Option<String>, host: Option<String>, cwd: Option<String>) -> Self {
+        let run = ids::nonce();
+        let session = session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
+        Self { session, run, host, cwd, capabilities: Value::Null }
+    }
+}
+
+/// A request that cannot be read is denied, where it says which it is.
+fn unreadable(why: &str, call: Option<String>) -> Vec<Do> {
+    let note = Do::Note(format!("a line of the engine cannot be read: {why}"));
+    let is_request = why.starts_with("`tool_request`");
+    let deny = call.filter(|_| is_request).map(|call_id| {
+        let reason = format!("countersign cannot read this request: {why}");
+        Do::Tell(Command::ToolDeny { call_id, reason }.line())
+    });
+    deny.into_iter().chain([note]).collect()
+}

@@ -1,0 +1,204 @@
+//! `countersign host SYSTEM -- ENGINE`: runs an engine and is its host; what it asks becomes asks.
+
+mod asks;
+mod pipes;
+
+use super::{Context, Exit, asking::Signals, caller, say, token};
+use crate::{
+    agents::wcore::{Around, Do, Passing, Rights, Session},
+    client::Client,
+    policy::profiles::{Profile, wcore::Source},
+};
+use anyhow::{Context as _, Result, anyhow};
+use asks::Asks;
+use pipes::{Input, Pipes};
+use std::{process::ExitStatus, time::Duration};
+use tokio::{
+    process::{Child, Command},
+    time::timeout,
+};
+
+/// How long an engine may take to end once its input is closed.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    system: System,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum System {
+    /// A wayland-core engine: JSON lines on its stdin and stdout
+    Wcore(Wcore),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What the engine says is passed on to stdout unchanged, and lines on stdin are passed on to the engine:
+messages, set_mode, and answers by hand, which take the ask back. When stdin ends, everything that
+waits is denied at once.
+Example: countersign host wcore -- wayland-core --json-stream")]
+struct Wcore {
+    /// The conversation that approvals for a session cover [default: the engine's own session]
+    #[arg(long)]
+    session: Option<String>,
+    /// Let lines on stdin set the mode to auto_edit or force: the engine asks less then, or nothing
+    #[arg(long)]
+    allow_set_mode: bool,
+    /// The engine, after --
+    #[arg(last = true, required = true, value_name = "ENGINE")]
+    engine: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
+    let System::Wcore(args) = args.system;
+    // From the first moment: a signal must not end the process before its asks are taken back.
+    let mut signals = Signals::new()?;
+    let config = context.config()?;
+    let client = Client::new(&config.client, Duration::from_secs(5))?;
+    let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
+    let rights = Rights {
+        modes: match args.allow_set_mode || compat {
+            true => Source::WireOptedIn,
+            false => Source::Wire,
+        },
+        compat,
+        named: args.session.is_some(),
+    };
+    let cwd = std::env::current_dir().context("the current folder is not there")?;
+    let around = Around::new(args.session, caller::host(), Some(cwd.display().to_string()));
+    let mut engine = start(&args.engine)?;
+    let host = Host {
+        session: Session::new(around, rights),
+        pipes: Pipes::new(&mut engine)?,
+        asks: Asks::new(client),
+    };
+    host.serve(engine, &mut signals).await
+}
+
+/// How it came to an end.
+#[derive(Clone, Copy)]
+enum End {
+    /// The engine is gone.
+    Exited(ExitStatus),
+    /// It says nothing more, and has nothing to be asked about.
+    Silent,
+    /// We were told to stop.
+    Signal,
+}
+
+/// One engine with all that goes to and from it.
+struct Host {
+    session: Session,
+    pipes: Pipes,
+    asks: Asks,
+}
+
+impl Host {
+    /// Moves lines until the engine is gone.
+    async fn serve(mut self, mut engine: Child, signals: &mut Signals) -> Result<Exit> {
+        let end = loop {
+            tokio::select! {
+                input = self.pipes.next() => match input {
+                    Some(input) => self.take(&input),
+                    None => break End::Silent,
+                },
+                (key, decided) = self.asks.next() => {
+                    let decided = decided.as_ref().map_err(ToString::to_string);
+                    let todo = self.session.decided(&key, decided);
+                    self.act(todo);
+                }
+                status = engine.wait() => {
+                    self.rest().await;
+                    break End::Exited(status?);
+                }
+                () = signals.any() => break End::Signal,
+            }
+        };
+        let broken = matches!(end, End::Exited(status) if !status.success());
+        let todo = self.session.engine_ended(if broken { "aborted" } else { "session_ended" });
+        self.act(todo);
+        self.pipes.close_engine();
+        let exit = match end {
+            End::Exited(status) => exit(status),
+            End::Silent => farewell(&mut engine).await.and_then(exit),
+            End::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
+        };
+        self.asks.leave(self.session.name()).await;
+        self.pipes.finish().await;
+        exit
+    }
+
+    fn take(&mut self, input: &Input) {
+        match input {
+            Input::Engine(line) => {
+                let todo = self.session.engine_said(&String::from_utf8_lossy(line));
+                self.pipes.to_host(line.clone());
+                self.act(todo);
+            }
+            Input::Host(line) => {
+                let (passes, todo) = self.session.host_said(&String::from_utf8_lossy(line));
+                if passes == Passing::On {
+                    self.pipes.to_engine(line.clone());
+                }
+                self.act(todo);
+            }
+            Input::HostEnded => {
+                let todo = self.session.host_ended();
+                self.act(todo);
+                self.pipes.close_engine();
+            }
+        }
+    }
+
+    /// What an engine said before it ended.
+    async fn rest(&mut self) {
+        while let Ok(Some(input)) = timeout(Duration::from_millis(500), self.pipes.next()).await {
+            if let Input::Engine(line) = input {
+                self.pipes.to_host(line);
+            }
+        }
+    }
+
+    fn act(&mut self, todo: Vec<Do>) {
+        for act in todo {
+            match act {
+                Do::Tell(line) => self.pipes.to_engine(format!("{line}\n").into_bytes()),
+                Do::Ask { key, call } => self.asks.open(key, *call),
+                Do::TakeBack { key, why } => self.asks.take_back(&key, why),
+                Do::Note(text) => say::aside(&text),
+            }
+        }
+    }
+}
+
+fn start(words: &[String]) -> Result<Child> {
+    let (program, arguments) = words.split_first().context("no engine")?;
+    Command::new(program)
+        .args(arguments)
+        // SECURITY: what is asked about must not be able to answer for the person who is asked.
+        .env_remove(token::VARIABLE)
+        .env_remove(format!("{}_FILE", token::VARIABLE))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("{program} cannot be started"))
+}
+
+/// Lets an engine end whose input is closed.
+async fn farewell(engine: &mut Child) -> Result<ExitStatus> {
+    if let Ok(status) = timeout(FAREWELL, engine.wait()).await {
+        return Ok(status?);
+    }
+    engine.start_kill()?;
+    Ok(engine.wait().await?)
+}
+
+fn exit(status: ExitStatus) -> Result<Exit> {
+    match status.success() {
+        true => Ok(Exit::Good),
+        false => Err(anyhow!("the engine ended with {status}")),
+    }
+}
