@@ -12,25 +12,42 @@
 use crate::daemon::{Daemon, LONG};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
 
-type Socket =
-    tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
+/// Bytes both ways, over TCP or a unix socket.
+pub trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
 
 /// A connection to `/v1/connectonion`.
 pub struct Wire {
-    socket: Socket,
+    socket: WebSocketStream<Box<dyn Line>>,
 }
 
 impl Wire {
     /// Connects with a token; `query` names agent and session.
     pub async fn connect(daemon: &Daemon, token: &str, query: &str) -> Self {
-        let url = daemon.url.replacen("http", "ws", 1);
-        let url = format!("{url}/v1/connectonion?{query}");
+        let address = daemon.url.strip_prefix("http://").unwrap();
+        let line = TcpStream::connect(address).await.unwrap();
+        Self::over(Box::new(line), Some(token), query).await
+    }
+
+    /// Connects over the unix socket, where no token is needed.
+    pub async fn connect_here(daemon: &Daemon, query: &str) -> Self {
+        let line = UnixStream::connect(daemon.dir.path().join("countersign.sock")).await.unwrap();
+        Self::over(Box::new(line), None, query).await
+    }
+
+    async fn over(line: Box<dyn Line>, token: Option<&str>, query: &str) -> Self {
+        let url = format!("ws://localhost/v1/connectonion?{query}");
         let mut request = url.into_client_request().unwrap();
-        let bearer = format!("Bearer {token}").parse().unwrap();
-        request.headers_mut().insert("authorization", bearer);
-        let (socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        if let Some(token) = token {
+            let bearer = format!("Bearer {token}").parse().unwrap();
+            request.headers_mut().insert("authorization", bearer);
+        }
+        let (socket, _) = tokio_tungstenite::client_async(request, line).await.unwrap();
         Self { socket }
     }
 
