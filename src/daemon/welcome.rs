@@ -3,7 +3,7 @@
 use super::{approvers, listen};
 use crate::{
     clock,
-    config::Config,
+    config::{Config, Profile},
     gate::{
         Gate, Handed,
         approvers::Local,
@@ -30,6 +30,10 @@ pub(super) fn greet(
     line("inbox", &local.url());
     line("agents", &format!("{} and http://{address}", config.daemon.socket.display()));
     line("store", &config.store.database.to_string());
+    if config.policy.profile != Profile::Standard {
+        let compat = if config.policy.compat { ", as its system does it (compat)" } else { "" };
+        line("profile", &format!("{}{compat}", config.policy.profile));
+    }
     for adapter in adapters.iter().filter(|adapter| adapter.name() != "inbox") {
         line(adapter.name(), "connecting; its state is in `countersign doctor`");
     }
