@@ -63,7 +63,13 @@ impl Gate {
             Ok(reply) => reply,
             Err(error) => {
                 tracing::error!(ask_id = id, %error, "a press could not be recorded");
-                reply(Told::Fault, "This could not be recorded; nothing changed. Try again.", None)
+                let sentence = match error {
+                    StoreError::Uncertain(_) => {
+                        "The line to the store broke; press again to learn whether this counts."
+                    }
+                    _ => "This could not be recorded; nothing changed. Try again.",
+                };
+                reply(Told::Fault, sentence, None)
             }
         }
     }
