@@ -93,6 +93,7 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
         b"find" | b"gfind" | b"bfind" => find(args),
         b"fd" | b"fdfind" => fd(args),
         b"git" => git(args),
+        b"countersign" => hosted(args),
         b"command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => None,
         _ => match table::spec(name) {
             Some(spec) => by_table(spec, args),
@@ -194,6 +195,16 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
+/// `countersign host SYSTEM -- ENGINE`
+// SECURITY: the engine is started unasked, whatever program that is; `run` asks by itself.
+fn hosted<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let at = args.iter().position(|word| word.literal() == Some("--"))?;
+    args.get(..at)?.iter().find(|word| word.literal() == Some("host"))?;
+    let argv = args.get(at + 1..).unwrap_or_default();
+    (!argv.is_empty())
+        .then(|| Unwrapped::of(Passage::Both, vec![Inner::Argv { argv, open: false }]))
+}
+
 /// `find … -exec CMD ;`
 fn find<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let mut inner = Vec::new();
@@ -293,6 +304,14 @@ mod tests {
 
     fn inner(text: &str) -> Option<(Passage, Vec<String>)> {
         Some((Passage::Inner, vec![text.to_owned()]))
+    }
+
+    #[test]
+    fn the_engine_of_a_host_needs_to_be_allowed_itself() {
+        let both = |inner: &str| Some((Passage::Both, vec![inner.to_owned()]));
+        assert_eq!(of("countersign host wcore -- rm -rf x"), both("rm -rf x"));
+        assert_eq!(of("countersign --config c host wcore --session s -- sh x"), both("sh x"));
+        assert_eq!(of("countersign run -- rm -rf x"), None);
     }
 
     #[test]
