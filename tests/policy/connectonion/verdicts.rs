@@ -1,8 +1,10 @@
 //! One call, one verdict.
 
 use countersign_policy::Call;
+use countersign_policy::check::Options;
+use countersign_policy::profiles::Profile;
 use countersign_policy::profiles::connectonion::{
-    Key, Permission, Requester, description, is_control_file,
+    ConnectOnion, Key, Permission, Requester, description, is_control_file,
 };
 use serde_json::{Value, json};
 
@@ -215,7 +217,50 @@ fn a_question_is_a_persons_though_its_tool_may_run() {
 fn a_turned_down_spelling_of_yes_is_no_permission() {
     for entry in [json!({ "allowed": "true" }), json!({ "allowed": 1 }), json!({}), json!(true)] {
         let config = json!({ "permissions": { "write": entry } }).to_string();
-        let read = countersign_policy::profiles::connectonion::ConnectOnion::read;
-        assert!(read(Some(&config), "config", false).is_err(), "{config}");
+        assert!(ConnectOnion::read(Some(&config), "config", false).is_err(), "{config}");
+    }
+}
+
+/// What ConnectOnion lets through and we ask about, and what both let through.
+#[test]
+fn a_permission_covers_no_more_than_it_says() {
+    let asks = |key: &str, command: &str| {
+        let config = json!({ "permissions": { key: { "allowed": true }, "Bash(ls *)": { "allowed": true } } });
+        let call = json!({ "tool": "bash", "args": { "command": command }, "config": config, "cwd": "/w" });
+        let options = Options { profile: Profile::Connectonion, ..Options::default() };
+        let answer: Value = serde_json::from_str(&options.line(&call.to_string())).unwrap();
+        answer["verdict"] == "ask"
+    };
+    for (key, command) in [
+        ("Bash(timeout *)", "timeout 5 rm x"),
+        ("Bash(find *)", "find . -exec rm {} +"),
+        ("Bash(bash *)", "bash -c 'ls; rm x'"),
+        ("Bash(sort *)", "sort -o ~/.profile x"),
+        ("Bash(echo *)", "echo hi > x"),
+        ("Bash(echo *)", "echo ${X:-$(rm x)}"),
+        ("Bash(git *)", "LD_PRELOAD=./x git status"),
+        ("Bash(echo *)", "echo `ls $(pwd\nrm x)`"),
+        ("Bash(cat *)", "cat < ~/.ssh/id_ed25519"),
+    ] {
+        assert!(asks(key, command), "{key}: {command}");
+    }
+    for (key, command) in [
+        ("Bash(timeout *)", "timeout 5 ls"),
+        ("Bash(find *)", "find . -name x | ls"),
+        ("Bash(bash *)", "bash -c 'ls -F'"),
+        ("Bash(echo *)", "FOO=1 echo hi 2>&1 > /dev/null"),
+        ("Bash(git push *)", "git push origin main"),
+    ] {
+        assert!(!asks(key, command), "{key}: {command}");
+    }
+}
+
+#[test]
+fn endless_wrapping_ends() {
+    for command in ["watch ".repeat(20_000) + "ls", "timeout 5 ".repeat(6_000) + "ls"] {
+        let config = json!({ "permissions": { "Bash(watch *)": { "allowed": true }, "Bash(timeout *)": { "allowed": true } } });
+        let call = Call::new("bash", json!({ "command": command }));
+        let session = session(&config, Requester::Local, true, Kind::Strict);
+        assert_eq!(word(&session.check(&call).unwrap()), "ask");
     }
 }

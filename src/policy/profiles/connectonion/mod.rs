@@ -5,6 +5,7 @@ mod answer;
 mod bash;
 mod chain;
 mod control;
+mod cover;
 mod fnmatch;
 mod host;
 mod mode;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::bash;
 use super::control::{PATHS, is_control_file};
+use super::cover::commandeers;
 use super::words;
 use crate::call::Call;
 use crate::place::{self, Place};
@@ -193,7 +194,7 @@ fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
             }
             Some(words) => classify(&words),
         });
-        if command.assigns.iter().any(|one| !crate::environment::harmless(one.name, Some(""))) {
+        if command.assigns.iter().any(|one| commandeers(one.name)) {
             found.push(ask("it sets variables that may change what it runs"));
         }
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
