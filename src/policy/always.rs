@@ -24,7 +24,7 @@ pub(crate) fn offers(
     layers: &Layers<'_>,
     mode: Mode,
 ) -> Vec<Rule> {
-    if decision.critical.is_some() || decision.finding.blind {
+    if !may_last(decision) {
         return Vec::new();
     }
     let candidates = match (&subject.scan, subject.call.kind()) {
@@ -32,7 +32,7 @@ pub(crate) fn offers(
         (Some((_, scan)), _) => of_text(subject, scan, layers, mode),
         (None, _) => of_values(subject),
     };
-    candidates.filter(|rules| covers(subject, rules, layers, mode)).unwrap_or_default()
+    first_to_cover(candidates, subject, layers, mode)
 }
 
 /// The rules that "always, exactly this" would store: the same words and no others.
@@ -43,7 +43,7 @@ pub(crate) fn exact(
     layers: &Layers<'_>,
     mode: Mode,
 ) -> Vec<Rule> {
-    if decision.critical.is_some() || decision.finding.blind {
+    if !may_last(decision) {
         return Vec::new();
     }
     let kind = subject.call.kind();
@@ -66,11 +66,23 @@ pub(crate) fn exact(
         scan.understood()
             && scan.commands.iter().flat_map(|c| &c.argv).all(|word| word.literal().is_some())
     });
-    candidates
-        .into_iter()
-        .filter(|_| known)
-        .find(|rules: &Vec<Rule>| covers(subject, rules, layers, mode))
-        .unwrap_or_default()
+    first_to_cover(candidates.into_iter().filter(|_| known), subject, layers, mode)
+}
+
+/// Neither what is critical nor what could not be read is allowed for longer than once.
+fn may_last(decision: &Decision<'_>) -> bool {
+    decision.critical.is_none() && !decision.finding.blind
+}
+
+/// The first of the candidates with which the call is allowed.
+fn first_to_cover(
+    candidates: impl IntoIterator<Item = Vec<Rule>>,
+    subject: &Subject<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    let mut candidates = candidates.into_iter();
+    candidates.find(|rules| covers(subject, rules, layers, mode)).unwrap_or_default()
 }
 
 /// One rule per command with its very words.
