@@ -10,7 +10,7 @@ use crate::policy::{
         self, Given, Grants,
         wcore::{
             ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
-            TIMED_OUT, Wcore, asks_every_time, paths::Root, question,
+            TIMED_OUT, Wcore, asks_every_time, question,
         },
     },
 };
@@ -259,16 +259,10 @@ impl ToolApprovalManager {
         self.state().memory.keep(Remembered::Tool(tool.to_owned()))
     }
 
-    /// What has been granted.
+    /// What has been granted: tools, categories, prefixes, and directories beyond the workspace.
     #[must_use]
     pub fn grants(&self) -> Grants {
         self.state().memory.grants.clone()
-    }
-
-    /// The directories beyond the workspace that have been opened.
-    #[must_use]
-    pub fn roots(&self) -> Vec<Root> {
-        self.state().memory.grants.roots.list().to_vec()
     }
 
     fn settle(&self, call_id: &str, result: ToolApprovalResult) -> Resolution {

@@ -402,6 +402,15 @@ async fn an_engine_that_suspends_is_resumed_and_its_secret_is_on_no_card() {
 }
 
 #[tokio::test]
+async fn the_engine_does_not_get_the_approvers_token() {
+    let world = start("").await;
+    let mut host = world.host(&[], "env COUNTERSIGN_APPROVER_TOKEN\nenv HOME\n");
+    assert_eq!(host.says("info").await["message"], "");
+    assert_ne!(host.says("info").await["message"], "");
+    assert_eq!(host.ends().await.0, Some(0));
+}
+
+#[tokio::test]
 async fn what_the_engine_can_do_is_kept_with_its_asks() {
     let world = start("").await;
     let mut host = world.host(&[], &script(&[&ready("s1"), &command("c1", "make"), &"hear"]));

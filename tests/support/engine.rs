@@ -6,7 +6,7 @@
     reason = "tests fail by panicking, and each uses only a part"
 )]
 
-use crate::daemon::{Daemon, LONG};
+use crate::daemon::{APPROVER, Daemon, LONG};
 use serde_json::{Value, json};
 use std::{path::PathBuf, process::Stdio};
 use tempfile::TempDir;
@@ -80,6 +80,7 @@ impl Host {
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/engine.sh"));
         command.arg(file).arg(&heard).current_dir(daemon.dir.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("COUNTERSIGN_APPROVER_TOKEN", APPROVER);
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

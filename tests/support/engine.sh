@@ -4,6 +4,7 @@
 #   say JSON   a line to the host
 #   hear       waits for a line of the host and does what an engine does about it
 #   listen     hears until the host closes its end
+#   env NAME   says a variable of its environment
 #   die        ends as a crash would
 heard=$2
 
@@ -37,6 +38,7 @@ while IFS= read -r step <&3; do
     case $step in
     'say '*) printf '%s\n' "${step#say }" ;;
     hear) hear || break ;;
+    'env '*) printf '{"type":"info","message":"%s"}\n' "$(printenv "${step#env }")" ;;
     listen) while hear; do :; done ;;
     die) kill -9 $$ ;;
     esac

@@ -4,7 +4,7 @@ use crate::{Hands, rows, text};
 use countersign::{
     policy::{
         Call, Floors, Rule, Rules, Verdict,
-        profiles::wcore::{ApprovalScope, Change, Source, Wcore},
+        profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root},
     },
     wcore::{
         DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, Outcome, RequestError,
@@ -106,15 +106,16 @@ impl Run {
             }
             "pending_tool" => assert_eq!(json!(self.manager.pending_tool(id)), step["expect"]),
             "grants" => {
-                let (grants, roots) = (self.manager.grants(), self.manager.roots());
+                let grants = self.manager.grants();
                 let all: Vec<String> = [grants.tools, grants.categories].concat();
                 assert_eq!(json!(all), step["expect"]);
-                assert!(grants.prefixes.is_empty() && roots.is_empty(), "{step}");
+                let none = grants.prefixes.is_empty() && grants.roots.list().is_empty();
+                assert!(none, "{step}");
             }
             "path_grant" => {
-                let roots = self.manager.roots();
-                let list: Vec<Value> =
-                    roots.iter().map(|r| json!({ "root": r.path, "write": r.write })).collect();
+                let roots = self.manager.grants().roots;
+                let root = |root: &Root| json!({ "root": root.path, "write": root.write });
+                let list: Vec<Value> = roots.list().iter().map(root).collect();
                 let wanted = json!([{ "root": step["root"], "write": step["write"] }]);
                 assert_eq!(json!(list), wanted);
             }
