@@ -3,7 +3,7 @@
 
 mod arity;
 
-pub use arity::prefix;
+pub use arity::{molf_prefix, prefix};
 
 use crate::builtins::{Builtin, builtin};
 use crate::call::{Kind, canonical};

@@ -53,7 +53,7 @@ fn globs_answer_as_picomatch_does() {
 /// Where seed 002's own gate answers otherwise than we do, and why. Every other row must come out
 /// as recorded (`want` where it stands, else `expect`), and every listed one must not.
 fn deviations() -> Vec<(String, String)> {
-    rows("002-molf/deviations.jsonl")
+    rows("002-molf/standard_deviations.jsonl")
         .iter()
         .map(|row| {
             let text = |key: &str| row[key].as_str().unwrap().to_owned();

@@ -3,6 +3,17 @@
 /// The words of `tokens` that name what the command does.
 #[must_use]
 pub fn prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
+    let words = match tokens {
+        [one, two, ..] if ALSO_THREE_BY_TWO.contains(&(*one, *two)) => 3,
+        [one, ..] if ALSO_TWO.contains(one) => 2,
+        _ => return molf_prefix(tokens),
+    };
+    tokens.get(..words).unwrap_or(tokens)
+}
+
+/// The same by molf's table, which ours adds to.
+#[must_use]
+pub fn molf_prefix<'t, 'w>(tokens: &'t [&'w str]) -> &'t [&'w str] {
     tokens.get(..arity(tokens)).unwrap_or(tokens)
 }
 
@@ -15,6 +26,13 @@ fn arity(tokens: &[&str]) -> usize {
         _ => 1,
     }
 }
+
+/// What is not in molf's table.
+const ALSO_TWO: &[&str] = &["pip3", "tofu", "uv"];
+
+/// Runners whose rule names what they run.
+const ALSO_THREE_BY_TWO: &[(&str, &str)] =
+    &[("bundle", "exec"), ("go", "run"), ("pipenv", "run"), ("poetry", "run"), ("uv", "run")];
 
 /// Programs with sub-commands of sub-commands throughout.
 const THREE: &[&str] = &["aws", "az", "doctl", "gcloud", "gh", "sfdx"];
@@ -59,7 +77,6 @@ const TWO: &[&str] = &[
     "nx",
     "openssl",
     "pip",
-    "pip3",
     "pipenv",
     "pnpm",
     "podman",
@@ -79,11 +96,9 @@ const TWO: &[&str] = &[
     "swift",
     "systemctl",
     "terraform",
-    "tofu",
     "tmux",
     "turbo",
     "ufw",
-    "uv",
     "vault",
     "vercel",
     "volta",
@@ -95,7 +110,6 @@ const TWO: &[&str] = &[
 const THREE_BY_TWO: &[(&str, &str)] = &[
     ("bun", "run"),
     ("bun", "x"),
-    ("bundle", "exec"),
     ("cargo", "add"),
     ("cargo", "run"),
     ("consul", "kv"),
@@ -110,7 +124,6 @@ const THREE_BY_TWO: &[(&str, &str)] = &[
     ("git", "config"),
     ("git", "remote"),
     ("git", "stash"),
-    ("go", "run"),
     ("ip", "addr"),
     ("ip", "link"),
     ("ip", "netns"),
@@ -125,16 +138,13 @@ const THREE_BY_TWO: &[(&str, &str)] = &[
     ("npm", "view"),
     ("openssl", "req"),
     ("openssl", "x509"),
-    ("pipenv", "run"),
     ("pnpm", "dlx"),
     ("pnpm", "exec"),
     ("pnpm", "run"),
     ("podman", "container"),
     ("podman", "image"),
-    ("poetry", "run"),
     ("pulumi", "stack"),
     ("terraform", "workspace"),
-    ("uv", "run"),
     ("vault", "auth"),
     ("vault", "kv"),
     ("yarn", "dlx"),

@@ -7,6 +7,7 @@
 pub mod connectonion;
 pub mod molf;
 pub mod ohmypi;
+pub mod standard;
 pub mod wcore;
 pub mod zeptoclaw;
 
@@ -294,7 +295,8 @@ impl Profile {
             Self::Connectonion => connectonion::open(text, name, compat),
             Self::Ohmypi => ohmypi::open(text, name, compat),
             Self::Zeptoclaw => zeptoclaw::open(text, name, compat),
-            Self::Standard | Self::Molf => molf::open(self, text, name, home, compat),
+            Self::Standard => standard::open(text, name, home, compat),
+            Self::Molf => molf::open(text, name, home, compat),
         }
     }
 

@@ -17,8 +17,11 @@ use serde::{Deserialize, Serialize};
 use crate::call::canonical;
 use crate::glob::Glob;
 use crate::verdict::Verdict;
+pub(crate) use pattern::expand_home;
 use pattern::{Head, Pattern};
+pub(crate) use problem::sentences;
 pub use problem::{Problem, Severity};
+pub(crate) use read::OPTIONS;
 
 /// The rules every installation starts with; the text of `config/permissions.jsonc`.
 pub const DEFAULT_RULES: &str = include_str!("../../../config/permissions.jsonc");
@@ -230,6 +233,14 @@ impl Rules {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// The rules in their order without those that have expired, each with its name in words.
+    pub(crate) fn in_force(&self, now_ms: i64) -> impl Iterator<Item = (&Rule, &str)> {
+        let entries = self.entries.iter();
+        entries
+            .filter(move |entry| entry.expires.is_none_or(|expires| now_ms < expires))
+            .map(|entry| (&entry.rule, &*entry.label))
     }
 
     pub(crate) fn home(&self) -> Option<&str> {

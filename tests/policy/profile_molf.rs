@@ -1,0 +1,389 @@
+//! The profile `molf` against what molf's own code was seen to do: every row of
+//! `tests/vectors/002-molf`, strict (`want` where it stands, else `expect`) and with `compat`
+//! (`expect`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+use countersign_policy::check::Options;
+use countersign_policy::glob::Glob;
+use countersign_policy::profiles::Profile;
+use countersign_policy::profiles::molf::commands::{Piece, pieces};
+use countersign_policy::profiles::molf::file;
+use countersign_policy::profiles::molf::ruleset::{Ruleset, Setting, evaluate, expand};
+use countersign_policy::{Rule, Rules, always};
+use serde_json::{Value, json};
+
+const HOME: &str = "/home/u";
+
+fn rows(file: &str) -> Vec<Value> {
+    let path = format!("{}/../../tests/vectors/002-molf/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Strict,
+    Compat,
+}
+
+impl Mode {
+    const BOTH: [Self; 2] = [Self::Strict, Self::Compat];
+
+    fn name(self) -> &'static str {
+        if self == Self::Strict { "strict" } else { "compat" }
+    }
+
+    fn options(self) -> Options {
+        let compat = self == Self::Compat;
+        Options { profile: Profile::Molf, compat, ..Options::default() }
+    }
+
+    fn check(self, line: &Value) -> Value {
+        serde_json::from_str(&self.options().line(&line.to_string())).unwrap()
+    }
+
+    /// What the row wants of us.
+    fn wanted<'r>(self, row: &'r Value, key: &str) -> &'r Value {
+        row.get("want").filter(|_| self == Self::Strict).unwrap_or(&row[key])
+    }
+}
+
+/// Compares rows, except that those of `deviations.jsonl` must differ.
+struct Tally {
+    file: &'static str,
+    mode: Mode,
+    listed: Vec<String>,
+    rows: usize,
+    surprises: Vec<String>,
+}
+
+impl Tally {
+    fn new(file: &'static str, mode: Mode) -> Self {
+        let ours = |row: &Value| row["under"] == mode.name() && row["why"].as_str().is_some();
+        let listed = rows("deviations.jsonl").into_iter().filter(ours);
+        let listed = listed.map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+        Self { file, mode, listed, rows: 0, surprises: Vec::new() }
+    }
+
+    fn see(&mut self, row: &Value, wanted: &Value, got: &Value) {
+        self.rows += 1;
+        let id = row["id"].as_str().unwrap();
+        let listed = self.listed.iter().any(|listed| listed == id);
+        if listed == (wanted == got) {
+            self.surprises.push(format!("{id}: wanted {wanted}, got {got}, listed: {listed}"));
+        }
+    }
+
+    fn close(self) {
+        let Self { file, mode, rows, surprises, .. } = self;
+        println!("{file} {}: {rows} rows", mode.name());
+        assert!(surprises.is_empty(), "{file} {}:\n{}", mode.name(), surprises.join("\n"));
+    }
+}
+
+fn each(file: &'static str, mut test: impl FnMut(Mode, &Value, &mut Tally)) {
+    for mode in Mode::BOTH {
+        let mut tally = Tally::new(file, mode);
+        for row in rows(file) {
+            test(mode, &row, &mut tally);
+        }
+        tally.close();
+    }
+}
+
+/// The configuration of a row; molf's own defaults where it says `DEFAULT`.
+fn config(row: &Value) -> Value {
+    match row.as_str() {
+        Some("DEFAULT") => Value::String(file::DEFAULT.to_owned()),
+        _ => row.clone(),
+    }
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+}
+
+fn verdict(answer: &Value) -> Value {
+    answer.get("verdict").cloned().unwrap_or_else(|| Value::from("error"))
+}
+
+/// A call whose pieces are these.
+fn call(tool: &str, patterns: &[&str]) -> Value {
+    let args = match (tool, patterns) {
+        ("shell_exec", patterns) => json!({ "command": patterns.join(" && ") }),
+        (_, []) => json!({}),
+        ("glob", [pattern]) => json!({ "pattern": pattern }),
+        ("skill", [name]) => json!({ "name": name }),
+        (_, [value]) => json!({ "path": value }),
+        _ => panic!("{tool} {patterns:?}"),
+    };
+    json!({ "tool": tool, "args": args })
+}
+
+#[test]
+fn rules() {
+    each("rules.jsonl", |mode, row, tally| {
+        let tool = row["tool"].as_str().unwrap();
+        let mut line = call(tool, &strings(&row["patterns"]));
+        line["config"] = config(&row["rules"]);
+        line["runtime_rules"] = row.get("runtime").cloned().unwrap_or(Value::Null);
+        tally.see(row, mode.wanted(row, "expect"), &verdict(&mode.check(&line)));
+    });
+}
+
+/// The same rows against the evaluation itself, which sees pieces and not a call.
+#[test]
+fn rules_as_molf_evaluates_them() {
+    for row in rows("rules.jsonl") {
+        let set = |value: &Value| match config(value) {
+            Value::Object(config) => Ruleset::from_config(&config, None),
+            text => file::load(text.as_str().unwrap_or_default(), None),
+        };
+        let (rules, runtime) = (set(&row["rules"]), row.get("runtime").map(set));
+        let layers: Vec<&Ruleset> = std::iter::once(&rules).chain(&runtime).collect();
+        let piece = |text: &&str| Piece { text: (*text).to_owned(), always: (*text).to_owned() };
+        let pieces: Vec<Piece> = strings(&row["patterns"]).iter().map(piece).collect();
+        let action = evaluate(row["tool"].as_str().unwrap(), &pieces, &layers).unwrap();
+        assert_eq!(json!(action), row["expect"], "{row}");
+    }
+}
+
+#[test]
+fn layers() {
+    each("layers.jsonl", |mode, row, tally| {
+        let other_session = row.get("session").is_some();
+        let agent = if other_session { &Value::Null } else { &row["agent"] };
+        let off = row.get("enabled") == Some(&Value::Bool(false));
+        let answer = mode.check(&json!({
+            "tool": row["tool"], "args": row["args"], "config": config(&row["static"]),
+            "agent_rules": agent, "runtime_rules": row["runtime"],
+            "mode": if off { "off" } else { "on" },
+        }));
+        tally.see(row, mode.wanted(row, "expect"), &verdict(&answer));
+    });
+}
+
+#[test]
+fn globs() {
+    each("glob.jsonl", |mode, row, tally| {
+        let glob = row["glob"].as_str().unwrap();
+        let piece = Piece { text: row["value"].as_str().unwrap().to_owned(), always: "-".into() };
+        let rule = Rule::allow("tool", glob);
+        let got = match mode {
+            Mode::Strict => Glob::parse(glob)
+                .map_or_else(|_| Value::from("refused"), |glob| json!(glob.matches(&piece.text))),
+            Mode::Compat => {
+                let rules = Ruleset::new([Setting::from(&rule)], Some("$HOME"));
+                evaluate("tool", &[piece], &[&rules])
+                    .map_or_else(|_| Value::from("error"), |a| json!(json!(a) == "allow"))
+            }
+        };
+        tally.see(row, mode.wanted(row, "match"), &got);
+    });
+}
+
+#[test]
+fn patterns_of_other_tools() {
+    each("extract_patterns.jsonl", |mode, row, tally| {
+        let answer = mode.check(&json!({ "tool": row["tool"], "args": row["args"] }));
+        tally.see(row, &row["patterns"], &answer["patterns"]);
+    });
+}
+
+#[test]
+fn arity() {
+    for row in rows("arity_prefix.jsonl") {
+        assert_eq!(json!(always::molf_prefix(&strings(&row["tokens"]))), row["prefix"], "{row}");
+    }
+}
+
+#[test]
+fn shell_patterns_and_always() {
+    each("shell_parse.jsonl", |mode, row, tally| {
+        let answer =
+            mode.check(&json!({ "tool": "shell_exec", "args": { "command": row["command"] } }));
+        let mut always = row["always"].as_array().unwrap().clone();
+        if mode == Mode::Strict {
+            always.dedup(); // one rule for the same pattern is enough
+        }
+        tally.see(
+            row,
+            &json!({ "patterns": row["patterns"], "always": always }),
+            &json!({ "patterns": answer["patterns"], "always": answer["always"] }),
+        );
+    });
+}
+
+/// Whatever of Always is withheld: what is checked is what molf checks, in both ways.
+#[test]
+fn shell_patterns() {
+    for mode in Mode::BOTH {
+        for row in rows("shell_parse.jsonl") {
+            let line = json!({ "tool": "shell_exec", "args": { "command": row["command"] } });
+            assert_eq!(mode.check(&line)["patterns"], row["patterns"], "{row}");
+        }
+    }
+}
+
+#[test]
+fn always_patterns_as_molf_makes_them() {
+    for row in rows("shell_parse.jsonl") {
+        let pieces = pieces(row["command"].as_str().unwrap()).unwrap();
+        let always: Vec<String> = pieces.into_iter().map(|piece| piece.always).collect();
+        assert_eq!(json!(always), row["always"], "{row}");
+    }
+}
+
+#[test]
+fn home_directories() {
+    for row in rows("expand.jsonl") {
+        let expanded = expand(row["pattern"].as_str().unwrap(), Some(HOME));
+        assert_eq!(json!(expanded.replace(HOME, "{home}")), row["expanded"], "{row}");
+    }
+}
+
+fn flat(rules: &Ruleset) -> Value {
+    let flat = |rule: &Setting| {
+        json!([rule.permission, rule.pattern.replace(HOME, "{home}"), rule.action])
+    };
+    rules.settings().map(flat).collect()
+}
+
+/// The rules of a file as `open` reads it, as `[tool, pattern, action]`.
+fn read(mode: Mode, text: &str) -> Result<Value, String> {
+    match mode {
+        Mode::Compat => Ok(flat(&file::load(text, Some(HOME)))),
+        Mode::Strict => {
+            Profile::Molf.open(Some(text), "permissions.jsonc", Some(HOME), false)?;
+            let text = if text == "{}" { file::DEFAULT } else { text };
+            let rules = Rules::parse(text, "permissions.jsonc", Some(HOME)).unwrap();
+            Ok(flat(&Ruleset::of(&rules, Some(HOME), 0)))
+        }
+    }
+}
+
+#[test]
+fn configurations() {
+    each("config_convert.jsonl", |mode, row, tally| {
+        if row.get("direction").is_some() {
+            let rules: Vec<Setting> =
+                row["rules"].as_array().unwrap().iter().map(setting).collect();
+            let config = Value::Object(Ruleset::new(rules, None).to_config());
+            return tally.see(row, &row["config"], &config);
+        }
+        let text = match row.get("config") {
+            Some(config) => config.to_string(),
+            // Words about a file that is a list.
+            None if row.get("accepted").is_some() => {
+                r#"[{"permission":"glob","pattern":"*","action":"allow"}]"#.to_owned()
+            }
+            None => row["file"].as_str().unwrap().to_owned(),
+        };
+        let wanted = match (row["want"].as_str(), row.get("rules"), &row["result"]) {
+            // The order of the text, not of JavaScript's properties.
+            (Some("file order"), ..) if mode == Mode::Strict => {
+                json!([["*", "*", "ask"], ["10", "*", "allow"], ["2", "*", "deny"]])
+            }
+            (Some(_), None, _) if mode == Mode::Strict => json!("refused"),
+            (_, Some(rules), _) => rules.clone(),
+            (_, None, Value::String(_)) => flat(&file::defaults(Some(HOME))),
+            (_, None, Value::Object(config)) => flat(&Ruleset::from_config(config, None)),
+            _ if row.get("accepted").is_some() => json!([["glob", "*", "allow"]]),
+            // A comment's sign within a string is part of the string, whatever is made of it.
+            _ if mode == Mode::Strict => json!("refused"),
+            _ => json!([["shell_exec", "*", "echo // not a comment"]]),
+        };
+        let got = read(mode, &text).unwrap_or_else(|error| {
+            let whole = !text.contains("not a comment") || error.contains("echo // not a comment");
+            json!(if whole { "refused" } else { "cut" })
+        });
+        tally.see(row, &wanted, &got);
+    });
+}
+
+fn setting(flat: &Value) -> Setting {
+    serde_json::from_value(json!({
+        "permission": flat[0], "pattern": flat[1], "action": flat[2],
+    }))
+    .unwrap()
+}
+
+#[test]
+fn rules_that_a_denial_names() {
+    for row in rows("matching_rules.jsonl") {
+        let flat: Vec<&Value> = row["rules"].as_array().unwrap().iter().collect();
+        let rules = Ruleset::new(flat.iter().map(|rule| setting(rule)), None);
+        let found = rules.matching(row["tool"].as_str().unwrap(), row["pattern"].as_str().unwrap());
+        let found: Vec<usize> = found
+            .unwrap()
+            .into_iter()
+            .map(|found| flat.iter().position(|rule| setting(rule) == *found).unwrap())
+            .collect();
+        assert_eq!(json!(found), row["matches"], "{row}");
+    }
+}
+
+#[test]
+fn files_after_always() {
+    each("persistence.jsonl", |mode, row, tally| {
+        let Some(before) = row.get("before") else { return };
+        // The vectors write a list's rules short.
+        let before = match before.as_array() {
+            Some(rules) => rules.iter().map(|rule| json!(setting(rule))).collect(),
+            None => before.clone(),
+        };
+        let patterns = strings(&row["add"]);
+        let after = match mode {
+            Mode::Compat => {
+                file::remember(&before.to_string(), "shell_exec", &patterns, Some(HOME))
+            }
+            Mode::Strict => {
+                let rules: Vec<Rule> =
+                    patterns.iter().map(|pattern| Rule::allow("shell_exec", *pattern)).collect();
+                countersign_policy::file::append(&before.to_string(), &rules)
+                    .unwrap_or_else(|error| json!(error.to_string()).to_string())
+            }
+        };
+        let text: String = after.lines().filter(|line| !line.starts_with("//")).collect();
+        let got: Value = serde_json::from_str(&text.replace(HOME, "{home}")).unwrap();
+        let want = row.get("want").filter(|want| want.is_object() && mode == Mode::Strict);
+        tally.see(row, want.unwrap_or(&row["after"]), &got);
+        if let Some(verdict_behind) = row.get("evaluates") {
+            // The stored rule does not win; whoever pressed is told so by the daemon.
+            let line = json!({ "tool": "shell_exec", "config": got,
+                "args": { "command": "git push origin" } });
+            assert_eq!(&verdict(&mode.check(&line)), verdict_behind, "{row}");
+        }
+    });
+}
+
+#[test]
+fn files_as_molf_writes_them() {
+    for row in rows("serialize.jsonl") {
+        let text = file::serialize(row["config"].as_object().unwrap());
+        let several = row["contains"].as_array().cloned();
+        for part in several.unwrap_or_else(|| vec![row["contains"].clone()]) {
+            assert!(text.contains(part.as_str().unwrap()), "{row}\n{text}");
+        }
+        if let Some(part) = row["not_contains"].as_str() {
+            assert!(!text.contains(part), "{row}\n{text}");
+        }
+    }
+    let config = file::defaults(None).to_config();
+    assert_eq!(file::serialize(&config), file::DEFAULT);
+}
+
+#[test]
+fn a_tool_without_patterns_is_remembered_by_its_name() {
+    let row = rows("persistence.jsonl").into_iter().find(|row| row.get("tool").is_some()).unwrap();
+    assert_eq!(row["want"], "store the tool name");
+    let line = json!({ "tool": row["tool"], "args": { "path": "x" } });
+    assert_eq!(Mode::Strict.check(&line)["always"], json!([row["tool"]]));
+    assert_eq!(Mode::Compat.check(&line)["always"], row["add"]);
+}
