@@ -220,6 +220,7 @@ pub fn rules_path(config: &Config) -> PathBuf {
 pub fn floors(config: &Config, rules: &Path) -> Floors {
     let mut paths =
         vec![rules.to_owned(), config.daemon.state_dir.clone(), config.daemon.socket.clone()];
+    paths.extend(rules.parent().map(|folder| folder.join("workers")));
     paths.extend(config.store.database.file().map(Path::to_path_buf));
     if let Some(file) = &config.path {
         paths.push(file.clone());

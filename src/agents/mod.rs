@@ -4,3 +4,4 @@ pub mod claude_code;
 mod connectonion;
 pub mod http;
 pub mod wcore;
+pub mod molf;

@@ -1,7 +1,7 @@
 //! Grants: made by an answer, kept in the store, written to the rules file where they are for ever.
 
 use super::{
-    Gate, Policy,
+    Gate,
     approvers::{Stranger, Who},
     ask::{Answer, Ask, By, Decision, Scope},
     call::Call,
@@ -41,12 +41,11 @@ impl Gate {
         let Some(grant) = self.store.revoke_grant(id, clock::now_ms()).await? else {
             return Ok(Revoked::Unknown);
         };
-        if grant.scope == GrantScope::Always
-            && !self.store.is_shared()
-            && let Policy::Rules(file, _) = &self.policy
-            && let Err(problem) = file.remove(&grant.rule)
-        {
-            return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
+        if grant.scope == GrantScope::Always && !self.store.is_shared() {
+            let worker = self.worker_of(&grant).await?;
+            if let Some(Err(problem)) = self.policy.remove(worker.as_deref(), &grant.rule) {
+                return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
+            }
         }
         Ok(Revoked::Done(Box::new(grant)))
     }
@@ -59,16 +58,22 @@ impl Gate {
         if self.store.is_shared() {
             return Ok(());
         }
-        let Policy::Rules(file, _) = &self.policy else { return Ok(()) };
         for grant in self.store.unwritten_grants().await? {
-            match file.append(std::slice::from_ref(&grant.rule)) {
-                Ok(()) => self.store.grant_written(&grant.id).await?,
-                Err(problem) => {
+            let worker = self.worker_of(&grant).await?;
+            match self.policy.append(worker.as_deref(), std::slice::from_ref(&grant.rule)) {
+                None => return Ok(()),
+                Some(Ok(())) => self.store.grant_written(&grant.id).await?,
+                Some(Err(problem)) => {
                     tracing::warn!(grant = %grant.id, problem, "a grant is not written")
                 }
             }
         }
         Ok(())
+    }
+
+    /// The worker whose call a grant was made for.
+    async fn worker_of(&self, grant: &Grant) -> Result<Option<String>, StoreError> {
+        Ok(self.store.ask(&grant.ask).await?.and_then(|ask| ask.body.call.worker))
     }
 
     /// The rules granted for always, and those granted to the session of this call.
@@ -129,25 +134,32 @@ impl Gate {
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
             return Ok(None);
         }
-        if let (Policy::Rules(file, _), Life::Durable) = (&self.policy, ask.body.lasts)
+        if ask.body.lasts == Life::Durable
             && matches!(answer.scope, Some(Scope::Always | Scope::Exact))
             && !self.store.is_shared()
         {
             let grants = self.store.unwritten_grants().await.map_err(|error| error.to_string())?;
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
-            if let Err(problem) = file.append(&rules) {
-                tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
-                for grant in &ours {
-                    let _ = self.store.revoke_grant(&grant.id, clock::now_ms()).await;
+            let worker = ask.body.call.worker.as_deref();
+            match self.policy.append(worker, &rules) {
+                None => {}
+                Some(Ok(())) => {
+                    for grant in &ours {
+                        let written = self.store.grant_written(&grant.id).await;
+                        written.map_err(|error| error.to_string())?;
+                    }
                 }
-                return Err(problem);
-            }
-            for grant in &ours {
-                self.store.grant_written(&grant.id).await.map_err(|error| error.to_string())?;
+                Some(Err(problem)) => {
+                    tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
+                    for grant in &ours {
+                        let _ = self.store.revoke_grant(&grant.id, clock::now_ms()).await;
+                    }
+                    return Err(problem);
+                }
             }
         }
-        let ruling = self.decide(&ask.body.call).await.map_err(|error| error.to_string())?;
+        let ruling = self.decide_anew(&ask.body.call).await.map_err(|error| error.to_string())?;
         Ok((ruling.verdict != Verdict::Allow).then(|| {
             format!(
                 "But the stored rule does not win, the next such call asks again: {}",

@@ -15,18 +15,22 @@ pub mod call;
 mod deadlines;
 mod following;
 mod granting;
+mod layers;
 mod policy;
 pub mod question;
 mod rules_file;
 mod sessions;
 mod waiting;
+mod workers;
 
 pub use answering::{Reply, Told};
 pub use granting::Revoked;
+pub use layers::{SESSION_ENDED, WORKER_GONE, approval_id};
 pub use policy::Policy;
 pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet};
 pub use waiting::Attendance;
+pub use workers::Workers;
 
 use crate::{
     clock, ids, links,
@@ -39,6 +43,7 @@ use countersign_policy::{
     Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
     profiles::{End, Given, Parting, Then},
 };
+use layers::Runtime;
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -301,6 +306,24 @@ impl Gate {
         Ok(self.by_policy(call, decide).await?.0)
     }
 
+    /// The same as a session would be ruled on to which nothing was granted: by its file alone, where
+    /// what is granted stands in one.
+    async fn decide_anew(&self, call: &Call) -> Result<Decided, HandInError> {
+        let Policy::Workers(workers, _) = &self.policy else { return self.decide(call).await };
+        let facts = self.facts(call).await;
+        let (ruling, _) = self.by_workers(workers, call, &facts, Runtime::Anew).await?;
+        Ok(ruling.into())
+    }
+
+    /// The call as policy sees it, with where its paths lead.
+    async fn facts(&self, call: &Call) -> countersign_policy::Call {
+        let mut facts = policy_call(call, self.settings.home.as_deref());
+        if call.host.as_ref().is_none_or(|host| *host == self.settings.host) {
+            facts.resolved = resolve(facts.paths()).await;
+        }
+        facts
+    }
+
     /// What policy makes of a call, and what is wrong with its file.
     async fn by_policy<T: From<Ruling>>(
         &self,
@@ -310,11 +333,12 @@ impl Gate {
         let now = clock::now_ms();
         let (always, here) = self.grants_of(call, now).await?;
         let mode = self.mode_of(&call.agent, &call.session).await?;
-        let mut facts = policy_call(call, self.settings.home.as_deref());
-        if call.host.as_ref().is_none_or(|host| *host == self.settings.host) {
-            facts.resolved = resolve(facts.paths()).await;
-        }
+        let facts = self.facts(call).await;
         match &self.policy {
+            Policy::Workers(workers, _) => {
+                let ruled = self.by_workers(workers, call, &facts, Runtime::Session).await?;
+                Ok((ruled.0.into(), ruled.1))
+            }
             Policy::Rules(file, _) => {
                 let rules = file.current(&always);
                 let grants = Rules::from_rules(&here);

@@ -1,9 +1,9 @@
 //! The operator's policy: the rules file, or another system's own configuration; read again when it
 //! changes.
 
-use super::{RulesFile, rules_file};
+use super::{RulesFile, Workers, rules_file};
 use countersign_policy::{
-    Floors, Ruling, profiles,
+    Floors, Rule, Ruling, profiles,
     profiles::{Dialect, Given, Profile},
 };
 use std::{
@@ -14,8 +14,10 @@ use std::{
 /// What rules on calls.
 #[derive(Debug)]
 pub enum Policy {
-    /// The rules file of the profiles `standard` and `molf`, and how their systems treat asks.
+    /// The rules file of the profile `standard`, and how it treats asks.
     Rules(Box<RulesFile>, Arc<dyn Dialect>),
+    /// The rules files of molf's workers, and how molf treats asks.
+    Workers(Box<Workers>, Arc<dyn Dialect>),
     /// Another system's policy.
     Native(Box<NativeFile>),
 }
@@ -54,9 +56,14 @@ impl Policy {
         compat: bool,
     ) -> Result<Self, String> {
         match (profile, file) {
-            (Profile::Standard | Profile::Molf, Some(file)) => {
+            (Profile::Standard, Some(file)) => {
                 let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
                 Ok(Self::Rules(Box::new(RulesFile::open(file, home, floors)?), system.into()))
+            }
+            (Profile::Molf, Some(file)) => {
+                let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
+                let workers = Workers::open(file, home, floors, compat)?;
+                Ok(Self::Workers(Box::new(workers), system.into()))
             }
             _ => {
                 let native = NativeFile::open(profile, file, floors, compat)?;
@@ -69,7 +76,7 @@ impl Policy {
     #[must_use]
     pub fn dialect(&self) -> Arc<dyn Dialect> {
         match self {
-            Self::Rules(_, system) => system.clone(),
+            Self::Rules(_, system) | Self::Workers(_, system) => system.clone(),
             Self::Native(native) => native.current().dialect.clone(),
         }
     }
@@ -79,7 +86,31 @@ impl Policy {
     pub fn problem(&self) -> Option<String> {
         match self {
             Self::Rules(rules, _) => rules.problem(),
+            Self::Workers(workers, _) => workers.problem(),
             Self::Native(native) => native.current().problem.clone(),
+        }
+    }
+
+    /// Adds rules to the file that calls of this worker are ruled by; `None` where no file keeps what is
+    /// granted.
+    pub(super) fn append(
+        &self,
+        worker: Option<&str>,
+        rules: &[Rule],
+    ) -> Option<Result<(), String>> {
+        match self {
+            Self::Rules(file, _) => Some(file.append(rules)),
+            Self::Workers(workers, _) => Some(workers.append(worker, rules)),
+            Self::Native(_) => None,
+        }
+    }
+
+    /// Takes a rule out of that file.
+    pub(super) fn remove(&self, worker: Option<&str>, rule: &Rule) -> Option<Result<(), String>> {
+        match self {
+            Self::Rules(file, _) => Some(file.remove(rule)),
+            Self::Workers(workers, _) => Some(workers.remove(worker, rule)),
+            Self::Native(_) => None,
         }
     }
 }

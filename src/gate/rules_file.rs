@@ -160,7 +160,12 @@ fn load(
 
 /// The rules as a person wrote them, without those that grants have added.
 // SECURITY: no grant lifts a deny that a person wrote, however much later it stands in the file.
-fn by_hand(text: &str, name: &str, home: Option<&str>, granted: &[Rule]) -> Option<Rules> {
+pub(super) fn by_hand(
+    text: &str,
+    name: &str,
+    home: Option<&str>,
+    granted: &[Rule],
+) -> Option<Rules> {
     let without = |text: String, rule| file::remove(&text, rule).ok();
     let text = granted.iter().try_fold(text.to_owned(), without)?;
     Rules::parse(&text, name, home).ok()
@@ -191,7 +196,7 @@ pub(super) fn stamp(path: &Path) -> io::Result<Stamp> {
 }
 
 /// Replaces a file in one step, so that nobody ever reads half of it.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut new = tempfile::NamedTempFile::new_in(folder)?;

@@ -174,8 +174,11 @@ fn text_of(config: &Value) -> Result<String, String> {
     }
 }
 
-/// Rules in any of the forms that a line may bring them in.
-fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, String> {
+/// Rules in any of the forms that a line, or a call's `meta`, may bring them in.
+///
+/// # Errors
+/// A sentence that names what is wrong with them.
+pub fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, String> {
     match value {
         Value::Null => Ok(Rules::default()),
         Value::String(text) => parsed(text, name, home),

@@ -13,6 +13,7 @@ mod sessions;
 mod view;
 
 pub use fault::Fault;
+pub(super) use fault::json;
 pub use handle::{Handle, Keys, Surface};
 pub use view::view;
 
@@ -55,6 +56,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route("/v1/connectonion", get(connectonion::connect))
         .route("/v1/grants", get(grants::list))
         .route("/v1/grants/{id}", delete(grants::revoke))
+        .merge(super::molf::routes())
         .route("/v1/{*rest}", axum::routing::any(no_such_route))
         .route_layer(middleware::from_fn_with_state(
             (api.keys.clone(), surface),

@@ -1,7 +1,7 @@
 //! `/v1/sessions/ID/…`: a session gets a mode, is aborted, or is over.
 
 use super::{Api, Fault, Handle, fault::json};
-use crate::gate::{ModeError, ModeSet};
+use crate::gate::{ModeError, ModeSet, SESSION_ENDED};
 use axum::{
     Extension, Json,
     body::Bytes,
@@ -39,7 +39,7 @@ pub(super) async fn act(
         }
         "end" => {
             let Which { agent } = json(&body)?;
-            let cancelled = api.gate.end_session(&agent, &session, "its session ended").await?;
+            let cancelled = api.gate.end_session(&agent, &session, SESSION_ENDED).await?;
             Ok(Json(value!({"cancelled": cancelled})))
         }
         "mode" => {

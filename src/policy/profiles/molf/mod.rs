@@ -5,6 +5,7 @@
 //! looser than molf, and what walks around molf's globs does not walk around it. With `compat` the
 //! first ruling stands alone. Floors are above both.
 
+pub mod approvals;
 pub mod commands;
 pub mod file;
 mod lenient;
@@ -36,6 +37,12 @@ struct Molf {
 enum Read {
     Strict(Rules),
     Compat(Ruleset),
+}
+
+/// The id under which molf's clients know an approval.
+#[must_use]
+pub fn approval_id(session: &str, random: u32) -> String {
+    format!("{session}:{random:08x}")
 }
 
 /// Reads a worker's `permissions.jsonc`.

@@ -1,0 +1,190 @@
+//! `GET /v1/molf/events?sessionId=S`: approvals as molf's clients see them, as server-sent events. Who
+//! connects, and who comes back, gets every open approval first.
+
+use super::{Api, Fault, only_with_molf};
+use crate::{
+    gate::{
+        Gate, SESSION_ENDED, WORKER_GONE, approval_id,
+        ask::{Ask, Decision, State as AskState},
+    },
+    store::Tail,
+};
+use axum::{
+    extract::{Query, State, rejection::QueryRejection},
+    response::sse::{Event, KeepAlive, Sse},
+};
+use futures::{Stream, StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use std::{collections::HashSet, convert::Infallible, sync::Arc};
+use tokio::sync::watch;
+
+/// What happens to an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum Happened {
+    ToolApprovalRequired {
+        approval_id: String,
+        tool_name: String,
+        /// The call's arguments as a JSON text.
+        arguments: String,
+        session_id: String,
+        /// What Always would store; empty where it is not offered. molf's own event has no such field.
+        always: Vec<String>,
+    },
+    ToolApprovalResolved {
+        approval_id: String,
+        outcome: Outcome,
+        session_id: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Approved,
+    Denied,
+    Cancelled,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Which {
+    session_id: Option<String>,
+}
+
+pub(super) async fn stream(
+    State(api): State<Api>,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
+    only_with_molf(&api)?;
+    let Query(Which { session_id }) = which?;
+    let mut live = Live {
+        changes: api.gate.changes(),
+        tail: Tail::after(api.gate.store().last_event().await?),
+        gate: api.gate.clone(),
+        session: session_id,
+        open: HashSet::new(),
+    };
+    let open = api.gate.store().asks_in("open", 500).await?;
+    let backlog: Vec<Event> = open.iter().filter_map(|ask| live.tell(ask)).collect();
+    let events = stream::iter(backlog).chain(stream::unfold(live, Live::next).flatten());
+    Ok(Sse::new(events.map(Ok)).keep_alive(KeepAlive::default()))
+}
+
+struct Live {
+    gate: Arc<Gate>,
+    changes: watch::Receiver<u64>,
+    tail: Tail,
+    /// Only this session's.
+    session: Option<String>,
+    /// The approvals that the reader believes to be open.
+    open: HashSet<String>,
+}
+
+impl Live {
+    /// The next events, waiting for them if need be; `None` ends the stream, its reader comes back.
+    async fn next(mut self) -> Option<(impl Stream<Item = Event>, Self)> {
+        loop {
+            self.changes.mark_unchanged();
+            let happened = self.tail.next(self.gate.store()).await.ok()?;
+            let mut events = Vec::new();
+            for id in happened.iter().filter_map(|one| one.ask.as_deref()) {
+                let ask = self.gate.store().ask(id).await.ok()?;
+                events.extend(ask.and_then(|ask| self.tell(&ask)));
+            }
+            if !events.is_empty() {
+                return Some((stream::iter(events), self));
+            }
+            if !happened.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                changed = self.changes.changed() => changed.ok()?,
+                () = self.gate.stopped() => return None,
+            }
+        }
+    }
+
+    /// What is new about the ask for the reader.
+    fn tell(&mut self, ask: &Ask) -> Option<Event> {
+        let session = &ask.body.call.session;
+        if ask.is_question() || self.session.as_ref().is_some_and(|only| only != session) {
+            return None;
+        }
+        let happened = match (outcome(ask), self.open.contains(&ask.id)) {
+            (None, false) => {
+                self.open.insert(ask.id.clone());
+                required(ask)
+            }
+            (Some(outcome), true) => {
+                self.open.remove(&ask.id);
+                let session_id = session.clone();
+                Happened::ToolApprovalResolved {
+                    approval_id: approval_id(ask),
+                    outcome,
+                    session_id,
+                }
+            }
+            (None, true) | (Some(_), false) => return None,
+        };
+        Event::default().json_data(happened).ok()
+    }
+}
+
+fn required(ask: &Ask) -> Happened {
+    let call = &ask.body.call;
+    Happened::ToolApprovalRequired {
+        approval_id: approval_id(ask),
+        tool_name: call.tool.clone(),
+        arguments: call.args.to_string(),
+        session_id: call.session.clone(),
+        always: ask.body.always.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// How the approval ended; `None` while it is open.
+fn outcome(ask: &Ask) -> Option<Outcome> {
+    let answer = ask.answer()?;
+    Some(match (&ask.state, answer.decision) {
+        (_, Decision::Approve) => Outcome::Approved,
+        (AskState::Cancelled(answer), _) => match answer.reason.as_deref() {
+            Some(SESSION_ENDED | WORKER_GONE) => Outcome::Denied,
+            _ => Outcome::Cancelled,
+        },
+        (_, Decision::Deny) => Outcome::Denied,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn events_have_the_fields_that_molfs_clients_read() {
+        let required = Happened::ToolApprovalRequired {
+            approval_id: "s:00000001".into(),
+            tool_name: "shell_exec".into(),
+            arguments: "{\"command\":\"python script.py\"}".into(),
+            session_id: "s".into(),
+            always: vec![],
+        };
+        assert_eq!(
+            serde_json::to_value(required).unwrap(),
+            json!({"type": "tool_approval_required", "approvalId": "s:00000001",
+                "toolName": "shell_exec", "arguments": "{\"command\":\"python script.py\"}",
+                "sessionId": "s", "always": []})
+        );
+        let resolved = Happened::ToolApprovalResolved {
+            approval_id: "s:00000001".into(),
+            outcome: Outcome::Cancelled,
+            session_id: "s".into(),
+        };
+        assert_eq!(
+            serde_json::to_value(resolved).unwrap(),
+            json!({"type": "tool_approval_resolved", "approvalId": "s:00000001",
+                "outcome": "cancelled", "sessionId": "s"})
+        );
+    }
+}

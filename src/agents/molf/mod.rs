@@ -1,0 +1,108 @@
+//! molf's procedures and events, for clients of molf that answer approvals:
+//! `POST /v1/molf/tool.approve`, `POST /v1/molf/tool.deny`, `POST /v1/molf/worker.disconnected` and
+//! `GET /v1/molf/events`. Calls come in by `POST /v1/calls`, from molf's server.
+
+mod events;
+
+use super::http::{Api, Fault, Handle, json};
+use crate::gate::{Told, answer::Action, ask::Scope};
+use axum::{
+    Extension, Json, Router,
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    routing::{get, post},
+};
+use serde::Deserialize;
+use serde_json::{Value, json as value};
+
+/// The routes of the profile.
+pub fn routes() -> Router<Api> {
+    Router::new()
+        .route("/v1/molf/tool.approve", post(approve))
+        .route("/v1/molf/tool.deny", post(deny))
+        .route("/v1/molf/worker.disconnected", post(worker_disconnected))
+        .route("/v1/molf/events", get(events::stream))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Approve {
+    session_id: String,
+    approval_id: String,
+    #[serde(default)]
+    always: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Deny {
+    session_id: String,
+    approval_id: String,
+    feedback: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Gone {
+    agent: String,
+    worker_id: String,
+}
+
+async fn approve(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Fault> {
+    let Approve { session_id, approval_id, always } = json(&body?)?;
+    let scope = if always { Scope::Always } else { Scope::Once };
+    reply(&api, handle, &session_id, &approval_id, Action::Approve { scope }).await
+}
+
+async fn deny(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Fault> {
+    let Deny { session_id, approval_id, feedback } = json(&body?)?;
+    let reason = feedback.filter(|words| !words.is_empty());
+    reply(&api, handle, &session_id, &approval_id, Action::Deny { reason, then: None }).await
+}
+
+/// `{applied}`: false where nothing of this session goes by the id, or it is answered already.
+async fn reply(
+    api: &Api,
+    handle: Handle,
+    session: &str,
+    id: &str,
+    action: Action,
+) -> Result<Json<Value>, Fault> {
+    only_with_molf(api)?;
+    let who = handle.answerer()?;
+    let Some(ask) = api.gate.approval(session, id).await? else {
+        return Ok(Json(value!({"applied": false})));
+    };
+    let reply = api.gate.answer(&ask.id, who, action).await;
+    match reply.told {
+        Told::NotAllowed => Err(Fault::forbidden(reply.sentence)),
+        told => Ok(Json(value!({"applied": told == Told::Applied}))),
+    }
+}
+
+async fn worker_disconnected(
+    State(api): State<Api>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Fault> {
+    only_with_molf(&api)?;
+    let Gone { agent, worker_id } = json(&body?)?;
+    let cancelled = api.gate.worker_gone(&agent, &worker_id).await?;
+    Ok(Json(value!({"cancelled": cancelled})))
+}
+
+fn only_with_molf(api: &Api) -> Result<(), Fault> {
+    match api.gate.hosts_molf() {
+        true => Ok(()),
+        false => Err(Fault::not_found(
+            "these routes belong to the profile molf; set [policy] profile = \"molf\"",
+        )),
+    }
+}

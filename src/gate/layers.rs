@@ -1,0 +1,115 @@
+//! molf's layers around a worker's file: the agent's own rules in front of it, what people said Always
+//! to in the session behind it.
+
+use super::{Gate, HandInError, Workers, ask::Ask, call::Call, call::Malformed, granting};
+use crate::{
+    clock, ids,
+    store::{GrantScope, StoreError},
+};
+use countersign_policy::{
+    Call as Facts, Floors, Rule, Rules, Ruling,
+    check::rules_of,
+    profiles::{Given, molf},
+};
+
+/// Why an ask is taken back whose worker is gone.
+pub const WORKER_GONE: &str = "its worker disconnected";
+/// Why an ask is taken back whose session is over.
+pub const SESSION_ENDED: &str = "its session ended";
+
+/// Which rules people have added to the file's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runtime {
+    /// Those of the call's session.
+    Session,
+    /// None: as a new session would be ruled on.
+    Anew,
+}
+
+impl Gate {
+    /// Rules on a call of a worker. The second is what is wrong with its file, if something is.
+    pub(super) async fn by_workers(
+        &self,
+        workers: &Workers,
+        call: &Call,
+        facts: &Facts,
+        runtime: Runtime,
+    ) -> Result<(Ruling, Option<String>), HandInError> {
+        let now = clock::now_ms();
+        let grants = self.store.grants(now).await?;
+        let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
+        let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
+        let here = grants.into_iter().filter(|grant| {
+            runtime == Runtime::Session
+                && grant.agent == call.agent
+                && grant.session == call.session
+        });
+        let here: Vec<Rule> = here.map(|grant| grant.rule).collect();
+        let agent_rules = agent_rules(call, self.settings.home.as_deref())?;
+        let mode = self.mode_of(&call.agent, &call.session).await?;
+        let given = Given {
+            mode: mode.as_deref(),
+            grants: &granting::as_kept(&here),
+            agent_rules: agent_rules.as_ref(),
+            floors: &Floors::default(),
+            reachable: self.approvers.anybody(),
+            now_ms: now,
+        };
+        let worker = call.worker.as_deref();
+        workers.rule(worker, facts, &always, &given).map_err(HandInError::Unruled)
+    }
+
+    /// Takes back what a worker's sessions ask, and ends what was granted to them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn worker_gone(&self, agent: &str, worker: &str) -> Result<usize, StoreError> {
+        let mut sessions: Vec<String> = Vec::new();
+        for state in ["open", "answered"] {
+            for ask in self.store.asks_in(state, 500).await? {
+                let Call { agent: whose, session, worker: of, .. } = ask.body.call;
+                if whose == agent && of.as_deref() == Some(worker) && !sessions.contains(&session) {
+                    sessions.push(session);
+                }
+            }
+        }
+        let mut cancelled = 0;
+        for session in sessions {
+            cancelled += self.end_session(agent, &session, WORKER_GONE).await?;
+        }
+        Ok(cancelled)
+    }
+
+    /// The open ask that goes by this approval id.
+    ///
+    /// # Errors
+    /// When the store fails.
+    // SECURITY: an id answers nothing outside the session that it is sent with.
+    pub async fn approval(&self, session: &str, id: &str) -> Result<Option<Ask>, StoreError> {
+        let mut asks = self.store.asks_in("open", 500).await?;
+        asks.retain(|ask| ask.body.call.session == session && approval_id(ask) == id);
+        Ok(asks.pop().filter(|_| asks.is_empty()))
+    }
+
+    /// Whether molf's rules are in force here.
+    #[must_use]
+    pub fn hosts_molf(&self) -> bool {
+        matches!(self.policy, super::Policy::Workers(..))
+    }
+}
+
+/// The id of an ask as molf's clients know it.
+#[must_use]
+pub fn approval_id(ask: &Ask) -> String {
+    let digest = ids::sha256_hex(ask.id.as_bytes());
+    let number = digest.get(..8).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+    molf::approval_id(&ask.body.call.session, number.unwrap_or_default())
+}
+
+/// The rules of a subagent: `agent_rules` in the call's `meta`.
+// FAIL-CLOSED: rules that cannot be read refuse the call; they are never left out.
+fn agent_rules(call: &Call, home: Option<&str>) -> Result<Option<Rules>, Malformed> {
+    let given = call.meta.as_ref().and_then(|meta| meta.get("agent_rules"));
+    let rules = given.map(|rules| rules_of(rules, "meta.agent_rules", home));
+    rules.transpose().map_err(Malformed)
+}

@@ -1,0 +1,258 @@
+//! The rules of molf's workers: a `permissions.jsonc` for each, written when it is first looked at,
+//! read again when it changes, added to when somebody says Always.
+
+use super::rules_file::{self, Stamp};
+use countersign_policy::{
+    Floors, Rule, Rules, Ruling, file,
+    profiles::{self, Dialect, Given, Profile, molf},
+};
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// More workers than this are refused: each has a folder.
+const MOST: usize = 1000;
+
+/// The files of all workers.
+#[derive(Debug)]
+pub struct Workers {
+    /// The file for calls that name no worker; the folder of the others stands beside it.
+    main: PathBuf,
+    home: Option<String>,
+    floors: Floors,
+    compat: bool,
+    last: Mutex<HashMap<PathBuf, Arc<Worker>>>,
+    /// Two Always at once are written one after the other.
+    writing: Mutex<()>,
+}
+
+/// A worker's rules in force.
+#[derive(Debug)]
+struct Worker {
+    dialect: Arc<dyn Dialect>,
+    /// What nothing lifts: the bridge's own, and the denies that a person wrote.
+    floors: Floors,
+    /// What is wrong with the file, when these are older than it.
+    problem: Option<String>,
+    /// Rules in the text that grants have put there.
+    granted: Vec<Rule>,
+    stamp: Stamp,
+}
+
+impl Workers {
+    /// Takes the main file; the others stand in the folder `workers` beside it.
+    ///
+    /// # Errors
+    /// When the main file is there and cannot be read, is open to others, or holds an error.
+    pub fn open(
+        main: &Path,
+        home: Option<String>,
+        floors: Floors,
+        compat: bool,
+    ) -> Result<Self, String> {
+        let workers = Self {
+            main: main.to_owned(),
+            home,
+            floors,
+            compat,
+            last: Mutex::default(),
+            writing: Mutex::default(),
+        };
+        let worker = workers.seeded(main).and_then(|stamp| workers.load(main, stamp, &[]))?;
+        let mut last = workers.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.insert(main.to_owned(), Arc::new(worker));
+        drop(last);
+        Ok(workers)
+    }
+
+    /// Rules on a call of a worker, under the floors. The second is what is wrong with its file, if
+    /// something is. `granted` are the rules in any file that came from grants.
+    pub(super) fn rule(
+        &self,
+        worker: Option<&str>,
+        call: &countersign_policy::Call,
+        granted: &[Rule],
+        given: &Given<'_>,
+    ) -> Result<(Ruling, Option<String>), String> {
+        let now = self.current(&self.path(worker)?, granted)?;
+        let given = Given { floors: &now.floors, ..*given };
+        Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
+    }
+
+    /// What is wrong with any of the files at the moment.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.values().find_map(|worker| worker.problem.clone())
+    }
+
+    /// Adds rules at the end of a worker's file, keeping comments and layout. All or none are written.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub(super) fn append(&self, worker: Option<&str>, rules: &[Rule]) -> Result<(), String> {
+        self.edit(&self.path(worker)?, |text| {
+            if !self.compat {
+                return file::append(text, rules).map_err(|error| error.to_string());
+            }
+            let Some(Rule { tool, .. }) = rules.first() else { return Ok(text.to_owned()) };
+            let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
+            Ok(molf::file::remember(text, tool, &patterns, self.home.as_deref()))
+        })
+    }
+
+    /// Takes a rule out of a worker's file, keeping comments and layout.
+    ///
+    /// # Errors
+    /// A sentence; then the file is as it was.
+    pub(super) fn remove(&self, worker: Option<&str>, rule: &Rule) -> Result<(), String> {
+        self.edit(&self.path(worker)?, |text| {
+            file::remove(text, rule).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Where a worker's rules stand.
+    // SECURITY: the name comes from outside; it names one folder and nothing above or below it.
+    fn path(&self, worker: Option<&str>) -> Result<PathBuf, String> {
+        let Some(worker) = worker else { return Ok(self.main.clone()) };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if worker.is_empty() || worker.len() > 100 || worker.starts_with('.') {
+            return Err(format!("the worker {worker:?} names no folder for its rules"));
+        }
+        if !worker.chars().all(plain) {
+            return Err(format!(
+                "the worker {worker:?} names no folder for its rules; letters, digits, `-`, `_` and \
+                 `.` do"
+            ));
+        }
+        let folder = self.main.parent().unwrap_or(Path::new("."));
+        Ok(folder.join("workers").join(worker).join("permissions.jsonc"))
+    }
+
+    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    // FAIL-CLOSED: a broken file never loosens anything; a worker whose file never could be read has no
+    // rules, and its calls are refused with the reason.
+    fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<Worker>, String> {
+        let mut all = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all.get(path).cloned();
+        let found = match &before {
+            None if all.len() > MOST => Err(format!("there are more than {MOST} workers")),
+            None => self.seeded(path),
+            Some(_) => rules_file::stamp(path).map_err(|why| rules_file::cannot_read(path, &why)),
+        };
+        let loaded = match (found, &before) {
+            (Ok(Stamp::Missing), Some(_)) => Err(format!("{} is gone", path.display())),
+            (Ok(stamp), Some(last))
+                if stamp == last.stamp && last.problem.is_none() && last.granted == granted =>
+            {
+                return Ok(last.clone());
+            }
+            (Ok(stamp), _) => self.load(path, stamp, granted),
+            (Err(problem), _) => Err(problem),
+        };
+        let worker = match (loaded, before) {
+            (Ok(worker), _) => worker,
+            (Err(problem), None) => return Err(problem),
+            (Err(problem), Some(last)) => {
+                if last.problem.as_ref() != Some(&problem) {
+                    tracing::error!(problem, "the last good rules stay in force");
+                }
+                Worker {
+                    dialect: last.dialect.clone(),
+                    floors: last.floors.clone(),
+                    problem: Some(problem),
+                    granted: last.granted.clone(),
+                    stamp: last.stamp.clone(),
+                }
+            }
+        };
+        let worker = Arc::new(worker);
+        all.insert(path.to_owned(), worker.clone());
+        Ok(worker)
+    }
+
+    /// The state of the file, which is written with molf's defaults where there is none.
+    fn seeded(&self, path: &Path) -> Result<Stamp, String> {
+        let look = || rules_file::stamp(path).map_err(|why| rules_file::cannot_read(path, &why));
+        if look()? == Stamp::Missing {
+            rules_file::replace(path, molf::file::DEFAULT)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            tracing::info!(file = %path.display(), "a worker's rules begin with molf's defaults");
+        }
+        look()
+    }
+
+    fn load(&self, path: &Path, stamp: Stamp, granted: &[Rule]) -> Result<Worker, String> {
+        let text = rules_file::guarded(path, &stamp)?;
+        let (name, home) = (rules_file::name(path), self.home.as_deref());
+        let dialect = Profile::Molf.open(Some(&text), &name, home, self.compat)?;
+        let floors = match self.compat {
+            true => self.floors.clone(),
+            false => {
+                let rules = Rules::parse(&text, &name, home).unwrap_or_default();
+                let denies = rules_file::by_hand(&text, &name, home, granted).unwrap_or(rules);
+                self.floors.clone().with_denies(denies)
+            }
+        };
+        let granted = granted.to_vec();
+        Ok(Worker { dialect: dialect.into(), floors, problem: None, granted, stamp })
+    }
+
+    fn edit(
+        &self,
+        path: &Path,
+        change: impl FnOnce(&str) -> Result<String, String>,
+    ) -> Result<(), String> {
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => molf::file::DEFAULT.to_owned(),
+            Err(error) => return Err(rules_file::cannot_read(path, &error)),
+        };
+        let changed = change(&text)?;
+        Profile::Molf.open(
+            Some(&changed),
+            &rules_file::name(path),
+            self.home.as_deref(),
+            self.compat,
+        )?;
+        rules_file::replace(path, &changed)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    fn workers(folder: &Path) -> Workers {
+        let main = folder.join("permissions.jsonc");
+        Workers::open(&main, None, Floors::default(), false).unwrap()
+    }
+
+    #[test]
+    fn a_worker_names_one_folder_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let workers = workers(folder.path());
+        for name in ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a\0b", "ä", &"x".repeat(101)]
+        {
+            assert!(workers.path(Some(name)).is_err(), "{name:?}");
+        }
+        let path = workers.path(Some("3f2a-W_1.b")).unwrap();
+        assert_eq!(path, folder.path().join("workers/3f2a-W_1.b/permissions.jsonc"));
+    }
+
+    #[test]
+    fn a_broken_file_of_a_new_worker_allows_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let workers = workers(folder.path());
+        let path = workers.path(Some("w1")).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{ \"*\": \"allow\", ").unwrap();
+        assert!(workers.current(&path, &[]).is_err());
+    }
+}
