@@ -3,5 +3,5 @@
 pub mod claude_code;
 mod connectonion;
 pub mod http;
-pub mod wcore;
 pub mod molf;
+pub mod wcore;
