@@ -75,7 +75,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = TEMPLATE.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (27, 2));
+    assert_eq!((keys.count(), sections.count()), (28, 2));
     let uncommented: String = TEMPLATE
         .lines()
         .map(|line| {
