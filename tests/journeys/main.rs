@@ -36,6 +36,8 @@ mod discord;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod molf;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;

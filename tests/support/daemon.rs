@@ -213,7 +213,7 @@ impl Daemon {
     }
 }
 
-fn private_file(path: &Path, text: &str) {
+pub fn private_file(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(path, mode).unwrap();

@@ -345,10 +345,14 @@ impl fmt::Display for Profile {
 ///
 /// # Errors
 /// As [`Dialect::rule`].
+///
+/// A denial keeps the profile's own words.
 // FAIL-CLOSED: whatever the profile says, a floor denies and a question asks.
 pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
     let mut ruling = dialect.rule(call, given)?;
-    if let Some(reason) = crate::ruling::forbidden(call, given.floors, given.now_ms) {
+    if ruling.verdict != Verdict::Deny
+        && let Some(reason) = crate::ruling::forbidden(call, given.floors, given.now_ms)
+    {
         ruling.verdict = Verdict::Deny;
         ruling.rule = None;
         ruling.reason = reason;

@@ -45,7 +45,8 @@ impl Molf {
         }
         if ours.verdict == Verdict::Deny && ours.rule.is_some() {
             let decided = ours.rule.as_deref().and_then(|name| named(&layers, name));
-            ours.reason = words::denied(call, pieces, &sets, decided)?;
+            let deciding = if theirs.veto { sets.get(..1).unwrap_or(&sets) } else { &sets };
+            ours.reason = words::denied(call, pieces, deciding, decided)?;
         }
         ours.always = match ours.verdict {
             Verdict::Ask => both.always(&ours)?,
@@ -61,6 +62,8 @@ impl Molf {
 struct Theirs<'r> {
     verdict: Verdict,
     line: Option<&'r Line>,
+    /// A deny of the agent's own rules.
+    veto: bool,
 }
 
 impl Both<'_> {
@@ -73,19 +76,19 @@ impl Both<'_> {
     fn theirs<'r>(&self, sets: &[&'r Ruleset]) -> Result<Theirs<'r>, String> {
         let alone = self.layers.agent.and(sets.first()).map(|agent| self.strictest(&[agent]));
         match alone.transpose()? {
-            Some(veto) if veto.verdict == Verdict::Deny => Ok(veto),
+            Some(veto) if veto.verdict == Verdict::Deny => Ok(Theirs { veto: true, ..veto }),
             _ => self.strictest(sets),
         }
     }
 
     fn strictest<'r>(&self, sets: &[&'r Ruleset]) -> Result<Theirs<'r>, String> {
         let tool = self.call.canonical_tool();
-        let mut strictest = Theirs { verdict: Verdict::Allow, line: None };
+        let mut strictest = Theirs { verdict: Verdict::Allow, line: None, veto: false };
         for piece in or_every_call(self.pieces).iter() {
             let line = ruleset::last(tool, piece, Covers::TextOrAlways, sets)?;
             let verdict = line.map_or(Verdict::Ask, |line| line.setting.action.verdict());
             if verdict >= strictest.verdict {
-                strictest = Theirs { verdict, line };
+                strictest = Theirs { verdict, line, veto: false };
             }
         }
         Ok(strictest)
