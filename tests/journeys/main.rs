@@ -38,6 +38,8 @@ mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod molf;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod molf_chat;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;

@@ -236,7 +236,8 @@ async fn always_cascades_in_its_session_and_leaves_the_agents_veto() {
 #[tokio::test]
 async fn a_handwritten_deny_is_never_overwritten_and_a_dead_rule_is_told() {
     let (telegram, _discord, daemon) = start().await;
-    let text = "{\n  // mine\n  \"shell_exec\": { \"git push *\": \"deny\" },\n  \"*\": \"ask\"\n}\n";
+    let text =
+        "{\n  // mine\n  \"shell_exec\": { \"git push *\": \"deny\" },\n  \"*\": \"ask\"\n}\n";
     write_rules(&daemon, "w1", text);
     let waiting = daemon.waiting(shell(SESSION, "git fetch origin"));
     let card = telegram_card(&telegram).await;
