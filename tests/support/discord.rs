@@ -131,6 +131,11 @@ impl FakeDiscord {
         self.wait("the bot to connect", || self.lock().online().then_some(())).await;
     }
 
+    /// Whether the bot is connected to the gateway just now.
+    pub fn is_online(&self) -> bool {
+        self.lock().online()
+    }
+
     /// How often the bot identified itself to the gateway.
     pub fn identified(&self) -> usize {
         self.lock().identified

@@ -5,7 +5,7 @@
 use super::{Api, Fault, view::view};
 use crate::{
     gate::Gate,
-    store::{Event as Happened, Tail},
+    store::{Event as Happened, StoreError, Tail},
 };
 use axum::{
     extract::State,
@@ -58,7 +58,8 @@ impl Live {
             if !happened.is_empty() {
                 let mut events = Vec::with_capacity(happened.len());
                 for one in happened {
-                    events.extend(self.tell(one).await);
+                    // Half an event is none: its reader comes back for the whole of it.
+                    events.extend(self.tell(one).await.ok()?);
                 }
                 return Some((stream::iter(events), self));
             }
@@ -69,13 +70,13 @@ impl Live {
         }
     }
 
-    async fn tell(&self, happened: Happened) -> Option<Event> {
+    async fn tell(&self, happened: Happened) -> Result<Option<Event>, StoreError> {
         let ask = match &happened.ask {
-            Some(id) => self.gate.store().ask(id).await.ok().flatten(),
+            Some(id) => self.gate.store().ask(id).await?,
             None => None,
         };
         let data = json!({"at": happened.at, "data": happened.data, "ask": ask.as_ref().map(view)});
-        event(Some(happened.id), &happened.kind, &data)
+        Ok(event(Some(happened.id), &happened.kind, &data))
     }
 }
 

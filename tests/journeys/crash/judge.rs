@@ -80,7 +80,10 @@ pub fn ends(events: &BTreeMap<i64, Happened>) -> (BTreeMap<String, End>, Vec<Str
             "answered" | "expired" | "cancelled" => {
                 let answer = event.data.clone();
                 let end = End { ask: ask.clone(), kind: event.kind.clone(), answer };
-                let case = names[ask].clone();
+                let Some(case) = names.get(ask).cloned() else {
+                    wrong.push(format!("{ask} ended, and was never asked"));
+                    continue;
+                };
                 if let Some(first) = ends.insert(case.clone(), end.clone()) {
                     wrong.push(format!("{case} has two answers: {first:?} and {end:?}"));
                 }
@@ -103,15 +106,17 @@ pub fn contradictions(case: &str, seen: &Case, end: &End) -> Vec<String> {
         let Some(told) = press.told.as_deref() else { continue };
         let true_for_winner = press.is_acknowledged() && end.is_by(press);
         // A press can be brought again by its platform after a crash: then its own presser is told.
-        if !true_for_winner && told != end.too_late() {
+        if !true_for_winner && told != end.too_late() && !press.was_refused_by_the_store() {
             wrong.push(format!("{case}: {press:?}, but it ended so: {end:?}"));
         }
     }
     if seen.presses.iter().filter(|press| press.is_acknowledged()).count() > 1 {
         wrong.push(format!("{case}: two presses were told that they answered: {seen:?}"));
     }
-    if end.approves() && !seen.presses.iter().any(|press| end.is_by(press)) {
-        wrong.push(format!("{case} was approved, and nobody approved it: {end:?}, {seen:?}"));
+    // Neither by nobody, nor by somebody who was told that nothing changed.
+    let mut could = seen.presses.iter().filter(|press| !press.was_refused_by_the_store());
+    if end.kind == "answered" && !could.any(|press| end.is_by(press)) {
+        wrong.push(format!("{case}: nobody did this: {end:?}, {seen:?}"));
     }
     for got in &seen.got {
         let verdict = if end.approves() { "allow" } else { "deny" };

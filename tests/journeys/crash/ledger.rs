@@ -57,6 +57,11 @@ impl Press {
     pub fn is_acknowledged(&self) -> bool {
         matches!(self.told.as_deref(), Some("Approved once." | "Denied."))
     }
+
+    /// Whether the presser was told that the store did not take it and nothing changed.
+    pub fn was_refused_by_the_store(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| told.contains("nothing changed"))
+    }
 }
 
 impl Ledger {

@@ -1,0 +1,227 @@
+//! From an ask to the waiter's waking, without a platform; and how many of them a second.
+
+use super::line;
+use countersign::{
+    bridge::{Desk, Term, deliver},
+    gate::{
+        Audience, Gate, Handed, OnTimeout, Policy, Settings,
+        approvers::{Approvers, Local},
+        call::Call,
+    },
+    policy::{Floors, profiles::Profile},
+    store::{Database, Store},
+};
+use countersign_port::{
+    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Outcome, Press, Presser, Presses,
+    SendError, Target, async_trait,
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use tokio::sync::oneshot;
+
+/// How many asks one after the other, and commits.
+const ALONE: usize = 300;
+/// How many agents at once, and for how long.
+const AGENTS: usize = 64;
+const SUSTAINED: Duration = Duration::from_secs(6);
+
+/// A platform that hands every new card to whoever waits for it.
+#[derive(Default)]
+struct Hand {
+    waiting: Mutex<HashMap<String, oneshot::Sender<Card>>>,
+    posted: Mutex<HashMap<String, Card>>,
+}
+
+impl Hand {
+    async fn card_of(&self, ask: &str) -> Card {
+        let (give, taken) = oneshot::channel();
+        {
+            let mut waiting = self.waiting.lock().unwrap();
+            if let Some(card) = self.posted.lock().unwrap().remove(ask) {
+                return card;
+            }
+            waiting.insert(ask.to_owned(), give);
+        }
+        taken.await.unwrap()
+    }
+}
+
+#[async_trait]
+impl Adapter for Hand {
+    fn name(&self) -> &'static str {
+        "inbox"
+    }
+
+    fn health(&self) -> Health {
+        Health::Up
+    }
+
+    async fn post(&self, _: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        let mut waiting = self.waiting.lock().unwrap();
+        match waiting.remove(&card.ask) {
+            Some(give) => drop(give.send(card.clone())),
+            None => drop(self.posted.lock().unwrap().insert(card.ask.clone(), card.clone())),
+        }
+        Ok(MessageRef(card.id.clone()))
+    }
+
+    async fn update(&self, _: &MessageRef, _: &Card) -> Result<(), SendError> {
+        Ok(())
+    }
+
+    async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+        stop.cancelled().await;
+        Ok(())
+    }
+}
+
+/// One daemon's core with the hand at it.
+struct Bench {
+    gate: Arc<Gate>,
+    desk: Arc<Desk>,
+    hand: Arc<Hand>,
+}
+
+/// The lines of one store.
+pub async fn speed(database: Database) {
+    let store = Store::open(&database).await.unwrap();
+    let commits = commits(&store).await;
+    line("a bare commit, p50 / p99", pair(&commits), "");
+    let rate = ALONE as f64 / commits.iter().sum::<Duration>().as_secs_f64();
+    line("bare commits a second, one after the other", format!("{rate:.0}"), "");
+    let together = together(&store).await;
+    line("… by 64 at once", format!("{together:.0}"), "");
+
+    let bench = Bench::open(store).await;
+    let mut ways = Vec::with_capacity(ALONE);
+    for n in 0..ALONE {
+        ways.push(bench.way(&format!("git push origin alone-{n}")).await);
+    }
+    line("ask → card sent → press → waiter woken, p50 / p99", pair(&ways), "");
+    let over = |at| quantile(&ways, at).saturating_sub(quantile(&commits, at) * 2);
+    let over = format!("{:.2} / {:.2} ms", ms(over(0.5)), ms(over(0.99)));
+    line("… over its two commits", over, "p99 ≤ 2 ms");
+    let asks = bench.sustained().await;
+    line("sustained asks a second, 64 agents", format!("{asks:.0}"), "");
+    line("… to the bare commit rate, one after the other", format!("{:.2}", asks / rate), "≥ 0.5");
+    line("… to that of 64 at once", format!("{:.2}", asks / together), "");
+}
+
+async fn note(store: &Store) {
+    let data = json!({"agent": "bench", "session": "one", "tool": "shell_exec"});
+    store.note(1, "bench", None, &data).await.unwrap();
+}
+
+async fn commits(store: &Store) -> Vec<Duration> {
+    let mut times = Vec::with_capacity(ALONE);
+    for _ in 0..ALONE {
+        let began = Instant::now();
+        note(store).await;
+        times.push(began.elapsed());
+    }
+    times
+}
+
+async fn together(store: &Store) -> f64 {
+    let began = Instant::now();
+    let writers = (0..AGENTS).map(|_| async {
+        let mut written = 0;
+        while began.elapsed() < SUSTAINED / 3 {
+            note(store).await;
+            written += 1;
+        }
+        written
+    });
+    let written: u32 = join_all(writers).await.into_iter().sum();
+    f64::from(written) / began.elapsed().as_secs_f64()
+}
+
+impl Bench {
+    async fn open(store: Store) -> Self {
+        let policy = Policy::open(Profile::Standard, None, None, Floors::default(), false);
+        let settings = Settings {
+            timeout_ms: 300_000,
+            on_timeout: OnTimeout::Deny,
+            mode: None,
+            home: None,
+            host: "here".to_owned(),
+            daemon: "bench".to_owned(),
+            keep_ms: 86_400_000,
+        };
+        let approvers = Approvers { local: Local::On, ..Approvers::default() };
+        let audience = vec![Audience { adapter: "inbox".to_owned(), target: "here".to_owned() }];
+        let gate = Gate::new(store, policy.unwrap(), approvers, audience, settings);
+        let length = Duration::from_secs(3600);
+        let fence = gate.store().take_lease("inbox", "bench", length).await.unwrap().unwrap();
+        let (term, hand) = (Arc::new(Term::new(fence, None)), Arc::new(Hand::default()));
+        let stop = CancellationToken::new();
+        tokio::spawn(deliver(gate.clone(), hand.clone(), "here".to_owned(), term, stop));
+        Self { desk: Desk::new(gate.clone()), gate, hand }
+    }
+
+    /// The whole way of one ask.
+    async fn way(&self, command: &str) -> Duration {
+        let began = Instant::now();
+        let call = json!({"agent": "bench", "session": command, "tool": "shell_exec", "cwd": "/home/a",
+            "args": {"command": command}});
+        let call: Call = serde_json::from_value(call).unwrap();
+        let Handed::Asked(ask) = self.gate.hand_in(call, true).await.unwrap() else {
+            panic!("{command} is not asked");
+        };
+        let answered = self.gate.wait(&ask.id, Duration::from_secs(60));
+        let pressed = async {
+            let card = self.hand.card_of(&ask.id).await;
+            let token = card.buttons[0][0].token.clone();
+            let presser = Presser { id: "1".into(), name: "Ana".into(), roles: vec![] };
+            let message = Some(MessageRef(card.id));
+            let press = Press { adapter: "inbox", presser, message, token, text: None };
+            self.desk.press(press).await
+        };
+        // The presser is told beside: what counts is when the agent goes on.
+        let (receipt, woken) = tokio::join!(pressed, async {
+            let ask = answered.await.unwrap().unwrap();
+            (ask, began.elapsed())
+        });
+        assert_eq!((receipt.outcome, woken.0.is_open()), (Outcome::Applied, false));
+        woken.1
+    }
+
+    async fn sustained(&self) -> f64 {
+        let began = Instant::now();
+        let agents = (0..AGENTS).map(|agent| async move {
+            let mut asks = 0_u32;
+            while began.elapsed() < SUSTAINED {
+                self.way(&format!("git push origin s-{agent}-{asks}")).await;
+                asks += 1;
+            }
+            asks
+        });
+        let asks: u32 = join_all(agents).await.into_iter().sum();
+        f64::from(asks) / began.elapsed().as_secs_f64()
+    }
+}
+
+fn quantile(times: &[Duration], at: f64) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times[((times.len() - 1) as f64 * at).round() as usize]
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn pair(times: &[Duration]) -> String {
+    format!("{:.2} / {:.2} ms", ms(quantile(times, 0.5)), ms(quantile(times, 0.99)))
+}
+
+/// A call as an agent makes it.
+pub fn call(n: usize) -> Value {
+    json!({"agent": "bench", "session": "one", "tool": "shell_exec", "cwd": "/home/ana/shop",
+        "args": {"command": format!("git push origin branch-{n}")}})
+}

@@ -1,0 +1,140 @@
+//! The program itself: idle, and with many open asks.
+
+use super::{desk::call, line};
+use countersign::{
+    gate::ask::Body,
+    ids,
+    store::{Database, NewAsk, NewCard, Store},
+};
+use futures::{StreamExt, stream};
+use serde_json::json;
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How many asks are open.
+const OPEN: usize = 100_000;
+/// How long an idle daemon is watched.
+const WATCH: Duration = Duration::from_secs(10);
+
+pub async fn weight(folder: &Path) {
+    let file = folder.join("state/countersign.db");
+    let (mut daemon, began) = start(folder);
+    let started = began.elapsed();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let idle = resident(&daemon);
+    let before = wakeups(&daemon);
+    tokio::time::sleep(WATCH).await;
+    let woke = (wakeups(&daemon) - before) as f64 / WATCH.as_secs_f64();
+    line("start on an empty store, until ready", format!("{started:.0?}"), "");
+    line("idle: resident memory", format!("{:.1} MiB", idle as f64 / 1024.0), "≤ 30 MiB");
+    line("idle: wake-ups a second, all threads", format!("{woke:.1}"), "");
+    stop(&mut daemon);
+
+    let database = Database::Sqlite(file);
+    let store = Store::open(&database).await.unwrap();
+    fill(&store).await;
+    let began = Instant::now();
+    let overdue = store.overdue(1).await.unwrap().len();
+    store.next_deadline().await.unwrap();
+    line("the reaper's round over 100,000 open asks", format!("{:.1?}", began.elapsed()), "");
+    assert_eq!(overdue, 0);
+    store.close().await;
+
+    let (mut daemon, began) = start(folder);
+    line("start with 100,000 open asks, until ready", format!("{:.1?}", began.elapsed()), "≤ 5 s");
+    // The inbox is rebuilt at every start: wait until no card is behind.
+    let url = format!("sqlite:{}?mode=ro", folder.join("state/countersign.db").display());
+    let read = sqlx::SqlitePool::connect(&url).await.unwrap();
+    loop {
+        let left: i64 = sqlx::query_scalar("SELECT count(*) FROM card WHERE shown < wanted")
+            .fetch_one(&read)
+            .await
+            .unwrap();
+        if left == 0 || began.elapsed() > Duration::from_secs(120) {
+            line(
+                "… until all of them stand in the inbox",
+                format!("{:.1?}", began.elapsed()),
+                "≤ 5 s",
+            );
+            line("… cards left out by then", left.to_string(), "0");
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let full = resident(&daemon);
+    let each = (full.saturating_sub(idle)) as f64 / OPEN as f64;
+    line("resident memory for each open ask, over idle", format!("{each:.2} KiB"), "≤ 2 KiB");
+    stop(&mut daemon);
+}
+
+/// Opens the asks as the gate does, each with its card in the inbox.
+async fn fill(store: &Store) {
+    let now = jiff::Timestamp::now().as_millisecond();
+    let insert = |n| async move {
+        let body = serde_json::from_value(json!({"call": call(n), "why": "no rule"}));
+        let body: Body = body.unwrap();
+        let new = NewAsk {
+            id: ids::ask_id(),
+            digest: body.call.digest(),
+            body,
+            attended: false,
+            keeper: "bench".to_owned(),
+            created_at: now + i64::try_from(n).unwrap(),
+            deadline_at: Some(now + 86_400_000),
+        };
+        let card = NewCard {
+            nonce: ids::nonce(),
+            adapter: "inbox".to_owned(),
+            target: "inbox".to_owned(),
+        };
+        store.insert_ask(&new, &[card]).await.unwrap();
+    };
+    stream::iter(0..OPEN).map(insert).buffer_unordered(256).collect::<()>().await;
+}
+
+fn start(folder: &Path) -> (Child, Instant) {
+    let at = folder.display();
+    let config = folder.join("countersign.toml");
+    let text = format!(
+        "[daemon]\nsocket = \"{at}/c.sock\"\nlisten = \"127.0.0.1:0\"\nstate_dir = \"{at}/state\"\n\
+         agent_token = \"agent-token-of-the-bench\"\napprover_token = \"approver-token-of-the-bench\"\n\
+         [store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    std::fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+    command.arg("--config").arg(&config).arg("serve").env("COUNTERSIGN_LOG", "error");
+    let began = Instant::now();
+    let mut daemon = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    assert!(ready.starts_with("ready "), "{ready}");
+    (daemon, began)
+}
+
+fn stop(daemon: &mut Child) {
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
+
+/// Resident memory, KiB.
+fn resident(daemon: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// How often all its threads were woken so far.
+fn wakeups(daemon: &Child) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", daemon.id())).unwrap();
+    let of = |task: std::fs::DirEntry| {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    tasks.map(|task| of(task.unwrap())).sum()
+}

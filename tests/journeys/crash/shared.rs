@@ -1,0 +1,147 @@
+//! The same town around three daemons that share a PostgreSQL store: the leader is killed, frozen past
+//! its lease and cut off from the store, and the database ends all of its connections.
+//!
+//! `COUNTERSIGN_FAILOVERS=20` is the long form: every round waits for another daemon to lead.
+
+use super::{
+    Log, Town, acknowledged_presses_stand, close, gave_up, judge, line::Line, number, town::Door,
+};
+use crate::{
+    daemon::{AGENT, Daemon},
+    postgres::Postgres,
+};
+use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What a round does to a daemon or to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Blow {
+    Kill,
+    Freeze,
+    CutOff,
+    EndConnections,
+}
+
+/// A lease holds for 15 s: who is frozen or cut off for longer has lost it.
+const PAST_THE_LEASE: Duration = Duration::from_secs(17);
+
+/// The promise: another daemon leads within this.
+const TAKEOVER: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls() {
+    let Some(postgres) = Postgres::fresh().await else { return };
+    let rounds = number("COUNTERSIGN_FAILOVERS");
+    let seed = number("COUNTERSIGN_SEED").unwrap_or_else(rand::random);
+    println!("COUNTERSIGN_FAILOVERS={rounds:?} COUNTERSIGN_SEED={seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut town = Town::found().await;
+    let (mut daemons, mut lines) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let line = Line::to(&postgres.url()).await;
+        let config = format!("{}[store]\nurl = \"{}\"\n", town.config(), line.url);
+        let daemon = Daemon::start(&config).await;
+        town.doors.push(Door::to(&daemon));
+        daemons.push(daemon);
+        lines.push(line);
+    }
+    let town = Arc::new(town);
+    let (mut asking, mut pressing) = town.wake(seed, 8);
+    for (door, daemon) in town.doors.iter().zip(&daemons) {
+        door.inbox.send_replace(Some(daemon.inbox.clone()));
+    }
+    let (mut blows, mut takeovers) = (BTreeMap::<Blow, u64>::new(), Vec::new());
+    for round in 0..rounds.unwrap_or(4) {
+        town.moment(&mut rng).await;
+        let blow = match rounds {
+            // Without a wait for the next leader.
+            None => [Blow::Kill, Blow::EndConnections][(round % 2) as usize],
+            Some(_) => *[Blow::Kill, Blow::Freeze, Blow::CutOff, Blow::EndConnections]
+                .choose(&mut rng)
+                .unwrap(),
+        };
+        *blows.entry(blow).or_default() += 1;
+        let at = match rounds {
+            None => rng.random_range(0..daemons.len()),
+            Some(_) => leader(&daemons).await,
+        };
+        let other = &daemons[(at + 1) % daemons.len()];
+        let before = epoch(other).await;
+        let began = Instant::now();
+        let struck = town.clone();
+        match blow {
+            Blow::EndConnections => postgres.end_connections().await,
+            Blow::Kill => {
+                struck.doors[at].inbox.send_replace(None);
+                daemons[at].kill().await;
+                if rounds.is_some() {
+                    takeovers.push(taken_over(&daemons[(at + 1) % 3], before, began).await);
+                }
+                daemons[at].run().await;
+            }
+            Blow::Freeze | Blow::CutOff => {
+                struck.doors[at].inbox.send_replace(None);
+                hold_back(&daemons[at], &lines[at], blow, true);
+                takeovers.push(taken_over(other, before, began).await);
+                tokio::time::sleep(PAST_THE_LEASE.saturating_sub(began.elapsed())).await;
+                hold_back(&daemons[at], &lines[at], blow, false);
+            }
+        }
+        struck.doors[at].inbox.send_replace(Some(daemons[at].inbox.clone()));
+        acknowledged_presses_stand(&town, &daemons[at], round).await;
+        assert!(!gave_up(&mut asking) && !gave_up(&mut pressing), "somebody broke off, see above");
+    }
+    let lost_copies = close(&town, &mut asking, &mut pressing).await;
+    let cases = judge(&town, &daemons[0], Log::Shared).await;
+    let presses: usize = cases.values().map(|case| case.presses.len()).sum();
+    println!(
+        "{blows:?}, {} asks, {presses} presses, {lost_copies} lost copies; taken over after {takeovers:.1?}",
+        cases.len()
+    );
+    drop((daemons, lines));
+    postgres.drop().await;
+}
+
+fn hold_back(daemon: &Daemon, line: &Line, blow: Blow, back: bool) {
+    match blow {
+        Blow::Freeze => daemon.signal(if back { "STOP" } else { "CONT" }),
+        _ => line.cut(back),
+    }
+}
+
+/// How `/readyz` shows who leads for Telegram.
+async fn telegram(daemon: &Daemon) -> serde_json::Value {
+    daemon.get("/readyz", AGENT).await.1["adapters"]["telegram"]["leader"].clone()
+}
+
+async fn epoch(daemon: &Daemon) -> i64 {
+    telegram(daemon).await["epoch"].as_i64().unwrap_or(0)
+}
+
+/// Which daemon leads, once one does.
+async fn leader(daemons: &[Daemon]) -> usize {
+    let began = Instant::now();
+    loop {
+        for (at, daemon) in daemons.iter().enumerate() {
+            let ready = daemon.get("/readyz", AGENT).await.1;
+            if ready["adapters"]["telegram"]["leader"]["holder"] == ready["daemon"] {
+                return at;
+            }
+        }
+        assert!(began.elapsed() < TAKEOVER, "nobody leads");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Waits until another daemon leads; how long that took.
+async fn taken_over(daemon: &Daemon, before: i64, began: Instant) -> Duration {
+    while epoch(daemon).await <= before {
+        assert!(began.elapsed() < TAKEOVER, "nobody takes over within {TAKEOVER:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    began.elapsed()
+}
