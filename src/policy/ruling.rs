@@ -121,6 +121,12 @@ pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Outcome {
     }
 }
 
+/// What a call touches.
+pub(crate) fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
+    let asked = Decision { finding: Finding::ask(""), critical: None, guarded: false };
+    Subject::new(call, layers).describe(asked).effects
+}
+
 /// The verdict alone; what cascades and checks of stored rules need.
 pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
     subject.decide(layers, mode).finding.verdict

@@ -387,3 +387,40 @@ fn a_tool_without_patterns_is_remembered_by_its_name() {
     assert_eq!(Mode::Strict.check(&line)["always"], json!([row["tool"]]));
     assert_eq!(Mode::Compat.check(&line)["always"], row["add"]);
 }
+
+#[test]
+fn strict_is_never_looser_than_molf() {
+    let strictness = |answer: &Value| match verdict(answer).as_str() {
+        Some("allow") => 0,
+        Some("ask") => 1,
+        _ => 2,
+    };
+    let configs = [
+        json!({ "*": "allow" }),
+        json!({ "shell_exec": { "*": "allow", "rm *": "deny" } }),
+        json!({ "*": "deny", "shell_exec": { "*": "ask", "git *": "allow", "l* *": "allow" } }),
+        json!({ "shell_exec": { "* *": "allow", "*rm*": "ask" } }),
+    ];
+    for row in rows("shell_parse.jsonl") {
+        for config in &configs {
+            let line = json!({ "tool": "shell_exec", "config": config,
+                "args": { "command": row["command"] } });
+            let (strict, molf) = (Mode::Strict.check(&line), Mode::Compat.check(&line));
+            assert!(strictness(&strict) >= strictness(&molf), "{line}\n{strict}\n{molf}");
+        }
+    }
+}
+
+#[test]
+fn always_covers_the_command_it_was_made_from() {
+    for command in ["ls 2>&1 | tee out.txt", "cat < in.txt", "cmd 2>/dev/null", "git add . && ls"] {
+        let mut line = json!({ "tool": "shell_exec", "args": { "command": command } });
+        let offered = Mode::Strict.check(&line);
+        assert_eq!(offered["verdict"], "ask");
+        let stored = strings(&offered["always"]);
+        assert!(!stored.is_empty(), "{command}");
+        let rules = stored.iter().map(|pattern| json!(["shell_exec", pattern, "allow"]));
+        line["runtime_rules"] = rules.collect();
+        assert_eq!(Mode::Strict.check(&line)["verdict"], "allow", "{command}: {stored:?}");
+    }
+}

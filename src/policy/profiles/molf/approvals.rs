@@ -4,10 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use serde_json::Value;
-
-use super::{approval_id, file};
+pub use super::events::{Event, Outcome};
+use super::{approval_id, events::required, file};
 use crate::call::Call;
 use crate::floors::Floors;
 use crate::profiles::{self, End, Given, Grants, Profile, Then};
@@ -56,44 +54,6 @@ pub enum Reply<'a> {
     Always,
     /// It may not; with words for the model.
     Reject(Option<&'a str>),
-}
-
-/// What clients are told.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Event {
-    /// A call waits for a person.
-    ToolApprovalRequired {
-        /// What to answer with.
-        approval_id: String,
-        /// The tool.
-        tool_name: String,
-        /// Its arguments as a JSON text.
-        arguments: String,
-        /// The conversation.
-        session_id: String,
-    },
-    /// It no longer does.
-    ToolApprovalResolved {
-        /// Which.
-        approval_id: String,
-        /// How it ended.
-        outcome: Outcome,
-        /// The conversation.
-        session_id: String,
-    },
-}
-
-/// How an approval ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// The call may run.
-    Approved,
-    /// It may not.
-    Denied,
-    /// Nobody waits for it any more.
-    Cancelled,
 }
 
 /// An approval that has ended, for whoever waits.
@@ -332,17 +292,5 @@ impl Approvals {
             session_id: pending.session.clone(),
         });
         Ended { id: pending.id.clone(), outcome, message }
-    }
-}
-
-fn required(id: &str, call: &Call, session: &str) -> Event {
-    Event::ToolApprovalRequired {
-        approval_id: id.to_owned(),
-        tool_name: call.tool.clone(),
-        arguments: match &call.args {
-            Value::Null => "{}".to_owned(),
-            args => args.to_string(),
-        },
-        session_id: session.to_owned(),
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! Strict, a call is ruled on twice: as molf would (its parser, its globs, its layers), and by the
 //! engine of the profile `standard` over the same rules; the stricter ruling holds. So it is never
-//! looser than molf, and what walks around molf's globs does not walk around it. With `compat` the
-//! first ruling stands alone. Floors are above both.
+//! looser than molf, except that a pattern which Always stores covers the command it was made from; and
+//! what walks around molf's globs does not walk around it. With `compat` the first ruling stands
+//! alone. Floors are above both.
 
 pub mod approvals;
 pub mod commands;
+mod events;
 pub mod file;
 mod lenient;
 pub mod ruleset;
+mod setting;
 mod strict;
 mod subject;
 mod words;

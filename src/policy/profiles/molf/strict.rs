@@ -42,6 +42,7 @@ impl Molf {
             ours.verdict = theirs.verdict;
             ours.reason = "No rule allows it as molf reads it.".to_owned();
             ours.rule = theirs.line.map(|line| line.label.clone());
+            ours.effects = ruling::effects(call, &layers);
         }
         if ours.verdict == Verdict::Deny && ours.rule.is_some() {
             let decided = ours.rule.as_deref().and_then(|name| named(&layers, name));
