@@ -49,6 +49,7 @@ impl Visitor {
         let request = self.client.get(format!("{}/inbox/events", self.base));
         let request = request.header("cookie", &self.cookie);
         let response = request.header("x-countersign-inbox", &self.key).send().await?;
+        let response = response.error_for_status()?;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Ok(Feed { response, rest: vec![], cards: vec![] })
