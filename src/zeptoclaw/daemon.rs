@@ -26,7 +26,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// };
 ///
 /// let settings = Client {
-///     url: Server::Unix("/run/user/1000/countersign/countersign.sock".into()),
+///     url: vec![Server::Unix("/run/user/1000/countersign/countersign.sock".into())],
 ///     token: None,
 ///     insecure_http: false,
 ///     ca_file: None,
