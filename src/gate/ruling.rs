@@ -1,0 +1,199 @@
+//! Ruling on a call with the policy, the grants and the mode as they stand now, and the words that the
+//! agent's model gets.
+
+use super::{
+    Gate, HandInError, Policy,
+    ask::{Ask, By, Decision, State},
+    call::Call,
+    granting,
+    layers::Runtime,
+};
+use crate::{clock, links, store::StoreError};
+use countersign_policy::{
+    Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
+    profiles::{End, Given},
+};
+
+/// A verdict with the rule and the reason behind it.
+pub(super) struct Decided {
+    pub(super) verdict: Verdict,
+    pub(super) rule: Option<String>,
+    pub(super) reason: String,
+}
+
+impl From<Outcome> for Decided {
+    fn from(Outcome { verdict, rule, reason, .. }: Outcome) -> Self {
+        Self { verdict, rule, reason }
+    }
+}
+
+impl From<Ruling> for Decided {
+    fn from(Ruling { verdict, rule, reason, .. }: Ruling) -> Self {
+        Self { verdict, rule, reason }
+    }
+}
+
+impl Gate {
+    /// Rules on a call. What a mode with turns has allowed costs one of them.
+    // INVARIANT: one such call at a time, so that no two share a turn.
+    pub(super) async fn rule_in_turn(
+        &self,
+        call: &Call,
+    ) -> Result<(Ruling, Option<String>), HandInError> {
+        let turn = async || -> Result<_, StoreError> {
+            let mode = self.mode_of(&call.agent, &call.session).await?;
+            Ok(mode.and_then(|mode| self.policy.dialect().turn(&mode)))
+        };
+        if turn().await?.is_none() {
+            return self.rule(call).await;
+        }
+        let _alone = self.turns.lock().await;
+        let turn = turn().await?;
+        let (ruling, problem) = self.rule(call).await?;
+        if let Some(turn) = turn
+            && ruling.verdict == Verdict::Allow
+            && ruling.rule.as_ref() == Some(&turn.rule)
+        {
+            let now = clock::now_ms();
+            self.store.set_session_mode(&call.agent, &call.session, &turn.next, now).await?;
+        }
+        Ok((ruling, problem))
+    }
+
+    /// Rules on a call with the policy and grants as they stand now. The second is what is wrong with
+    /// the policy's file, if something is.
+    async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), HandInError> {
+        self.by_policy(call, countersign_policy::rule).await
+    }
+
+    /// The same verdict, rule and reason, maybe without what only a card needs.
+    pub(super) async fn decide(&self, call: &Call) -> Result<Decided, HandInError> {
+        let decide = |call: &_, layers: &Layers<'_>, mode| {
+            Decided::from(countersign_policy::decide(call, layers, mode))
+        };
+        Ok(self.by_policy(call, decide).await?.0)
+    }
+
+    /// The same as a session would be ruled on to which nothing was granted: by its file alone, where
+    /// what is granted stands in one.
+    pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, HandInError> {
+        let Policy::Workers(workers, _) = &self.policy else { return self.decide(call).await };
+        let facts = self.facts(call).await;
+        let (ruling, _) = self.by_workers(workers, call, &facts, Runtime::Anew).await?;
+        Ok(ruling.into())
+    }
+
+    /// The call as policy sees it, with where its paths lead.
+    pub(super) async fn facts(&self, call: &Call) -> countersign_policy::Call {
+        let mut facts = policy_call(call, self.settings.home.as_deref());
+        if call.host.as_ref().is_none_or(|host| *host == self.settings.host) {
+            facts.resolved = resolve(facts.paths()).await;
+        }
+        facts
+    }
+
+    /// What policy makes of a call, and what is wrong with its file.
+    async fn by_policy<T: From<Ruling>>(
+        &self,
+        call: &Call,
+        by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
+    ) -> Result<(T, Option<String>), HandInError> {
+        let now = clock::now_ms();
+        let (always, here) = self.grants_of(call, now).await?;
+        let mode = self.mode_of(&call.agent, &call.session).await?;
+        let facts = self.facts(call).await;
+        match &self.policy {
+            Policy::Workers(workers, _) => {
+                let ruled = self.by_workers(workers, call, &facts, Runtime::Session).await?;
+                Ok((ruled.0.into(), ruled.1))
+            }
+            Policy::Rules(file, _) => {
+                let rules = file.current(&always);
+                let grants = Rules::from_rules(&here);
+                let layers = Layers {
+                    agent: None,
+                    rules: &rules.rules,
+                    grants: &grants,
+                    floors: &rules.floors,
+                    now_ms: now,
+                };
+                let mode = if mode.as_deref() == Some("yolo") { Mode::Yolo } else { Mode::Default };
+                Ok((by_rules(&facts, &layers, mode), rules.problem.clone()))
+            }
+            Policy::Native(native) => {
+                let granted: Vec<Rule> = always.into_iter().chain(here).collect();
+                let given = Given {
+                    mode: mode.as_deref(),
+                    grants: &granting::as_kept(&granted),
+                    agent_rules: None,
+                    floors: &Floors::default(),
+                    reachable: self.approvers.anybody(),
+                    now_ms: now,
+                };
+                let (ruling, problem) =
+                    native.rule(&facts, &given).map_err(HandInError::Unruled)?;
+                Ok((ruling.into(), problem))
+            }
+        }
+    }
+
+    /// What the agent's model is told of how an ask ended, in its system's own words.
+    #[must_use]
+    pub fn told(&self, ask: &Ask) -> Option<String> {
+        let answer = ask.answer()?;
+        let by = answer.by.to_string();
+        let reason = answer.reason.as_deref();
+        let end = match (&ask.state, answer.decision, &answer.by) {
+            (_, Decision::Approve, _) => End::Approved { by: &by },
+            (State::Cancelled(_), ..) => End::Cancelled { reason: reason.unwrap_or_default() },
+            (_, _, By::NoApprover) => End::Unreachable,
+            (State::Expired(_), ..) => {
+                let waited = answer.at.saturating_sub(ask.created_at) / 1000;
+                End::TimedOut { after_s: u64::try_from(waited).unwrap_or_default() }
+            }
+            _ => End::Denied { by: &by, reason, then: answer.then },
+        };
+        let call = policy_call(&ask.body.call, self.settings.home.as_deref());
+        self.policy.dialect().told(&call, &end)
+    }
+
+    /// What the agent's model is told of a call that policy denied.
+    #[must_use]
+    pub fn told_of_ruling(&self, call: &Call, ruling: &Ruling) -> Option<String> {
+        let end = match ruling.verdict {
+            Verdict::Deny => {
+                End::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() }
+            }
+            Verdict::Allow | Verdict::Ask => return None,
+        };
+        self.policy.dialect().told(&policy_call(call, self.settings.home.as_deref()), &end)
+    }
+}
+
+/// The call as policy sees it: exactly the arguments that would be executed.
+pub(super) fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
+    countersign_policy::Call {
+        tool: call.tool.clone(),
+        args: call.args.clone(),
+        category: call.category.clone(),
+        tier: call.tier.clone(),
+        overrides: call.overrides.clone(),
+        policy: call.policy.clone(),
+        policy_key: call.policy_key.clone(),
+        requester: call.requester.clone(),
+        reason: call.reason.clone(),
+        cwd: call.cwd.clone(),
+        home: home.map(str::to_owned),
+        session: Some(call.session.clone()),
+        ..countersign_policy::Call::default()
+    }
+}
+
+/// Where paths really lead, so that a link does not walk around a deny rule.
+async fn resolve(paths: Vec<String>) -> Vec<String> {
+    if paths.is_empty() {
+        return paths;
+    }
+    let follow = move || paths.iter().filter_map(|path| links::follow(path)).collect();
+    tokio::task::spawn_blocking(follow).await.unwrap_or_default()
+}
