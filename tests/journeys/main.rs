@@ -27,6 +27,8 @@ mod postgres;
 mod telegram_server;
 
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod chats;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod connectonion;
 mod core;
 #[cfg(all(feature = "telegram", feature = "discord"))]

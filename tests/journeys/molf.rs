@@ -2,9 +2,10 @@
 //! file per worker, the cards.
 
 use crate::{
+    chats,
     daemon::{AGENT, APPROVER, Daemon, LONG},
-    discord_server::{CHANNEL, FakeDiscord, Person, Posted},
-    telegram_server::{ANA, GROUP, Message, TOKEN, Telegram},
+    discord_server::{FakeDiscord, Person, Posted},
+    telegram_server::{ANA, GROUP, Message, Telegram},
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -12,17 +13,7 @@ use std::fs;
 const SESSION: &str = "3f2a9c1e-0000-4000-8000-0123456789ab";
 
 fn config(telegram: &Telegram, discord: &FakeDiscord) -> String {
-    format!(
-        "[policy]\nprofile = \"molf\"\n\
-         [telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
-         [discord]\ntoken = \"{}\"\napi_url = \"{}\"\ntargets = [{{ channel = \"{CHANNEL}\" }}]\n\
-         [approvers]\ntelegram = [{}]\ndiscord = [\"{}\"]\ninbox = true\n",
-        telegram.url(),
-        discord.token(),
-        discord.url(),
-        ANA.id,
-        ANA.id
-    )
+    format!("[policy]\nprofile = \"molf\"\n{}inbox = true\n", chats::both(telegram, discord))
 }
 
 async fn start() -> (Telegram, FakeDiscord, Daemon) {

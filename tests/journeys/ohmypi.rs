@@ -1,9 +1,10 @@
 //! oh-my-pi, from a tool's declaration to the press and back.
 
 use crate::{
+    chats,
     daemon::Daemon,
-    discord_server::{CHANNEL, FakeDiscord, Person, Posted},
-    telegram_server::{ANA, GROUP, Message, TOKEN, Telegram},
+    discord_server::{FakeDiscord, Person, Posted},
+    telegram_server::{ANA, GROUP, Message, Telegram},
 };
 use serde_json::{Value, json};
 use std::{path::Path, process::Stdio};
@@ -22,15 +23,8 @@ bash:
 
 fn config(telegram: &Telegram, discord: &FakeDiscord) -> String {
     format!(
-        "[policy]\nprofile = \"ohmypi\"\nrules = \"oh-my-pi.yml\"\n\
-         [telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
-         [discord]\ntoken = \"{}\"\napi_url = \"{}\"\ntargets = [{{ channel = \"{CHANNEL}\" }}]\n\
-         [approvers]\ntelegram = [{}]\ndiscord = [\"{}\"]\n",
-        telegram.url(),
-        discord.token(),
-        discord.url(),
-        ANA.id,
-        ANA.id
+        "[policy]\nprofile = \"ohmypi\"\nrules = \"oh-my-pi.yml\"\n{}",
+        chats::both(telegram, discord)
     )
 }
 

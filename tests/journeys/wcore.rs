@@ -1,10 +1,11 @@
 //! A wayland-core engine behind `countersign host wcore`, answered from two chats.
 
 use crate::{
+    chats,
     daemon::{APPROVER, Daemon},
-    discord_server::{CHANNEL, FakeDiscord, Person, Posted},
+    discord_server::{FakeDiscord, Person, Posted},
     engine::{Host, command, ready, request, script},
-    telegram_server::{ANA, GROUP, Message, TOKEN, Telegram},
+    telegram_server::{ANA, GROUP, Message, Telegram},
 };
 use serde_json::{Value, json};
 
@@ -17,15 +18,8 @@ struct World {
 async fn start(policy: &str) -> World {
     let (telegram, discord) = (Telegram::start().await, FakeDiscord::start().await);
     let config = format!(
-        "[policy]\nprofile = \"wcore\"\nrules = \"wcore.json\"\n{policy}\n\
-         [telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
-         [discord]\ntoken = \"{}\"\napi_url = \"{}\"\ntargets = [{{ channel = \"{CHANNEL}\" }}]\n\
-         [approvers]\ntelegram = [{}]\ndiscord = [\"{}\"]\ninbox = true\n",
-        telegram.url(),
-        discord.token(),
-        discord.url(),
-        ANA.id,
-        ANA.id
+        "[policy]\nprofile = \"wcore\"\nrules = \"wcore.json\"\n{policy}\n{}inbox = true\n",
+        chats::both(&telegram, &discord)
     );
     let file = json!({ "tools": { "allow_list": ["Read", "Grep", "Glob"] } }).to_string();
     let daemon = Daemon::start_with(&config, &[("wcore.json", &file)]).await;

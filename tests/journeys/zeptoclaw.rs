@@ -1,9 +1,10 @@
 //! zeptoclaw's gate as a crate user embeds it, answered through the real daemon.
 
 use crate::{
+    chats,
     daemon::{AGENT, Daemon},
-    discord_server::{CHANNEL, FakeDiscord, Person},
-    telegram_server::{ANA, GROUP, Message, TOKEN, Telegram},
+    discord_server::{FakeDiscord, Person},
+    telegram_server::{ANA, GROUP, Message, Telegram},
 };
 use countersign::{
     config::{Client, Server},
@@ -34,15 +35,8 @@ struct World {
 async fn start(seconds: u64, policy: &str) -> World {
     let (telegram, discord) = (Telegram::start().await, FakeDiscord::start().await);
     let config = format!(
-        "[policy]\nprofile = \"zeptoclaw\"\nrules = \"config.json\"\n{policy}\n\
-         [telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
-         [discord]\ntoken = \"{}\"\napi_url = \"{}\"\ntargets = [{{ channel = \"{CHANNEL}\" }}]\n\
-         [approvers]\ntelegram = [{}]\ndiscord = [\"{}\"]\n",
-        telegram.url(),
-        discord.token(),
-        discord.url(),
-        ANA.id,
-        ANA.id
+        "[policy]\nprofile = \"zeptoclaw\"\nrules = \"config.json\"\n{policy}\n{}",
+        chats::both(&telegram, &discord)
     );
     let file = json!({"approval": approval(seconds), "agents": {"defaults": {}}}).to_string();
     let daemon = Daemon::start_with(&config, &[("config.json", &file)]).await;
