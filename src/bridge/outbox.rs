@@ -3,22 +3,29 @@
 //! A card is due while what it shows is behind its ask, so several changes in between are one redraw,
 //! and a crash at any point is made good at the next start.
 //!
+//! INVARIANT: a message that outlives this process is noted before the next is posted, so that a crash
+//! leaves at most one of which nobody knows. Everything else may be noted late: it is only drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 use super::{Term, card};
 use crate::{
     clock,
-    gate::Gate,
-    store::{CardRow, StoreError, Tail},
+    gate::{Gate, ask::Ask},
+    store::{CardRow, Due, Shown, StoreError, Tail},
 };
 use countersign_port::{Adapter, CancellationToken, MessageRef, SendError, Target};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 const LONGEST_SEND: Duration = Duration::from_secs(60);
 const LONGEST_BACKOFF_MS: i64 = 30_000;
 /// How often it is looked for what other daemons changed, when no hint of it came.
 const LOOK_MS: i64 = 1_000;
+/// How many due cards are read at once.
+const PAGE: u32 = 256;
+/// For how long they are taken to stand as they were read: new asks come before old redraws.
+const FRESH: Duration = Duration::from_millis(10);
 
 /// Delivers to one target for a term. When told to finish it tries what is due once more and ends.
 pub async fn deliver(
@@ -28,7 +35,8 @@ pub async fn deliver(
     term: Arc<Term>,
     finish: CancellationToken,
 ) {
-    let mut postman = Postman { gate, adapter, target, term: term.clone(), asked: None };
+    let mut postman =
+        Postman { gate, adapter, target, term: term.clone(), asked: None, shown: vec![] };
     let mut changes = postman.gate.changes();
     let mut reconciled = false;
     while term.holds() {
@@ -68,6 +76,8 @@ struct Postman {
     term: Arc<Term>,
     /// Where asks that other daemons open are heard of; they know nothing of a place that is only here.
     asked: Option<Tail>,
+    /// What cards show that is not noted yet.
+    shown: Vec<Shown>,
 }
 
 enum Pause {
@@ -120,11 +130,17 @@ impl Postman {
         let store = self.gate.store().clone();
         let name = self.adapter.name();
         let term = self.term.clone();
+        self.note_shown().await?;
         self.hear().await?;
-        while let Some(card) =
-            store.due_card(name, &self.target, clock::now_ms(), term.fence()).await?
-        {
-            if let Some(quiet) = self.show(&card).await? {
+        loop {
+            let now = clock::now_ms();
+            let due = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
+            if due.is_empty() {
+                break;
+            }
+            let quiet = self.show_all(due).await?;
+            self.note_shown().await?;
+            if let Some(quiet) = quiet {
                 return Ok(Pause::Quiet(quiet));
             }
         }
@@ -135,53 +151,93 @@ impl Postman {
         Ok(Pause::UntilChange(Duration::from_millis(left)))
     }
 
+    /// Shows these cards, as far as they are fresh. `Some`: nothing more for so long.
+    async fn show_all(&mut self, due: Vec<Due>) -> Result<Option<Duration>, StoreError> {
+        let read = Instant::now();
+        for Due { card, ask } in due {
+            if card.target != self.target {
+                // The target has moved meanwhile, and this message with it.
+                break;
+            }
+            let quiet = match ask {
+                Ok(ask) => self.show(&card, &ask).await?,
+                Err(error) => {
+                    self.give_up(&card, &error.to_string()).await?;
+                    None
+                }
+            };
+            if quiet.is_some() || read.elapsed() > FRESH {
+                return Ok(quiet);
+            }
+        }
+        Ok(None)
+    }
+
     /// Shows one card as its ask stands now. `Some`: nothing more for so long.
-    async fn show(&mut self, row: &CardRow) -> Result<Option<Duration>, StoreError> {
-        let store = self.gate.store().clone();
-        let Some(ask) = store.ask(&row.ask).await? else { return Ok(None) };
+    async fn show(&mut self, row: &CardRow, ask: &Ask) -> Result<Option<Duration>, StoreError> {
         // A post that was tried may have arrived, though its message is not known.
         let may_stand = row.attempts > 0;
         if row.message.is_none() && !ask.is_open() && !may_stand {
             // Nobody saw it open; nobody needs to see it closed.
-            store.card_shown(&row.nonce, "", ask.version, self.term.fence()).await?;
+            self.shown.push(shown(row, "", ask));
             return Ok(None);
         }
-        let card = card::draw(&ask, &row.nonce);
         if !self.term.holds() {
             return Ok(Some(Duration::from_secs(1)));
         }
-        let sent = tokio::time::timeout(LONGEST_SEND, async {
-            match &row.message {
-                Some(message) => {
-                    let message = MessageRef(message.clone());
-                    self.adapter.update(&message, &card).await.map(|()| message)
-                }
-                None => {
-                    let message = self.adapter.post(&Target(self.target.clone()), &card).await?;
-                    if may_stand {
-                        // It may be the first message, as it was drawn then.
-                        self.adapter.update(&message, &card).await?;
-                    }
-                    Ok(message)
-                }
-            }
-        });
-        let sent = sent.await.unwrap_or_else(|_| Err(SendError::Transient("no answer".to_owned())));
-        match sent {
-            Ok(message) => {
-                let fence = self.term.fence();
-                if !store.card_shown(&row.nonce, &message.0, ask.version, fence).await? {
-                    tracing::warn!(adapter = self.adapter.name(), ask_id = %ask.id,
-                        "a card was shown after another daemon took over; that one redraws it");
-                    self.term.end();
-                    return Ok(Some(Duration::from_secs(1)));
-                }
-                tracing::info!(adapter = self.adapter.name(), ask_id = %ask.id,
-                    version = ask.version, "a card stands");
-                Ok(None)
-            }
-            Err(error) => self.failed(row, error).await,
+        let sending = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand));
+        let sent = sending.await;
+        let sent = sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".to_owned())));
+        let message = match sent {
+            Ok(message) => message,
+            Err(error) => return self.failed(row, error).await,
+        };
+        self.shown.push(shown(row, &message.0, ask));
+        if row.message.is_none() && self.adapter.keeps_messages() {
+            self.note_shown().await?;
         }
+        Ok(None)
+    }
+
+    async fn send(
+        &self,
+        row: &CardRow,
+        ask: &Ask,
+        may_stand: bool,
+    ) -> Result<MessageRef, SendError> {
+        let card = card::draw(ask, &row.nonce);
+        if let Some(message) = &row.message {
+            let message = MessageRef(message.clone());
+            return self.adapter.update(&message, &card).await.map(|()| message);
+        }
+        let message = self.adapter.post(&Target(self.target.clone()), &card).await?;
+        if may_stand {
+            // It may be the first message, as it was drawn then.
+            self.adapter.update(&message, &card).await?;
+        }
+        Ok(message)
+    }
+
+    // INVARIANT: what the store does not take is kept and noted first of all when it does again, so that
+    // no message is posted twice while this process lives.
+    async fn note_shown(&mut self) -> Result<(), StoreError> {
+        if self.shown.is_empty() {
+            return Ok(());
+        }
+        let led = self.gate.store().cards_shown(&self.shown, self.term.fence()).await?;
+        let adapter = self.adapter.name();
+        for Shown { ask, version, .. } in self.shown.drain(..) {
+            if led {
+                tracing::info!(adapter, ask_id = %ask, version, "a card stands");
+            } else {
+                tracing::warn!(adapter, ask_id = %ask,
+                    "a card was shown after another daemon took over; that one redraws it");
+            }
+        }
+        if !led {
+            self.term.end();
+        }
+        Ok(())
     }
 
     async fn failed(
@@ -220,14 +276,24 @@ impl Postman {
                 Ok(None)
             }
             SendError::TargetGone(why) | SendError::Refused(why) => {
-                tracing::error!(adapter, ask_id, why, "a card is given up");
-                store.card_gone(&row.nonce, &why).await?;
-                let data = json!({"adapter": adapter, "target": self.target, "why": why});
-                store.note(clock::now_ms(), "undelivered", Some(ask_id), &data).await?;
+                self.give_up(row, &why).await?;
                 Ok(None)
             }
         }
     }
+
+    async fn give_up(&self, row: &CardRow, why: &str) -> Result<(), StoreError> {
+        let (store, adapter) = (self.gate.store(), self.adapter.name());
+        tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");
+        store.card_gone(&row.nonce, why).await?;
+        let data = json!({"adapter": adapter, "target": self.target, "why": why});
+        store.note(clock::now_ms(), "undelivered", Some(&row.ask), &data).await
+    }
+}
+
+fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
+    let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
+    Shown { nonce, ask, message: message.to_owned(), version }
 }
 
 fn backoff_ms(attempts: i64) -> i64 {

@@ -8,7 +8,7 @@ use super::{
     granting,
     layers::Runtime,
 };
-use crate::{clock, links, store::StoreError};
+use crate::{clock, links};
 use countersign_policy::{
     Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
     profiles::{End, Given},
@@ -40,16 +40,15 @@ impl Gate {
         &self,
         call: &Call,
     ) -> Result<(Ruling, Option<String>), HandInError> {
-        let turn = async || -> Result<_, StoreError> {
-            let mode = self.mode_of(&call.agent, &call.session).await?;
-            Ok(mode.and_then(|mode| self.policy.dialect().turn(&mode)))
-        };
-        if turn().await?.is_none() {
-            return self.rule(call).await;
+        let turn = |mode: &Option<String>| self.policy.dialect().turn(mode.as_deref()?);
+        let mode = self.mode_of(&call.agent, &call.session).await?;
+        if turn(&mode).is_none() {
+            return self.rule(call, mode).await;
         }
         let _alone = self.turns.lock().await;
-        let turn = turn().await?;
-        let (ruling, problem) = self.rule(call).await?;
+        let mode = self.mode_of(&call.agent, &call.session).await?;
+        let turn = turn(&mode);
+        let (ruling, problem) = self.rule(call, mode).await?;
         if let Some(turn) = turn
             && ruling.verdict == Verdict::Allow
             && ruling.rule.as_ref() == Some(&turn.rule)
@@ -62,8 +61,12 @@ impl Gate {
 
     /// Rules on a call with the policy and grants as they stand now. The second is what is wrong with
     /// the policy's file, if something is.
-    async fn rule(&self, call: &Call) -> Result<(Ruling, Option<String>), HandInError> {
-        self.by_policy(call, countersign_policy::rule).await
+    async fn rule(
+        &self,
+        call: &Call,
+        mode: Option<String>,
+    ) -> Result<(Ruling, Option<String>), HandInError> {
+        self.by_policy(call, mode, countersign_policy::rule).await
     }
 
     /// The same verdict, rule and reason, maybe without what only a card needs.
@@ -71,7 +74,8 @@ impl Gate {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
             Decided::from(countersign_policy::decide(call, layers, mode))
         };
-        Ok(self.by_policy(call, decide).await?.0)
+        let mode = self.mode_of(&call.agent, &call.session).await?;
+        Ok(self.by_policy(call, mode, decide).await?.0)
     }
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone, where
@@ -96,11 +100,11 @@ impl Gate {
     async fn by_policy<T: From<Ruling>>(
         &self,
         call: &Call,
+        mode: Option<String>,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), HandInError> {
         let now = clock::now_ms();
         let (always, here) = self.grants_of(call, now).await?;
-        let mode = self.mode_of(&call.agent, &call.session).await?;
         let facts = self.facts(call).await;
         match &self.policy {
             Policy::Workers(workers, _) => {

@@ -231,7 +231,7 @@ pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreErr
     row.as_ref().map(ask).transpose()
 }
 
-fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
+pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
     let answer: Option<String> = row.try_get("answer")?;
     let answer: Option<Answer> = answer.map(|json| read("answer", &json)).transpose()?;
     let state: String = row.try_get("state")?;

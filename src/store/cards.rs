@@ -1,6 +1,6 @@
-//! Cards: one row per ask and target, and the outbox at the same time.
+//! Cards: one row per ask and target.
 
-use super::{Fence, Store, StoreError, Tx, lease};
+use super::{Store, StoreError, Tx};
 use sqlx::{Row, any::AnyRow};
 
 /// A card to be posted.
@@ -37,20 +37,6 @@ macro_rules! select {
     };
 }
 
-/// Cards that are due; a first try does not wait for anything, whatever the clocks say.
-macro_rules! due {
-    ($which:literal) => {
-        concat!(
-            "SELECT nonce, ask, adapter, target, message, attempts FROM card \
-             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND ",
-            $which,
-            " AND (attempts = 0 OR due_at <= $3) \
-             AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
-             ORDER BY due_at LIMIT 1"
-        )
-    };
-}
-
 impl Store {
     /// The card with this nonce.
     ///
@@ -78,120 +64,6 @@ impl Store {
             )
             .await?;
         row.as_ref().map(card).transpose()
-    }
-
-    /// The card at this target that is behind and may be tried now, for as long as the one who asks
-    /// leads. New cards come before redraws, the oldest first, so that redraws never keep an ask from
-    /// being seen.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn due_card(
-        &self,
-        adapter: &str,
-        target: &str,
-        now: i64,
-        fence: &Fence,
-    ) -> Result<Option<CardRow>, StoreError> {
-        for sql in [due!("shown = 0"), due!("shown > 0 AND shown < wanted")] {
-            let query = sqlx::query(sql).bind(adapter).bind(target).bind(now);
-            let row = self.maybe(query.bind(&fence.name).bind(fence.epoch)).await?;
-            if let Some(row) = row {
-                return card(&row).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    /// When the next card at this target may be tried.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn next_due(&self, adapter: &str, target: &str) -> Result<Option<i64>, StoreError> {
-        let query = sqlx::query(
-            "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
-             AND gone IS NULL AND shown < wanted",
-        );
-        let row = self.one(query.bind(adapter).bind(target)).await?;
-        Ok(row.try_get("at")?)
-    }
-
-    /// Notes that the card now shows this version of its ask, in this message; false: the one who
-    /// showed it leads no more, and the card is to be redrawn by whoever does.
-    ///
-    /// # Errors
-    /// When the store fails.
-    // INVARIANT: what a deposed leader showed never counts as the newest.
-    pub async fn card_shown(
-        &self,
-        nonce: &str,
-        message: &str,
-        version: i64,
-        fence: &Fence,
-    ) -> Result<bool, StoreError> {
-        let (nonce, message, fence) = (nonce.to_owned(), message.to_owned(), fence.clone());
-        self.write(move |tx| {
-            Box::pin(async move {
-                let leads = lease::leads(tx, &fence).await?;
-                let sql = match leads {
-                    true => {
-                        "UPDATE card SET message = $2, shown = $3, attempts = 0 WHERE nonce = $1"
-                    }
-                    false => {
-                        "UPDATE card SET message = coalesce(message, $2), \
-                         wanted = CASE WHEN wanted > $3 THEN wanted ELSE $3 END, shown = 0 \
-                         WHERE nonce = $1"
-                    }
-                };
-                let noted = sqlx::query(sql).bind(nonce).bind(message).bind(version);
-                noted.execute(&mut *tx).await?;
-                Ok(leads)
-            })
-        })
-        .await
-    }
-
-    /// Notes a failed try and when to try again.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn card_failed(&self, nonce: &str, due_at: i64) -> Result<(), StoreError> {
-        let statement =
-            sqlx::query("UPDATE card SET attempts = attempts + 1, due_at = $2 WHERE nonce = $1")
-                .bind(nonce.to_owned())
-                .bind(due_at);
-        self.execute(statement).await.map(drop)
-    }
-
-    /// Gives a card up, and says why.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn card_gone(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
-        let statement = sqlx::query("UPDATE card SET gone = $2 WHERE nonce = $1")
-            .bind(nonce.to_owned())
-            .bind(why.to_owned());
-        self.execute(statement).await.map(drop)
-    }
-
-    /// Moves the unsent cards of a target that has a new name. Messages at the old one are dead.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn target_moved(
-        &self,
-        adapter: &str,
-        old: &str,
-        new: &str,
-    ) -> Result<(), StoreError> {
-        let statement = sqlx::query(
-            "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, attempts = 0 \
-             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
-        )
-        .bind(adapter.to_owned())
-        .bind(old.to_owned())
-        .bind(new.to_owned());
-        self.execute(statement).await.map(drop)
     }
 
     /// The cards of an ask that stand somewhere.
@@ -293,7 +165,7 @@ pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
+pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
     Ok(CardRow {
         nonce: row.try_get("nonce")?,
         ask: row.try_get("ask")?,

@@ -28,6 +28,8 @@ pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
 const CONNECTIONS: u32 = 8;
 /// Connections that read an SQLite file beside its writer.
 const READERS: u32 = 2;
+/// A connection that was used within this time is taken to stand still.
+const IDLE: Duration = Duration::from_secs(1);
 /// How long a connection may be waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long one piece of work may take. A line that was cut says nothing at all.
@@ -177,6 +179,14 @@ fn pool(dialect: Dialect, options: &AnyConnectOptions) -> AnyPool {
     AnyPoolOptions::new()
         .max_connections(most)
         .acquire_timeout(PATIENCE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, used| {
+            Box::pin(async move {
+                // Looking whether the line still stands is another journey: not before every query.
+                let fresh = used.idle_for < IDLE;
+                Ok(fresh || connection.ping().await.is_ok())
+            })
+        })
         .after_connect(move |connection, _| {
             Box::pin(
                 async move { connection.execute(sqlx::raw_sql(dialect.set_up())).await.map(drop) },

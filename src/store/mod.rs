@@ -14,6 +14,7 @@ mod events;
 mod grants;
 mod lease;
 mod migrations;
+mod outbox;
 mod reconcile;
 mod retention;
 mod sessions;
@@ -29,6 +30,7 @@ pub use closing::Closed;
 pub use events::Event;
 pub use grants::{Grant, GrantScope};
 pub use lease::{DAEMON, Fence, Leader};
+pub use outbox::{Due, Shown};
 pub use tail::Tail;
 pub use trouble::Trouble;
 

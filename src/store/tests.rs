@@ -37,6 +37,20 @@ fn card(nonce: &str, target: &str) -> NewCard {
     NewCard { nonce: nonce.into(), adapter: "chat".into(), target: target.into() }
 }
 
+/// The first that is due.
+async fn next(store: &Store, target: &str, now: i64, fence: &Fence) -> Option<CardRow> {
+    let due = store.due_cards("chat", target, now, fence, 9).await.unwrap();
+    due.into_iter().next().map(|due| due.card)
+}
+
+async fn shown(store: &Store, nonce: &str, message: &str, version: i64, fence: &Fence) -> bool {
+    store.cards_shown(&[is_shown(nonce, message, version)], fence).await.unwrap()
+}
+
+fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
+    Shown { nonce: nonce.into(), ask: "one".into(), message: message.into(), version }
+}
+
 fn answer(decision: Decision, by: By, at: i64) -> Answer {
     Answer { decision, scope: None, reason: None, then: Then::GoOn, answers: None, by, at }
 }
@@ -135,19 +149,19 @@ async fn cards_are_due_until_they_show_what_is_wanted_and_new_ones_go_first() {
     on_both(async |store| {
         let fence = leading(&store).await;
         let one = stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-        let due = store.due_card("chat", "here", 10, &fence).await.unwrap().unwrap();
+        let due = next(&store, "here", 10, &fence).await.unwrap();
         assert_eq!((due.nonce.as_str(), due.message), ("n1", None));
-        store.card_shown("n1", "m1", 1, &fence).await.unwrap();
-        assert_eq!(store.due_card("chat", "here", 10, &fence).await.unwrap(), None);
+        shown(&store, "n1", "m1", 1, &fence).await;
+        assert_eq!(next(&store, "here", 10, &fence).await, None);
 
         assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
         stored(&store, &new_ask("two", None, None), &[card("n2", "here")]).await;
-        let due = store.due_card("chat", "here", 10, &fence).await.unwrap().unwrap();
+        let due = next(&store, "here", 10, &fence).await.unwrap();
         assert_eq!(due.nonce, "n2", "an ask that nobody has seen comes before a redraw");
         store.card_failed("n2", 50).await.unwrap();
-        let due = store.due_card("chat", "here", 10, &fence).await.unwrap().unwrap();
+        let due = next(&store, "here", 10, &fence).await.unwrap();
         assert_eq!((due.nonce.as_str(), due.message.as_deref()), ("n1", Some("m1")));
-        store.card_shown("n1", "m1", 2, &fence).await.unwrap();
+        shown(&store, "n1", "m1", 2, &fence).await;
         assert_eq!(store.next_due("chat", "here").await.unwrap(), Some(50));
         store.card_gone("n2", "kicked").await.unwrap();
         assert_eq!(store.next_due("chat", "here").await.unwrap(), None);
@@ -161,18 +175,14 @@ async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
     on_both(async |store| {
         let fence = leading(&store).await;
         stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
-        store.card_shown("n1", "m1", 1, &fence).await.unwrap();
+        shown(&store, "n1", "m1", 1, &fence).await;
         store.reconcile("chat", "here", true).await.unwrap();
-        assert_eq!(
-            store.due_card("chat", "here", 1, &fence).await.unwrap(),
-            None,
-            "it stands already"
-        );
+        assert_eq!(next(&store, "here", 1, &fence).await, None, "it stands already");
         store.reconcile("chat", "there", true).await.unwrap();
-        let new = store.due_card("chat", "there", 1, &fence).await.unwrap().unwrap();
+        let new = next(&store, "there", 1, &fence).await.unwrap();
         assert_eq!((new.ask.as_str(), new.message), ("one", None));
         store.reconcile("chat", "here", false).await.unwrap();
-        let again = store.due_card("chat", "here", 1, &fence).await.unwrap().unwrap();
+        let again = next(&store, "here", 1, &fence).await.unwrap();
         assert_eq!(
             (again.nonce.as_str(), again.message),
             ("n1", None),
@@ -268,11 +278,11 @@ async fn what_a_deposed_leader_showed_is_redrawn_and_it_is_given_nothing_more_to
         let first = leading(&store).await;
         store.release_lease(&first).await.unwrap();
         let second = leading(&store).await;
-        assert_eq!(store.due_card("chat", "here", 10, &first).await.unwrap(), None);
-        assert!(store.card_shown("n1", "m1", 1, &second).await.unwrap());
-        assert_eq!(store.due_card("chat", "here", 10, &second).await.unwrap(), None);
-        assert!(!store.card_shown("n1", "m2", 1, &first).await.unwrap(), "it comes too late");
-        let again = store.due_card("chat", "here", 10, &second).await.unwrap().unwrap();
+        assert_eq!(next(&store, "here", 10, &first).await, None);
+        assert!(shown(&store, "n1", "m1", 1, &second).await);
+        assert_eq!(next(&store, "here", 10, &second).await, None);
+        assert!(!shown(&store, "n1", "m2", 1, &first).await, "it comes too late");
+        let again = next(&store, "here", 10, &second).await.unwrap();
         assert_eq!(again.message.as_deref(), Some("m1"));
     })
     .await;
@@ -287,7 +297,7 @@ async fn what_another_daemon_was_asked_gets_a_card_here_once() {
             store.add_cards("chat", "here", vec!["one".into(), "gone".into()]).await.unwrap();
         }
         assert_eq!(store.cards_of("one").await.unwrap().len(), 2);
-        assert!(store.due_card("chat", "here", 1, &fence).await.unwrap().is_some());
+        assert!(next(&store, "here", 1, &fence).await.is_some());
     })
     .await;
 }
@@ -326,7 +336,7 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
         assert_eq!(attempts("one").await, 1);
         store.reconcile("chat", "here", true).await.unwrap();
         assert_eq!((attempts("two").await, attempts("three").await), (1, 0), "the next in turn");
-        store.card_shown("one", "m1", 2, &fence).await.unwrap();
+        shown(&store, "one", "m1", 2, &fence).await;
         assert_eq!(attempts("one").await, 0);
     })
     .await;

@@ -3,6 +3,7 @@
 use countersign_port::{Block, Card, Field, Tone, visible};
 use serde::Serialize;
 use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -14,9 +15,22 @@ const CLOSED_KEPT: usize = 50;
 /// All cards, open and lately closed, in the order in which they arrived.
 #[derive(Default)]
 pub(crate) struct Board {
-    cards: Mutex<Vec<Standing>>,
+    cards: Mutex<Cards>,
     /// Counts changes; whoever follows the board waits for it to grow.
     version: watch::Sender<u64>,
+}
+
+/// The cards and three ways to find them, so that nothing takes longer where many asks are open.
+#[derive(Default)]
+struct Cards {
+    /// By place: the board's version that brought the card.
+    standing: BTreeMap<u64, Standing>,
+    /// The place of each card id.
+    places: HashMap<String, u64>,
+    /// The place of what each version changed, as far as nothing later has changed it again.
+    changed: BTreeMap<u64, u64>,
+    /// The versions that closed a card.
+    closed: BTreeSet<u64>,
 }
 
 /// A card on the board.
@@ -38,20 +52,14 @@ impl Board {
     pub(crate) fn put(&self, card: &Card) {
         let card = shown(card);
         let mut cards = self.lock();
-        let old = cards.iter().position(|standing| standing.card.id == card.id);
-        let before = old.and_then(|at| cards.get(at));
-        if before.is_some_and(|old| old.card.revision > card.revision || old.card == card) {
+        let old = cards.get(&card.id);
+        if old.is_some_and(|old| old.card.revision > card.revision || old.card == card) {
             return;
         }
         let version = *self.version.borrow() + 1;
         let closed = (card.tone != Tone::Open).then(now);
-        let since = before.map_or_else(now, |old| old.since);
-        let standing = Standing { since, closed, card, version };
-        match old.and_then(|at| cards.get_mut(at)) {
-            Some(place) => *place = standing,
-            None => cards.push(standing),
-        }
-        forget_oldest_closed(&mut cards);
+        let since = old.map_or_else(now, |old| old.since);
+        cards.put(Standing { since, closed, card, version });
         // Still under the lock, so that versions are told in order.
         self.version.send_replace(version);
     }
@@ -60,16 +68,15 @@ impl Board {
     /// they lead to. Version 0 is before everything.
     pub(crate) fn since(&self, version: u64) -> (Vec<Standing>, u64) {
         let cards = self.lock();
-        let mut changed: Vec<_> =
-            cards.iter().filter(|standing| standing.version > version).cloned().collect();
-        changed.sort_by_key(|standing| standing.version);
-        (changed, *self.version.borrow())
+        let changed = cards.changed.range(version + 1..);
+        let changed = changed.filter_map(|(_, place)| cards.standing.get(place)).cloned();
+        (changed.collect(), *self.version.borrow())
     }
 
     /// All cards in the order in which they arrived, and the version they stand at.
     pub(crate) fn all(&self) -> (Vec<Standing>, u64) {
         let cards = self.lock();
-        (cards.clone(), *self.version.borrow())
+        (cards.standing.values().cloned().collect(), *self.version.borrow())
     }
 
     /// Tells when the board has changed.
@@ -77,9 +84,36 @@ impl Board {
         self.version.subscribe()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Standing>> {
-        // A panic elsewhere leaves whole cards behind: each change is one assignment.
+    fn lock(&self) -> MutexGuard<'_, Cards> {
+        // Nothing that is done under the lock can panic halfway.
         self.cards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cards {
+    fn get(&self, id: &str) -> Option<&Standing> {
+        self.standing.get(self.places.get(id)?)
+    }
+
+    /// Puts a card in its place, or at the end, and forgets the oldest closed one that is too many.
+    fn put(&mut self, new: Standing) {
+        let version = new.version;
+        let place = *self.places.entry(new.card.id.clone()).or_insert(version);
+        if new.closed.is_some() {
+            self.closed.insert(version);
+        }
+        self.changed.insert(version, place);
+        if let Some(old) = self.standing.insert(place, new) {
+            self.changed.remove(&old.version);
+            self.closed.remove(&old.version);
+        }
+        if self.closed.len() > CLOSED_KEPT
+            && let Some(oldest) = self.closed.pop_first()
+            && let Some(place) = self.changed.remove(&oldest)
+            && let Some(forgotten) = self.standing.remove(&place)
+        {
+            self.places.remove(&forgotten.card.id);
+        }
     }
 }
 
@@ -87,16 +121,6 @@ impl Board {
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn forget_oldest_closed(cards: &mut Vec<Standing>) {
-    let closed = cards.iter().filter(|standing| standing.closed.is_some());
-    let oldest = closed.clone().min_by_key(|standing| (standing.closed, standing.version));
-    if closed.clone().count() > CLOSED_KEPT
-        && let Some(forgotten) = oldest.map(|standing| standing.version)
-    {
-        cards.retain(|standing| standing.version != forgotten);
-    }
 }
 
 /// The card with everything visible that would hide, reorder or fake text.

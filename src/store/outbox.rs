@@ -1,0 +1,275 @@
+//! The outbox, kept in the rows of the cards: what is due at a target, and what became of it.
+
+use super::{CardRow, Fence, Store, StoreError, Tx, asks, cards, lease};
+use crate::gate::ask::Ask;
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
+
+/// A card that is behind, and its ask as it stands.
+#[derive(Debug)]
+pub struct Due {
+    /// The card.
+    pub card: CardRow,
+    /// What it has to show; why not, where the row does not read back.
+    pub ask: Result<Ask, StoreError>,
+}
+
+/// What a card shows now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Which card.
+    pub nonce: String,
+    /// Of which ask.
+    pub ask: String,
+    /// In which message.
+    pub message: String,
+    /// The version of its ask.
+    pub version: i64,
+}
+
+/// Cards that are due; a first try does not wait for anything, whatever the clocks say.
+macro_rules! due {
+    ($redraw:literal, $which:literal) => {
+        concat!(
+            "SELECT * FROM (SELECT ",
+            $redraw,
+            " AS redraw, nonce, ask, adapter, target, message, attempts, due_at FROM card \
+             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND ",
+            $which,
+            " AND (attempts = 0 OR due_at <= $3) \
+             AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
+             ORDER BY due_at LIMIT $6) AS page"
+        )
+    };
+}
+
+/// New cards come before redraws, so that redraws never keep an ask from being seen.
+const DUE: &str = concat!(
+    "SELECT nonce, due.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
+     a.progress, a.version, a.attended, a.keeper, a.created_at, a.deadline_at, a.answer FROM (",
+    due!("0", "shown = 0"),
+    " UNION ALL ",
+    due!("1", "shown > 0 AND shown < wanted"),
+    " ORDER BY redraw, due_at LIMIT $6) AS due JOIN ask a ON a.id = due.ask \
+     ORDER BY redraw, due_at"
+);
+
+impl Store {
+    /// The cards at this target that are behind and may be tried now, for as long as the one who asks
+    /// leads: new ones first, the oldest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn due_cards(
+        &self,
+        adapter: &str,
+        target: &str,
+        now: i64,
+        fence: &Fence,
+        most: u32,
+    ) -> Result<Vec<Due>, StoreError> {
+        let query = sqlx::query(DUE).bind(adapter).bind(target).bind(now);
+        let query = query.bind(&fence.name).bind(fence.epoch).bind(i64::from(most));
+        self.all(query).await?.iter().map(due).collect()
+    }
+
+    /// When the next card at this target may be tried.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next_due(&self, adapter: &str, target: &str) -> Result<Option<i64>, StoreError> {
+        let query = sqlx::query(
+            "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
+             AND gone IS NULL AND shown < wanted",
+        );
+        let row = self.one(query.bind(adapter).bind(target)).await?;
+        Ok(row.try_get("at")?)
+    }
+
+    /// Notes what cards show now; false: the one who showed it leads no more, and they are to be redrawn
+    /// by whoever does.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is noted.
+    // INVARIANT: what a deposed leader showed never counts as the newest.
+    pub async fn cards_shown(&self, shown: &[Shown], fence: &Fence) -> Result<bool, StoreError> {
+        let (shown, fence) = (shown.to_vec(), fence.clone());
+        self.write(move |tx| {
+            Box::pin(async move {
+                let leads = lease::leads(tx, &fence).await?;
+                note(tx, shown, leads).await?;
+                Ok(leads)
+            })
+        })
+        .await
+    }
+
+    /// Notes a failed try and when to try again.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn card_failed(&self, nonce: &str, due_at: i64) -> Result<(), StoreError> {
+        let statement =
+            sqlx::query("UPDATE card SET attempts = attempts + 1, due_at = $2 WHERE nonce = $1")
+                .bind(nonce.to_owned())
+                .bind(due_at);
+        self.execute(statement).await.map(drop)
+    }
+
+    /// Gives a card up, and says why.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn card_gone(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
+        let statement = sqlx::query("UPDATE card SET gone = $2 WHERE nonce = $1")
+            .bind(nonce.to_owned())
+            .bind(why.to_owned());
+        self.execute(statement).await.map(drop)
+    }
+
+    /// Moves the unsent cards of a target that has a new name. Messages at the old one are dead.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn target_moved(
+        &self,
+        adapter: &str,
+        old: &str,
+        new: &str,
+    ) -> Result<(), StoreError> {
+        let statement = sqlx::query(
+            "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, attempts = 0 \
+             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
+        )
+        .bind(adapter.to_owned())
+        .bind(old.to_owned())
+        .bind(new.to_owned());
+        self.execute(statement).await.map(drop)
+    }
+}
+
+/// One statement for all of them: a start may bring back a hundred thousand.
+async fn note(tx: &mut Tx, shown: Vec<Shown>, leads: bool) -> Result<(), StoreError> {
+    let set = match leads {
+        true => "message = v.column2, shown = v.column3, attempts = 0",
+        false => {
+            "message = coalesce(message, v.column2), \
+             wanted = CASE WHEN wanted > v.column3 THEN wanted ELSE v.column3 END, shown = 0"
+        }
+    };
+    let rows: Vec<_> = (0..shown.len())
+        .map(|row| row * 3)
+        .map(|at| format!("(${}, ${}, CAST(${} AS BIGINT))", at + 1, at + 2, at + 3))
+        .collect();
+    let rows = rows.join(", ");
+    let sql = format!("UPDATE card SET {set} FROM (VALUES {rows}) AS v WHERE nonce = v.column1");
+    let noted = shown.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), |query, shown| {
+        query.bind(shown.nonce).bind(shown.message).bind(shown.version)
+    });
+    noted.execute(&mut *tx).await?;
+    Ok(())
+}
+
+fn due(row: &AnyRow) -> Result<Due, StoreError> {
+    Ok(Due { card: cards::card(row)?, ask: asks::ask(row) })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "tests fail by panicking"
+    )]
+    use super::*;
+    use crate::{
+        gate::ask::Decision,
+        store::{
+            Closed, Inserted, NewAsk, NewCard,
+            engines::on_both,
+            tests::{answered, new_ask},
+        },
+    };
+    use std::time::Duration;
+
+    async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
+        let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
+        let new = NewAsk { created_at, ..new_ask(id, None, None) };
+        match store.insert_ask(&new, &[NewCard { nonce, adapter, target }]).await.unwrap() {
+            Inserted::New(ask) => ask,
+            Inserted::Known(ask) => panic!("it was known: {ask:?}"),
+        }
+    }
+
+    async fn leading(store: &Store) -> Fence {
+        store.take_lease("chat", "me", Duration::from_secs(60)).await.unwrap().unwrap()
+    }
+
+    async fn due(store: &Store, fence: &Fence, most: u32) -> Vec<(String, Result<i64, String>)> {
+        let due = store.due_cards("chat", "here", 10, fence, most).await.unwrap();
+        let seen = |due: Due| {
+            let version = due.ask.map(|ask| ask.version);
+            (due.card.nonce, version.map_err(|error| error.to_string()))
+        };
+        due.into_iter().map(seen).collect()
+    }
+
+    fn shown(nonce: &str, version: i64) -> Shown {
+        let message = format!("message of {nonce}");
+        Shown { nonce: nonce.into(), ask: nonce.into(), message, version }
+    }
+
+    #[tokio::test]
+    async fn a_page_has_the_new_cards_and_then_the_redraws_each_with_its_ask_as_it_stands() {
+        on_both(async |store| {
+            let fence = leading(&store).await;
+            let mut asks = Vec::new();
+            for (id, at) in [("b", 2), ("a", 1), ("d", 4), ("c", 3)] {
+                asks.push(asked(&store, id, at).await);
+            }
+            assert!(store.cards_shown(&[shown("a", 1), shown("b", 1)], &fence).await.unwrap());
+            for ask in asks {
+                let end = answered(Decision::Approve, 5);
+                assert!(matches!(store.close_ask(&ask, &end, &[]).await.unwrap(), Closed::Won(_)));
+            }
+            let all = ["c", "d", "a", "b"].map(|id| (id.to_owned(), Ok(2)));
+            assert_eq!(due(&store, &fence, 9).await, all);
+            assert_eq!(due(&store, &fence, 3).await, all[..3]);
+            let card = store.card("b").await.unwrap().unwrap();
+            assert_eq!(card.message.as_deref(), Some("message of b"));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn many_cards_are_noted_at_once_and_only_they() {
+        on_both(async |store| {
+            let fence = leading(&store).await;
+            let mut all = Vec::new();
+            for n in 0..60 {
+                let id = format!("ask{n:02}");
+                asked(&store, &id, n).await;
+                all.push(shown(&id, 1));
+            }
+            assert!(store.cards_shown(&all[..59], &fence).await.unwrap());
+            assert_eq!(due(&store, &fence, 999).await, [("ask59".to_owned(), Ok(1))]);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn an_ask_that_does_not_read_back_keeps_no_other_from_being_shown() {
+        on_both(async |store| {
+            let fence = leading(&store).await;
+            asked(&store, "bad", 1).await;
+            asked(&store, "good", 2).await;
+            let spoil = sqlx::query("UPDATE ask SET body = '{}' WHERE id = 'bad'");
+            store.execute(spoil).await.unwrap();
+            let page = due(&store, &fence, 9).await;
+            let [(bad, Err(why)), good] = &page[..] else { panic!("{page:?}") };
+            assert!(why.contains("unreadable in `body`"), "{why}");
+            assert_eq!((bad.as_str(), good), ("bad", &("good".to_owned(), Ok(1))));
+        })
+        .await;
+    }
+}
