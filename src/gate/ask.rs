@@ -1,6 +1,6 @@
 //! An ask and its answer: the states and what they hold. Pure.
 
-use super::{call::Call, question::Progress};
+use super::{call::Call, keepers::Keepers, question::Progress};
 use countersign_policy::{
     Rule,
     profiles::{Choice, Life, Then},
@@ -26,8 +26,8 @@ pub struct Ask {
     pub version: i64,
     /// Whether its caller waits on a connection.
     pub attended: bool,
-    /// The daemon at which that caller was last seen.
-    pub keeper: String,
+    /// The daemons at which its callers wait.
+    pub keepers: Keepers,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Unix milliseconds; `None` waits for ever.

@@ -11,10 +11,12 @@ pub mod answer;
 mod answering;
 pub mod approvers;
 pub mod ask;
+mod attending;
 pub mod call;
 mod deadlines;
 mod following;
 mod granting;
+pub mod keepers;
 mod layers;
 mod policy;
 pub mod question;
@@ -25,12 +27,12 @@ mod waiting;
 mod workers;
 
 pub use answering::{Reply, Told};
+pub use attending::Attendance;
 pub use granting::Revoked;
 pub use layers::{SESSION_ENDED, WORKER_GONE, approval_id};
 pub use policy::Policy;
 pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet};
-pub use waiting::Attendance;
 pub use workers::Workers;
 
 use crate::{
@@ -226,13 +228,15 @@ impl Gate {
         }
         let digest = call.digest();
         let now = clock::now_ms();
+        let attended = attended && self.policy.dialect().manners().parting != Parting::Keep;
+        let here = attended.then_some(self.settings.daemon.as_str());
         let new = NewAsk {
             id: ids::ask_id(),
             deadline_at: self.deadline(&call, now),
-            attended: attended && self.policy.dialect().manners().parting != Parting::Keep,
+            attended,
             body: self.body(call, ruling, problem),
             digest,
-            keeper: self.settings.daemon.clone(),
+            keepers: here.into_iter().collect(),
             created_at: now,
         };
         let cards: Vec<_> = self.audience.iter().map(new_card).collect();

@@ -1,12 +1,18 @@
 //! Asks: put in, read, and closed exactly once.
 
-use super::{NewCard, Store, StoreError, Tx, cards, events, lease::DAEMON, read, write};
+use super::{
+    NewCard, Store, StoreError, Tx, cards, events,
+    lease::{DAEMON, ms},
+    read, write,
+};
 use crate::gate::{
     ask::{Answer, Ask, Body, State},
+    keepers::Keepers,
     question::Progress,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
+use std::time::Duration;
 
 /// An ask to be stored.
 #[derive(Debug, Clone)]
@@ -19,8 +25,8 @@ pub struct NewAsk {
     pub digest: String,
     /// Whether its caller waits on a connection.
     pub attended: bool,
-    /// The daemon that took it.
-    pub keeper: String,
+    /// The daemon that took it, if its caller waits there.
+    pub keepers: Keepers,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Unix milliseconds.
@@ -38,7 +44,7 @@ impl NewAsk {
             progress: Progress::default(),
             version: 1,
             attended: self.attended,
-            keeper: self.keeper.clone(),
+            keepers: self.keepers.clone(),
             created_at: self.created_at,
             deadline_at: self.deadline_at,
         }
@@ -57,7 +63,7 @@ pub enum Inserted {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, body, digest, state, progress, version, attended, keeper, created_at, \
+            "SELECT id, body, digest, state, progress, version, attended, keepers, created_at, \
              deadline_at, answer FROM ask ",
             $rest
         )
@@ -148,32 +154,34 @@ impl Store {
         rows.iter().map(ask).collect()
     }
 
-    /// Notes at which daemon the caller of an open ask waits.
+    /// Notes at which daemons callers of an open ask wait, if its keepers still stand as `seen`; whether
+    /// they did.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_ask(&self, id: &str, keeper: &str) -> Result<(), StoreError> {
+    pub async fn keep_ask(&self, seen: &Ask, keepers: &Keepers) -> Result<bool, StoreError> {
         let kept = sqlx::query(
-            "UPDATE ask SET keeper = $2 WHERE id = $1 AND state = 'open' AND keeper <> $2",
+            "UPDATE ask SET keepers = $3 WHERE id = $1 AND keepers = $2 AND state = 'open'",
         );
-        self.execute(kept.bind(id.to_owned()).bind(keeper.to_owned())).await.map(drop)
+        let kept = kept.bind(seen.id.clone()).bind(seen.keepers.to_string());
+        Ok(self.execute(kept.bind(keepers.to_string())).await? == 1)
     }
 
-    /// Open asks whose waiting callers were last seen at a daemon that is not `me` and has not been
-    /// heard of for so many milliseconds.
+    /// Open asks whose callers wait at daemons of which `me` is none and none was heard of for so long.
     ///
     /// # Errors
     /// As [`Store::ask`].
-    pub async fn orphans(&self, me: &str, silence: i64) -> Result<Vec<Ask>, StoreError> {
+    pub async fn orphans(&self, me: &str, silence: Duration) -> Result<Vec<Ask>, StoreError> {
         let sql = format!(
-            "SELECT id, body, digest, state, progress, version, attended, keeper, created_at, \
-             deadline_at, answer FROM ask WHERE state = 'open' AND attended = 1 AND keeper <> $1 \
-             AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || ask.keeper \
-             AND until_at > {} - $2)",
+            "{} WHERE state = 'open' AND attended = 1 AND keepers <> '' \
+             AND replace(keepers, '/' || $1 || '/', '') = keepers \
+             AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || holder \
+             AND until_at > {} - $2 AND replace(keepers, '/' || holder || '/', '') <> keepers)",
+            select!(""),
             self.engine.dialect.now()
         );
-        let rows = self.all(sqlx::query(AssertSqlSafe(sql)).bind(me).bind(silence)).await?;
-        rows.iter().map(ask).collect()
+        let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence));
+        self.all(orphans).await?.iter().map(ask).collect()
     }
 
     /// The next deadline of an open ask.
@@ -192,7 +200,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
     let call = &new.body.call;
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, keeper, created_at, deadline_at) \
+         attended, keepers, created_at, deadline_at) \
          VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
@@ -203,7 +211,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
     .bind(&new.digest)
     .bind(write("progress", &Progress::default())?)
     .bind(i64::from(new.attended))
-    .bind(&new.keeper)
+    .bind(new.keepers.as_str())
     .bind(new.created_at)
     .bind(new.deadline_at)
     .execute(&mut *tx)
@@ -252,7 +260,7 @@ pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
         progress: read("progress", &progress)?,
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,
-        keeper: row.try_get("keeper")?,
+        keepers: Keepers::read(row.try_get("keepers")?),
         created_at: row.try_get("created_at")?,
         deadline_at: row.try_get("deadline_at")?,
     })

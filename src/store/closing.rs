@@ -43,7 +43,7 @@ impl Store {
                     .bind(write("answer", &answer)?)
                     .bind(answer.at);
                 if let State::Cancelled(_) = ended.state {
-                    closing = closing.bind(&ended.keeper);
+                    closing = closing.bind(ended.keepers.as_str());
                 }
                 if closing.execute(&mut *tx).await?.rows_affected() == 0 {
                     return lost(tx, &ended.id).await;
@@ -104,11 +104,11 @@ impl Store {
 /// The compare-and-set that ends an ask so.
 fn closing(end: &State) -> &'static str {
     match end {
-        // A caller that took its ask back may ask again under the same key. One that was seen at
-        // another daemon in the meantime has not gone.
+        // A caller that took its ask back may ask again under the same key. Where another has
+        // come to wait in the meantime, it has not gone.
         State::Cancelled(_) => {
             "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
-             key = NULL WHERE id = $1 AND version = $2 AND state = 'open' AND keeper = $6"
+             key = NULL WHERE id = $1 AND version = $2 AND state = 'open' AND keepers = $6"
         }
         State::Expired(_) => {
             "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \

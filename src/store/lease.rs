@@ -99,6 +99,19 @@ impl Store {
         rows.iter().map(leader).collect()
     }
 
+    /// The daemons that have been heard of within this time.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn daemons(&self, silence: Duration) -> Result<Vec<String>, StoreError> {
+        let sql = format!(
+            "SELECT holder FROM lease WHERE name = '{DAEMON}' || holder AND until_at > {} - $1",
+            self.engine.dialect.now()
+        );
+        let rows = self.all(sqlx::query(AssertSqlSafe(sql)).bind(ms(silence))).await?;
+        rows.iter().map(|row| Ok(row.try_get("holder")?)).collect()
+    }
+
     /// The milliseconds by which this machine's clock is ahead of the database's.
     ///
     /// # Errors
@@ -137,6 +150,6 @@ pub(super) async fn leads(tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError
     Ok(epoch == Some(fence.epoch))
 }
 
-fn ms(length: Duration) -> i64 {
+pub(super) fn ms(length: Duration) -> i64 {
     i64::try_from(length.as_millis()).unwrap_or(i64::MAX / 4)
 }

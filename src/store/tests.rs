@@ -8,6 +8,7 @@ use super::{engines::on_both, *};
 use crate::gate::{
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
     call::Call,
+    keepers::Keepers,
     question::{Progress, Reply},
 };
 use countersign_policy::{Rule, Verdict, profiles::Then};
@@ -23,7 +24,7 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
         digest: call.digest(),
         body: Body::new(call, "no rule"),
         attended: false,
-        keeper: String::new(),
+        keepers: Keepers::default(),
         created_at: 1,
         deadline_at,
     }

@@ -4,6 +4,7 @@ use countersign::gate::{
     answer::{Action, Change, Refusal, already, apply},
     approvers::{Approver, Approvers, Local, Who},
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
+    keepers::Keepers,
     question::Progress,
 };
 use countersign::policy::profiles::Then;
@@ -138,7 +139,7 @@ impl Row {
             progress: Progress { answered: vec![], chosen: self.chosen.clone() },
             version: self.version,
             attended: true,
-            keeper: String::new(),
+            keepers: Keepers::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
         }
@@ -209,7 +210,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
             digest: "digest".into(),
             body,
             attended: true,
-            keeper: String::new(),
+            keepers: Keepers::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
         };

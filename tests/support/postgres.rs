@@ -48,6 +48,11 @@ impl Postgres {
         connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
     }
 
+    /// Its name.
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+
     /// A number out of this schema.
     pub async fn number(&self, sql: &str) -> i64 {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();

@@ -112,20 +112,17 @@ async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
         }
         Handed::Asked(ask) if !ask.is_open() => Ok(Taken::Now(wire::of_ask(&ask, gate.told(&ask)))),
         Handed::Asked(ask) => {
-            let attendance = gate.attend(&ask).await;
-            Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, attendance))))
+            let caller = gate.attend(&ask.id);
+            Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, caller))))
         }
     }
 }
 
 /// Waits for the answer, as long as the agent does.
-async fn wait(gate: Arc<Gate>, ask: Ask, attendance: Attendance) -> Option<Value> {
+async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: Attendance) -> Option<Value> {
     loop {
-        match gate.wait(&ask.id, ROUND).await {
-            Ok(Some(ask)) if !ask.is_open() => {
-                attendance.leave();
-                return Some(wire::of_ask(&ask, gate.told(&ask)));
-            }
+        match caller.wait(ROUND).await {
+            Ok(Some(ask)) if !ask.is_open() => return Some(wire::of_ask(&ask, gate.told(&ask))),
             Ok(Some(_)) if gate.is_stopping() => return None,
             Ok(Some(_)) => {}
             Ok(None) => return Some(wire::error("the ask is gone; nothing was approved")),

@@ -71,15 +71,16 @@ pub(super) async fn get(
         return Ok(Json(told(&api.gate, &ask)));
     }
     // An agent that waits here counts as its caller, an approver that watches does not.
-    let attendance = match handle {
-        Handle::Agent => Some(api.gate.attend(&ask).await),
-        Handle::Approver => None,
+    let waited = match handle {
+        Handle::Agent => {
+            let mut caller = api.gate.attend(&ask.id);
+            let waited = caller.wait(wait.longest()).await;
+            caller.leave();
+            waited
+        }
+        Handle::Approver => api.gate.wait(&ask.id, wait.longest()).await,
     };
-    let ask = api.gate.wait(&ask.id, wait.longest()).await?.unwrap_or(ask);
-    if let Some(attendance) = attendance {
-        attendance.leave();
-    }
-    Ok(Json(told(&api.gate, &ask)))
+    Ok(Json(told(&api.gate, &waited?.unwrap_or(ask))))
 }
 
 #[derive(Debug, Deserialize)]

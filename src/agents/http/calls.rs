@@ -43,10 +43,11 @@ pub(super) async fn hand_in(
     if longest.is_zero() || !ask.is_open() {
         return Ok(told(&api, &ask));
     }
-    let attendance = api.gate.attend(&ask).await;
-    let ask = api.gate.wait(&ask.id, longest).await?.unwrap_or(*ask);
-    attendance.leave();
-    Ok(told(&api, &ask))
+    let mut caller = api.gate.attend(&ask.id);
+    let waited = caller.wait(longest).await;
+    // An error is a response too: the caller comes back for more.
+    caller.leave();
+    Ok(told(&api, &waited?.unwrap_or(*ask)))
 }
 
 fn told(api: &Api, ask: &Ask) -> Response {

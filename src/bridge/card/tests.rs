@@ -27,7 +27,7 @@ fn ask(call: Value) -> Ask {
         progress: crate::gate::question::Progress::default(),
         version: 1,
         attended: true,
-        keeper: String::new(),
+        keepers: crate::gate::keepers::Keepers::default(),
         created_at: 0,
         deadline_at: Some(300_000),
     }

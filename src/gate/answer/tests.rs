@@ -28,7 +28,7 @@ fn ask(call: Value, always: bool) -> Ask {
         progress: Progress::default(),
         version: 1,
         attended: false,
-        keeper: String::new(),
+        keepers: crate::gate::keepers::Keepers::default(),
         created_at: 0,
         deadline_at: Some(1_000),
     }

@@ -84,7 +84,7 @@ async fn fill(store: &Store) {
             digest: body.call.digest(),
             body,
             attended: false,
-            keeper: "bench".to_owned(),
+            keepers: ["bench"].into_iter().collect(),
             created_at: now + i64::try_from(n).unwrap(),
             deadline_at: Some(now + 86_400_000),
         };

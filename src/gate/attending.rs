@@ -1,0 +1,219 @@
+//! Callers that wait for their asks, and asks that are taken back because nobody does.
+
+use super::{
+    Gate,
+    ask::{Answer, Ask, By, Decision, State},
+    keepers::Parting,
+    waiting::Waiter,
+};
+use crate::{
+    clock,
+    store::{Closed, StoreError},
+};
+use countersign_policy::profiles::Then;
+use std::{sync::Arc, time::Duration};
+
+/// How long a caller that lost its connection may take to come back.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long callers of a daemon that is gone may take; longer than the client tries.
+const REUNION: Duration = Duration::from_secs(150);
+/// How often it is looked for callers whose daemon is gone.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// Why an ask is taken back that nobody waits for.
+const GONE: &str = "the agent that asked went away";
+
+/// A caller that waits for its ask on a connection. When it is dropped rather than told to leave, and
+/// nobody comes back for the ask within a few seconds or waits for it elsewhere, the ask is cancelled.
+#[derive(Debug)]
+pub struct Attendance {
+    gate: Arc<Gate>,
+    ask: String,
+    end: End,
+}
+
+/// How an attendance came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The caller's connection is gone.
+    Dropped,
+    /// The caller got its response; it may come back whenever it likes.
+    Left,
+    /// The ask is closed: there is nothing to wait for.
+    Closed,
+}
+
+impl Attendance {
+    /// Waits until the ask is closed, or as long as told, and returns it as it stands then.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn wait(&mut self, longest: Duration) -> Result<Option<Ask>, StoreError> {
+        let ask = self.gate.wait_as(Waiter::Caller, &self.ask, longest).await?;
+        if !ask.as_ref().is_some_and(Ask::is_open) {
+            self.end = End::Closed;
+        }
+        Ok(ask)
+    }
+
+    /// The caller gets its response; it may come back whenever it likes.
+    pub fn leave(mut self) {
+        if self.end == End::Dropped {
+            self.end = End::Left;
+        }
+    }
+}
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        let attached = &self.gate.waiters.attached;
+        if let Some(mut count) = attached.get_mut(&self.ask) {
+            *count = count.saturating_sub(1);
+        }
+        let last = attached.remove_if(&self.ask, |_, count| *count == 0).is_some();
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if last && self.end != End::Closed && !self.gate.stopping.is_cancelled() {
+            let (gate, ask) = (self.gate.clone(), std::mem::take(&mut self.ask));
+            let left = self.end == End::Dropped;
+            runtime.spawn(async move { gate.part_after_grace(&ask, left).await });
+        }
+    }
+}
+
+impl Gate {
+    /// Counts a caller as waiting for this ask until the result is dropped.
+    #[must_use]
+    pub fn attend(self: &Arc<Self>, id: &str) -> Attendance {
+        *self.waiters.attached.entry(id.to_owned()).or_default() += 1;
+        Attendance { gate: self.clone(), ask: id.to_owned(), end: End::Dropped }
+    }
+
+    /// Takes an ask back for its caller, whoever else waits for it. Returns the ask as it stands now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cancel(&self, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
+        while let Some(ask) = self.store.ask(id).await? {
+            if !ask.is_open() {
+                return Ok(Some(ask));
+            }
+            if let Closed::Won(ask) = self.take_back(&ask, why).await? {
+                return Ok(Some(ask));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes back asks whose callers died together with their daemon: nobody would read the answer.
+    pub async fn reunite(&self) {
+        let mut pause = REUNION;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.stopping.cancelled() => return,
+            }
+            if let Err(error) = self.cancel_orphans().await {
+                tracing::warn!(%error, "asks whose callers are gone stay open until their deadline");
+            }
+            // A daemon that has the store to itself can only find those of the one before it.
+            if !self.store.is_shared() {
+                return;
+            }
+            pause = LOOK;
+        }
+    }
+
+    /// Notes in the row that its caller waits here, unless that stands there already. The ask as it
+    /// stands then.
+    pub(super) async fn keep(&self, mut ask: Ask) -> Result<Ask, StoreError> {
+        let here = &self.settings.daemon;
+        while ask.is_open() && ask.attended && !ask.keepers.has(here) {
+            let keepers = ask.keepers.with(here);
+            match self.store.keep_ask(&ask, &keepers).await? {
+                true => ask.keepers = keepers,
+                false => match self.store.ask(&ask.id).await? {
+                    Some(now) => ask = now,
+                    None => break,
+                },
+            }
+        }
+        Ok(ask)
+    }
+
+    /// Takes an ask back if it stands as seen, its keepers included.
+    async fn take_back(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
+        let answer = Answer {
+            decision: Decision::Deny,
+            scope: None,
+            reason: Some(why.to_owned()),
+            then: Then::GoOn,
+            answers: None,
+            by: By::Caller,
+            at: clock::now_ms(),
+        };
+        let closed = self.store.close_ask(seen, &State::Cancelled(answer), &[]).await?;
+        if let Closed::Won(ask) = &closed {
+            tracing::info!(ask_id = %ask.id, why, "ask cancelled");
+            self.waiters.wake(&ask.id);
+            self.changed();
+        }
+        Ok(closed)
+    }
+
+    /// Cancels what callers waited for at daemons that are gone, and that nobody has come back to.
+    async fn cancel_orphans(&self) -> Result<(), StoreError> {
+        for ask in self.store.orphans(&self.settings.daemon, REUNION).await? {
+            let _ = self.take_back(&ask, GONE).await?;
+        }
+        Ok(())
+    }
+
+    async fn part_after_grace(&self, id: &str, left: bool) {
+        tokio::select! {
+            () = tokio::time::sleep(GRACE) => {}
+            () = self.stopping.cancelled() => return,
+        }
+        if let Err(error) = self.part(id, left).await {
+            tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open");
+        }
+    }
+
+    /// The last caller of an ask here is gone: another one may wait elsewhere.
+    async fn part(&self, id: &str, left: bool) -> Result<(), StoreError> {
+        while !self.waiters.attached.contains_key(id)
+            && let Some(ask) = self.store.ask(id).await?
+            && ask.is_open()
+            && ask.attended
+        {
+            let alive = self.store.daemons(REUNION).await?;
+            let alive = |daemon: &str| alive.iter().any(|other| other == daemon);
+            match ask.keepers.parting(&self.settings.daemon, left, alive) {
+                Parting::Nothing => break,
+                Parting::TakeBack => {
+                    if let Closed::Won(_) = self.take_back(&ask, GONE).await? {
+                        break;
+                    }
+                }
+                Parting::Note(keepers) => {
+                    if self.store.keep_ask(&ask, &keepers).await? {
+                        return self.keep_if_attended(id).await;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever came while it was noted that nobody waits here has read the row as it was before.
+    async fn keep_if_attended(&self, id: &str) -> Result<(), StoreError> {
+        if self.waiters.attached.contains_key(id)
+            && let Some(ask) = self.store.ask(id).await?
+        {
+            self.keep(ask).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

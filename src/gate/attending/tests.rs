@@ -1,0 +1,148 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+use super::*;
+use crate::{
+    gate::{Handed, OnTimeout, Policy, Settings, approvers::Approvers, call::Call},
+    store::{Database, Store},
+};
+use countersign_policy::{Floors, profiles::Profile};
+use serde_json::json;
+
+async fn store(folder: &std::path::Path) -> Store {
+    Store::open(&Database::Sqlite(folder.join("test.db"))).await.unwrap()
+}
+
+fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
+    let rules = folder.join("permissions.jsonc");
+    let rules =
+        Policy::open(Profile::Standard, Some(&rules), None, Floors::default(), false).unwrap();
+    let settings = Settings {
+        timeout_ms: 300_000,
+        on_timeout: OnTimeout::Deny,
+        mode: None,
+        home: None,
+        host: "here".into(),
+        daemon: daemon.into(),
+        keep_ms: 1,
+    };
+    Gate::new(store.clone(), rules, Approvers::default(), vec![], settings)
+}
+
+async fn ask(gate: &Gate, command: &str, attended: bool) -> String {
+    let call = json!({"agent": "a", "session": "s", "tool": "shell_exec",
+        "args": {"command": command}});
+    let call: Call = serde_json::from_value(call).unwrap();
+    match gate.hand_in(call, attended).await.unwrap() {
+        Handed::Asked(ask) => ask.id,
+        Handed::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+    }
+}
+
+#[tokio::test]
+async fn only_asks_whose_waiting_callers_never_came_back_are_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let before = gate(&store, folder.path(), "before");
+    let gone = ask(&before, "git push one", true).await;
+    let back = ask(&before, "git push two", true).await;
+    let left_alone = ask(&before, "git push three", false).await;
+    let now = gate(&store, folder.path(), "now");
+    let read = async |id: &str| store.ask(id).await.unwrap().unwrap();
+    comes(&now, &back).await.leave();
+    now.cancel_orphans().await.unwrap();
+    let state = async |id: &str| read(id).await.state.name();
+    assert_eq!(
+        [state(&gone).await, state(&back).await, state(&left_alone).await],
+        ["cancelled", "open", "open"]
+    );
+}
+
+/// A caller that waits, as long as the result is held.
+async fn comes(gate: &Arc<Gate>, id: &str) -> Attendance {
+    let mut caller = gate.attend(id);
+    assert!(caller.wait(Duration::ZERO).await.unwrap().unwrap().is_open());
+    caller
+}
+
+/// The daemon gives a sign of life that is over at once.
+async fn lives(store: &Store, daemon: &str) {
+    let lease = format!("{}{daemon}", crate::store::DAEMON);
+    assert!(store.take_lease(&lease, daemon, Duration::ZERO).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn an_ask_is_taken_back_when_the_last_of_its_callers_left_whoever_that_is() {
+    for first_leaves_first in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(folder.path()).await;
+        let (one, two) = (gate(&store, folder.path(), "one"), gate(&store, folder.path(), "two"));
+        lives(&store, "one").await;
+        lives(&store, "two").await;
+        let id = ask(&one, "git push", true).await;
+        let state = async || store.ask(&id).await.unwrap().unwrap().state.name();
+        let (first, second) = (comes(&one, &id).await, comes(&two, &id).await);
+        one.part(&id, true).await.unwrap();
+        two.part(&id, true).await.unwrap();
+        assert_eq!(state().await, "open", "both wait");
+        let mut callers = [(one, first), (two, second)];
+        if !first_leaves_first {
+            callers.reverse();
+        }
+        let [(here, caller), (there, other)] = callers;
+        drop(caller);
+        here.part(&id, true).await.unwrap();
+        assert_eq!(state().await, "open", "one of them waits");
+        drop(other);
+        there.part(&id, true).await.unwrap();
+        assert_eq!(state().await, "cancelled");
+    }
+}
+
+#[tokio::test]
+async fn callers_of_a_dead_daemon_may_come_back_for_a_while_and_keep_nothing_after_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let dead = gate(&store, folder.path(), "dead");
+    let here = gate(&store, folder.path(), "here");
+    let id = ask(&dead, "git push", true).await;
+    let caller = comes(&here, &id).await;
+    lives(&store, "dead").await;
+    drop(caller);
+    here.part(&id, true).await.unwrap();
+    here.cancel_orphans().await.unwrap();
+    assert!(store.ask(&id).await.unwrap().unwrap().is_open(), "it died just now");
+
+    let id = ask(&gate(&store, folder.path(), "long dead"), "git pull", true).await;
+    drop(comes(&here, &id).await);
+    here.part(&id, true).await.unwrap();
+    assert_eq!(store.ask(&id).await.unwrap().unwrap().state.name(), "cancelled");
+}
+
+#[tokio::test]
+async fn a_caller_that_got_its_response_keeps_no_ask_from_being_taken_back_and_takes_none_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let (one, two) = (gate(&store, folder.path(), "one"), gate(&store, folder.path(), "two"));
+    lives(&store, "one").await;
+    lives(&store, "two").await;
+    let id = ask(&one, "git push", true).await;
+    comes(&one, &id).await.leave();
+    one.part(&id, false).await.unwrap();
+    one.cancel_orphans().await.unwrap();
+    let read = async || store.ask(&id).await.unwrap().unwrap();
+    assert_eq!((read().await.state.name(), read().await.keepers.as_str()), ("open", ""));
+    drop(comes(&two, &id).await);
+    two.part(&id, true).await.unwrap();
+    assert_eq!(read().await.state.name(), "cancelled");
+}
+
+#[tokio::test]
+async fn an_ask_that_somebody_came_for_meanwhile_is_not_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let (one, two) = (gate(&store, folder.path(), "one"), gate(&store, folder.path(), "two"));
+    let id = ask(&one, "git push", true).await;
+    let seen = store.ask(&id).await.unwrap().unwrap();
+    let _caller = comes(&two, &id).await;
+    assert!(matches!(one.take_back(&seen, GONE).await.unwrap(), Closed::Lost(_)));
+    assert!(!store.keep_ask(&seen, &seen.keepers.without("one")).await.unwrap());
+}
