@@ -11,7 +11,7 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::time::timeout;
 
@@ -30,10 +30,24 @@ const CONNECTIONS: u32 = 8;
 const READERS: u32 = 2;
 /// A connection that was used within this time is taken to stand still.
 const IDLE: Duration = Duration::from_secs(1);
-/// How long a connection may be waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long one piece of work may take. A line that was cut says nothing at all.
-const LONGEST: Duration = Duration::from_secs(10);
+
+/// How long the database is waited for. A line that was cut says nothing at all.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// For a connection.
+    pub(super) patience: Duration,
+    /// For one piece of work, and once more for its commit.
+    pub(super) longest: Duration,
+    /// For a hint, until the line that should bring it counts as dead.
+    pub(super) silence: Duration,
+}
+
+/// What a daemon goes by.
+pub(super) const LIMITS: Limits = Limits {
+    patience: Duration::from_secs(5),
+    longest: Duration::from_secs(10),
+    silence: Duration::from_secs(60),
+};
 
 /// FULL: an acknowledged press survives a power cut, not only a crash.
 const SQLITE: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
@@ -73,16 +87,24 @@ impl Dialect {
 #[derive(Debug, Clone)]
 pub(super) struct Engine {
     pub(super) dialect: Dialect,
+    pub(super) limits: Limits,
     options: AnyConnectOptions,
-    pool: Arc<Mutex<AnyPool>>,
+    pool: Arc<Mutex<Lines>>,
     /// SQLite has one writer whatever we do; ours is fair, and lets many share a commit.
     writer: Option<Writer>,
     _owned: Option<Arc<File>>,
 }
 
+/// The connections of the moment, and since when they are these.
+#[derive(Debug)]
+struct Lines {
+    pool: AnyPool,
+    since: Instant,
+}
+
 impl Engine {
     /// Connects, makes an SQLite file that is not there, and brings the tables up to date.
-    pub(super) async fn open(database: &Database) -> Result<Self, StoreError> {
+    pub(super) async fn open(database: &Database, limits: Limits) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let (dialect, owned) = match database {
             Database::Sqlite(file) => (Dialect::Sqlite, Some(Arc::new(own(file)?))),
@@ -99,13 +121,14 @@ impl Engine {
                 None
             }
         };
-        let pool = Arc::new(Mutex::new(pool(dialect, &options)));
-        Ok(Self { dialect, options, pool, writer, _owned: owned })
+        let lines = Lines { pool: pool(dialect, &options, limits), since: Instant::now() };
+        let pool = Arc::new(Mutex::new(lines));
+        Ok(Self { dialect, limits, options, pool, writer, _owned: owned })
     }
 
     /// Where reading queries go; they see everything that was committed before.
     pub(super) fn pool(&self) -> AnyPool {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).pool.clone()
     }
 
     /// Awaits a reading query, but not for ever.
@@ -113,10 +136,10 @@ impl Engine {
         &self,
         query: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, StoreError> {
-        match timeout(LONGEST, query).await {
-            Ok(read) => Ok(read?),
-            Err(_) => Err(self.late()),
-        }
+        let began = Instant::now();
+        let read = timeout(self.limits.longest, query).await;
+        let read = read.map_or(Err(StoreError::Late), |read| Ok(read?));
+        self.replace_dead(read, began)
     }
 
     /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.
@@ -128,36 +151,44 @@ impl Engine {
         if let Some(writer) = &self.writer {
             return writer.write(work).await;
         }
-        let pool = self.pool();
-        let begun = timeout(LONGEST, async {
+        let (pool, began) = (self.pool(), Instant::now());
+        let begun = timeout(self.limits.longest, async {
             let mut tx = pool.begin().await?;
             let done = work(&mut tx).await?;
             Ok::<_, StoreError>((tx, done))
         });
-        let (tx, done) = begun.await.unwrap_or_else(|_| Err(self.late()))?;
-        match timeout(LONGEST, tx.commit()).await {
-            Ok(Ok(())) => Ok(done),
-            Ok(Err(error)) => Err(StoreError::Uncertain(error.to_string())),
-            Err(_) => Err(StoreError::Uncertain(self.late().to_string())),
-        }
+        let (tx, done) = self.replace_dead(begun.await.unwrap_or(Err(StoreError::Late)), began)?;
+        let committed = timeout(self.limits.longest, tx.commit()).await;
+        let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));
+        let committed = self.replace_dead(committed, began);
+        committed.map(|()| done).map_err(|error| StoreError::Uncertain(error.to_string()))
     }
 
     /// Closes all connections; an SQLite file's write-ahead log is folded in.
     pub(super) async fn close(&self) {
         let pool = self.pool();
-        let _ = timeout(LONGEST, pool.close()).await;
+        let _ = timeout(self.limits.longest, pool.close()).await;
         if let Some(writer) = &self.writer {
             writer.close().await;
         }
     }
 
-    /// The connections of a line that was cut would be waited for until the system gives them up.
-    fn late(&self) -> StoreError {
-        if self.dialect == Dialect::Postgres {
-            let mut now = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-            *now = pool(self.dialect, &self.options);
+    /// What ends or silences one connection does it to all, and whoever tries another only finds that out
+    /// about that one. So all are given up, unless that was done since the work began.
+    fn replace_dead<T>(
+        &self,
+        done: Result<T, StoreError>,
+        began: Instant,
+    ) -> Result<T, StoreError> {
+        if self.dialect == Dialect::Postgres && done.as_ref().is_err_and(StoreError::is_of_the_line)
+        {
+            let mut lines = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            if lines.since <= began {
+                let pool = pool(self.dialect, &self.options, self.limits);
+                *lines = Lines { pool, since: Instant::now() };
+            }
         }
-        StoreError::Late
+        done
     }
 }
 
@@ -166,7 +197,7 @@ pub(super) async fn connect(
     options: &AnyConnectOptions,
     dialect: Dialect,
 ) -> Result<AnyConnection, sqlx::Error> {
-    let connecting = timeout(LONGEST, async {
+    let connecting = timeout(LIMITS.longest, async {
         let mut connection = AnyConnection::connect_with(options).await?;
         connection.execute(sqlx::raw_sql(dialect.set_up())).await?;
         Ok(connection)
@@ -174,11 +205,11 @@ pub(super) async fn connect(
     connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
 }
 
-fn pool(dialect: Dialect, options: &AnyConnectOptions) -> AnyPool {
+fn pool(dialect: Dialect, options: &AnyConnectOptions, limits: Limits) -> AnyPool {
     let most = if dialect == Dialect::Sqlite { READERS } else { CONNECTIONS };
     AnyPoolOptions::new()
         .max_connections(most)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(limits.patience)
         .test_before_acquire(false)
         .before_acquire(|connection, used| {
             Box::pin(async move {

@@ -37,7 +37,7 @@ pub use trouble::Trouble;
 pub use database::Database;
 
 use crate::clock;
-use engine::{Engine, Reading, Statement, Tx, Work};
+use engine::{Engine, LIMITS, Limits, Reading, Statement, Tx, Work};
 use sqlx::any::AnyRow;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -102,7 +102,11 @@ impl Store {
     /// # Errors
     /// When the database cannot be reached, written or understood.
     pub async fn open(database: &Database) -> Result<Self, StoreError> {
-        let engine = Engine::open(database).await?;
+        Self::open_within(database, LIMITS).await
+    }
+
+    async fn open_within(database: &Database, limits: Limits) -> Result<Self, StoreError> {
+        let engine = Engine::open(database, limits).await?;
         let (condition, news) = (Arc::default(), Arc::default());
         let store = Self { engine, database: database.clone(), condition, news };
         if !store.is_shared() {
@@ -184,5 +188,7 @@ fn write<T: serde::Serialize>(column: &'static str, value: &T) -> Result<String,
 pub(crate) mod engines;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod outages;
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,6 @@ use tokio::{sync::Notify, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 const CHANNEL: &str = "countersign";
-/// A line that was silent for so long may be dead without saying so.
-const SILENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Store {
@@ -58,11 +56,15 @@ impl Store {
     }
 
     async fn listen(&self, heard: &Notify) -> Result<(), sqlx::Error> {
-        let url = self.database.url();
-        let connecting = timeout(SILENCE, PgListener::connect(&url));
-        let mut line = connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
-        line.listen(CHANNEL).await?;
-        while let Ok(hint) = timeout(SILENCE, line.try_recv()).await {
+        let (url, silence) = (self.database.url(), self.engine.limits.silence);
+        let listening = timeout(silence, async {
+            let mut line = PgListener::connect(&url).await?;
+            line.listen(CHANNEL).await?;
+            Ok(line)
+        });
+        let mut line = listening.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        // A line that was silent for so long may be dead without saying so.
+        while let Ok(hint) = timeout(silence, line.try_recv()).await {
             // Hints may have been lost together with the line.
             heard.notify_one();
             if hint?.is_none() {

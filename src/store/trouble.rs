@@ -43,6 +43,24 @@ impl Condition {
     }
 }
 
+impl StoreError {
+    /// Whether it says of the connection that it is dead, rather than of the work.
+    pub(super) fn is_of_the_line(&self) -> bool {
+        match self {
+            Self::Late => true,
+            Self::Sql(error) => match &**error {
+                sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
+                // The server is going, gone or coming.
+                sqlx::Error::Database(error) => {
+                    error.code().is_some_and(|code| code.starts_with("57P"))
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
 impl Trouble {
     /// What an error says about the store itself; `None` where it is only about one piece of work.
     #[must_use]

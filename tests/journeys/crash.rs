@@ -6,7 +6,6 @@
 mod agents;
 pub mod judge;
 mod ledger;
-mod line;
 mod people;
 mod shared;
 pub mod town;

@@ -20,8 +20,12 @@ mod discord_server;
 mod engine;
 #[path = "../support/inbox.rs"]
 mod inbox_visitor;
+#[path = "../support/line.rs"]
+mod line;
 #[path = "../support/postgres.rs"]
 mod postgres;
+#[path = "../support/server.rs"]
+mod server;
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
 mod telegram_server;
@@ -43,6 +47,8 @@ mod molf;
 mod molf_chat;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod ohmypi;
+#[cfg(feature = "telegram")]
+mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;
 mod restart;

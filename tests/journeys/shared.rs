@@ -16,15 +16,20 @@ use std::{
 };
 
 /// A bot and daemons that share a store.
-struct Team {
-    telegram: Telegram,
-    postgres: Postgres,
+pub struct Team {
+    pub telegram: Telegram,
+    pub postgres: Postgres,
     config: String,
 }
 
 impl Team {
     async fn new() -> Option<Self> {
-        let (telegram, postgres) = (Telegram::start().await, Postgres::fresh().await?);
+        Some(Self::on(Postgres::fresh().await?).await)
+    }
+
+    /// A team whose store is here.
+    pub async fn on(postgres: Postgres) -> Self {
+        let telegram = Telegram::start().await;
         let config = format!(
             "[telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
              [approvers]\ntelegram = [{}]\ninbox = true\n{}",
@@ -32,15 +37,15 @@ impl Team {
             ANA.id,
             postgres.config()
         );
-        Some(Self { telegram, postgres, config })
+        Self { telegram, postgres, config }
     }
 
-    async fn daemon(&self) -> Daemon {
+    pub async fn daemon(&self) -> Daemon {
         Daemon::start(&self.config).await
     }
 
     /// Two daemons; the first one leads.
-    async fn two(&self) -> (Daemon, Daemon) {
+    pub async fn two(&self) -> (Daemon, Daemon) {
         let first = self.daemon().await;
         leads(&first).await;
         let second = self.daemon().await;
@@ -48,11 +53,11 @@ impl Team {
         (first, second)
     }
 
-    async fn card(&self) -> Message {
+    pub async fn card(&self) -> Message {
         self.telegram.until("an open card", || self.telegram.open_cards(GROUP).pop()).await
     }
 
-    async fn card_closes(&self, id: i64) -> Message {
+    pub async fn card_closes(&self, id: i64) -> Message {
         let message = || self.telegram.message(GROUP, id);
         let done = || Some(message()).filter(|message| message.buttons.is_empty());
         self.telegram.until("a closed card", done).await
@@ -65,7 +70,7 @@ async fn telegram_at(daemon: &Daemon) -> Value {
 }
 
 /// Waits until a daemon leads; how long that took.
-async fn leads(daemon: &Daemon) -> Duration {
+pub async fn leads(daemon: &Daemon) -> Duration {
     let since = Instant::now();
     while telegram_at(daemon).await["state"] != "up" {
         assert!(since.elapsed() < LONG + Duration::from_secs(5), "{}", daemon.said());

@@ -25,9 +25,14 @@ impl Postgres {
             eprintln!("not tried on PostgreSQL: {error}");
             return None;
         }
+        Some(Self::on(server).await)
+    }
+
+    /// Makes one on this server.
+    pub async fn on(server: String) -> Self {
         let fresh = Self { server, schema: format!("j_{:016x}", rand::random::<u64>()) };
         fresh.execute(&format!("CREATE SCHEMA {}", fresh.schema)).await;
-        Some(fresh)
+        fresh
     }
 
     /// The config of a daemon that keeps its store here.

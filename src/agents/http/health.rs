@@ -20,7 +20,11 @@ pub(super) async fn healthz() -> &'static str {
 /// Whether it takes asks; how every adapter is, and who leads it.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let trouble = api.gate.store().probe().await;
-    let leaders = leaders(&api).await;
+    // A store that does not work is not asked twice: whoever asks us waits for us.
+    let (leaders, clock_ahead) = match trouble {
+        None => (leaders(&api).await, api.gate.store().clock_ahead().await.ok()),
+        Some(_) => Default::default(),
+    };
     let stopping = api.gate.is_stopping();
     let good = trouble.is_none() && !stopping;
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -30,7 +34,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         "adapters": adapters(&api, &leaders),
         "daemon": api.gate.daemon(),
         "shared": api.gate.store().is_shared(),
-        "clock_ahead_ms": api.gate.store().clock_ahead().await.ok(),
+        "clock_ahead_ms": clock_ahead,
         "stopping": stopping,
     });
     (status, Json(body)).into_response()

@@ -3,11 +3,10 @@
 //!
 //! `COUNTERSIGN_FAILOVERS=20` is the long form: every round waits for another daemon to lead.
 
-use super::{
-    Log, Town, acknowledged_presses_stand, close, gave_up, judge, line::Line, number, town::Door,
-};
+use super::{Log, Town, acknowledged_presses_stand, close, gave_up, judge, number, town::Door};
 use crate::{
     daemon::{AGENT, Daemon},
+    line::{Line, Loses},
     postgres::Postgres,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
@@ -109,7 +108,7 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
 fn hold_back(daemon: &Daemon, line: &Line, blow: Blow, back: bool) {
     match blow {
         Blow::Freeze => daemon.signal(if back { "STOP" } else { "CONT" }),
-        _ => line.cut(back),
+        _ => line.loses(if back { Loses::Everything } else { Loses::Nothing }),
     }
 }
 
