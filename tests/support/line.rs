@@ -1,5 +1,10 @@
 //! A line between a daemon and the database that loses what it should carry, and tells nobody.
-#![allow(dead_code, clippy::unwrap_used, reason = "tests fail by panicking; each uses only a part")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking, and each uses only a part"
+)]
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},

@@ -1,13 +1,15 @@
 //! The same town around three daemons that share a PostgreSQL store: the leader is killed, frozen past
-//! its lease and cut off from the store, and the database ends all of its connections.
+//! its lease and cut off from the store, and the database ends all of its connections, is restarted,
+//! crashes and hangs.
 //!
-//! `COUNTERSIGN_FAILOVERS=20` is the long form: every round waits for another daemon to lead.
+//! `COUNTERSIGN_FAILOVERS=20` is the long form: whoever strikes the leader waits for another to lead.
 
 use super::{Log, Town, acknowledged_presses_stand, close, gave_up, judge, number, town::Door};
 use crate::{
     daemon::{AGENT, Daemon},
     line::{Line, Loses},
     postgres::Postgres,
+    server::{Server, Stop},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use std::{
@@ -23,7 +25,23 @@ enum Blow {
     Freeze,
     CutOff,
     EndConnections,
+    RestartServer,
+    CrashServer,
+    HangServer,
 }
+
+/// Every round of the short form waits for nobody.
+const SHORT: [Blow; 5] =
+    [Blow::Kill, Blow::EndConnections, Blow::CrashServer, Blow::Kill, Blow::RestartServer];
+const LONG: [Blow; 7] = [
+    Blow::Kill,
+    Blow::Freeze,
+    Blow::CutOff,
+    Blow::EndConnections,
+    Blow::RestartServer,
+    Blow::CrashServer,
+    Blow::HangServer,
+];
 
 /// A lease holds for 15 s: who is frozen or cut off for longer has lost it.
 const PAST_THE_LEASE: Duration = Duration::from_secs(17);
@@ -33,7 +51,12 @@ const TAKEOVER: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls() {
-    let Some(postgres) = Postgres::fresh().await else { return };
+    let server = Server::start().await;
+    let postgres = match &server {
+        Some(server) => Some(Postgres::on(server.url()).await),
+        None => Postgres::fresh().await,
+    };
+    let Some(postgres) = postgres else { return };
     let rounds = number("COUNTERSIGN_FAILOVERS");
     let seed = number("COUNTERSIGN_SEED").unwrap_or_else(rand::random);
     println!("COUNTERSIGN_FAILOVERS={rounds:?} COUNTERSIGN_SEED={seed}");
@@ -54,14 +77,11 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
         door.inbox.send_replace(Some(daemon.inbox.clone()));
     }
     let (mut blows, mut takeovers) = (BTreeMap::<Blow, u64>::new(), Vec::new());
-    for round in 0..rounds.unwrap_or(4) {
+    for round in 0..rounds.unwrap_or(SHORT.len() as u64) {
         town.moment(&mut rng).await;
         let blow = match rounds {
-            // Without a wait for the next leader.
-            None => [Blow::Kill, Blow::EndConnections][(round % 2) as usize],
-            Some(_) => *[Blow::Kill, Blow::Freeze, Blow::CutOff, Blow::EndConnections]
-                .choose(&mut rng)
-                .unwrap(),
+            None => SHORT[round as usize % SHORT.len()],
+            Some(_) => *LONG.choose(&mut rng).unwrap(),
         };
         *blows.entry(blow).or_default() += 1;
         let at = match rounds {
@@ -74,6 +94,10 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
         let struck = town.clone();
         match blow {
             Blow::EndConnections => postgres.end_connections().await,
+            Blow::RestartServer | Blow::CrashServer | Blow::HangServer => match &server {
+                Some(server) => strike(server, blow, rounds.is_some(), &mut rng).await,
+                None => postgres.end_connections().await,
+            },
             Blow::Kill => {
                 struck.doors[at].inbox.send_replace(None);
                 daemons[at].kill().await;
@@ -91,6 +115,7 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
             }
         }
         struck.doors[at].inbox.send_replace(Some(daemons[at].inbox.clone()));
+        works(&daemons[at]).await;
         acknowledged_presses_stand(&town, &daemons[at], round).await;
         assert!(!gave_up(&mut asking) && !gave_up(&mut pressing), "somebody broke off, see above");
     }
@@ -103,6 +128,25 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
     );
     drop((daemons, lines));
     postgres.drop().await;
+}
+
+/// The server is away for a moment; in the long form for up to longer than a lease.
+async fn strike(server: &Server, blow: Blow, long: bool, rng: &mut StdRng) {
+    let most = if long { 20_000 } else { 1_000 };
+    let away = tokio::time::sleep(Duration::from_millis(rng.random_range(0..most)));
+    match blow {
+        Blow::HangServer => {
+            server.freeze(true);
+            away.await;
+            server.freeze(false);
+        }
+        _ => {
+            let how = if blow == Blow::CrashServer { Stop::Immediate } else { Stop::Fast };
+            server.stop(how).await;
+            away.await;
+            server.start_again().await;
+        }
+    }
 }
 
 fn hold_back(daemon: &Daemon, line: &Line, blow: Blow, back: bool) {
@@ -119,6 +163,14 @@ async fn telegram(daemon: &Daemon) -> serde_json::Value {
 
 async fn epoch(daemon: &Daemon) -> i64 {
     telegram(daemon).await["epoch"].as_i64().unwrap_or(0)
+}
+
+/// Waits until a daemon has its store again.
+async fn works(daemon: &Daemon) {
+    let began = Instant::now();
+    while daemon.get("/readyz", AGENT).await.0 != 200 {
+        assert!(began.elapsed() < TAKEOVER, "its store does not come back: {}", daemon.said());
+    }
 }
 
 /// Which daemon leads, once one does.
