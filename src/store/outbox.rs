@@ -45,7 +45,7 @@ macro_rules! due {
 /// New cards come before redraws, so that redraws never keep an ask from being seen.
 const DUE: &str = concat!(
     "SELECT nonce, due.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
-     a.progress, a.version, a.attended, a.keeper, a.created_at, a.deadline_at, a.answer FROM (",
+     a.progress, a.version, a.attended, a.keepers, a.created_at, a.deadline_at, a.answer FROM (",
     due!("0", "shown = 0"),
     " UNION ALL ",
     due!("1", "shown > 0 AND shown < wanted"),
