@@ -1,6 +1,6 @@
 //! The engine under the store: SQLite or PostgreSQL, spoken to in the same words.
 
-use super::{Database, StoreError, migrations, writer::Writer};
+use super::{Database, StoreError, migrations, soundness, writer::Writer};
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, AnyPool, Connection, Executor,
@@ -107,12 +107,19 @@ impl Engine {
     pub(super) async fn open(database: &Database, limits: Limits) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let (dialect, owned) = match database {
-            Database::Sqlite(file) => (Dialect::Sqlite, Some(Arc::new(own(file)?))),
+            Database::Sqlite(file) => {
+                let owned = own(file)?;
+                soundness::check_log(file)?;
+                (Dialect::Sqlite, Some(Arc::new(owned)))
+            }
             Database::Postgres(_) => (Dialect::Postgres, None),
         };
         let options: AnyConnectOptions = database.url().parse()?;
         // A pool says only that it waited in vain; one connection says what is wrong.
         let mut first = connect(&options, dialect).await?;
+        if let Some(file) = database.file() {
+            soundness::check_pages(&mut first, file).await?;
+        }
         migrations::run(&mut first, dialect).await?;
         let writer = match dialect {
             Dialect::Sqlite => Some(Writer::start(first, options.clone())),
@@ -230,7 +237,7 @@ fn pool(dialect: Dialect, options: &AnyConnectOptions, limits: Limits) -> AnyPoo
 fn own(file: &Path) -> Result<File, StoreError> {
     let mut name = file.as_os_str().to_owned();
     name.push(".lock");
-    let cannot = |error| StoreError::NotOurs(format!("cannot lock {}: {error}", file.display()));
+    let cannot = |error| StoreError::from(sqlx::Error::Io(error));
     let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
     let lock = lock.map_err(cannot)?;
     match lock.try_lock() {

@@ -19,6 +19,7 @@ mod reconcile;
 mod retention;
 mod sessions;
 mod shared;
+mod soundness;
 mod tail;
 mod trouble;
 mod writer;
@@ -39,7 +40,7 @@ pub use database::Database;
 use crate::clock;
 use engine::{Engine, LIMITS, Limits, Reading, Statement, Tx, Work};
 use sqlx::any::AnyRow;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 use tokio::sync::Notify;
 use trouble::Condition;
 
@@ -71,6 +72,19 @@ pub enum StoreError {
     /// Somebody else has it.
     #[error("{0}")]
     NotOurs(String),
+    /// The file is damaged.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    /// What was committed last is not there any more.
+    #[error("the store's write-ahead log lacks {missing} of the pages that were committed to it")]
+    LogCut {
+        /// The write-ahead log.
+        log: PathBuf,
+        /// Its index, which remembers more.
+        index: PathBuf,
+        /// How many pages.
+        missing: u32,
+    },
     /// The database is not in the shape this program knows.
     #[error("the store could not be brought up to date: {0}")]
     Migrate(sqlx::migrate::MigrateError),

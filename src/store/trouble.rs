@@ -73,6 +73,17 @@ impl Trouble {
             StoreError::Late | StoreError::Uncertain(_) => {
                 (format!("{database} does not answer ({error})"), reach(database))
             }
+            StoreError::Damaged(what) => {
+                (format!("{database} is damaged ({what})"), restore(&database.to_string()))
+            }
+            StoreError::LogCut { log, index, .. } => (
+                format!("{} does not hold all that was committed last ({error})", log.display()),
+                format!(
+                    "put that file back as it was, or a backup in the place of {database}; removing \
+                     {} starts without what is missing",
+                    index.display()
+                ),
+            ),
             StoreError::NotOurs(why) => (why.clone(), "stop the other program".to_owned()),
             StoreError::Closed => {
                 ("the daemon has closed it".to_owned(), "restart the daemon".to_owned())
