@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(30);
+/// After a round that failed.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Between two batches of what is forgotten, so that nothing else waits for it.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -23,7 +25,8 @@ impl Gate {
         let mut changes = self.changes();
         let mut tidied: Option<Instant> = None;
         while !stop.is_cancelled() {
-            if let Err(error) = self.expire_overdue().await {
+            let expired = self.expire_overdue().await;
+            if let Err(error) = &expired {
                 tracing::debug!(%error, "the reaper is late; deadlines hold all the same");
             }
             if tidied.is_none_or(|at| at.elapsed() >= ROUND) {
@@ -35,7 +38,7 @@ impl Gate {
             }
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(self.until_next_deadline().await) => {}
+                () = tokio::time::sleep(pause(&expired, self.until_next_deadline().await)) => {}
                 _ = changes.changed() => {}
             }
         }
@@ -130,10 +133,30 @@ impl Gate {
             .any(|card| card.message.is_some() && self.approvers.may_answer_on(&card.adapter)))
     }
 
-    async fn until_next_deadline(&self) -> Duration {
+    async fn until_next_deadline(&self) -> Option<Duration> {
         let next = self.store.next_deadline().await.ok().flatten();
         let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(0));
-        let left = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
-        left.unwrap_or(ROUND).min(ROUND)
+        left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis)
+    }
+}
+
+/// How long the reaper rests. What could not be expired is overdue still: a full disk is not tried without
+/// end.
+fn pause(expired: &Result<(), StoreError>, next: Option<Duration>) -> Duration {
+    let next = next.unwrap_or(ROUND).min(ROUND);
+    if expired.is_ok() { next } else { next.max(AGAIN) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reaper_that_failed_rests_before_it_tries_again() {
+        let (good, bad) = (Ok(()), Err(StoreError::Late));
+        let (due, soon) = (Some(Duration::ZERO), Some(Duration::from_secs(5)));
+        assert_eq!([pause(&good, due), pause(&bad, due)], [Duration::ZERO, AGAIN]);
+        assert_eq!([pause(&good, soon), pause(&bad, soon)], [Duration::from_secs(5); 2]);
+        assert_eq!([pause(&good, None), pause(&bad, None)], [ROUND; 2]);
     }
 }

@@ -16,6 +16,8 @@ mod daemon;
 #[path = "../support/discord.rs"]
 #[cfg(feature = "discord")]
 mod discord_server;
+#[path = "../support/disk.rs"]
+mod disk_of_our_own;
 #[path = "../support/engine.rs"]
 mod engine;
 #[path = "../support/inbox.rs"]
@@ -39,6 +41,7 @@ mod core;
 mod crash;
 #[cfg(feature = "discord")]
 mod discord;
+mod disk;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]
