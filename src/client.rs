@@ -117,10 +117,16 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn pending(&self) -> Result<Vec<Value>, ClientError> {
-        let query = [("state", "open".to_owned())];
-        let reply =
-            self.transport.send(Method::GET, &["v1", "asks"], &query, None, PATIENCE).await?;
-        self.list(reply, "asks")
+        let (mut asks, mut query) = (Vec::new(), vec![("state", "open".to_owned())]);
+        loop {
+            let page =
+                self.transport.send(Method::GET, &["v1", "asks"], &query, None, PATIENCE).await?;
+            let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
+            asks.extend(self.list(page, "asks")?);
+            let Some(next) = next else { return Ok(asks) };
+            query.truncate(1);
+            query.push(("after", next));
+        }
     }
 
     /// Answers an ask; the body is that of the API.

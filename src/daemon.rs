@@ -59,7 +59,7 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
     let address = tcp.local_addr().context("the HTTP listener has no address")?;
 
     let gate = gate(&config).await?;
-    let tail = Tail::after(gate.store().last_event().await?);
+    let tail = Tail::of_now(gate.store()).await?;
     let local = listen::Inbox::new(state, address)?;
     let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
     let accounts = accounts(&config, &gate, &all);

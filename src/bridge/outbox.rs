@@ -100,7 +100,7 @@ impl Postman {
         let store = self.gate.store();
         let keeps = self.adapter.keeps_messages();
         if store.is_shared() && !keeps {
-            self.asked = Some(Tail::after(store.last_event().await?));
+            self.asked = Some(Tail::of_now(store).await?);
         }
         store.reconcile(self.adapter.name(), &self.target, keeps).await
     }

@@ -66,12 +66,13 @@ impl Gate {
     pub async fn worker_gone(&self, agent: &str, worker: &str) -> Result<usize, StoreError> {
         let mut sessions: Vec<String> = Vec::new();
         for state in ["open", "answered"] {
-            for ask in self.store.asks_in(state, 500).await? {
-                let Call { agent: whose, session, worker: of, .. } = ask.body.call;
-                if whose == agent && of.as_deref() == Some(worker) && !sessions.contains(&session) {
-                    sessions.push(session);
+            let note = |ask: &Ask| {
+                let Call { agent: whose, session, worker: of, .. } = &ask.body.call;
+                if whose == agent && of.as_deref() == Some(worker) && !sessions.contains(session) {
+                    sessions.push(session.clone());
                 }
-            }
+            };
+            self.store.each_ask_in(state, note).await?;
         }
         let mut cancelled = 0;
         for session in sessions {
@@ -86,9 +87,14 @@ impl Gate {
     /// When the store fails.
     // SECURITY: an id answers nothing outside the session that it is sent with.
     pub async fn approval(&self, session: &str, id: &str) -> Result<Option<Ask>, StoreError> {
-        let mut asks = self.store.asks_in("open", 500).await?;
-        asks.retain(|ask| ask.body.call.session == session && approval_id(ask) == id);
-        Ok(asks.pop().filter(|_| asks.is_empty()))
+        let mut found = Vec::new();
+        let note = |ask: &Ask| {
+            if ask.body.call.session == session && approval_id(ask) == id {
+                found.push(ask.clone());
+            }
+        };
+        self.store.each_ask_in("open", note).await?;
+        Ok(found.pop().filter(|_| found.is_empty()))
     }
 
     /// Whether molf's rules are in force here.

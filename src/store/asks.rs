@@ -60,6 +60,7 @@ pub enum Inserted {
     Known(Ask),
 }
 
+/// Rows of asks, as [`ask`] reads them.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -69,6 +70,7 @@ macro_rules! select {
         )
     };
 }
+pub(super) use select;
 
 impl Store {
     /// Stores an ask and its cards in one transaction, unless its key is known.
@@ -95,52 +97,6 @@ impl Store {
         let query = sqlx::query(select!("WHERE id = $1")).bind(id);
         let row = self.maybe(query).await?;
         row.as_ref().map(ask).transpose()
-    }
-
-    /// Asks whose id begins so; at most two, enough to tell one from several.
-    ///
-    /// # Errors
-    /// As [`Store::ask`].
-    pub async fn asks_like(&self, prefix: &str) -> Result<Vec<Ask>, StoreError> {
-        let rows = self
-            .all(sqlx::query(select!("WHERE substr(id, 1, length($1)) = $1 LIMIT 2")).bind(prefix))
-            .await?;
-        rows.iter().map(ask).collect()
-    }
-
-    /// Asks in this state, oldest first while open, newest first otherwise.
-    ///
-    /// # Errors
-    /// As [`Store::ask`].
-    pub async fn asks_in(&self, state: &str, most: u32) -> Result<Vec<Ask>, StoreError> {
-        let rows = if state == "open" {
-            sqlx::query(select!("WHERE state = $1 ORDER BY created_at, id LIMIT $2"))
-        } else {
-            sqlx::query(select!("WHERE state = $1 ORDER BY closed_at DESC, id LIMIT $2"))
-        };
-        let rows = self.all(rows.bind(state).bind(i64::from(most))).await?;
-        rows.iter().map(ask).collect()
-    }
-
-    /// The open asks of one session.
-    ///
-    /// # Errors
-    /// As [`Store::ask`].
-    pub async fn open_in_session(
-        &self,
-        agent: &str,
-        session: &str,
-    ) -> Result<Vec<Ask>, StoreError> {
-        let rows = self
-            .all(
-                sqlx::query(select!(
-                    "WHERE state = 'open' AND agent = $1 AND session = $2 ORDER BY created_at, id"
-                ))
-                .bind(agent)
-                .bind(session),
-            )
-            .await?;
-        rows.iter().map(ask).collect()
     }
 
     /// Open asks whose deadline has passed.

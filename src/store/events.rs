@@ -71,13 +71,14 @@ impl Store {
         rows.iter().map(event).collect()
     }
 
-    /// The id of the newest event; 0 where there is none.
+    /// The id of the newest event that happened before this time; 0 where there is none.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn last_event(&self) -> Result<i64, StoreError> {
-        let row = self.one(sqlx::query("SELECT coalesce(max(id), 0) AS id FROM event")).await?;
-        Ok(row.try_get("id")?)
+    pub(super) async fn last_event_before(&self, at: i64) -> Result<i64, StoreError> {
+        let last = sqlx::query("SELECT id FROM event WHERE at < $1 ORDER BY id DESC LIMIT 1");
+        let row = self.maybe(last.bind(at)).await?;
+        Ok(row.map(|row| row.try_get("id")).transpose()?.unwrap_or(0))
     }
 
     /// How often each kind of thing happened, for the metrics.

@@ -13,6 +13,7 @@ mod engine;
 mod events;
 mod grants;
 mod lease;
+mod listing;
 mod migrations;
 mod outbox;
 mod reconcile;

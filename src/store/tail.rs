@@ -5,6 +5,7 @@
 //! after a higher one. A gap is therefore looked at again for longer than any transaction may last.
 
 use super::{Event, Store, StoreError};
+use crate::clock;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -29,6 +30,28 @@ impl Tail {
     #[must_use]
     pub fn after(id: i64) -> Self {
         Self { last: id, gaps: BTreeMap::new() }
+    }
+
+    /// Follows the log from now on. What is being committed at this moment turns up, though what is
+    /// later may stand there already.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of_now(store: &Store) -> Result<Self, StoreError> {
+        let longest = i64::try_from(LONGEST_GAP.as_millis()).unwrap_or(i64::MAX);
+        // Twice: an event's time is a while older than its id, and the clocks of daemons differ.
+        let old = store.last_event_before(clock::now_ms() - 2 * longest).await?;
+        let mut tail = Self::after(old);
+        while tail.next(store).await?.len() >= PAGE as usize {}
+        Ok(tail)
+    }
+
+    /// After which event a reader goes on who has read what [`Tail::next`] told, up to the event with this
+    /// id: before the first one that may still turn up.
+    // INVARIANT: whoever goes on there misses nothing.
+    #[must_use]
+    pub fn resume(&self, read: i64) -> i64 {
+        self.gaps.keys().next().map_or(read, |gap| read.min(gap - 1))
     }
 
     /// What is new, oldest first as far as it can be known; empty when nothing is.
@@ -86,20 +109,64 @@ mod tests {
         .await;
     }
 
+    /// An event whose transaction is not committed yet, and its id.
+    async fn slow(store: &Store, kind: &str) -> (sqlx::Transaction<'static, sqlx::Any>, i64) {
+        let mut slow = store.engine.pool().begin().await.unwrap();
+        let insert = "INSERT INTO event (at, kind, data) VALUES ($1, $2, 'null') RETURNING id";
+        let insert = sqlx::query(insert).bind(clock::now_ms()).bind(kind.to_owned());
+        let id = slow.fetch_one(insert).await.unwrap().try_get("id").unwrap();
+        (slow, id)
+    }
+
     #[tokio::test]
     async fn an_event_that_is_committed_after_a_later_one_is_not_missed() {
         let Some(fresh) = Fresh::postgres().await else { return };
         let store = Store::open(&fresh.database).await.unwrap();
         let mut tail = Tail::after(0);
-        let mut slow = store.engine.pool().begin().await.unwrap();
-        let early = "INSERT INTO event (at, kind, data) VALUES (1, 'early', 'null') RETURNING id";
-        let id: i64 = slow.fetch_one(early).await.unwrap().try_get("id").unwrap();
-        store.note(1, "late", None, &Value::Null).await.unwrap();
+        let (early, id) = slow(&store, "early").await;
+        store.note(clock::now_ms(), "late", None, &Value::Null).await.unwrap();
+        let mut from_now = Tail::of_now(&store).await.unwrap();
         let late = tail.next(&store).await.unwrap();
         assert!(late.len() == 1 && late.iter().all(|event| event.id > id), "{late:?}");
-        slow.commit().await.unwrap();
+        early.commit().await.unwrap();
         assert_eq!(kinds(&mut tail, &store).await, ["early"]);
         assert_eq!(kinds(&mut tail, &store).await, [""; 0]);
+        assert_eq!(kinds(&mut from_now, &store).await, ["early"]);
+        store.close().await;
+        fresh.drop().await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_goes_on_where_it_is_told_misses_nothing_whenever_its_line_breaks() {
+        let Some(fresh) = Fresh::postgres().await else { return };
+        let store = Store::open(&fresh.database).await.unwrap();
+        let note =
+            async |kind| store.note(clock::now_ms(), kind, None, &Value::Null).await.unwrap();
+        note("a").await;
+        let (b, _) = slow(&store, "b").await;
+        note("c").await;
+        let (d, _) = slow(&store, "d").await;
+        note("e").await;
+        let mut tail = Tail::after(0);
+        // What was read, up to each event of a batch, and what a new reader gets who goes on there.
+        let mut read = Vec::new();
+        let mut broken = Vec::new();
+        for commit in [None, Some(d), Some(b)] {
+            if let Some(slow) = commit {
+                slow.commit().await.unwrap();
+            }
+            for event in tail.next(&store).await.unwrap() {
+                read.push(event.kind);
+                broken.push((read.clone(), tail.resume(event.id)));
+            }
+        }
+        assert_eq!(read, ["a", "c", "e", "d", "b"]);
+        for (mut had, resume) in broken {
+            had.extend(kinds(&mut Tail::after(resume), &store).await);
+            for kind in ["a", "b", "c", "d", "e"] {
+                assert!(had.iter().any(|had| had == kind), "{kind} is not among {had:?}");
+            }
+        }
         store.close().await;
         fresh.drop().await;
     }

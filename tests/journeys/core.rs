@@ -1,7 +1,7 @@
 //! The core over HTTP: rulings, asks, answers, handles, deadlines.
 
 use crate::daemon::{AGENT, APPROVER, Daemon, shell};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn an_ask_is_answered_once_and_the_agent_is_told_by_whom() {
@@ -321,6 +321,44 @@ async fn the_event_stream_replays_open_asks_and_what_a_reader_missed() {
     assert!(live.contains("event: ask\n"), "{live}");
     let missed = read(stream(Some("0")).await.unwrap(), "event: answered").await;
     assert!(missed.contains("event: asked") && missed.contains("id: 1"), "{missed}");
+    assert!(missed.contains(r#"data: {"id":1,"#), "{missed}");
+}
+
+#[tokio::test]
+async fn more_than_500_asks_are_listed_page_by_page_and_replayed_to_a_new_reader() {
+    let daemon = Daemon::start("").await;
+    let hand_in = |n: usize| {
+        let daemon = &daemon;
+        async move { daemon.ask(&shell(&format!("git push {n}"))).await }
+    };
+    let mut ids = futures::future::join_all((0..510).map(hand_in)).await;
+    ids.sort_unstable();
+    let mut listed: Vec<_> = daemon.open().await.iter().map(id_of).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, ids);
+    let (_, first) = daemon.get("/v1/asks", AGENT).await;
+    let asks = first["asks"].as_array().unwrap();
+    assert_eq!((asks.len(), &first["next"]), (500, &asks[499]["id"]));
+    assert_eq!(daemon.get("/v1/asks?after=nobody", AGENT).await.0, 404);
+
+    let request = daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(AGENT);
+    let (mut stream, mut text) = (request.send().await.unwrap(), String::new());
+    while text.matches("\n\n").count() < ids.len() {
+        text += &String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap());
+    }
+    let replayed = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let mut replayed: Vec<_> =
+        replayed.map(|ask| id_of(&serde_json::from_str(ask).unwrap())).collect();
+    replayed.sort_unstable();
+    assert_eq!(replayed, ids);
+
+    let pending = daemon.command(&["pending", "--json"]).output().await.unwrap();
+    let pending: Value = serde_json::from_slice(&pending.stdout).unwrap();
+    assert_eq!(pending["asks"].as_array().unwrap().len(), ids.len());
+}
+
+fn id_of(ask: &Value) -> String {
+    ask["id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]

@@ -180,8 +180,19 @@ impl Daemon {
 
     /// All open asks.
     pub async fn open(&self) -> Vec<Value> {
-        let (_, body) = self.get("/v1/asks?state=open", AGENT).await;
-        body["asks"].as_array().unwrap().clone()
+        self.all_in("open").await
+    }
+
+    /// All asks in a state, page by page.
+    pub async fn all_in(&self, state: &str) -> Vec<Value> {
+        let (mut asks, mut path) = (Vec::new(), format!("/v1/asks?state={state}"));
+        loop {
+            let (status, page) = self.get(&path, AGENT).await;
+            assert_eq!(status, 200, "{page}");
+            asks.extend(page["asks"].as_array().unwrap().iter().cloned());
+            let Some(next) = page["next"].as_str() else { return asks };
+            path = format!("/v1/asks?state={state}&after={next}");
+        }
     }
 
     /// Answers with the approver's token.

@@ -86,9 +86,14 @@ impl Client<'_> {
                 }
             }
         }
-        let mut open = self.gate.store().asks_in("open", 500).await?;
-        open.retain(|ask| self.is_for(ask));
-        if let Some(next) = open.into_iter().min_by_key(|ask| ask.created_at)
+        let mut oldest = None;
+        let first = |ask: &Ask| {
+            if oldest.is_none() && self.is_for(ask) {
+                oldest = Some(ask.clone());
+            }
+        };
+        self.gate.store().each_ask_in("open", first).await?;
+        if let Some(next) = oldest
             && self.mailbox.ask(&next.id).is_ok()
         {
             told.push(wire::shown(&next));

@@ -5,10 +5,13 @@ use super::{
     fault::json,
     view::{told, view},
 };
-use crate::gate::{
-    Told,
-    answer::Action,
-    ask::{Ask, Decision, Scope},
+use crate::{
+    gate::{
+        Told,
+        answer::Action,
+        ask::{Ask, Decision, Scope},
+    },
+    store::Store,
 };
 use axum::{
     Extension, Json,
@@ -42,6 +45,8 @@ impl Wait {
 #[derive(Debug, Deserialize)]
 pub(super) struct Filter {
     state: Option<String>,
+    /// The ask behind which the page begins.
+    after: Option<String>,
 }
 
 pub(super) async fn list(
@@ -55,8 +60,18 @@ pub(super) async fn list(
             "`{state}` is no state; say open, answered, expired or cancelled"
         )));
     }
-    let asks = api.gate.store().asks_in(state, 500).await?;
-    Ok(Json(value!({"asks": asks.iter().map(view).collect::<Vec<_>>()})))
+    let after = match &filter.after {
+        Some(id) => Some(api.gate.store().ask(id).await?.ok_or_else(|| no_such(id))?),
+        None => None,
+    };
+    let asks = api.gate.store().asks_in(state, after.as_ref()).await?;
+    let mut page = value!({"asks": asks.iter().map(view).collect::<Vec<_>>()});
+    if let (Some(last), Some(page)) = (asks.last(), page.as_object_mut())
+        && asks.len() == Store::PAGE
+    {
+        page.insert("next".to_owned(), last.id.as_str().into());
+    }
+    Ok(Json(page))
 }
 
 pub(super) async fn get(
@@ -196,6 +211,10 @@ async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
         (Some(_), 1..) => {
             Err(Fault::bad_request(format!("`{id}` begins several asks; say more of it")))
         }
-        _ => Err(Fault::not_found(format!("there is no ask `{id}`"))),
+        _ => Err(no_such(id)),
     }
+}
+
+fn no_such(id: &str) -> Fault {
+    Fault::not_found(format!("there is no ask `{id}`"))
 }

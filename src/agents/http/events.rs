@@ -1,18 +1,20 @@
 //! `GET /v1/events`: what happens, as server-sent events.
 //!
 //! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it missed.
+//! The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL an earlier
+//! event may still turn up. The event's own id is in its data.
 
 use super::{Api, Fault, view::view};
 use crate::{
-    gate::Gate,
-    store::{Event as Happened, StoreError, Tail},
+    gate::{Gate, ask::Ask},
+    store::{Event as Happened, Store, StoreError, Tail},
 };
 use axum::{
     extract::State,
     http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
 };
-use futures::{Stream, stream};
+use futures::{Stream, StreamExt, stream};
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc};
 use tokio::sync::watch;
@@ -22,31 +24,28 @@ pub(super) async fn stream(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let store = api.gate.store().clone();
-    let mut backlog = Vec::new();
-    let after = match last {
-        Some(after) => after,
-        None => {
-            let after = store.last_event().await?;
-            for ask in store.asks_in("open", 500).await? {
-                backlog.extend(event(None, "ask", &view(&ask)));
-            }
-            after
-        }
+    let (tail, backlog) = match last {
+        Some(after) => (Tail::after(after), None),
+        // The tail first: what is closed between the two is told.
+        None => (Tail::of_now(api.gate.store()).await?, Some(Page::First)),
     };
-    let live =
-        Live { changes: api.gate.changes(), gate: api.gate.clone(), tail: Tail::after(after) };
-    let events = futures::StreamExt::chain(
-        stream::iter(backlog),
-        futures::StreamExt::flatten(stream::unfold(live, Live::next)),
-    );
-    Ok(Sse::new(futures::StreamExt::map(events, Ok)).keep_alive(KeepAlive::default()))
+    let live = Live { changes: api.gate.changes(), gate: api.gate.clone(), tail, backlog };
+    let events = stream::unfold(live, Live::next).flatten().map(Ok);
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
 struct Live {
     gate: Arc<Gate>,
     changes: watch::Receiver<u64>,
     tail: Tail,
+    /// What a new reader is to get of the open asks before anything else.
+    backlog: Option<Page>,
+}
+
+/// A page of the open asks.
+enum Page {
+    First,
+    Behind(Box<Ask>),
 }
 
 impl Live {
@@ -54,20 +53,42 @@ impl Live {
     async fn next(mut self) -> Option<(impl Stream<Item = Event>, Self)> {
         loop {
             self.changes.mark_unchanged();
-            let happened = self.tail.next(self.gate.store()).await.ok()?;
-            if !happened.is_empty() {
-                let mut events = Vec::with_capacity(happened.len());
-                for one in happened {
-                    // Half an event is none: its reader comes back for the whole of it.
-                    events.extend(self.tell(one).await.ok()?);
-                }
+            // Half of them are none: their reader comes back for all of them.
+            let (events, quiet) = match self.backlog.take() {
+                Some(page) => (self.open(page).await.ok()?, false),
+                None => (self.happened().await.ok()?, true),
+            };
+            if !events.is_empty() {
                 return Some((stream::iter(events), self));
             }
-            tokio::select! {
-                changed = self.changes.changed() => changed.ok()?,
-                () = self.gate.stopped() => return None,
+            if quiet {
+                tokio::select! {
+                    changed = self.changes.changed() => changed.ok()?,
+                    () = self.gate.stopped() => return None,
+                }
             }
         }
+    }
+
+    async fn open(&mut self, page: Page) -> Result<Vec<Event>, StoreError> {
+        let after = match &page {
+            Page::First => None,
+            Page::Behind(ask) => Some(&**ask),
+        };
+        let mut asks = self.gate.store().asks_in("open", after).await?;
+        let events = asks.iter().filter_map(|ask| event(None, "ask", &view(ask))).collect();
+        let more = asks.len() == Store::PAGE;
+        self.backlog = asks.pop().filter(|_| more).map(|last| Page::Behind(Box::new(last)));
+        Ok(events)
+    }
+
+    async fn happened(&mut self) -> Result<Vec<Event>, StoreError> {
+        let happened = self.tail.next(self.gate.store()).await?;
+        let mut events = Vec::with_capacity(happened.len());
+        for one in happened {
+            events.extend(self.tell(one).await?);
+        }
+        Ok(events)
     }
 
     async fn tell(&self, happened: Happened) -> Result<Option<Event>, StoreError> {
@@ -75,14 +96,15 @@ impl Live {
             Some(id) => self.gate.store().ask(id).await?,
             None => None,
         };
-        let data = json!({"at": happened.at, "data": happened.data, "ask": ask.as_ref().map(view)});
-        Ok(event(Some(happened.id), &happened.kind, &data))
+        let data = json!({"id": happened.id, "at": happened.at, "data": happened.data,
+            "ask": ask.as_ref().map(view)});
+        Ok(event(Some(self.tail.resume(happened.id)), &happened.kind, &data))
     }
 }
 
-fn event(id: Option<i64>, kind: &str, data: &serde_json::Value) -> Option<Event> {
+fn event(resume: Option<i64>, kind: &str, data: &serde_json::Value) -> Option<Event> {
     let event = Event::default().event(kind).json_data(data).ok()?;
-    Some(match id {
+    Some(match resume {
         Some(id) => event.id(id.to_string()),
         None => event,
     })

@@ -67,7 +67,7 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value>
 /// Counters for Prometheus, in its text format.
 pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
     let store = api.gate.store();
-    let open = store.asks_in("open", 10_000).await?.len();
+    let open = store.count_open().await?;
     let mut text = format!(
         "# HELP countersign_asks_open Asks that wait for a person.\n\
          # TYPE countersign_asks_open gauge\ncountersign_asks_open {open}\n\

@@ -60,13 +60,13 @@ pub(super) async fn stream(
     let Query(Which { session_id }) = which?;
     let mut live = Live {
         changes: api.gate.changes(),
-        tail: Tail::after(api.gate.store().last_event().await?),
+        tail: Tail::of_now(api.gate.store()).await?,
         gate: api.gate.clone(),
         session: session_id,
         open: HashSet::new(),
     };
-    let open = api.gate.store().asks_in("open", 500).await?;
-    let backlog: Vec<Event> = open.iter().filter_map(|ask| live.tell(ask)).collect();
+    let mut backlog = Vec::new();
+    api.gate.store().each_ask_in("open", |ask| backlog.extend(live.tell(ask))).await?;
     let events = stream::iter(backlog).chain(stream::unfold(live, Live::next).flatten());
     Ok(Sse::new(events.map(Ok)).keep_alive(KeepAlive::default()))
 }

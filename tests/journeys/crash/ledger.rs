@@ -21,6 +21,7 @@ pub struct Ledger {
 struct Books {
     cases: BTreeMap<String, Case>,
     events: BTreeMap<i64, Happened>,
+    resume: i64,
     unproven: Vec<(String, usize)>,
 }
 
@@ -103,9 +104,14 @@ impl Ledger {
         self.happened.send_modify(|count| *count += 1);
     }
 
-    /// The newest event that was read.
-    pub fn last_event(&self) -> i64 {
-        self.books().events.keys().next_back().copied().unwrap_or(0)
+    /// An observer whose line breaks now goes on here.
+    pub fn go_on_at(&self, id: i64) {
+        self.books().resume = id;
+    }
+
+    /// Where an observer goes on whose line broke.
+    pub fn resume(&self) -> i64 {
+        self.books().resume
     }
 
     /// Everything read so far.

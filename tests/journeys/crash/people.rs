@@ -148,7 +148,7 @@ pub async fn with_the_token(town: Arc<Town>, mut rng: StdRng) {
 pub async fn who_only_watch(town: Arc<Town>) {
     while !town.night.is_cancelled() {
         tokio::select! {
-            () = read_events(&town, town.ledger.last_event()) => {}
+            () = read_events(&town, town.ledger.resume()) => {}
             () = town.night.cancelled() => return,
         }
     }
@@ -164,17 +164,16 @@ pub async fn read_events(town: &Town, after: i64) {
             while let Some(end) = text.find("\n\n") {
                 let event: String = text.drain(..end + 2).collect();
                 let line = |name| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
-                let (Some(id), Some(kind)) = (line("id:"), line("event:")) else { continue };
+                let (Some(resume), Some(kind)) = (line("id:"), line("event:")) else { continue };
                 let data: Value = serde_json::from_str(line("data:").unwrap()).unwrap();
                 let ask = data["ask"]["id"].as_str().map(str::to_owned);
                 let told = match kind {
                     "asked" => data["ask"]["call"]["args"]["command"].clone(),
                     _ => data["data"].clone(),
                 };
-                town.ledger.happened(
-                    id.parse().unwrap(),
-                    Happened { kind: kind.to_owned(), ask, data: told },
-                );
+                let event = Happened { kind: kind.to_owned(), ask, data: told };
+                town.ledger.happened(data["id"].as_i64().unwrap(), event);
+                town.ledger.go_on_at(resume.parse().unwrap());
             }
         }
         return;

@@ -4,7 +4,7 @@
 //!
 //! `COUNTERSIGN_FAILOVERS=20` is the long form: whoever strikes the leader waits for another to lead.
 
-use super::{Log, Town, acknowledged_presses_stand, close, gave_up, judge, number, town::Door};
+use super::{Town, acknowledged_presses_stand, close, gave_up, judge, number, town::Door};
 use crate::{
     daemon::{AGENT, Daemon},
     line::{Line, Loses},
@@ -120,7 +120,7 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
         assert!(!gave_up(&mut asking) && !gave_up(&mut pressing), "somebody broke off, see above");
     }
     let lost_copies = close(&town, &mut asking, &mut pressing).await;
-    let cases = judge(&town, &daemons[0], Log::Shared).await;
+    let cases = judge(&town, &daemons[0]).await;
     let presses: usize = cases.values().map(|case| case.presses.len()).sum();
     println!(
         "{blows:?}, {} asks, {presses} presses, {lost_copies} lost copies; taken over after {takeovers:.1?}",
