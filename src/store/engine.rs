@@ -120,7 +120,14 @@ impl Engine {
         if let Some(file) = database.file() {
             soundness::check_pages(&mut first, file).await?;
         }
-        migrations::run(&mut first, dialect).await?;
+        let brought = migrations::run(&mut first, dialect);
+        match dialect {
+            // A large file may take its time, and no line can break.
+            Dialect::Sqlite => brought.await?,
+            Dialect::Postgres => {
+                timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?;
+            }
+        }
         let writer = match dialect {
             Dialect::Sqlite => Some(Writer::start(first, options.clone())),
             Dialect::Postgres => {

@@ -1,25 +1,23 @@
-//! The store while its server is restarted, crashes or hangs, or the line to it is cut.
+//! The store while its server is restarted, crashes or hangs, and while the line to it is cut.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{tests::new_ask, *};
 use crate::{ids, secret::Secret};
 use futures::future::join_all;
-use line::{Line, Loses};
 use serde_json::Value;
 use server::{Server, Stop};
+use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 use std::{collections::BTreeSet, time::Duration};
 use tokio::{sync::mpsc, time::timeout};
-use tokio_util::sync::CancellationToken;
 
-#[path = "../../tests/support/line.rs"]
-mod line;
+mod cut_line;
 #[path = "../../tests/support/server.rs"]
 mod server;
 
 /// Nobody wants to wait for a cut line as long as a daemon does.
 const SHORT: Limits = Limits {
-    patience: Duration::from_secs(1),
-    longest: Duration::from_secs(2),
-    silence: Duration::from_secs(1),
+    patience: Duration::from_secs(2),
+    longest: Duration::from_secs(3),
+    silence: Duration::from_secs(3),
 };
 /// Longer than anything here may take.
 const LONG: Duration = Duration::from_secs(30);
@@ -28,10 +26,23 @@ async fn open(url: &str) -> Store {
     Store::open_within(&Database::Postgres(Secret::new(url)), SHORT).await.unwrap()
 }
 
-/// A store over a line that can be cut.
-async fn over_a_line(server: &Server) -> (Store, Line) {
-    let line = Line::to(&server.url()).await;
-    (open(&line.url).await, line)
+/// Makes every connection that the store may have.
+async fn all_connections(store: &Store) {
+    let all = (0..8).map(async |_| store.one(sqlx::query("SELECT pg_sleep(0.1)")).await.map(drop));
+    assert!(join_all(all).await.iter().all(Result::is_ok));
+}
+
+/// Waits until the server has a session that is like this.
+async fn until(server: &Server, session: &str) {
+    let mut watching = sqlx::PgConnection::connect(&server.url()).await.unwrap();
+    let count = format!("SELECT count(*) FROM pg_stat_activity WHERE {session}");
+    let there = async {
+        while watching.fetch_one(AssertSqlSafe(count.clone())).await.unwrap().get::<i64, _>(0) == 0
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, there).await.unwrap();
 }
 
 /// Notes something, and does this as the last thing before the commit.
@@ -93,12 +104,22 @@ async fn a_server_that_was_restarted_or_crashed_is_found_again_at_once() {
 }
 
 #[tokio::test]
+async fn what_comes_while_the_server_is_restarted_waits_for_it() {
+    let Some(server) = Server::start().await else { return };
+    // A daemon's own limits: it takes a moment until a server is up.
+    let store = Store::open(&Database::Postgres(Secret::new(server.url()))).await.unwrap();
+    server.stop(Stop::Fast).await;
+    let (kept, ()) = tokio::join!(note(&store, "waited"), server.start_again());
+    kept.unwrap();
+    assert_eq!(noted(&store).await, ["waited"]);
+    store.close().await;
+}
+
+#[tokio::test]
 async fn connections_that_the_server_ended_are_all_given_up_with_the_first() {
     let Some(server) = Server::start().await else { return };
     let (store, other) = (open(&server.url()).await, open(&server.url()).await);
-    let all = (0..8).map(async |_| store.one(sqlx::query("SELECT pg_sleep(0.1)")).await.map(drop));
-    let all = join_all(all).await;
-    assert!(all.iter().all(Result::is_ok), "{all:?}");
+    all_connections(&store).await;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
     other.all(sqlx::query(end)).await.unwrap();
@@ -183,86 +204,4 @@ async fn a_server_that_hangs_is_given_up_in_time_and_works_when_it_goes_on() {
     note(&store, "after").await.unwrap();
     assert_eq!(noted(&store).await, ["before", "after"]);
     store.close().await;
-}
-
-#[tokio::test]
-async fn a_line_that_is_cut_in_a_query_ends_it_in_time_and_is_replaced() {
-    let Some(server) = Server::start().await else { return };
-    let (store, line) = over_a_line(&server).await;
-    let reading = tokio::spawn({
-        let store = store.clone();
-        async move { store.one(sqlx::query("SELECT pg_sleep(60)")).await.map(drop) }
-    });
-    let watching = open(&server.url()).await;
-    let asleep = "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-    let count = async || watching.one(sqlx::query(asleep)).await.unwrap();
-    while sqlx::Row::get::<i64, _>(&count().await, "n") == 0 {
-        tokio::task::yield_now().await;
-    }
-    line.loses(Loses::Everything);
-    let read = timeout(LONG, reading).await.unwrap().unwrap();
-    assert!(matches!(read, Err(StoreError::Late)), "{read:?}");
-    line.loses(Loses::Nothing);
-    note(&store, "after").await.unwrap();
-    assert_eq!(noted(&store).await, ["after"]);
-}
-
-#[tokio::test]
-async fn connections_that_went_silent_are_all_given_up_with_the_first() {
-    let Some(server) = Server::start().await else { return };
-    let (store, line) = over_a_line(&server).await;
-    let all = (0..8).map(async |_| store.one(sqlx::query("SELECT pg_sleep(0.1)")).await.map(drop));
-    let all = join_all(all).await;
-    assert!(all.iter().all(Result::is_ok), "{all:?}");
-    line.loses(Loses::Everything);
-    let error = note(&store, "during").await.unwrap_err();
-    is_away(&store, &error);
-    line.loses(Loses::Nothing);
-    note(&store, "after").await.unwrap();
-    assert_eq!(noted(&store).await, ["after"]);
-}
-
-#[tokio::test]
-async fn a_commit_on_a_line_that_is_cut_is_uncertain_whether_it_arrived_or_not() {
-    let Some(server) = Server::start().await else { return };
-    for (loses, arrives) in [(Loses::Everything, false), (Loses::Answers, true)] {
-        let (store, line) = over_a_line(&server).await;
-        let line = Arc::new(line);
-        let cutting = line.clone();
-        let kind = if arrives { "arrived" } else { "lost" };
-        let cut = note_and(&store, kind, async move { cutting.loses(loses) }).await;
-        assert!(is_uncertain(cut), "{loses:?}");
-        line.loses(Loses::Nothing);
-        note(&store, "after").await.unwrap();
-        assert_eq!(noted(&store).await.contains(&kind.to_owned()), arrives, "{loses:?}");
-    }
-}
-
-#[tokio::test]
-async fn hints_come_again_after_the_line_that_brought_them_went_silent() {
-    let Some(server) = Server::start().await else { return };
-    let (store, line) = over_a_line(&server).await;
-    let elsewhere = open(&server.url()).await;
-    let (stop, heard) = (CancellationToken::new(), Arc::new(Notify::new()));
-    let carry = |store: &Store, heard: &Arc<Notify>| {
-        let (store, heard, stop) = (store.clone(), heard.clone(), stop.clone());
-        tokio::spawn(async move { store.carry_hints(heard, stop).await })
-    };
-    let carrying = [carry(&store, &heard), carry(&elsewhere, &Arc::default())];
-    let hints = async || {
-        let mut n = 0;
-        while timeout(Duration::from_millis(100), heard.notified()).await.is_err() {
-            n += 1;
-            let id = ids::ask_id();
-            elsewhere.insert_ask(&new_ask(&id, None, None), &[]).await.unwrap();
-        }
-        n
-    };
-    assert!(timeout(LONG, hints()).await.unwrap() > 0, "every change is a hint");
-    line.loses(Loses::Everything);
-    elsewhere.insert_ask(&new_ask("unheard", None, None), &[]).await.unwrap();
-    line.loses(Loses::Nothing);
-    timeout(LONG, hints()).await.unwrap();
-    stop.cancel();
-    join_all(carrying).await;
 }
