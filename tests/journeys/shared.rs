@@ -1,6 +1,8 @@
 //! Several daemons on one PostgreSQL store: agents ask at any, people answer at any, one leads.
 
 mod callers;
+#[cfg(feature = "discord")]
+mod discord;
 
 use crate::{
     core::loop_for_open,
@@ -14,6 +16,7 @@ use std::{
     process::Stdio,
     time::{Duration, Instant},
 };
+use tokio::{task::JoinHandle, time::timeout};
 
 /// A bot and daemons that share a store.
 pub struct Team {
@@ -64,15 +67,30 @@ impl Team {
     }
 }
 
-/// What a daemon says of its Telegram.
+/// What the agent gets that waits at a daemon other than the one that answered: it is woken, long before its
+/// request ends by itself.
+async fn woken(waiting: JoinHandle<Value>) -> Value {
+    let told = timeout(Duration::from_secs(5), waiting).await;
+    told.expect("the waiter at the other daemon is woken").unwrap()
+}
+
+/// What a daemon says of a chat.
+async fn state_in(daemon: &Daemon, chat: &str) -> Value {
+    daemon.get("/readyz", AGENT).await.1["adapters"][chat].clone()
+}
+
 async fn telegram_at(daemon: &Daemon) -> Value {
-    daemon.get("/readyz", AGENT).await.1["adapters"]["telegram"].clone()
+    state_in(daemon, "telegram").await
 }
 
 /// Waits until a daemon leads; how long that took.
 pub async fn leads(daemon: &Daemon) -> Duration {
+    leads_in(daemon, "telegram").await
+}
+
+async fn leads_in(daemon: &Daemon, chat: &str) -> Duration {
     let since = Instant::now();
-    while telegram_at(daemon).await["state"] != "up" {
+    while state_in(daemon, chat).await["state"] != "up" {
         assert!(since.elapsed() < LONG + Duration::from_secs(5), "{}", daemon.said());
         tokio::time::sleep(Duration::from_millis(50)).await; // there is no event across processes
     }
@@ -88,13 +106,13 @@ async fn an_answer_given_at_one_daemon_reaches_the_agent_that_waits_at_another()
     let id = loop_for_open(&first).await;
     let (_, reply) = first.answer(&id, &json!({"decision": "approve"})).await;
     assert_eq!(reply["applied"], true);
-    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+    assert_eq!(woken(waiting).await["verdict"], "allow");
     team.card_closes(shown.id).await;
 
     let waiting = second.waiting(shell("git push origin two"));
     let card = team.card().await;
     assert_eq!(team.telegram.press(GROUP, card.id, "Deny", ANA).await.text, "Denied.");
-    assert_eq!(waiting.await.unwrap()["reason"], "denied by Ana (telegram)");
+    assert_eq!(woken(waiting).await["reason"], "denied by Ana (telegram)");
     team.card_closes(card.id).await;
     let cards = team.postgres.number("SELECT count(*) FROM card WHERE adapter = 'telegram'").await;
     assert_eq!((team.telegram.calls("sendMessage").len(), cards), (2, 2), "nobody posted twice");
@@ -149,7 +167,7 @@ async fn another_daemon_takes_over_within_20_s_when_the_leader_is_killed() {
     assert!(took <= Duration::from_secs(20), "{took:?}");
     assert_eq!(telegram_at(&second).await["leader"]["epoch"], 2);
     assert_eq!(team.telegram.press(GROUP, card.id, "Approve", ANA).await.text, "Approved once.");
-    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+    assert_eq!(woken(waiting).await["verdict"], "allow");
     team.card_closes(card.id).await;
     assert_eq!(team.telegram.calls("sendMessage").len(), 1, "the card was not posted again");
     drop((first, second));
@@ -197,7 +215,7 @@ async fn an_ask_waits_on_while_the_server_ends_every_connection() {
     team.postgres.end_connections().await;
     leads(&first).await;
     assert_eq!(team.telegram.press(GROUP, card.id, "Approve", ANA).await.text, "Approved once.");
-    assert_eq!(waiting.await.unwrap()["verdict"], "allow");
+    assert_eq!(woken(waiting).await["verdict"], "allow");
     assert_eq!(first.read(&id).await["state"], "answered");
     drop((first, second));
     team.postgres.drop().await;
@@ -219,7 +237,7 @@ async fn a_script_that_names_several_daemons_goes_on_at_the_next_when_one_dies()
     first.kill().await;
     let (_, reply) = second.answer(&id, &json!({"decision": "approve"})).await;
     assert_eq!(reply["applied"], true);
-    let ended = tokio::time::timeout(LONG, waiting.wait_with_output()).await.unwrap().unwrap();
+    let ended = timeout(LONG, waiting.wait_with_output()).await.unwrap().unwrap();
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
     drop((first, second));
     team.postgres.drop().await;
