@@ -14,7 +14,7 @@ use crate::{
     gate::{Gate, Reply, Told, approvers::Who},
     store::{CardRow, StoreError},
 };
-use countersign_port::{MessageRef, Outcome, Press, Presses, Receipt};
+use countersign_port::{Outcome, Press, Presses, Receipt};
 use std::sync::Arc;
 use token::Token;
 
@@ -38,16 +38,8 @@ impl Desk {
     // SECURITY: the nonce is 128 random bits, and a message that holds another card vouches for
     // that card only. A message that we do not know is a copy whose sending we could not confirm.
     async fn card(&self, press: &Press, token: &Token) -> Result<Option<CardRow>, StoreError> {
-        let store = self.gate.store();
-        let Some(card) = store.card(&token.nonce).await? else { return Ok(None) };
-        if card.adapter != press.adapter {
-            return Ok(None);
-        }
-        let holds = match &press.message {
-            Some(MessageRef(message)) => store.card_in(press.adapter, message).await?,
-            None => None,
-        };
-        Ok(Some(card).filter(|card| holds.is_none_or(|held| held.nonce == card.nonce)))
+        let message = press.message.as_ref().map(|message| message.0.as_str());
+        self.gate.store().card_in(&token.nonce, press.adapter, message).await
     }
 
     async fn answer(&self, press: Press) -> Result<Receipt, StoreError> {

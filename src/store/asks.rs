@@ -181,9 +181,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
             .await?;
         return Ok(Inserted::Known(ask(&row)?));
     }
-    for card in cards {
-        cards::insert(tx, &new.id, new.created_at, card).await?;
-    }
+    cards::insert(tx, &new.id, new.created_at, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
         "digest": new.digest, "why": new.body.why});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;

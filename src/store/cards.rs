@@ -1,7 +1,7 @@
 //! Cards: one row per ask and target.
 
 use super::{Store, StoreError, Tx};
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// A card to be posted.
 #[derive(Debug, Clone)]
@@ -38,31 +38,23 @@ macro_rules! select {
 }
 
 impl Store {
-    /// The card with this nonce.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn card(&self, nonce: &str) -> Result<Option<CardRow>, StoreError> {
-        let row = self.maybe(sqlx::query(select!("WHERE nonce = $1")).bind(nonce)).await?;
-        row.as_ref().map(card).transpose()
-    }
-
-    /// The card that stands in this message.
+    /// The card with this nonce at this adapter, unless the message that it is said to stand in holds
+    /// another.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn card_in(
         &self,
+        nonce: &str,
         adapter: &str,
-        message: &str,
+        message: Option<&str>,
     ) -> Result<Option<CardRow>, StoreError> {
-        let row = self
-            .maybe(
-                sqlx::query(select!("WHERE adapter = $1 AND message = $2"))
-                    .bind(adapter)
-                    .bind(message),
-            )
-            .await?;
+        let query = sqlx::query(select!(
+            "WHERE nonce = $1 AND adapter = $2 AND NOT EXISTS \
+             (SELECT 1 FROM card AS other WHERE other.adapter = $2 AND other.message = $3 \
+             AND other.nonce <> $1)"
+        ));
+        let row = self.maybe(query.bind(nonce).bind(adapter).bind(message)).await?;
         row.as_ref().map(card).transpose()
     }
 
@@ -130,24 +122,28 @@ impl Store {
     }
 }
 
-/// Puts a card in; the ask's age is its place in the line.
+/// Puts cards in; the ask's age is their place in the line.
 pub(super) async fn insert(
     tx: &mut Tx,
     ask: &str,
     since: i64,
-    new: &NewCard,
+    new: &[NewCard],
 ) -> Result<(), StoreError> {
-    sqlx::query(
+    if new.is_empty() {
+        return Ok(());
+    }
+    let row = |at: usize| format!("(${at}, $1, ${}, ${}, 0, 1, 0, $2)", at + 1, at + 2);
+    let rows: Vec<_> = (0..new.len()).map(|n| row(3 + n * 3)).collect();
+    let sql = format!(
         "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at) \
-         VALUES ($1, $2, $3, $4, 0, 1, 0, $5) ON CONFLICT DO NOTHING",
-    )
-    .bind(&new.nonce)
-    .bind(ask)
-    .bind(&new.adapter)
-    .bind(&new.target)
-    .bind(since)
-    .execute(&mut *tx)
-    .await?;
+         VALUES {} ON CONFLICT DO NOTHING",
+        rows.join(", ")
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(ask.to_owned()).bind(since);
+    let query = new.iter().fold(query, |query, card| {
+        query.bind(card.nonce.clone()).bind(card.adapter.clone()).bind(card.target.clone())
+    });
+    query.execute(&mut *tx).await?;
     Ok(())
 }
 

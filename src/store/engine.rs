@@ -1,10 +1,10 @@
 //! The engine under the store: SQLite or PostgreSQL, spoken to in the same words.
 
-use super::{Database, StoreError, migrations, soundness, writer::Writer};
+use super::{Database, StoreError, migrations, readers::Readers, soundness, writer::Writer};
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, AnyPool, Connection, Executor,
-    any::{AnyArguments, AnyConnectOptions, AnyPoolOptions},
+    any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow},
     query::Query,
 };
 use std::{
@@ -26,8 +26,6 @@ pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
 
 /// Connections to a PostgreSQL server; more would only wait for each other there.
 const CONNECTIONS: u32 = 8;
-/// Connections that read an SQLite file beside its writer.
-const READERS: u32 = 2;
 /// A connection that was used within this time is taken to stand still.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -90,9 +88,16 @@ pub(super) struct Engine {
     pub(super) limits: Limits,
     options: AnyConnectOptions,
     pool: Arc<Mutex<Lines>>,
+    file: Option<Hands>,
+}
+
+/// An SQLite file in good hands.
+#[derive(Debug, Clone)]
+struct Hands {
     /// SQLite has one writer whatever we do; ours is fair, and lets many share a commit.
-    writer: Option<Writer>,
-    _owned: Option<Arc<File>>,
+    writer: Writer,
+    readers: Arc<Readers>,
+    _owned: Arc<File>,
 }
 
 /// The connections of the moment, and since when they are these.
@@ -128,19 +133,31 @@ impl Engine {
                 timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?;
             }
         }
-        let writer = match dialect {
-            Dialect::Sqlite => Some(Writer::start(first, options.clone())),
-            Dialect::Postgres => {
+        let file = match owned {
+            Some(owned) => Some(Hands {
+                writer: Writer::start(first, options.clone()),
+                readers: Arc::new(Readers::new(options.clone())),
+                _owned: owned,
+            }),
+            None => {
                 first.close().await?;
                 None
             }
         };
-        let lines = Lines { pool: pool(dialect, &options, limits), since: Instant::now() };
+        let lines = Lines { pool: pool(&options, limits), since: Instant::now() };
         let pool = Arc::new(Mutex::new(lines));
-        Ok(Self { dialect, limits, options, pool, writer, _owned: owned })
+        Ok(Self { dialect, limits, options, pool, file })
     }
 
-    /// Where reading queries go; they see everything that was committed before.
+    /// What the query finds; it sees everything that was committed before.
+    pub(super) async fn fetch(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
+        match &self.file {
+            Some(file) => self.read(file.readers.fetch(query)).await,
+            None => self.read(query.fetch_all(&self.pool())).await,
+        }
+    }
+
+    /// The connections to a server.
     pub(super) fn pool(&self) -> AnyPool {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).pool.clone()
     }
@@ -162,8 +179,8 @@ impl Engine {
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
-        if let Some(writer) = &self.writer {
-            return writer.write(work).await;
+        if let Some(file) = &self.file {
+            return file.writer.write(work).await;
         }
         let (pool, began) = (self.pool(), Instant::now());
         let begun = timeout(self.limits.longest, async {
@@ -182,8 +199,9 @@ impl Engine {
     pub(super) async fn close(&self) {
         let pool = self.pool();
         let _ = timeout(self.limits.longest, pool.close()).await;
-        if let Some(writer) = &self.writer {
-            writer.close().await;
+        if let Some(file) = &self.file {
+            let _ = timeout(self.limits.longest, file.readers.close()).await;
+            file.writer.close().await;
         }
     }
 
@@ -198,7 +216,7 @@ impl Engine {
         {
             let mut lines = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
             if lines.since <= began {
-                let pool = pool(self.dialect, &self.options, self.limits);
+                let pool = pool(&self.options, self.limits);
                 *lines = Lines { pool, since: Instant::now() };
             }
         }
@@ -219,10 +237,10 @@ pub(super) async fn connect(
     connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
 }
 
-fn pool(dialect: Dialect, options: &AnyConnectOptions, limits: Limits) -> AnyPool {
-    let most = if dialect == Dialect::Sqlite { READERS } else { CONNECTIONS };
+/// Connections to a server; the first is made when it is needed.
+fn pool(options: &AnyConnectOptions, limits: Limits) -> AnyPool {
     AnyPoolOptions::new()
-        .max_connections(most)
+        .max_connections(CONNECTIONS)
         .acquire_timeout(limits.patience)
         .test_before_acquire(false)
         .before_acquire(|connection, used| {
@@ -232,10 +250,8 @@ fn pool(dialect: Dialect, options: &AnyConnectOptions, limits: Limits) -> AnyPoo
                 Ok(fresh || connection.ping().await.is_ok())
             })
         })
-        .after_connect(move |connection, _| {
-            Box::pin(
-                async move { connection.execute(sqlx::raw_sql(dialect.set_up())).await.map(drop) },
-            )
+        .after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(sqlx::raw_sql(POSTGRES)).await.map(drop) })
         })
         .connect_lazy_with(options.clone())
 }

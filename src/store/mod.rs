@@ -16,6 +16,7 @@ mod lease;
 mod listing;
 mod migrations;
 mod outbox;
+mod readers;
 mod reconcile;
 mod retention;
 mod sessions;
@@ -147,28 +148,23 @@ impl Store {
         self.engine.close().await;
     }
 
+    /// What a reading query finds.
     async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        self.read(query.fetch_all(&self.engine.pool())).await
-    }
-
-    async fn one(&self, query: Reading<'_>) -> Result<AnyRow, StoreError> {
-        self.read(query.fetch_one(&self.engine.pool())).await
-    }
-
-    async fn maybe(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
-        self.read(query.fetch_optional(&self.engine.pool())).await
-    }
-
-    /// Awaits a reading query.
-    async fn read<T>(
-        &self,
-        query: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, StoreError> {
-        let read = self.engine.read(query).await;
-        if read.is_err() {
-            self.condition.note(&self.database, &read);
+        let found = self.engine.fetch(query).await;
+        if found.is_err() {
+            self.condition.note(&self.database, &found);
         }
-        read
+        found
+    }
+
+    /// The first row of it.
+    async fn maybe(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
+        Ok(self.all(query).await?.into_iter().next())
+    }
+
+    /// The first row of what always has one.
+    async fn one(&self, query: Reading<'_>) -> Result<AnyRow, StoreError> {
+        self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
     /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.

@@ -95,9 +95,11 @@ impl Store {
         let (shown, fence) = (shown.to_vec(), fence.clone());
         self.write(move |tx| {
             Box::pin(async move {
-                let leads = lease::leads(tx, &fence).await?;
-                note(tx, shown, leads).await?;
-                Ok(leads)
+                if note(tx, &shown, LED, &fence).await? > 0 || lease::leads(tx, &fence).await? {
+                    return Ok(true);
+                }
+                note(tx, &shown, DEPOSED, &fence).await?;
+                Ok(false)
             })
         })
         .await
@@ -147,26 +149,34 @@ impl Store {
     }
 }
 
-/// One statement for all of them: a start may bring back a hundred thousand.
-async fn note(tx: &mut Tx, shown: Vec<Shown>, leads: bool) -> Result<(), StoreError> {
-    let set = match leads {
-        true => "message = v.column2, shown = v.column3, attempts = 0",
-        false => {
-            "message = coalesce(message, v.column2), \
-             wanted = CASE WHEN wanted > v.column3 THEN wanted ELSE v.column3 END, shown = 0"
-        }
-    };
-    let rows: Vec<_> = (0..shown.len())
-        .map(|row| row * 3)
-        .map(|at| format!("(${}, ${}, CAST(${} AS BIGINT))", at + 1, at + 2, at + 3))
-        .collect();
-    let rows = rows.join(", ");
-    let sql = format!("UPDATE card SET {set} FROM (VALUES {rows}) AS v WHERE nonce = v.column1");
-    let noted = shown.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), |query, shown| {
-        query.bind(shown.nonce).bind(shown.message).bind(shown.version)
+/// What a leader's word does to a card.
+const LED: [&str; 2] = ["message = v.column2, shown = v.column3, attempts = 0", "EXISTS"];
+/// What it does once another leads.
+const DEPOSED: [&str; 2] = [
+    "message = coalesce(message, v.column2), shown = 0, \
+     wanted = CASE WHEN wanted > v.column3 THEN wanted ELSE v.column3 END",
+    "NOT EXISTS",
+];
+
+/// One statement for all of them, as a start may bring back a hundred thousand; how many it changed.
+async fn note(
+    tx: &mut Tx,
+    shown: &[Shown],
+    [set, leads]: [&str; 2],
+    fence: &Fence,
+) -> Result<u64, StoreError> {
+    let row = |at: usize| format!("(${}, ${}, CAST(${} AS BIGINT))", at, at + 1, at + 2);
+    let rows: Vec<_> = (0..shown.len()).map(|n| row(3 + n * 3)).collect();
+    let sql = format!(
+        "UPDATE card SET {set} FROM (VALUES {}) AS v WHERE nonce = v.column1 \
+         AND {leads} (SELECT 1 FROM lease WHERE name = $1 AND epoch = $2)",
+        rows.join(", ")
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(fence.name.clone()).bind(fence.epoch);
+    let query = shown.iter().fold(query, |query, shown| {
+        query.bind(shown.nonce.clone()).bind(shown.message.clone()).bind(shown.version)
     });
-    noted.execute(&mut *tx).await?;
-    Ok(())
+    Ok(query.execute(&mut *tx).await?.rows_affected())
 }
 
 fn due(row: &AnyRow) -> Result<Due, StoreError> {
@@ -235,7 +245,7 @@ mod tests {
             let all = ["c", "d", "a", "b"].map(|id| (id.to_owned(), Ok(2)));
             assert_eq!(due(&store, &fence, 9).await, all);
             assert_eq!(due(&store, &fence, 3).await, all[..3]);
-            let card = store.card("b").await.unwrap().unwrap();
+            let card = store.card_in("b", "chat", None).await.unwrap().unwrap();
             assert_eq!(card.message.as_deref(), Some("message of b"));
         })
         .await;

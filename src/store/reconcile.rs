@@ -72,7 +72,7 @@ async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
     for row in bare {
         let nonce = crate::ids::nonce();
         let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
-        insert(tx, &row.try_get::<String, _>("id")?, row.try_get("created_at")?, &card).await?;
+        insert(tx, &row.try_get::<String, _>("id")?, row.try_get("created_at")?, &[card]).await?;
     }
     Ok(())
 }

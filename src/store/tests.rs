@@ -146,6 +146,28 @@ async fn progress_counts_only_on_what_was_seen() {
 }
 
 #[tokio::test]
+async fn a_card_is_found_by_its_nonce_unless_its_message_holds_another() {
+    on_both(async |store| {
+        let fence = leading(&store).await;
+        for id in ["one", "two"] {
+            stored(&store, &new_ask(id, None, None), &[card(id, "here")]).await;
+        }
+        shown(&store, "one", "m1", 1, &fence).await;
+        let found = async |nonce, adapter, message| {
+            let card = store.card_in(nonce, adapter, message).await.unwrap();
+            card.map(|card| card.ask)
+        };
+        assert_eq!(found("one", "chat", Some("m1")).await.as_deref(), Some("one"));
+        assert_eq!(found("one", "chat", Some("m2")).await.as_deref(), Some("one"), "a copy");
+        assert_eq!(found("two", "chat", None).await.as_deref(), Some("two"));
+        assert_eq!(found("two", "chat", Some("m1")).await, None, "that message is another's");
+        assert_eq!(found("one", "mail", Some("m1")).await, None);
+        assert_eq!(found("three", "chat", Some("m1")).await, None);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn cards_are_due_until_they_show_what_is_wanted_and_new_ones_go_first() {
     on_both(async |store| {
         let fence = leading(&store).await;
@@ -330,7 +352,8 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
             stored(&store, &new, &[card(id, "here")]).await;
         }
         let one = store.ask("one").await.unwrap().unwrap();
-        let attempts = async |nonce| store.card(nonce).await.unwrap().unwrap().attempts;
+        let attempts =
+            async |nonce| store.card_in(nonce, "chat", None).await.unwrap().unwrap().attempts;
         store.reconcile("chat", "here", true).await.unwrap();
         assert_eq!((attempts("one").await, attempts("two").await), (1, 0), "one at most was sent");
         assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));

@@ -140,29 +140,32 @@ async fn try_together(
     let (runs, tells): (Vec<_>, Vec<_>) =
         jobs.into_iter().map(|Job { run, tell }| (run, tell)).unzip();
     told.extend(tells);
-    say(connection, "BEGIN IMMEDIATE").await?;
-    for run in runs {
-        if alone {
-            let end = match run(connection).await {
-                Outcome::Keep => "COMMIT",
-                Outcome::Undo(_) => "ROLLBACK",
-            };
-            return say(connection, end).await;
+    if alone {
+        say(connection, "BEGIN IMMEDIATE").await?;
+        for run in runs {
+            if let Outcome::Undo(_) = run(connection).await {
+                return say(connection, "ROLLBACK").await;
+            }
         }
-        say(connection, "SAVEPOINT job").await?;
+        return say(connection, "COMMIT").await;
+    }
+    // Whatever is said costs a journey to the connection's thread and back: two words in one.
+    let mut next = "BEGIN IMMEDIATE; SAVEPOINT job";
+    for run in runs {
+        say(connection, next).await?;
+        next = "RELEASE job; SAVEPOINT job";
         if let Outcome::Undo(why) = run(connection).await {
             // Some failures, such as a full disk, undo the whole transaction; then this fails, and
             // nothing more may be written as if it still stood.
             let undone = say(connection, "ROLLBACK TO job").await;
             undone.map_err(|error| why.unwrap_or(error))?;
         }
-        say(connection, "RELEASE job").await?;
     }
-    say(connection, "COMMIT").await
+    say(connection, "RELEASE job; COMMIT").await
 }
 
 async fn say(connection: &mut AnyConnection, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
-    connection.execute(word).await.map(drop).map_err(Arc::new)
+    connection.execute(sqlx::raw_sql(word)).await.map(drop).map_err(Arc::new)
 }
 
 /// After a failed commit: nothing of it may linger, and a broken connection is replaced.
