@@ -12,6 +12,8 @@
 
 #[path = "telegram/http.rs"]
 mod http;
+#[path = "telegram/limits.rs"]
+mod limits;
 #[path = "telegram/people.rs"]
 mod people;
 #[path = "telegram/rules.rs"]
@@ -134,6 +136,11 @@ impl Telegram {
     /// The next `times` calls of `method` (`*` for any) go wrong.
     pub fn fail(&self, method: &str, fault: Fault, times: u32) {
         self.change(|world| world.faults.push((method.to_lowercase(), fault, times)));
+    }
+
+    /// Every chat takes so many messages and edits in a minute, as real groups do.
+    pub fn limit(&self, a_minute: u32) {
+        self.change(|world| world.limits.a_minute = Some(a_minute));
     }
 
     /// Breaks every connection until told otherwise.

@@ -1,7 +1,8 @@
 //! When Discord lets us send again: its buckets, so that most limits are met before they are hit.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// What is known of Discord's rate limits.
 #[derive(Debug, Default)]

@@ -13,7 +13,8 @@ use reqwest::{Client, Method, RequestBuilder, Response, multipart};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Discord asks bots to name themselves in this form.
 const AGENT: &str =

@@ -17,6 +17,7 @@ use teloxide::payloads::{
     EditMessageText, EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
 };
 use teloxide::types::{ChatId, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters};
+use tokio::time::Instant;
 
 /// How many cards are remembered to keep repeated sends from showing twice. A forgotten card costs a
 /// needless edit or a second message, nothing else.
@@ -35,6 +36,8 @@ struct Memory {
     files: Recent<(i64, String, u64), i32>,
     /// The newest revision that each message shows.
     drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<u32>>>>,
+    /// Chats that Telegram wants nothing sent to before then.
+    quiet: Recent<i64, Instant>,
 }
 
 impl Cards {
@@ -43,6 +46,7 @@ impl Cards {
             posted: Recent::new(REMEMBERED),
             files: Recent::new(REMEMBERED),
             drawn: Recent::new(REMEMBERED),
+            quiet: Recent::new(REMEMBERED),
         };
         Self { api, memory: Mutex::new(memory) }
     }
@@ -56,12 +60,14 @@ impl Cards {
         if let Some(message) = self.memory().posted.get(&key) {
             return Ok(message.clone());
         }
+        self.may_send(chat.id)?;
         let rendered = render(card, Timestamp::now());
         let mut above = None;
         for file in &rendered.files {
             above = Some(self.send_file_once(chat, card, file, None).await?);
         }
-        let sent = self.send(chat, &rendered, above).await.map_err(|f| send_error(f, chat))?;
+        let sent = self.send(chat, &rendered, above).await;
+        let sent = sent.map_err(|failure| self.heeded(failure, chat))?;
         let message = Place { chat: chat.id, message: sent.message_id }.message_ref();
         let mut memory = self.memory();
         memory.posted.put(key, message.clone());
@@ -88,6 +94,7 @@ impl Cards {
         if drawn.is_some_and(|revision| revision >= card.revision) {
             return Ok(());
         }
+        self.may_send(place.chat)?;
         let rendered = render(card, Timestamp::now());
         // A change can bring a text that the message cannot show, such as the next question.
         for file in &rendered.files {
@@ -100,11 +107,31 @@ impl Cards {
                 tracing::debug!(message = message.0, ?failure, "nothing to edit");
             }
             Err(failure) => {
-                return Err(send_error(failure, Chat { id: place.chat, topic: None }));
+                return Err(self.heeded(failure, Chat { id: place.chat, topic: None }));
             }
         }
         *drawn = Some(card.revision);
         Ok(())
+    }
+
+    /// Whether Telegram lets us send to this chat again: the core waits by itself, but a press brings a
+    /// redraw beside it.
+    fn may_send(&self, chat: i64) -> Result<(), SendError> {
+        let until = self.memory().quiet.get(&chat).copied();
+        let left = until.map(|until| until.duration_since(Instant::now()));
+        match left.filter(|left| !left.is_zero()) {
+            Some(left) => Err(SendError::RetryAfter(left)),
+            None => Ok(()),
+        }
+    }
+
+    /// What a failure means for the core; a time to wait is remembered for its chat.
+    fn heeded(&self, failure: Failure, chat: Chat) -> SendError {
+        let error = send_error(failure, chat);
+        if let SendError::RetryAfter(wait) = error {
+            self.memory().quiet.put(chat.id, Instant::now() + wait);
+        }
+        error
     }
 
     async fn send_file_once(
@@ -119,7 +146,8 @@ impl Cards {
         if let Some(message) = self.memory().files.get(&key) {
             return Ok(*message);
         }
-        let sent = self.send_file(chat, file, reply_to).await.map_err(|f| send_error(f, chat))?;
+        let sent = self.send_file(chat, file, reply_to).await;
+        let sent = sent.map_err(|failure| self.heeded(failure, chat))?;
         self.memory().files.put(key, sent.message_id);
         Ok(sent.message_id)
     }

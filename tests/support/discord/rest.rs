@@ -8,7 +8,8 @@ use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 pub(super) const EPHEMERAL: u64 = 1 << 6;
 /// Messages per window and channel, and as many edits.

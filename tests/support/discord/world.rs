@@ -3,8 +3,9 @@
 use super::{BOT, CHANNEL, GUILD, markdown, people::Interaction};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// What goes wrong with a request.
 #[derive(Debug, Clone)]
@@ -71,6 +72,8 @@ pub(super) struct State {
     pub violations: Vec<String>,
     pub calls: Vec<String>,
     pub buckets: HashMap<String, (Instant, u32)>,
+    /// What may not be sent before then, because a 429 said so: a bucket, or all (`*`).
+    pub quiet: HashMap<String, Instant>,
     pub limits: bool,
     pub down: bool,
     pub token_refused: bool,
@@ -137,6 +140,7 @@ impl State {
             violations: Vec::new(),
             calls: Vec::new(),
             buckets: HashMap::new(),
+            quiet: HashMap::new(),
             limits: true,
             down: false,
             token_refused: false,
@@ -184,6 +188,29 @@ impl State {
         if self.down {
             return Some(Fault::Html(502));
         }
+        if let Some(left) = self.too_soon(call) {
+            self.violate(format!("{call} came {left:?} before its retry_after was over"));
+            return Some(Fault::Limited { retry_after: left.as_secs_f64(), global: false });
+        }
+        let fault = self.next_fault(call);
+        if let (Some(Fault::Limited { retry_after, global }), Some(bucket)) = (&fault, bucket(call))
+        {
+            let bucket = if *global { "*".to_owned() } else { bucket };
+            let until = Instant::now() + Duration::from_secs_f64(*retry_after);
+            self.quiet.insert(bucket, until);
+        }
+        fault
+    }
+
+    /// How long this call is forbidden yet.
+    fn too_soon(&self, call: &str) -> Option<Duration> {
+        let untils = [self.quiet.get(&bucket(call)?), self.quiet.get("*")];
+        let left =
+            untils.into_iter().flatten().map(|at| at.duration_since(Instant::now())).max()?;
+        Some(left).filter(|left| !left.is_zero())
+    }
+
+    fn next_fault(&mut self, call: &str) -> Option<Fault> {
         let call = format!("{call} ");
         let at = self.faults.iter().position(|(on, _, _)| call.contains(on.as_str()))?;
         let (_, times, fault) = &mut self.faults[at];
@@ -252,4 +279,11 @@ pub(super) fn bot() -> Value {
         "id": BOT, "username": "countersign", "discriminator": "0000", "global_name": null,
         "avatar": null, "bot": true, "public_flags": 0, "flags": 0,
     })
+}
+
+/// The bucket of a call: its method and channel. Answers to presses have their own tokens, and no limit.
+fn bucket(call: &str) -> Option<String> {
+    let (method, path) = call.split_once(' ')?;
+    let channel = path.strip_prefix("/channels/")?.split('/').next()?;
+    Some(format!("{method} {channel}"))
 }

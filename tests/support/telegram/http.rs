@@ -24,7 +24,10 @@ pub(super) async fn serve(
     let (parameters, file) = read(&headers, &body);
     let fault = shared.change(|world| {
         world.calls.push((method.clone(), Value::Object(parameters.clone())));
-        if world.down { Some(Fault::DropBefore) } else { world.next_fault(&method) }
+        if world.down {
+            return Some(Fault::DropBefore);
+        }
+        world.too_soon(&method, &parameters).or_else(|| world.next_fault(&method, &parameters))
     });
     match &fault {
         Some(Fault::RetryAfter(seconds)) => {

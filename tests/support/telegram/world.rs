@@ -1,5 +1,6 @@
 //! The chats and what the bot's calls do to them.
 
+use super::limits::Limits;
 use super::rules::{check_keyboard, text};
 use super::{BOT, BOT_NAME, FORUM, Fault, Person, Told};
 use serde_json::{Map, Value, json};
@@ -15,6 +16,7 @@ pub(super) struct World {
     pub(super) queries: HashMap<String, Option<Told>>,
     pub(super) faults: Vec<(String, Fault, u32)>,
     pub(super) calls: Vec<(String, Value)>,
+    pub(super) limits: Limits,
     pub(super) violations: Vec<String>,
     pub(super) token_refused: bool,
     pub(super) down: bool,
@@ -88,7 +90,7 @@ pub(super) const KNOWN: [(&str, &[&str]); 10] = [
 ];
 
 impl World {
-    pub(super) fn next_fault(&mut self, method: &str) -> Option<Fault> {
+    pub(super) fn find_fault(&mut self, method: &str) -> Option<Fault> {
         let due = self
             .faults
             .iter_mut()

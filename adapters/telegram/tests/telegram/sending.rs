@@ -19,11 +19,32 @@ async fn a_flood_limit_is_handed_to_the_core() {
     server.fail("sendMessage", Fault::RetryAfter(17), 1);
     let posted = adapter.post(&target(GROUP), &sample_card("ls")).await;
     assert_eq!(posted, Err(SendError::RetryAfter(Duration::from_secs(17))));
-    let message = adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    let other = Target(format!("{FORUM}/7"));
+    let message = adapter.post(&other, &sample_card("ls")).await.unwrap();
     server.fail("editMessageText", Fault::RetryAfter(3), 1);
     let updated = adapter.update(&message, &closed(&sample_card("ls"))).await;
     assert_eq!(updated, Err(SendError::RetryAfter(Duration::from_secs(3))));
-    assert_eq!(server.messages(GROUP).len(), 1);
+    assert_eq!((server.messages(GROUP).len(), server.messages(FORUM).len()), (0, 1));
+}
+
+#[tokio::test]
+async fn what_would_come_too_soon_is_not_even_sent() {
+    let server = Server::start().await;
+    let adapter = adapter(&server);
+    let message = adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    server.fail("editMessageText", Fault::RetryAfter(17), 1);
+    let edit = async || adapter.update(&message, &closed(&sample_card("ls"))).await;
+    let post = async || {
+        let card = Card { id: "another".to_owned(), ..sample_card("ls") };
+        adapter.post(&target(GROUP), &card).await.map(drop)
+    };
+    assert_eq!(edit().await, Err(SendError::RetryAfter(Duration::from_secs(17))));
+    for early in [edit().await, post().await] {
+        let Err(SendError::RetryAfter(left)) = early else { panic!("{early:?}") };
+        assert!((10..=17).contains(&left.as_secs()), "{left:?}");
+    }
+    assert_eq!((server.calls("sendMessage").len(), server.calls("editMessageText").len()), (1, 1));
+    assert_eq!(server.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
