@@ -5,7 +5,23 @@ use jiff::{Timestamp, tz::TimeZone};
 /// Milliseconds since the Unix epoch.
 #[must_use]
 pub fn now_ms() -> i64 {
-    Timestamp::now().as_millisecond()
+    now().as_millisecond()
+}
+
+#[cfg(not(test))]
+fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// In this crate's own tests the time of day follows tokio's clock, so that an hour of a paused clock
+/// passes here too. Everywhere else it is the machine's, with every step that it makes.
+#[cfg(test)]
+fn now() -> Timestamp {
+    static START: std::sync::LazyLock<(std::time::Instant, Timestamp)> =
+        std::sync::LazyLock::new(|| (std::time::Instant::now(), Timestamp::now()));
+    let (start, at) = *START;
+    let now = tokio::time::Instant::now().into_std();
+    at + now.saturating_duration_since(start) - start.saturating_duration_since(now)
 }
 
 /// A time for people, in this machine's zone, such as `12:03 CET`.
@@ -42,6 +58,13 @@ fn zoned(at_ms: i64, format: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_hour_of_a_paused_clock_is_an_hour_of_the_day() {
+        let before = now_ms();
+        tokio::time::advance(std::time::Duration::from_secs(3_600)).await;
+        assert_eq!(now_ms() - before, 3_600_000);
+    }
 
     #[test]
     fn spans_read_as_a_person_would_say_them() {

@@ -6,6 +6,8 @@ pub mod card;
 mod outbox;
 mod term;
 mod token;
+#[cfg(test)]
+mod weather;
 
 pub use outbox::deliver;
 pub use term::Term;

@@ -10,7 +10,8 @@ use crate::{
     store::{Closed, StoreError},
 };
 use countersign_policy::profiles::Then;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(30);

@@ -129,6 +129,7 @@ impl Gate {
 
     /// Writes the rules of an Always to the file, and rules on the call again. `Some` says in what way
     /// the grant does not do what its button said.
+    // INVARIANT: a grant that is committed holds, and no trouble after it is told as if it did not.
     pub(super) async fn store_always(&self, ask: &Ask) -> Result<Option<String>, String> {
         let Some(answer) = ask.answer() else { return Ok(None) };
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
@@ -138,18 +139,16 @@ impl Gate {
             && matches!(answer.scope, Some(Scope::Always | Scope::Exact))
             && !self.store.is_shared()
         {
-            let grants = self.store.unwritten_grants().await.map_err(|error| error.to_string())?;
+            let grants = match self.store.unwritten_grants().await {
+                Ok(grants) => grants,
+                Err(error) => return Ok(Some(unchecked(&error))),
+            };
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
             let worker = ask.body.call.worker.as_deref();
             match self.policy.append(worker, &rules) {
                 None => {}
-                Some(Ok(())) => {
-                    for grant in &ours {
-                        let written = self.store.grant_written(&grant.id).await;
-                        written.map_err(|error| error.to_string())?;
-                    }
-                }
+                Some(Ok(())) => self.note_written(&ours).await,
                 Some(Err(problem)) => {
                     tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
                     for grant in &ours {
@@ -159,7 +158,10 @@ impl Gate {
                 }
             }
         }
-        let ruling = self.decide_anew(&ask.body.call).await.map_err(|error| error.to_string())?;
+        let ruling = match self.decide_anew(&ask.body.call).await {
+            Ok(ruling) => ruling,
+            Err(error) => return Ok(Some(unchecked(&error))),
+        };
         Ok((ruling.verdict != Verdict::Allow).then(|| {
             format!(
                 "But the stored rule does not win, the next such call asks again: {}",
@@ -167,6 +169,19 @@ impl Gate {
             )
         }))
     }
+
+    /// Where it fails the rules are written once more at the next start, which changes nothing.
+    async fn note_written(&self, grants: &[Grant]) {
+        for grant in grants {
+            if let Err(error) = self.store.grant_written(&grant.id).await {
+                tracing::warn!(grant = %grant.id, %error, "it is not noted that a grant was written");
+            }
+        }
+    }
+}
+
+fn unchecked(error: &dyn std::fmt::Display) -> String {
+    format!("But it could not be checked that its rule holds: {error}")
 }
 
 /// A prefix grant in the store: the category of its tools, and the beginning of commands.

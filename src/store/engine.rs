@@ -1,6 +1,11 @@
 //! The engine under the store: SQLite or PostgreSQL, spoken to in the same words.
 
-use super::{Database, StoreError, migrations, readers::Readers, soundness, writer::Writer};
+use super::{
+    Database, StoreError, migrations,
+    readers::Readers,
+    soundness,
+    writer::{Writer, Writing},
+};
 use futures::future::BoxFuture;
 use sqlx::{
     Any, AnyConnection, AnyPool, Connection, Executor,
@@ -89,6 +94,8 @@ pub(super) struct Engine {
     options: AnyConnectOptions,
     pool: Arc<Mutex<Lines>>,
     file: Option<Hands>,
+    #[cfg(test)]
+    pub(super) weather: super::weather::Weather,
 }
 
 /// An SQLite file in good hands.
@@ -133,9 +140,16 @@ impl Engine {
                 timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?;
             }
         }
+        #[cfg(test)]
+        let weather = super::weather::Weather::default();
         let file = match owned {
             Some(owned) => Some(Hands {
-                writer: Writer::start(first, options.clone()),
+                writer: Writer::start(Writing {
+                    connection: first,
+                    options: options.clone(),
+                    #[cfg(test)]
+                    weather: weather.clone(),
+                }),
                 readers: Arc::new(Readers::new(options.clone())),
                 _owned: owned,
             }),
@@ -146,7 +160,15 @@ impl Engine {
         };
         let lines = Lines { pool: pool(&options, limits), since: Instant::now() };
         let pool = Arc::new(Mutex::new(lines));
-        Ok(Self { dialect, limits, options, pool, file })
+        Ok(Self {
+            dialect,
+            limits,
+            options,
+            pool,
+            file,
+            #[cfg(test)]
+            weather,
+        })
     }
 
     /// What the query finds; it sees everything that was committed before.
@@ -189,7 +211,10 @@ impl Engine {
             Ok::<_, StoreError>((tx, done))
         });
         let (tx, done) = self.replace_dead(begun.await.unwrap_or(Err(StoreError::Late)), began)?;
-        let committed = timeout(self.limits.longest, tx.commit()).await;
+        let commit = tx.commit();
+        #[cfg(test)]
+        let commit = self.weather.over(commit);
+        let committed = timeout(self.limits.longest, commit).await;
         let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));
         let committed = self.replace_dead(committed, began);
         committed.map(|()| done).map_err(|error| StoreError::Uncertain(error.to_string()))

@@ -143,6 +143,12 @@ impl Store {
         }))
     }
 
+    /// What tests do to it.
+    #[cfg(test)]
+    pub(crate) fn weather(&self) -> &weather::Weather {
+        &self.engine.weather
+    }
+
     /// Closes all connections, so that the write-ahead log is folded in.
     pub async fn close(&self) {
         self.engine.close().await;
@@ -150,6 +156,8 @@ impl Store {
 
     /// What a reading query finds.
     async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
+        #[cfg(test)]
+        let _under_way = self.engine.weather.under_way();
         let found = self.engine.fetch(query).await;
         if found.is_err() {
             self.condition.note(&self.database, &found);
@@ -173,6 +181,8 @@ impl Store {
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
+        #[cfg(test)]
+        let _under_way = self.engine.weather.under_way();
         let written = self.engine.write(work).await;
         self.condition.note(&self.database, &written);
         written
@@ -203,3 +213,5 @@ mod faults;
 mod outages;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod weather;

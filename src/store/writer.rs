@@ -43,11 +43,19 @@ enum Outcome {
     Undo(Option<Arc<sqlx::Error>>),
 }
 
+/// The connection that writes, and how to make another.
+pub(super) struct Writing {
+    pub(super) connection: AnyConnection,
+    pub(super) options: AnyConnectOptions,
+    #[cfg(test)]
+    pub(super) weather: super::weather::Weather,
+}
+
 impl Writer {
     /// Starts writing over this connection.
-    pub(super) fn start(connection: AnyConnection, options: AnyConnectOptions) -> Self {
+    pub(super) fn start(writing: Writing) -> Self {
         let (line, errands) = mpsc::channel(QUEUE);
-        tokio::spawn(serve(connection, options, errands));
+        tokio::spawn(serve(writing, errands));
         Self { line }
     }
 
@@ -95,11 +103,7 @@ impl Writer {
     }
 }
 
-async fn serve(
-    mut connection: AnyConnection,
-    options: AnyConnectOptions,
-    mut errands: mpsc::Receiver<Errand>,
-) {
+async fn serve(mut writing: Writing, mut errands: mpsc::Receiver<Errand>) {
     let mut line = Vec::with_capacity(BATCH);
     while errands.recv_many(&mut line, BATCH).await > 0 {
         let mut jobs = Vec::with_capacity(line.len());
@@ -110,71 +114,82 @@ async fn serve(
                 Errand::Close(closed) => closing.push(closed),
             }
         }
-        if !jobs.is_empty() && !commit_together(&mut connection, jobs).await {
-            mend(&mut connection, &options).await;
+        if !jobs.is_empty() && !writing.commit_together(jobs).await {
+            writing.mend().await;
         }
         if !closing.is_empty() {
-            let _ = connection.close().await;
+            let _ = writing.connection.close().await;
             return;
         }
     }
 }
 
-/// Runs the jobs in one transaction and tells every caller; whether the connection is sound.
-async fn commit_together(connection: &mut AnyConnection, jobs: Vec<Job>) -> bool {
-    let mut tell = Vec::with_capacity(jobs.len());
-    let committed = try_together(connection, jobs, &mut tell).await;
-    let sound = committed.is_ok();
-    for tell in tell {
-        tell(committed.clone().map_err(StoreError::Sql));
+impl Writing {
+    /// Runs the jobs in one transaction and tells every caller; whether the connection is sound.
+    async fn commit_together(&mut self, jobs: Vec<Job>) -> bool {
+        let mut tell = Vec::with_capacity(jobs.len());
+        let committed = self.try_together(jobs, &mut tell).await;
+        let sound = committed.is_ok();
+        for tell in tell {
+            tell(committed.clone().map_err(StoreError::Sql));
+        }
+        sound
     }
-    sound
-}
 
-async fn try_together(
-    connection: &mut AnyConnection,
-    jobs: Vec<Job>,
-    told: &mut Vec<Tell>,
-) -> Result<(), Arc<sqlx::Error>> {
-    let alone = jobs.len() == 1;
-    let (runs, tells): (Vec<_>, Vec<_>) =
-        jobs.into_iter().map(|Job { run, tell }| (run, tell)).unzip();
-    told.extend(tells);
-    if alone {
-        say(connection, "BEGIN IMMEDIATE").await?;
+    async fn try_together(
+        &mut self,
+        jobs: Vec<Job>,
+        told: &mut Vec<Tell>,
+    ) -> Result<(), Arc<sqlx::Error>> {
+        let alone = jobs.len() == 1;
+        let (runs, tells): (Vec<_>, Vec<_>) =
+            jobs.into_iter().map(|Job { run, tell }| (run, tell)).unzip();
+        told.extend(tells);
+        if alone {
+            self.say("BEGIN IMMEDIATE").await?;
+            for run in runs {
+                if let Outcome::Undo(_) = run(&mut self.connection).await {
+                    return self.say("ROLLBACK").await;
+                }
+            }
+            return self.commit("COMMIT").await;
+        }
+        // Whatever is said costs a journey to the connection's thread and back: two words in one.
+        let mut next = "BEGIN IMMEDIATE; SAVEPOINT job";
         for run in runs {
-            if let Outcome::Undo(_) = run(connection).await {
-                return say(connection, "ROLLBACK").await;
+            self.say(next).await?;
+            next = "RELEASE job; SAVEPOINT job";
+            if let Outcome::Undo(why) = run(&mut self.connection).await {
+                // Some failures, such as a full disk, undo the whole transaction; then this fails, and
+                // nothing more may be written as if it still stood.
+                let undone = self.say("ROLLBACK TO job").await;
+                undone.map_err(|error| why.unwrap_or(error))?;
             }
         }
-        return say(connection, "COMMIT").await;
+        self.commit("RELEASE job; COMMIT").await
     }
-    // Whatever is said costs a journey to the connection's thread and back: two words in one.
-    let mut next = "BEGIN IMMEDIATE; SAVEPOINT job";
-    for run in runs {
-        say(connection, next).await?;
-        next = "RELEASE job; SAVEPOINT job";
-        if let Outcome::Undo(why) = run(connection).await {
-            // Some failures, such as a full disk, undo the whole transaction; then this fails, and
-            // nothing more may be written as if it still stood.
-            let undone = say(connection, "ROLLBACK TO job").await;
-            undone.map_err(|error| why.unwrap_or(error))?;
+
+    async fn commit(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
+        #[cfg(test)]
+        let weather = self.weather.clone();
+        let commit = self.say(word);
+        #[cfg(test)]
+        let commit = weather.over(commit);
+        commit.await
+    }
+
+    async fn say(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
+        self.connection.execute(sqlx::raw_sql(word)).await.map(drop).map_err(Arc::new)
+    }
+
+    /// After a failed commit: nothing of it may linger, and a broken connection is replaced.
+    async fn mend(&mut self) {
+        let _ = self.connection.execute("ROLLBACK").await;
+        // A file that is gone is not made anew: it would be an empty store.
+        let mut options = self.options.clone();
+        options.database_url.set_query(Some("mode=rw"));
+        if let Ok(new) = connect(&options, Dialect::Sqlite).await {
+            let _ = std::mem::replace(&mut self.connection, new).close().await;
         }
-    }
-    say(connection, "RELEASE job; COMMIT").await
-}
-
-async fn say(connection: &mut AnyConnection, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
-    connection.execute(sqlx::raw_sql(word)).await.map(drop).map_err(Arc::new)
-}
-
-/// After a failed commit: nothing of it may linger, and a broken connection is replaced.
-async fn mend(connection: &mut AnyConnection, options: &AnyConnectOptions) {
-    let _ = connection.execute("ROLLBACK").await;
-    // A file that is gone is not made anew: it would be an empty store.
-    let mut options = options.clone();
-    options.database_url.set_query(Some("mode=rw"));
-    if let Ok(new) = connect(&options, Dialect::Sqlite).await {
-        let _ = std::mem::replace(connection, new).close().await;
     }
 }

@@ -1,0 +1,251 @@
+//! The bridge in foul weather: hours of it in a moment, with the real gate, outbox, store and adapters.
+//!
+//! Time is tokio's, paused, and [`Town::pass`] alone moves it, step by step, each when all is quiet.
+//! tokio would move it by itself whenever it has nothing to do, and so let every timeout fire while it
+//! waits for SQLite's thread or for a socket; a blocking task that lasts as long as the test forbids that.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod chat;
+mod commits;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod fakes;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod storm;
+
+use super::{Desk, Term, card, deliver};
+use crate::{
+    gate::{
+        Audience, Gate, Handed, OnTimeout, Policy, Reply, Settings,
+        answer::Action,
+        approvers::{Approvers, Local, Who},
+        ask::{Ask, Scope},
+        call::Call,
+    },
+    store::{Store, Tail, weather::Weather},
+};
+use countersign_policy::{Floors, profiles::Profile};
+use countersign_port::{Adapter, Block, CancellationToken, Press, Presser, Presses, Receipt};
+use serde_json::json;
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::{
+    sync::oneshot,
+    task::{JoinHandle, yield_now},
+    time::Instant,
+};
+
+/// The longest step of time: every timer of the bridge is coarser.
+const STEP: Duration = Duration::from_secs(1);
+/// Turns for everybody who was woken, and for whom they wake.
+const TURNS: usize = 50;
+
+/// A chat, from the side of the people in it.
+pub(super) trait Place {
+    fn adapter(&self) -> Arc<dyn Adapter>;
+    fn target(&self) -> String;
+    /// Nothing that is sent arrives, or everything does again.
+    fn set_down(&self, down: bool);
+    /// The cards that stand, oldest first.
+    fn cards(&self) -> Vec<Standing>;
+    /// How often something was to be shown, in vain or not.
+    fn requests(&self) -> usize;
+    /// What the platform put up with though it is wrong.
+    fn violations(&self) -> Vec<String>;
+}
+
+/// A card as people see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub text: String,
+    /// What the first button carries.
+    pub button: Option<String>,
+}
+
+/// One daemon's core with one chat, under a clock that stands still.
+pub(super) struct Town {
+    pub gate: Arc<Gate>,
+    pub desk: Arc<Desk>,
+    weather: Weather,
+    adapter: Arc<dyn Adapter>,
+    stop: CancellationToken,
+    _still: Still,
+}
+
+/// An ask, and whoever waits for its answer.
+pub(super) struct Asked {
+    pub id: String,
+    /// What its card shows of it, and no other card.
+    pub name: String,
+    pub waiting: JoinHandle<Ask>,
+}
+
+impl Town {
+    pub async fn open(store: &Store, place: &impl Place) -> Self {
+        Self::with_rules(store, place, None).await
+    }
+
+    pub async fn with_rules(store: &Store, place: &impl Place, rules: Option<&Path>) -> Self {
+        let still = Still::begin();
+        let (adapter, target) = (place.adapter(), place.target());
+        let policy = Policy::open(Profile::Standard, rules, None, Floors::default(), false);
+        let settings = Settings {
+            timeout_ms: 300_000,
+            on_timeout: OnTimeout::Wait,
+            mode: None,
+            home: None,
+            host: "here".to_owned(),
+            daemon: "town".to_owned(),
+            keep_ms: 86_400_000,
+        };
+        let ana = || [ANA.to_owned()].into();
+        let approvers =
+            Approvers { telegram: ana(), discord: ana(), local: Local::On, ..Approvers::default() };
+        let audience = Audience { adapter: adapter.name().to_owned(), target: target.clone() };
+        let gate = Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings);
+        let length = Duration::from_secs(100_000);
+        let fence = store.take_lease("chat", "town", length).await.unwrap().unwrap();
+        let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
+        let tail = Tail::of_now(store).await.unwrap();
+        tokio::spawn(deliver(gate.clone(), adapter.clone(), target, term, stop.clone()));
+        let (reaping, following) = (gate.clone(), gate.clone());
+        let (stops, ends) = (stop.clone(), stop.clone());
+        tokio::spawn(async move { reaping.reap(stops).await });
+        tokio::spawn(async move { following.follow(tail, ends).await });
+        let (desk, weather) = (Desk::new(gate.clone()), store.weather().clone());
+        let town = Self { gate, desk, weather, adapter, stop, _still: still };
+        town.quiet().await;
+        town
+    }
+
+    /// Hands in a call that has to be asked, and waits for its answer beside the test.
+    pub async fn ask(&self, name: &str, expires_in_s: Option<u64>) -> Asked {
+        let name = format!("git push origin {name}.");
+        let call = json!({"agent": "a", "session": "s", "tool": "shell_exec", "cwd": "/home/a",
+            "args": {"command": name}, "expires_in_s": expires_in_s});
+        let call: Call = serde_json::from_value(call).unwrap();
+        let Handed::Asked(ask) = self.gate.hand_in(call, true).await.unwrap() else {
+            panic!("{name} is not asked")
+        };
+        let (gate, id) = (self.gate.clone(), ask.id.clone());
+        let waiting = tokio::spawn(async move {
+            gate.wait(&id, Duration::from_secs(1_000_000)).await.unwrap().unwrap()
+        });
+        Asked { id: ask.id, name, waiting }
+    }
+
+    /// Answers it where the chat has no part in it.
+    pub async fn approve(&self, ask: &Asked) -> Reply {
+        let who =
+            Who { platform: "api", id: "api".to_owned(), name: "Ben".to_owned(), roles: vec![] };
+        self.gate.answer(&ask.id, who, Action::Approve { scope: Scope::Once }).await
+    }
+
+    /// Ana presses what this button carries.
+    pub async fn press(&self, button: &str) -> Receipt {
+        self.desk.press(self.press_of(button)).await
+    }
+
+    pub fn press_of(&self, button: &str) -> Press {
+        Press {
+            adapter: self.adapter.name(),
+            presser: Presser { id: ANA.to_owned(), name: "Ana".to_owned(), roles: vec![] },
+            message: None,
+            token: button.to_owned(),
+            text: None,
+        }
+    }
+
+    /// The ask's row.
+    pub async fn read(&self, ask: &Asked) -> Ask {
+        self.gate.store().ask(&ask.id).await.unwrap().unwrap()
+    }
+
+    /// Lets time pass.
+    pub async fn pass(&self, time: Duration) {
+        self.quiet().await;
+        let until = Instant::now() + time;
+        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|t| !t.is_zero())
+        {
+            tokio::time::advance(left.min(STEP)).await;
+            self.quiet().await;
+        }
+    }
+
+    /// Waits until nobody has anything to do before time passes.
+    pub async fn quiet(&self) {
+        loop {
+            for _ in 0..TURNS {
+                yield_now().await;
+            }
+            if self.weather.is_quiet() {
+                return;
+            }
+            self.weather.quiet().await;
+        }
+    }
+
+    /// Every card that stands says of its ask what the row says, and no ask has two; every ask that is
+    /// open has one.
+    pub async fn tells_the_truth(&self, place: &impl Place, asks: &[Asked]) {
+        let cards = place.cards();
+        let mut known = 0;
+        for asked in asks {
+            let ask = self.read(asked).await;
+            let of_it: Vec<_> = cards.iter().filter(|it| it.text.contains(&asked.name)).collect();
+            known += of_it.len();
+            match of_it.as_slice() {
+                [] => assert!(!ask.is_open(), "nobody sees the open ask {}", asked.name),
+                [card] => {
+                    assert_eq!(card.button.is_some(), ask.is_open(), "{card:?} of {ask:?}");
+                    let said = outcome(&ask);
+                    assert!(card.text.contains(&said), "{card:?} does not say `{said}`");
+                }
+                many => panic!("{} was posted more than once: {many:?}", asked.name),
+            }
+            assert_eq!(asked.waiting.is_finished(), !ask.is_open(), "{}", asked.name);
+        }
+        assert_eq!(known, cards.len(), "{cards:?}");
+    }
+}
+
+impl Drop for Town {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// How the card of a closed ask ends; nothing while it is open.
+fn outcome(ask: &Ask) -> String {
+    let drawn = card::draw(ask, "nonce").blocks.into_iter();
+    let ends = drawn.filter_map(|block| match block {
+        Block::Outcome { text } => Some(text),
+        _ => None,
+    });
+    ends.collect()
+}
+
+/// Somebody who may press in every chat.
+const ANA: &str = "4211";
+
+/// The clock stands until this is dropped.
+struct Still(Option<oneshot::Sender<()>>);
+
+impl Still {
+    fn begin() -> Self {
+        let (end, ended) = oneshot::channel::<()>();
+        tokio::task::spawn_blocking(move || ended.blocking_recv());
+        tokio::time::pause();
+        Self(Some(end))
+    }
+}
+
+impl Drop for Still {
+    fn drop(&mut self) {
+        tokio::time::resume();
+        self.0.take();
+    }
+}

@@ -1,0 +1,144 @@
+//! A chat platform in the test's own process, with its weather.
+
+use super::{Place, Standing};
+use countersign_port::{
+    Adapter, Block, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+    async_trait,
+};
+use std::sync::{Arc, Mutex};
+use tokio::time::Instant;
+
+/// The chat. It knows a card that is posted again by its id, as Discord does.
+#[derive(Default)]
+pub(super) struct Chat {
+    inside: Mutex<Inside>,
+}
+
+#[derive(Default)]
+struct Inside {
+    sky: Sky,
+    cards: Vec<Card>,
+    tries: Vec<(Instant, String)>,
+    refused: Vec<String>,
+}
+
+/// What becomes of what is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Sky {
+    /// It arrives.
+    #[default]
+    Clear,
+    /// The line breaks before it arrives.
+    Away,
+    /// It arrives, and the line breaks before its answer does.
+    AnswersLost,
+    /// Nothing comes back at all.
+    Silent,
+}
+
+impl Chat {
+    pub(super) fn set(&self, sky: Sky) {
+        self.inside.lock().unwrap().sky = sky;
+    }
+
+    /// The cards whose text has this in it never arrive.
+    pub(super) fn never_takes(&self, words: &str) {
+        self.inside.lock().unwrap().refused.push(words.to_owned());
+    }
+
+    /// When something was to be shown, and the command on its card.
+    pub(super) fn tries(&self) -> Vec<(Instant, String)> {
+        self.inside.lock().unwrap().tries.clone()
+    }
+
+    async fn show(&self, card: &Card, put: impl FnOnce(&mut Vec<Card>)) -> Result<(), SendError> {
+        let sky = {
+            let inside = &mut *self.inside.lock().unwrap();
+            inside.tries.push((Instant::now(), text(card)));
+            if inside.refused.iter().any(|words| text(card).contains(words)) {
+                return Err(SendError::Transient("this card never arrives".to_owned()));
+            }
+            if matches!(inside.sky, Sky::Clear | Sky::AnswersLost) {
+                put(&mut inside.cards);
+            }
+            inside.sky
+        };
+        match sky {
+            Sky::Clear => Ok(()),
+            Sky::Away | Sky::AnswersLost => Err(SendError::Transient("the line broke".to_owned())),
+            Sky::Silent => std::future::pending().await,
+        }
+    }
+}
+
+#[async_trait]
+impl Adapter for Chat {
+    fn name(&self) -> &'static str {
+        "telegram"
+    }
+
+    fn health(&self) -> Health {
+        Health::Up
+    }
+
+    async fn post(&self, _: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        let put = |cards: &mut Vec<Card>| {
+            if !cards.iter().any(|known| known.id == card.id) {
+                cards.push(card.clone());
+            }
+        };
+        self.show(card, put).await?;
+        Ok(MessageRef(card.id.clone()))
+    }
+
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        let put = |cards: &mut Vec<Card>| {
+            if let Some(stands) = cards.iter_mut().find(|known| known.id == message.0) {
+                *stands = card.clone();
+            }
+        };
+        self.show(card, put).await
+    }
+
+    async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+        stop.cancelled().await;
+        Ok(())
+    }
+}
+
+impl Place for Arc<Chat> {
+    fn adapter(&self) -> Arc<dyn Adapter> {
+        self.clone()
+    }
+
+    fn target(&self) -> String {
+        "here".to_owned()
+    }
+
+    fn set_down(&self, down: bool) {
+        self.set(if down { Sky::Away } else { Sky::Clear });
+    }
+
+    fn cards(&self) -> Vec<Standing> {
+        let inside = self.inside.lock().unwrap();
+        let button = |card: &Card| card.buttons.first().map(|row| row[0].token.clone());
+        let seen = |card: &Card| Standing { text: text(card), button: button(card) };
+        inside.cards.iter().map(seen).collect()
+    }
+
+    fn requests(&self) -> usize {
+        self.inside.lock().unwrap().tries.len()
+    }
+
+    fn violations(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn text(card: &Card) -> String {
+    let texts = card.blocks.iter().filter_map(|block| match block {
+        Block::Code { text, .. } | Block::Outcome { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,242 @@
+//! Commits that fail, wait or lose their outcome, under the bridge.
+
+use super::{Asked, Place, Town, chat::Chat};
+use crate::{
+    clock,
+    gate::{
+        Handed,
+        ask::{Ask, By, Decision},
+        call::Call,
+    },
+    store::{
+        Store,
+        engines::{Fresh, on_both},
+        weather::Fate,
+    },
+};
+use countersign_port::{Outcome, Presses};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+const SECOND: Duration = Duration::from_secs(1);
+const NOTHING: &str = "This could not be recorded; nothing changed. Try again.";
+const UNCERTAIN: &str = "The line to the store broke; press again to learn whether this counts.";
+
+/// What a presser is told whose commit went wrong: only a server can leave it open what it did.
+fn fault(store: &Store) -> &'static str {
+    if store.is_shared() { UNCERTAIN } else { NOTHING }
+}
+
+/// A town with one ask whose card stands.
+async fn one_card(store: &Store) -> (Arc<Chat>, Town, [Asked; 1], String) {
+    let chat = Arc::new(Chat::default());
+    let town = Town::open(store, &chat).await;
+    let ask = town.ask("one", None).await;
+    town.quiet().await;
+    let button = chat.cards()[0].button.clone().unwrap();
+    (chat, town, [ask], button)
+}
+
+async fn kinds(store: &Store, kind: &str) -> usize {
+    let events = store.events_after(0, 1_000).await.unwrap();
+    events.iter().filter(|event| event.kind == kind).count()
+}
+
+fn approved_by_ana(ask: &Ask) -> bool {
+    let answer = ask.answer().unwrap();
+    answer.decision == Decision::Approve
+        && matches!(&answer.by, By::Person { platform, .. } if platform == "telegram")
+}
+
+#[tokio::test]
+async fn a_press_whose_commit_fails_is_not_acknowledged_and_its_ask_stays_open() {
+    on_both(async |store| {
+        let (chat, town, [ask], button) = one_card(&store).await;
+        for _ in 0..3 {
+            store.weather().next(Fate::Fails);
+            let receipt = town.press(&button).await;
+            assert_eq!(
+                (receipt.outcome, receipt.sentence.as_str()),
+                (Outcome::Fault, fault(&store))
+            );
+            town.pass(SECOND * 2).await;
+            assert!(town.read(&ask).await.is_open() && !ask.waiting.is_finished());
+        }
+        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        assert_eq!(kinds(&store, "answered").await, 0);
+        assert_eq!(town.press(&button).await.outcome, Outcome::Applied);
+        town.quiet().await;
+        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        assert!(approved_by_ana(&ask.waiting.await.unwrap()));
+        assert_eq!(kinds(&store, "answered").await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_whose_commit_cannot_be_known_is_found_by_pressing_again_and_by_its_waiter() {
+    on_both(async |store| {
+        if !store.is_shared() {
+            return; // A file's commit has an outcome.
+        }
+        let (chat, town, [ask], button) = one_card(&store).await;
+        store.weather().next(Fate::AnswerLost);
+        let receipt = town.press(&button).await;
+        assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, UNCERTAIN));
+        // Nobody was told, but the log of events tells the waiter within its next look.
+        town.pass(SECOND * 3).await;
+        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        let again = town.press(&button).await;
+        assert_eq!(again.outcome, Outcome::AlreadyAnswered);
+        assert!(again.sentence.starts_with("Already approved by Ana"), "{}", again.sentence);
+        assert!(approved_by_ana(&ask.waiting.await.unwrap()));
+        assert_eq!(kinds(&store, "answered").await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_slow_commit_delays_what_its_presser_hears_and_neither_loses_nor_doubles_it() {
+    on_both(async |store| {
+        let (chat, town, [ask], button) = one_card(&store).await;
+        let (begun, go) = store.weather().next_is_slow();
+        let (desk, press) = (town.desk.clone(), town.press_of(&button));
+        let first = tokio::spawn(async move { desk.press(press).await });
+        begun.await.unwrap();
+        let deny = button.replace(".0.a", ".0.d");
+        let (desk, press) = (town.desk.clone(), town.press_of(&deny));
+        let second = tokio::spawn(async move { desk.press(press).await });
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!first.is_finished() && !second.is_finished() && !ask.waiting.is_finished());
+        assert!(town.read(&ask).await.is_open(), "nobody sees what is not committed");
+        assert!(chat.cards()[0].button.is_some());
+        go.send(()).unwrap();
+        assert_eq!(first.await.unwrap().outcome, Outcome::Applied);
+        let second = second.await.unwrap();
+        assert_eq!(second.outcome, Outcome::AlreadyAnswered);
+        assert!(second.sentence.starts_with("Already approved by Ana"), "{}", second.sentence);
+        town.quiet().await;
+        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        assert!(approved_by_ana(&ask.waiting.await.unwrap()));
+        assert_eq!(kinds(&store, "answered").await, 1);
+    })
+    .await;
+}
+
+fn keyed() -> Call {
+    let call = json!({"agent": "a", "session": "s", "key": "k", "tool": "shell_exec",
+        "args": {"command": "git push origin keyed."}});
+    serde_json::from_value(call).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_again() {
+    on_both(async |store| {
+        let chat = Arc::new(Chat::default());
+        let town = Town::open(&store, &chat).await;
+        let fates = [Some(Fate::Fails), store.is_shared().then_some(Fate::AnswerLost)];
+        for (n, fate) in fates.into_iter().flatten().enumerate() {
+            store.weather().next(fate);
+            town.gate.hand_in(keyed(), true).await.unwrap_err();
+            let Handed::Asked(ask) = town.gate.hand_in(keyed(), true).await.unwrap() else {
+                panic!("it is asked")
+            };
+            town.pass(SECOND * 3).await;
+            assert_eq!(store.asks_in("open", None).await.unwrap(), [*ask.clone()]);
+            let open = chat.cards().into_iter().filter(|card| card.button.is_some());
+            assert_eq!((chat.cards().len(), open.count()), (n + 1, 1), "it has one card");
+            town.gate.cancel(&ask.id, "the round is over").await.unwrap();
+            town.quiet().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_card_whose_note_fails_is_redrawn_and_shows_the_truth_whatever_happened_meanwhile() {
+    on_both(async |store| {
+        let chat = Arc::new(Chat::default());
+        let town = Town::open(&store, &chat).await;
+        let mut asks = Vec::new();
+        for answered_meanwhile in [false, true] {
+            let ask = town.ask(&format!("noted-{answered_meanwhile}"), None).await;
+            store.weather().next(Fate::Fails);
+            town.quiet().await;
+            assert!(store.weather().is_over(), "it was posted, and its note failed");
+            assert_eq!(chat.cards().len(), asks.len() + 1);
+            if answered_meanwhile {
+                drop(town.approve(&ask).await);
+            }
+            asks.push(ask);
+            town.pass(SECOND * 40).await;
+            town.tells_the_truth(&chat, &asks).await;
+        }
+        // The same for a redraw.
+        store.weather().next(Fate::GoesWell);
+        store.weather().next(Fate::Fails);
+        drop(town.approve(&asks[0]).await);
+        town.pass(SECOND * 40).await;
+        assert!(store.weather().is_over());
+        town.tells_the_truth(&chat, &asks).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_always_whose_commit_fails_grants_nothing_and_the_next_one_holds() {
+    on_both(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = folder.path().join("permissions.jsonc");
+        let chat = Arc::new(Chat::default());
+        let town = Town::with_rules(&store, &chat, Some(&rules)).await;
+        let ask = town.ask("one", None).await;
+        town.quiet().await;
+        let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
+
+        store.weather().next(Fate::Fails);
+        let receipt = town.press(&always).await;
+        assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, fault(&store)));
+        assert_eq!(store.grants(clock::now_ms()).await.unwrap(), []);
+        assert!(!rules.exists(), "no rule was written");
+        assert!(town.read(&ask).await.is_open());
+        let same = town.ask("another", None).await;
+        assert!(town.read(&same).await.is_open(), "such a call is still asked");
+
+        let receipt = town.press(&always).await;
+        assert_eq!(receipt.outcome, Outcome::Applied);
+        assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
+        assert_eq!(store.grants(clock::now_ms()).await.unwrap().len(), 1);
+        town.quiet().await;
+        town.tells_the_truth(&chat, &[ask, same]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_written() {
+    let fresh = Fresh::sqlite();
+    let store = Store::open(&fresh.database).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("permissions.jsonc");
+    let chat = Arc::new(Chat::default());
+    let town = Town::with_rules(&store, &chat, Some(&rules)).await;
+    let ask = town.ask("one", None).await;
+    town.quiet().await;
+    let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
+    store.weather().next(Fate::GoesWell);
+    store.weather().next(Fate::Fails);
+    let receipt = town.press(&always).await;
+    assert_eq!(receipt.outcome, Outcome::Applied);
+    assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
+    let written = std::fs::read_to_string(&rules).unwrap();
+    assert!(written.contains("git push *"), "{written}");
+    assert!(store.weather().is_over());
+    // What was not noted is made up for at the next start, and stands in the file once.
+    assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
+    town.gate.write_pending_grants().await.unwrap();
+    assert_eq!(store.unwritten_grants().await.unwrap(), []);
+    assert_eq!(std::fs::read_to_string(&rules).unwrap(), written);
+    town.tells_the_truth(&chat, &[ask]).await;
+}

@@ -1,0 +1,149 @@
+//! The real adapters, before the stand-ins of their platforms.
+
+use super::{Place, Standing};
+use crate::store::weather::Weather;
+use countersign_port::{
+    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+    async_trait,
+};
+use std::sync::Arc;
+
+#[allow(unused_imports, reason = "a stand-in is for many, and nobody presses in it here")]
+#[path = "../../../tests/support/discord.rs"]
+pub(super) mod discord;
+#[path = "../../../tests/support/telegram.rs"]
+pub(super) mod telegram;
+
+use discord::{CHANNEL, FakeDiscord};
+use telegram::{GROUP, Telegram};
+
+/// Telegram's adapter before its stand-in.
+pub(super) struct InTelegram {
+    pub(super) server: Telegram,
+    adapter: Arc<dyn Adapter>,
+}
+
+/// Discord's adapter before its stand-in.
+pub(super) struct InDiscord {
+    pub(super) server: FakeDiscord,
+    adapter: Arc<dyn Adapter>,
+}
+
+impl InTelegram {
+    pub(super) async fn start(weather: &Weather) -> Self {
+        let server = Telegram::start().await;
+        let config = countersign_telegram::Config {
+            token: server.token().to_owned(),
+            api_url: server.url().to_owned(),
+        };
+        let adapter = seen(countersign_telegram::Telegram::new(config), weather);
+        Self { server, adapter }
+    }
+}
+
+impl InDiscord {
+    pub(super) async fn start(weather: &Weather) -> Self {
+        let server = FakeDiscord::start().await;
+        let config = countersign_discord::Config {
+            token: server.token().to_owned(),
+            api_url: server.url().to_owned(),
+        };
+        let adapter = seen(countersign_discord::Discord::new(config), weather);
+        Self { server, adapter }
+    }
+}
+
+impl Place for InTelegram {
+    fn adapter(&self) -> Arc<dyn Adapter> {
+        self.adapter.clone()
+    }
+
+    fn target(&self) -> String {
+        GROUP.to_string()
+    }
+
+    fn set_down(&self, down: bool) {
+        self.server.set_down(down);
+    }
+
+    fn cards(&self) -> Vec<Standing> {
+        let cards = self.server.messages(GROUP).into_iter().map(|message| {
+            let label = message.buttons.first().map(|row| row[0].clone());
+            let button = label.map(|label| self.server.button(GROUP, message.id, &label));
+            Standing { text: message.text, button }
+        });
+        cards.collect()
+    }
+
+    fn requests(&self) -> usize {
+        ["sendMessage", "editMessageText"].map(|name| self.server.calls(name).len()).iter().sum()
+    }
+
+    fn violations(&self) -> Vec<String> {
+        self.server.violations()
+    }
+}
+
+impl Place for InDiscord {
+    fn adapter(&self) -> Arc<dyn Adapter> {
+        self.adapter.clone()
+    }
+
+    fn target(&self) -> String {
+        CHANNEL.to_owned()
+    }
+
+    fn set_down(&self, down: bool) {
+        self.server.set_down(down);
+    }
+
+    fn cards(&self) -> Vec<Standing> {
+        let cards = self.server.messages().into_iter();
+        cards
+            .map(|card| Standing { text: card.text, button: card.tokens.first().cloned() })
+            .collect()
+    }
+
+    fn requests(&self) -> usize {
+        self.server.calls().len()
+    }
+
+    fn violations(&self) -> Vec<String> {
+        self.server.violations()
+    }
+}
+
+/// An adapter whose requests count as under way: sockets take their own time.
+struct Seen<A> {
+    adapter: A,
+    weather: Weather,
+}
+
+fn seen(adapter: impl Adapter + 'static, weather: &Weather) -> Arc<dyn Adapter> {
+    Arc::new(Seen { adapter, weather: weather.clone() })
+}
+
+#[async_trait]
+impl<A: Adapter> Adapter for Seen<A> {
+    fn name(&self) -> &'static str {
+        self.adapter.name()
+    }
+
+    fn health(&self) -> Health {
+        self.adapter.health()
+    }
+
+    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+        let _under_way = self.weather.under_way();
+        self.adapter.post(target, card).await
+    }
+
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        let _under_way = self.weather.under_way();
+        self.adapter.update(message, card).await
+    }
+
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+        self.adapter.run(presses, stop).await
+    }
+}
