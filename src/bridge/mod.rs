@@ -3,6 +3,7 @@
 //! It knows adapters only through their contract, and decides nothing: the gate does.
 
 pub mod card;
+mod outage;
 mod outbox;
 mod term;
 mod token;

@@ -7,7 +7,10 @@
 //! leaves at most one of which nobody knows. Everything else may be noted late: it is only drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
-use super::{Term, card};
+use super::{
+    Term, card,
+    outage::{Outage, backoff_ms},
+};
 use crate::{
     clock,
     gate::{Gate, ask::Ask},
@@ -19,7 +22,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 const LONGEST_SEND: Duration = Duration::from_secs(60);
-const LONGEST_BACKOFF_MS: i64 = 30_000;
+/// How often it is looked all the same.
+const LOOK_AGAIN_MS: i64 = 30_000;
 /// How often it is looked for what other daemons changed, when no hint of it came.
 const LOOK_MS: i64 = 1_000;
 /// How many due cards are read at once.
@@ -35,8 +39,8 @@ pub async fn deliver(
     term: Arc<Term>,
     finish: CancellationToken,
 ) {
-    let mut postman =
-        Postman { gate, adapter, target, term: term.clone(), asked: None, shown: vec![] };
+    let (asked, shown, outage) = (None, vec![], Outage::default());
+    let mut postman = Postman { gate, adapter, target, term: term.clone(), asked, shown, outage };
     let mut changes = postman.gate.changes();
     let mut reconciled = false;
     while term.holds() {
@@ -78,6 +82,8 @@ struct Postman {
     asked: Option<Tail>,
     /// What cards show that is not noted yet.
     shown: Vec<Shown>,
+    /// What failed since something went through.
+    outage: Outage,
 }
 
 enum Pause {
@@ -138,14 +144,14 @@ impl Postman {
             if due.is_empty() {
                 break;
             }
-            let quiet = self.show_all(due).await?;
+            let quiet = self.show_all(self.outage.probe(due)).await?;
             self.note_shown().await?;
             if let Some(quiet) = quiet {
                 return Ok(Pause::Quiet(quiet));
             }
         }
         let next = store.next_due(name, &self.target).await?;
-        let longest = if store.is_shared() { LOOK_MS } else { LONGEST_BACKOFF_MS };
+        let longest = if store.is_shared() { LOOK_MS } else { LOOK_AGAIN_MS };
         let left = next.map_or(longest, |at| at.saturating_sub(clock::now_ms()));
         let left = u64::try_from(left.clamp(50, longest)).unwrap_or(50);
         Ok(Pause::UntilChange(Duration::from_millis(left)))
@@ -185,10 +191,8 @@ impl Postman {
         if !self.term.holds() {
             return Ok(Some(Duration::from_secs(1)));
         }
-        let sending = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand));
-        let sent = sending.await;
-        let sent = sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".to_owned())));
-        let message = match sent {
+        let sent = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand)).await;
+        let message = match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
             Ok(message) => message,
             Err(error) => return self.failed(row, error).await,
         };
@@ -196,6 +200,7 @@ impl Postman {
         if row.message.is_none() && self.adapter.keeps_messages() {
             self.note_shown().await?;
         }
+        self.gate.store().cards_due(self.outage.is_over()).await?;
         Ok(None)
     }
 
@@ -253,31 +258,28 @@ impl Postman {
                 Ok(Some(time))
             }
             SendError::Transient(why) | SendError::Fatal(why) => {
-                let wait = backoff_ms(row.attempts);
+                let rest = self.outage.failed(&row.nonce, row.attempts);
+                let wait_ms = backoff_ms(row.attempts);
                 tracing::warn!(
                     adapter,
                     ask_id,
                     why,
-                    wait_ms = wait,
+                    wait_ms,
+                    ?rest,
                     "a card could not be shown yet"
                 );
-                store.card_failed(&row.nonce, clock::now_ms() + wait).await?;
-                Ok(None)
+                store.card_failed(&row.nonce, clock::now_ms() + wait_ms).await?;
+                Ok(rest)
             }
             SendError::Moved(Target(new)) => {
-                tracing::warn!(
-                    adapter,
-                    from = self.target,
-                    to = new,
-                    "a target moved; put the new one into the config"
-                );
+                tracing::warn!(adapter, from = %self.target, to = %new,
+                    "a target moved; put the new one into the config");
                 store.target_moved(adapter, &self.target, &new).await?;
                 self.target = new;
                 Ok(None)
             }
             SendError::TargetGone(why) | SendError::Refused(why) => {
-                self.give_up(row, &why).await?;
-                Ok(None)
+                self.give_up(row, &why).await.map(|()| None)
             }
         }
     }
@@ -294,22 +296,4 @@ impl Postman {
 fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
     let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
     Shown { nonce, ask, message: message.to_owned(), version }
-}
-
-fn backoff_ms(attempts: i64) -> i64 {
-    let doublings = u32::try_from(attempts.clamp(0, 5)).unwrap_or(5);
-    (1_000 << doublings).min(LONGEST_BACKOFF_MS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn backoff_doubles_from_one_second_to_thirty() {
-        assert_eq!(
-            [0, 1, 2, 4, 5, 60].map(backoff_ms),
-            [1_000, 2_000, 4_000, 16_000, 30_000, 30_000]
-        );
-    }
 }

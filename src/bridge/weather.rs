@@ -14,6 +14,7 @@ mod chat;
 mod commits;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod fakes;
+mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod storm;
 

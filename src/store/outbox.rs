@@ -117,6 +117,31 @@ impl Store {
         self.execute(statement).await.map(drop)
     }
 
+    /// Lets cards be tried again at once, in their old places in the line.
+    ///
+    /// # Errors
+    /// When the store fails; then they are tried when they are due.
+    pub async fn cards_due(&self, nonces: Vec<String>) -> Result<(), StoreError> {
+        if nonces.is_empty() {
+            return Ok(());
+        }
+        self.write(move |tx| {
+            Box::pin(async move {
+                for nonce in nonces {
+                    sqlx::query(
+                        "UPDATE card SET due_at = (SELECT created_at FROM ask WHERE id = card.ask) \
+                         WHERE nonce = $1 AND shown < wanted",
+                    )
+                    .bind(nonce)
+                    .execute(&mut *tx)
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
     /// Gives a card up, and says why.
     ///
     /// # Errors

@@ -1,0 +1,93 @@
+//! Whether a target is away. One card that fails is that card's trouble; two different ones in a row,
+//! with nothing through in between, are the target's.
+//!
+//! A target that is away rests, and then one card is tried for all: the one that failed least, so that no
+//! card which never arrives keeps the others from being tried. When one goes through, all go at once.
+
+use crate::store::Due;
+use std::{collections::HashSet, time::Duration};
+
+/// What failed at a target since something last went through.
+#[derive(Debug, Default)]
+pub(super) struct Outage {
+    failed: HashSet<String>,
+    /// Those of them that had never failed before: their turn has not passed.
+    blameless: Vec<String>,
+    /// Failures since it is one.
+    failures: i64,
+}
+
+impl Outage {
+    /// Takes in that a card failed, for the first time or again. `Some`: the target rests for so long.
+    pub(super) fn failed(&mut self, card: &str, before: i64) -> Option<Duration> {
+        if self.failed.insert(card.to_owned()) && before == 0 {
+            self.blameless.push(card.to_owned());
+        }
+        if !self.is_on() {
+            return None;
+        }
+        let rest = backoff_ms(self.failures);
+        self.failures += 1;
+        Some(Duration::from_millis(u64::try_from(rest).unwrap_or_default()))
+    }
+
+    /// Takes in that a card went through. Returns those that failed for the target's sake alone.
+    pub(super) fn is_over(&mut self) -> Vec<String> {
+        let was_on = self.is_on();
+        let Self { blameless, .. } = std::mem::take(self);
+        if was_on { blameless } else { Vec::new() }
+    }
+
+    /// Which of the due cards to try: while it is on only one.
+    pub(super) fn probe(&self, due: Vec<Due>) -> Vec<Due> {
+        if !self.is_on() {
+            return due;
+        }
+        due.into_iter().min_by_key(|due| due.card.attempts).into_iter().collect()
+    }
+
+    fn is_on(&self) -> bool {
+        self.failed.len() > 1
+    }
+}
+
+/// How long to wait after so many failures before.
+pub(super) fn backoff_ms(failures: i64) -> i64 {
+    const LONGEST_MS: i64 = 30_000;
+    let doublings = u32::try_from(failures.clamp(0, 5)).unwrap_or(5);
+    (1_000 << doublings).min(LONGEST_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn backoff_doubles_from_one_second_to_thirty() {
+        assert_eq!(
+            [0, 1, 2, 4, 5, 60].map(backoff_ms),
+            [1_000, 2_000, 4_000, 16_000, 30_000, 30_000]
+        );
+    }
+
+    #[test]
+    fn one_card_that_fails_again_and_again_is_no_outage() {
+        let mut outage = Outage::default();
+        assert_eq!([0, 1, 2].map(|before| outage.failed("a", before)), [None; 3]);
+        assert_eq!(outage.is_over(), Vec::<String>::new(), "it has its own time to wait");
+    }
+
+    #[test]
+    fn two_cards_in_a_row_are_an_outage_that_ends_with_the_first_that_goes_through() {
+        let mut outage = Outage::default();
+        let rests = [("a", 0), ("b", 0), ("b", 1), ("poison", 7)]
+            .map(|(card, before)| outage.failed(card, before));
+        assert_eq!(rests, [None, Some(SECOND), Some(2 * SECOND), Some(4 * SECOND)]);
+        assert_eq!(outage.is_over(), ["a", "b"], "one that failed before waits for its own time");
+        assert_eq!(outage.failed("a", 2), None, "it begins anew");
+        outage.is_over();
+        assert_eq!(outage.failed("b", 2), None, "something went through in between");
+    }
+}
