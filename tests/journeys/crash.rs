@@ -171,7 +171,9 @@ async fn cards_end(town: &Town) -> usize {
             changes.changed().await.unwrap();
         }
     };
-    timeout(EVENING, closed).await.expect("Discord's cards end");
+    let ended = timeout(EVENING, closed).await;
+    let (open, calls) = (town.discord.open_messages(), town.discord.calls());
+    assert!(ended.is_ok(), "Discord's cards end: {open:#?} {:#?}", calls.iter().rev().take(20));
     let lost = town.telegram.open_cards(GROUP);
     for copy in &lost {
         let told = town.telegram.press(GROUP, copy.id, "Approve", ANA).await;
