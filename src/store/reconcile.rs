@@ -50,7 +50,7 @@ async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErro
     sqlx::query(
         "UPDATE card SET attempts = 1 WHERE nonce = (SELECT nonce FROM card WHERE adapter = $1 \
          AND target = $2 AND gone IS NULL AND shown = 0 AND message IS NULL AND attempts = 0 \
-         ORDER BY due_at LIMIT 1)",
+         ORDER BY due_at, nonce LIMIT 1)",
     )
     .bind(adapter)
     .bind(target)

@@ -365,3 +365,21 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
     })
     .await;
 }
+
+#[tokio::test]
+async fn of_cards_of_one_moment_a_start_doubts_the_one_whose_turn_it_was() {
+    on_both(async |store| {
+        let fence = leading(&store).await;
+        for id in ["one", "two", "three", "four", "five", "six"] {
+            stored(&store, &new_ask(id, None, None), &[card(id, "here")]).await;
+        }
+        for _ in 0..6 {
+            let due = store.due_cards("chat", "here", 1, &fence, 9).await.unwrap();
+            let turn = due.into_iter().find(|due| due.card.attempts == 0).unwrap().card.nonce;
+            store.reconcile("chat", "here", true).await.unwrap();
+            let doubted = store.card_in(&turn, "chat", None).await.unwrap().unwrap();
+            assert_eq!(doubted.attempts, 1, "{turn}");
+        }
+    })
+    .await;
+}
