@@ -49,6 +49,7 @@ impl Attendance {
     /// # Errors
     /// When the store fails.
     pub async fn wait(&mut self, longest: Duration) -> Result<Option<Ask>, StoreError> {
+        self.gate.waiters.partings.are_over(&self.ask).await;
         let ask = self.gate.wait_as(Waiter::Caller, &self.ask, longest).await?;
         if !ask.as_ref().is_some_and(Ask::is_open) {
             self.end = End::Closed;
@@ -180,6 +181,8 @@ impl Gate {
 
     /// The last caller of an ask here is gone: another one may wait elsewhere.
     async fn part(&self, id: &str, left: bool) -> Result<(), StoreError> {
+        // INVARIANT: whoever comes from now on reads the row after this has changed it.
+        let _under_way = self.waiters.partings.begin(id).await;
         while !self.waiters.attached.contains_key(id)
             && let Some(ask) = self.store.ask(id).await?
             && ask.is_open()
@@ -196,20 +199,10 @@ impl Gate {
                 }
                 Parting::Note(keepers) => {
                     if self.store.keep_ask(&ask, &keepers).await? {
-                        return self.keep_if_attended(id).await;
+                        break;
                     }
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Whoever came while it was noted that nobody waits here has read the row as it was before.
-    async fn keep_if_attended(&self, id: &str) -> Result<(), StoreError> {
-        if self.waiters.attached.contains_key(id)
-            && let Some(ask) = self.store.ask(id).await?
-        {
-            self.keep(ask).await?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod following;
 mod granting;
 pub mod keepers;
 mod layers;
+mod partings;
 mod policy;
 pub mod question;
 mod rules_file;

@@ -1,6 +1,6 @@
 //! Waiting for an answer: pending oneshots, woken when the row has changed.
 
-use super::{Gate, ask::Ask};
+use super::{Gate, ask::Ask, partings::Partings};
 use crate::{clock, store::StoreError};
 use dashmap::DashMap;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<()>>>,
     pub(super) attached: DashMap<String, usize>,
+    pub(super) partings: Partings,
 }
 
 impl Waiters {
@@ -36,6 +37,7 @@ impl Waiters {
             waiting.retain(|wake| !wake.is_closed());
             !waiting.is_empty()
         });
+        self.partings.tidy();
     }
 }
 

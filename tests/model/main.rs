@@ -14,30 +14,45 @@
     reason = "tests fail by panicking"
 )]
 
+mod callers;
 mod path;
 mod row;
 
+use callers::Callers;
 use path::{Order, Path, Plan};
 use row::Wish;
 use stateright::{Checker, Model};
+use std::{fmt::Debug, hash::Hash};
 
 /// Whether the larger plans are to be checked.
 fn whole() -> bool {
     std::env::var("COUNTERSIGN_MODEL").is_ok_and(|form| form == "whole")
 }
 
-/// Checks a path over every interleaving, and returns how many states there are.
-fn check(path: Path) -> usize {
-    let checked = path.checker().threads(2).spawn_bfs().join();
+/// A model that can be checked.
+trait Checked:
+    Model<State: Clone + Debug + Hash + PartialEq + Send + Sync, Action: Clone + Debug + PartialEq>
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl Checked for Path {}
+impl Checked for Callers {}
+
+/// Checks a model over every interleaving, and returns how many states there are.
+fn check(model: impl Checked) -> usize {
+    let checked = model.checker().threads(2).spawn_bfs().join();
     checked.assert_properties();
     checked.unique_state_count()
 }
 
 /// The promises that a broken order breaks.
-fn broken(path: Path) -> Vec<&'static str> {
-    let checked = path.checker().threads(2).spawn_bfs().join();
+fn broken(model: impl Checked) -> Vec<&'static str> {
+    let checked = model.checker().threads(2).spawn_bfs().join();
     let mut names: Vec<_> = checked.discoveries().into_keys().collect();
-    names.retain(|name| !path::CAN_BE.contains(name));
+    names.retain(|name| !path::CAN_BE.contains(name) && !callers::CAN_BE.contains(name));
     names.sort_unstable();
     names
 }
@@ -82,4 +97,24 @@ fn the_checker_catches_every_order_that_is_wrong() {
     assert_eq!(breaks(Order::CommitUnseen, &two), unseen);
     assert_eq!(breaks(Order::ConfirmThenHandle, &crash), [path::NO_PRESS_IS_LOST]);
     assert_eq!(breaks(Order::NoteThenDraw, &crash), [path::ALL_ENDS]);
+}
+
+#[test]
+fn every_interleaving_of_callers_at_two_daemons_keeps_the_promises() {
+    let (visits, deaths) = if whole() { (3, 2) } else { (2, 1) };
+    for lets_go in [false, true] {
+        let callers = Callers { order: callers::Order::Right, visits, deaths, lets_go };
+        println!("{} states of callers", check(callers));
+    }
+}
+
+#[test]
+fn the_checker_catches_every_way_of_taking_back_that_is_wrong() {
+    use callers::{ENDS, Order, REUNION, WAITS};
+    let breaks = |order, deaths| broken(Callers { order, visits: 2, deaths, lets_go: false });
+    assert_eq!(breaks(Order::Right, 1), [""; 0]);
+    assert_eq!(breaks(Order::ComeMeanwhile, 0), [WAITS]);
+    assert_eq!(breaks(Order::LastSeen, 0), [WAITS]);
+    assert_eq!(breaks(Order::DeadAtOnce, 1), [REUNION]);
+    assert_eq!(breaks(Order::DeadForEver, 1), [ENDS]);
 }

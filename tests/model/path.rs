@@ -75,6 +75,8 @@ pub struct World {
     /// The outbox, between drawing and noting (or the other way round).
     drawing: Option<i64>,
     reaper: Step,
+    /// What takes the ask back whose agent left.
+    parting: Step,
     hands: Vec<Hand>,
     agent: Agent,
     /// The waiter's oneshot has fired.
@@ -134,6 +136,7 @@ pub enum Deed {
     Note,
     Attend,
     Leave,
+    Part,
 }
 
 impl Path {
@@ -226,6 +229,21 @@ impl Path {
         };
     }
 
+    /// Takes the ask back as it was read, or reads it again.
+    fn part(&self, world: &mut World) {
+        let decided = Decided::Close(End::Cancelled { at: world.clock });
+        world.parting = match world.parting.clone() {
+            Step::Came if world.row.end.is_none() => Step::Read(world.row.clone()),
+            Step::Read(seen) if world.row.takes(seen.version, &decided) => {
+                world.row = world.row.with(&decided);
+                world.ends.push(End::Cancelled { at: world.clock });
+                Step::Done
+            }
+            Step::Read(_) => Step::Came,
+            _ => Step::Done,
+        };
+    }
+
     fn attend(&self, world: &mut World) {
         world.agent = match (&world.agent, &world.row.end) {
             (Agent::Away, Some(end)) if self.order == Order::ReadThenRegister => {
@@ -246,6 +264,7 @@ impl Path {
     fn crash(&self, world: &mut World) {
         (world.up, world.crashes) = (false, world.crashes + 1);
         (world.reaper, world.drawing, world.woken) = (Step::Idle, None, false);
+        world.parting = Step::Idle;
         if !matches!(world.agent, Agent::Got(_) | Agent::Left) {
             world.agent = Agent::Away;
         }
@@ -291,6 +310,7 @@ impl Model for Path {
             drawn: 0,
             drawing: None,
             reaper: Step::Idle,
+            parting: Step::Idle,
             hands: vec![hand; self.plan.presses.len()],
             agent: Agent::Away,
             woken: false,
@@ -335,6 +355,9 @@ impl Model for Path {
         if self.plan.leaves && world.agent == Agent::Waiting {
             deeds.push(Deed::Leave);
         }
+        if matches!(world.parting, Step::Came | Step::Read(_)) {
+            deeds.push(Deed::Part);
+        }
     }
 
     fn next_state(&self, world: &World, deed: Deed) -> Option<World> {
@@ -366,14 +389,8 @@ impl Model for Path {
                 }
             }
             Deed::Attend => self.attend(&mut next),
-            Deed::Leave => {
-                let decided = Decided::Close(End::Cancelled { at: world.clock });
-                if world.row.takes(world.row.version, &decided) {
-                    next.row = world.row.with(&decided);
-                    next.ends.push(End::Cancelled { at: world.clock });
-                }
-                next.agent = Agent::Left;
-            }
+            Deed::Leave => (next.agent, next.parting) = (Agent::Left, Step::Came),
+            Deed::Part => self.part(&mut next),
         }
         Some(next)
     }
