@@ -16,27 +16,27 @@ const TOO_LATE: i64 = 10062;
 /// Between two tries of an answer.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How long the core may take before Discord is asked for patience.
+const PROMPT: Duration = Duration::from_secs(2);
+/// A window can only be the first answer.
+const NO_WINDOW: &str = "That took too long to open a window for your text. Press again.";
+
 /// Hands a press to the core and shows the presser what came of it.
 ///
-/// INVARIANT: nothing is sent before [`Presses::press`] has returned.
+/// INVARIANT: nothing is shown before [`Presses::press`] has returned.
 pub(crate) async fn answer(rest: &Rest, turns: &Turns, core: &dyn Presses, incoming: &Incoming) {
-    let began = Instant::now();
-    let Receipt { outcome, sentence, card } = core.press(incoming.press.clone()).await;
-    let answering = Answering { rest, incoming, began };
-    let asked_by_button = incoming.press.text.is_none();
-    if outcome == Outcome::TextWanted && asked_by_button {
-        let modal = Reply::Ask(Modal::new(&incoming.press.token, &sentence));
-        return answering.first(&modal).await.unwrap_or_else(|problem| answering.missed(&problem));
-    }
-    let redrawn = match &card {
-        Some(card) => answering.redraw(turns, card).await,
-        None => false,
-    };
-    let told = match (redrawn, sentence.trim().is_empty()) {
-        (true, true) => Ok(()),
-        (true, false) => answering.more(&sentence).await,
-        (false, true) => answering.first(&Reply::Nothing).await,
-        (false, false) => answering.first(&Reply::Whisper(Body::whisper(&sentence))).await,
+    let answering = Answering { rest, incoming, began: Instant::now() };
+    let mut deciding = core.press(incoming.press.clone());
+    let told = match tokio::time::timeout(PROMPT, &mut deciding).await {
+        Ok(receipt) => answering.tell(turns, receipt).await,
+        Err(_) => {
+            // An answer with nothing to see keeps the press from being called failed.
+            let (kept, receipt) = tokio::join!(answering.first(&Reply::Nothing), deciding);
+            match kept {
+                Ok(()) => answering.tell_late(receipt).await,
+                Err(problem) => Err(problem),
+            }
+        }
     };
     told.unwrap_or_else(|problem| answering.missed(&problem));
 }
@@ -48,6 +48,39 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
+    /// Tells what came of a press, as the first answer to it.
+    async fn tell(&self, turns: &Turns, receipt: Receipt) -> Result<(), Problem> {
+        let Receipt { outcome, sentence, card } = receipt;
+        if self.wants_window(outcome) {
+            return self
+                .first(&Reply::Ask(Modal::new(&self.incoming.press.token, &sentence)))
+                .await;
+        }
+        let redrawn = match &card {
+            Some(card) => self.redraw(turns, card).await,
+            None => false,
+        };
+        match (redrawn, sentence.trim().is_empty()) {
+            (true, true) => Ok(()),
+            (true, false) => self.more(&sentence).await,
+            (false, true) => self.first(&Reply::Nothing).await,
+            (false, false) => self.first(&Reply::Whisper(Body::whisper(&sentence))).await,
+        }
+    }
+
+    /// The same after the first answer was given; the core's own edit redraws the card.
+    async fn tell_late(&self, receipt: Receipt) -> Result<(), Problem> {
+        let Receipt { outcome, sentence, .. } = receipt;
+        if self.wants_window(outcome) {
+            return self.more(NO_WINDOW).await;
+        }
+        if sentence.trim().is_empty() { Ok(()) } else { self.more(&sentence).await }
+    }
+
+    fn wants_window(&self, outcome: Outcome) -> bool {
+        outcome == Outcome::TextWanted && self.incoming.press.text.is_none()
+    }
+
     /// Redraws the pressed message as the first answer; says whether that happened. Where somebody
     /// else draws it just now the core's own edit will show the card.
     async fn redraw(&self, turns: &Turns, card: &Card) -> bool {

@@ -85,6 +85,12 @@ impl FakeDiscord {
         self.outcome(&id).await
     }
 
+    /// Waits until the last press has a first answer.
+    pub async fn until_answered(&self) {
+        let last = || self.lock().interactions.last().and_then(|it| it.answered);
+        self.wait("a first answer", last).await;
+    }
+
     /// A person fills the window that their last press on this message opened.
     pub async fn give_text(&self, reference: &str, text: &str, person: &Person) -> Told {
         self.until_online().await;

@@ -215,35 +215,46 @@ async fn of_two_bridges_with_one_token_one_answers_and_the_other_does_no_harm() 
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
 
-/// A core that takes too long for Discord.
-struct Slow(tokio::sync::mpsc::UnboundedSender<Press>);
+/// A core whose store is slow: it decides once Discord has been asked for patience.
+struct Slow(FakeDiscord, Receipt);
 
 #[async_trait]
 impl Presses for Slow {
-    async fn press(&self, press: Press) -> Receipt {
-        tokio::time::sleep(Duration::from_millis(3300)).await;
-        let _ = self.0.send(press);
-        receipt(Outcome::Applied, "Approved once.", Some(closed(&sample_card("ls"))))
+    async fn press(&self, _: Press) -> Receipt {
+        self.0.until_answered().await;
+        self.1.clone()
     }
 }
 
-#[tokio::test]
-async fn a_press_that_takes_too_long_counts_though_its_presser_is_not_told() {
+async fn pressed_slowly(label: &str, receipt: Receipt) -> (Told, Vec<String>) {
     let fake = FakeDiscord::start().await;
-    let (seen, mut presses) = tokio::sync::mpsc::unbounded_channel();
     let (bridge, stop) = (adapter(&fake), CancellationToken::new());
     let message = bridge.post(&target(), &sample_card("ls")).await.unwrap();
+    let core = Arc::new(Slow(fake.clone(), receipt));
     let running = tokio::spawn({
         let (bridge, stop) = (bridge.clone(), stop.clone());
-        async move { bridge.run(Arc::new(Slow(seen)), stop).await }
+        async move { bridge.run(core, stop).await }
     });
-
-    assert_eq!(fake.press(&message.0, "Approve", &ana()).await, Told::Failed);
-    assert_eq!(presses.recv().await.unwrap().message, Some(message.clone()));
-    bridge.update(&message, &closed(&sample_card("ls"))).await.unwrap();
-    assert!(fake.message(&message.0).unwrap().buttons.is_empty(), "the core's own edit tells");
+    let told = fake.press(&message.0, label, &ana()).await;
+    assert_eq!(fake.message(&message.0).unwrap().edits, 0, "the core's own edit redraws it");
     stop.cancel();
     assert_eq!(running.await.unwrap(), Ok(()));
+    (told, fake.violations())
+}
+
+#[tokio::test]
+async fn a_press_that_is_decided_late_does_not_fail_and_its_presser_is_told_then() {
+    let applied = receipt(Outcome::Applied, "Approved once.", Some(closed(&sample_card("ls"))));
+    let told = pressed_slowly("Approve", applied).await;
+    assert_eq!(told, (privately("Approved once."), vec![]));
+}
+
+#[tokio::test]
+async fn whoever_waited_too_long_for_a_window_is_told_to_press_again() {
+    let wanted = receipt(Outcome::TextWanted, "What should it be instead?", None);
+    let told = pressed_slowly("Other…", wanted).await;
+    let again = "That took too long to open a window for your text. Press again.";
+    assert_eq!(told, (privately(again), vec![]));
 }
 
 /// A core that is stuck with one button and quick with all others.
