@@ -105,6 +105,33 @@ async fn a_thousand_cards_at_a_dead_platform_are_one_try_after_the_other_and_the
 }
 
 #[tokio::test]
+async fn after_an_outage_the_oldest_goes_first_whichever_were_tried_meanwhile() {
+    let fresh = Fresh::sqlite();
+    let store = Store::open(&fresh.database).await.unwrap();
+    let chat = Arc::new(Chat::default());
+    let town = Town::open(&store, &chat).await;
+    chat.set(Sky::Away);
+    let mut asks = Vec::new();
+    for n in 0..40 {
+        asks.push(town.ask(&format!("one-by-one-{n:03}"), None).await);
+        town.pass(Duration::from_secs(1)).await;
+    }
+    town.pass(MINUTE * 3).await;
+    let before = chat.requests();
+    chat.set(Sky::Clear);
+    town.pass(REST).await;
+    town.tells_the_truth(&chat, &asks).await;
+    // After the one that was tried for all.
+    let mut rest: Vec<_> = chat.tries().split_off(before + 1);
+    rest.retain(|(_, text)| chat.cards()[0].text != *text);
+    let mut posted: Vec<_> = rest.iter().map(|(_, text)| text.as_str()).collect();
+    posted.dedup();
+    let mut by_age = posted.clone();
+    by_age.sort();
+    assert_eq!((posted.len(), &posted), (39, &by_age));
+}
+
+#[tokio::test]
 async fn a_platform_that_says_nothing_is_asked_once_a_minute_and_loses_nothing() {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
