@@ -37,21 +37,20 @@ macro_rules! due {
             $which,
             " AND (attempts = 0 OR due_at <= $3) \
              AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
-             ORDER BY due_at, nonce LIMIT $6) AS page"
+             ORDER BY due_at LIMIT $6) AS page"
         )
     };
 }
 
-/// The line is the same for all who look, also among cards of one moment: [`Store::reconcile`] has to
-/// know whose turn it was. New cards come before redraws, so that redraws never keep an ask from being seen.
+/// New cards come before redraws, so that redraws never keep an ask from being seen.
 const DUE: &str = concat!(
     "SELECT nonce, due.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
      a.progress, a.version, a.attended, a.keepers, a.created_at, a.deadline_at, a.answer FROM (",
     due!("0", "shown = 0"),
     " UNION ALL ",
     due!("1", "shown > 0 AND shown < wanted"),
-    " ORDER BY redraw, due_at, nonce LIMIT $6) AS due JOIN ask a ON a.id = due.ask \
-     ORDER BY redraw, due_at, nonce"
+    " ORDER BY redraw, due_at LIMIT $6) AS due JOIN ask a ON a.id = due.ask \
+     ORDER BY redraw, due_at"
 );
 
 impl Store {

@@ -44,16 +44,22 @@ async fn repost(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErr
     Ok(())
 }
 
+/// How far ahead of an older card a younger one may have been sent: an ask's age is told before its
+/// commit, and commits overtake each other.
+const OVERTAKEN_MS: i64 = 10_000;
+
 /// The card whose turn it was may have been on its way when the last process ended: its message may
-/// stand, and nobody knows which it is.
+/// stand, and nobody knows which it is. It was the oldest then; older ones may have been committed since.
 async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE card SET attempts = 1 WHERE nonce = (SELECT nonce FROM card WHERE adapter = $1 \
-         AND target = $2 AND gone IS NULL AND shown = 0 AND message IS NULL AND attempts = 0 \
-         ORDER BY due_at, nonce LIMIT 1)",
+        "UPDATE card SET attempts = 1 WHERE adapter = $1 AND target = $2 AND gone IS NULL \
+         AND shown = 0 AND message IS NULL AND attempts = 0 AND due_at <= $3 + (\
+         SELECT min(due_at) FROM card WHERE adapter = $1 AND target = $2 AND gone IS NULL \
+         AND shown = 0 AND message IS NULL AND attempts = 0)",
     )
     .bind(adapter)
     .bind(target)
+    .bind(OVERTAKEN_MS)
     .execute(&mut *tx)
     .await?;
     Ok(())

@@ -347,8 +347,8 @@ async fn old_asks_are_forgotten_in_batches_and_the_log_is_kept() {
 async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_closed() {
     on_both(async |store| {
         let fence = leading(&store).await;
-        for (at, id) in ["one", "two", "three"].into_iter().enumerate() {
-            let new = NewAsk { created_at: at as i64, ..new_ask(id, None, None) };
+        for (id, created_at) in [("one", 1), ("two", 11_000), ("three", 22_000)] {
+            let new = NewAsk { created_at, ..new_ask(id, None, None) };
             stored(&store, &new, &[card(id, "here")]).await;
         }
         let one = store.ask("one").await.unwrap().unwrap();
@@ -367,19 +367,20 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
 }
 
 #[tokio::test]
-async fn of_cards_of_one_moment_a_start_doubts_the_one_whose_turn_it_was() {
+async fn a_card_that_was_on_its_way_is_doubted_though_an_older_one_was_committed_since() {
     on_both(async |store| {
         let fence = leading(&store).await;
-        for id in ["one", "two", "three", "four", "five", "six"] {
-            stored(&store, &new_ask(id, None, None), &[card(id, "here")]).await;
+        for (id, created_at) in [("sent", 500), ("late", 100), ("same", 500), ("young", 20_000)] {
+            let new = NewAsk { created_at, ..new_ask(id, None, None) };
+            stored(&store, &new, &[card(id, "here")]).await;
         }
-        for _ in 0..6 {
-            let due = store.due_cards("chat", "here", 1, &fence, 9).await.unwrap();
-            let turn = due.into_iter().find(|due| due.card.attempts == 0).unwrap().card.nonce;
-            store.reconcile("chat", "here", true).await.unwrap();
-            let doubted = store.card_in(&turn, "chat", None).await.unwrap().unwrap();
-            assert_eq!(doubted.attempts, 1, "{turn}");
-        }
+        store.reconcile("chat", "here", true).await.unwrap();
+        let due = store.due_cards("chat", "here", 30_000, &fence, 9).await.unwrap();
+        let mut doubted: Vec<_> =
+            due.into_iter().map(|due| (due.card.nonce, due.card.attempts)).collect();
+        doubted.sort();
+        let as_said = [("late", 1), ("same", 1), ("sent", 1), ("young", 0)];
+        assert_eq!(doubted, as_said.map(|(id, attempts)| (id.to_owned(), attempts)));
     })
     .await;
 }
