@@ -2,7 +2,7 @@
 
 use super::{StoreError, engine::Dialect};
 use sqlx::{
-    AnyConnection, AssertSqlSafe, SqlSafeStr,
+    AnyConnection, AssertSqlSafe, Row, SqlSafeStr,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
@@ -16,11 +16,15 @@ const STEPS: [(i64, &str, &str); 6] = [
     (6, "open", include_str!("migrations/0006_open.sql")),
 ];
 
-/// Brings the tables up to date.
+/// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who may
+/// only read and write can start a daemon.
 pub(super) async fn run(
     connection: &mut AnyConnection,
     dialect: Dialect,
 ) -> Result<(), StoreError> {
+    if is_up_to_date(connection).await {
+        return Ok(());
+    }
     let steps = STEPS.iter().map(|(version, name, sql)| {
         let sql = AssertSqlSafe(dialect.spell(sql)).into_sql_str();
         Migration::new(*version, (*name).into(), MigrationType::Simple, sql, false)
@@ -29,5 +33,47 @@ pub(super) async fn run(
         Ok(()) => Ok(()),
         Err(MigrateError::VersionMissing(step)) => Err(StoreError::Newer(step)),
         Err(error) => Err(StoreError::Migrate(error)),
+    }
+}
+
+/// Whether exactly these steps were taken. Where that cannot be read there are none.
+async fn is_up_to_date(connection: &mut AnyConnection) -> bool {
+    let taken = sqlx::query("SELECT version FROM _sqlx_migrations WHERE success ORDER BY version");
+    let Ok(taken) = taken.fetch_all(connection).await else { return false };
+    let taken = taken.iter().map(|row| row.try_get::<i64, _>("version").ok());
+    taken.eq(STEPS.iter().map(|(version, ..)| Some(*version)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use crate::{
+        secret::Secret,
+        store::{Database, Store, engines::Fresh},
+    };
+    use serde_json::Value;
+    use sqlx::{AssertSqlSafe, Executor};
+
+    #[tokio::test]
+    async fn a_user_who_may_only_read_and_write_starts_on_tables_that_are_up_to_date() {
+        let Some(fresh) = Fresh::postgres().await else { return };
+        let owner = Store::open(&fresh.database).await.unwrap();
+        let url = fresh.database.url().clone();
+        let schema = url.rsplit("options[search_path]=").next().unwrap();
+        let writer = format!("{schema}_writer");
+        let grants = format!(
+            "CREATE ROLE {writer}; GRANT USAGE ON SCHEMA {schema} TO {writer}; GRANT SELECT, \
+             INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {writer}"
+        );
+        let server = owner.engine.pool();
+        server.execute(sqlx::raw_sql(AssertSqlSafe(grants))).await.unwrap();
+        let as_writer = Database::Postgres(Secret::new(format!("{url}&options[role]={writer}")));
+        let store = Store::open(&as_writer).await.unwrap();
+        store.note(1, "written", None, &Value::Null).await.unwrap();
+        store.close().await;
+        let gone = format!("DROP OWNED BY {writer}; DROP ROLE {writer}");
+        server.execute(sqlx::raw_sql(AssertSqlSafe(gone))).await.unwrap();
+        owner.close().await;
+        fresh.drop().await;
     }
 }
