@@ -40,7 +40,8 @@ impl Gate {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause(&expired, self.until_next_deadline().await)) => {}
-                _ = changes.changed() => {}
+                // Many changes at once are looked at once: whoever waits has its own eye on its deadline.
+                _ = changes.changed() => tokio::time::sleep(BREATH).await,
             }
         }
     }

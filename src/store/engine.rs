@@ -171,11 +171,19 @@ impl Engine {
         })
     }
 
-    /// What the query finds; it sees everything that was committed before.
-    pub(super) async fn fetch(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
+    /// All that the query finds; it sees everything that was committed before.
+    pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
         match &self.file {
-            Some(file) => self.read(file.readers.fetch(query)).await,
+            Some(file) => self.read(file.readers.all(query)).await,
             None => self.read(query.fetch_all(&self.pool())).await,
+        }
+    }
+
+    /// The first row of it.
+    pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
+        match &self.file {
+            Some(file) => self.read(file.readers.first(query)).await,
+            None => self.read(query.fetch_optional(&self.pool())).await,
         }
     }
 

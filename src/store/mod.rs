@@ -154,25 +154,26 @@ impl Store {
         self.engine.close().await;
     }
 
-    /// What a reading query finds.
+    /// All that a reading query finds.
     async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        #[cfg(test)]
-        let _under_way = self.engine.weather.under_way();
-        let found = self.engine.fetch(query).await;
-        if found.is_err() {
-            self.condition.note(&self.database, &found);
-        }
-        found
+        self.noted(self.engine.all(query).await)
     }
 
     /// The first row of it.
     async fn maybe(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
-        Ok(self.all(query).await?.into_iter().next())
+        self.noted(self.engine.first(query).await)
     }
 
     /// The first row of what always has one.
     async fn one(&self, query: Reading<'_>) -> Result<AnyRow, StoreError> {
         self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+
+    fn noted<T>(&self, read: Result<T, StoreError>) -> Result<T, StoreError> {
+        if read.is_err() {
+            self.condition.note(&self.database, &read);
+        }
+        read
     }
 
     /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.

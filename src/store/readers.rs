@@ -24,17 +24,20 @@ impl Readers {
         Self { options, first: Mutex::default(), second: Mutex::default() }
     }
 
-    /// What the query finds; it sees everything that was committed before.
-    pub(super) async fn fetch(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
-        let mut place = self.free().await;
-        // Not back in its place before all went well.
-        let mut connection = match place.take() {
-            Some(connection) => connection,
-            None => connect(&self.options, Dialect::Sqlite).await?,
-        };
-        let rows = query.fetch_all(&mut connection).await?;
-        *place = Some(connection);
+    /// All that the query finds; it sees everything that was committed before.
+    pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
+        let mut reader = self.reader().await?;
+        let rows = query.fetch_all(&mut reader.connection).await?;
+        reader.leave();
         Ok(rows)
+    }
+
+    /// The first row of it.
+    pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
+        let mut reader = self.reader().await?;
+        let row = query.fetch_optional(&mut reader.connection).await?;
+        reader.leave();
+        Ok(row)
     }
 
     /// Closes them, so that the write-ahead log can be folded in.
@@ -46,11 +49,28 @@ impl Readers {
         }
     }
 
-    async fn free(&self) -> MutexGuard<'_, Option<AnyConnection>> {
-        tokio::select! {
+    async fn reader(&self) -> Result<Reader<'_>, sqlx::Error> {
+        let mut place = tokio::select! {
             biased;
             place = self.first.lock() => place,
             place = self.second.lock() => place,
-        }
+        };
+        let connection = match place.take() {
+            Some(connection) => connection,
+            None => connect(&self.options, Dialect::Sqlite).await?,
+        };
+        Ok(Reader { place, connection })
+    }
+}
+
+/// A connection in use; its place stays empty unless all goes well.
+struct Reader<'a> {
+    place: MutexGuard<'a, Option<AnyConnection>>,
+    connection: AnyConnection,
+}
+
+impl Reader<'_> {
+    fn leave(mut self) {
+        *self.place = Some(self.connection);
     }
 }
