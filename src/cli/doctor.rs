@@ -61,9 +61,10 @@ async fn examine(context: &Context) -> Vec<Finding> {
         }
     };
     let mut findings = local::config(context, &config);
-    findings.push(local::store(&config));
+    let serves = local::serves_here(&config);
+    findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);
-    findings.push(local::approvers(&config));
+    findings.extend(serves.then(|| local::approvers(&config)));
     findings.extend(chats::telegram(&config).await);
     findings.extend(chats::discord(&config).await);
     findings.push(local::hook(context));

@@ -1,7 +1,7 @@
 //! `init`, `serve` on a fresh machine, `doctor`, `completions`.
 
 use crate::{
-    daemon::{APPROVER, Daemon},
+    daemon::{AGENT, APPROVER, Daemon, private_file},
     process::{Process, run},
 };
 use serde_json::{Value, json};
@@ -110,6 +110,27 @@ async fn the_doctor_says_when_no_daemon_runs_and_when_nobody_may_answer() {
     let nobody = json!({"check": "approvers", "state": "fail", "says": "nobody may answer",
         "mend": "put numeric ids into [approvers]"});
     assert_eq!(finding(&report, "approvers"), &nobody);
+}
+
+#[tokio::test]
+async fn on_a_machine_with_agents_only_the_doctor_looks_at_each_daemon_and_for_none_of_its_files() {
+    let (mut gone, there) = (Daemon::start("").await, Daemon::start("").await);
+    gone.stop().await;
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("agents.toml");
+    let urls = json!([gone.url, there.url]);
+    private_file(&file, &format!("[client]\nurl = {urls}\ntoken = \"{AGENT}\"\n"));
+    let mut doctor = at_home(home.path(), &["doctor", "--json"]);
+    doctor.env("COUNTERSIGN_CONFIG", &file);
+    let report: Value = serde_json::from_str(&Process::start(doctor).ends().await.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap().iter();
+    let checks: Vec<_> = checks
+        .map(|check| (check["check"].as_str().unwrap(), check["state"].as_str().unwrap()))
+        .filter(|(check, _)| *check != "claude-code")
+        .collect();
+    let expected =
+        [("config", "ok"), ("files", "ok"), ("tokens", "ok"), ("daemon", "fail"), ("daemon", "ok")];
+    assert_eq!(checks, expected, "{report:#}");
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<Finding> {
         ("approver_token", &config.daemon.approver_token, "`countersign approve`"),
     ];
     for (key, token, what) in tokens {
-        if token.is_none() {
+        if token.is_none() && serves_here(config) {
             let says = format!("[daemon] {key} is not set, so {what} cannot be let in");
             findings.push(warn("tokens", says, "countersign init --force, or set it"));
         }
@@ -43,6 +43,12 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<Finding> {
         findings.push(ok("tokens", format!("this machine's agents use {}", token.hint())));
     }
     findings
+}
+
+/// Whether a daemon is meant to run on this machine, rather than only agents that ask elsewhere.
+pub(super) fn serves_here(config: &Config) -> bool {
+    let elsewhere = config.client.url.iter().all(|server| matches!(server, Server::Http(_)));
+    !elsewhere || config.daemon.agent_token.is_some() || config.daemon.approver_token.is_some()
 }
 
 /// A finding when others may use this file or folder.
