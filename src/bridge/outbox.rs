@@ -7,6 +7,8 @@
 //! leaves at most one of which nobody knows. Everything else may be noted late: it is only drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
+mod start;
+
 use super::{
     Term, card,
     outage::{Outage, backoff_ms},
@@ -27,7 +29,7 @@ const LOOK_AGAIN_MS: i64 = 30_000;
 /// How often it is looked for what other daemons changed, when no hint of it came.
 const LOOK_MS: i64 = 1_000;
 /// How many due cards are read at once.
-const PAGE: u32 = 256;
+const PAGE: u32 = 100;
 /// For how long they are taken to stand as they were read: new asks come before old redraws.
 const FRESH: Duration = Duration::from_millis(10);
 
@@ -39,8 +41,7 @@ pub async fn deliver(
     term: Arc<Term>,
     finish: CancellationToken,
 ) {
-    let (asked, shown, outage) = (None, vec![], Outage::default());
-    let mut postman = Postman { gate, adapter, target, term: term.clone(), asked, shown, outage };
+    let mut postman = Postman::new(gate, adapter, target, term.clone());
     let mut changes = postman.gate.changes();
     let mut reconciled = false;
     while term.holds() {
@@ -80,6 +81,8 @@ struct Postman {
     term: Arc<Term>,
     /// Where asks that other daemons open are heard of; they know nothing of a place that is only here.
     asked: Option<Tail>,
+    /// What was heard of and has no card here yet.
+    heard: Vec<String>,
     /// What cards show that is not noted yet.
     shown: Vec<Shown>,
     /// What failed since something went through.
@@ -92,23 +95,9 @@ enum Pause {
 }
 
 impl Postman {
-    async fn reconcile(&mut self) -> bool {
-        match self.try_reconcile().await {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::error!(adapter = self.adapter.name(), %error, "cannot reconcile cards");
-                false
-            }
-        }
-    }
-
-    async fn try_reconcile(&mut self) -> Result<(), StoreError> {
-        let store = self.gate.store();
-        let keeps = self.adapter.keeps_messages();
-        if store.is_shared() && !keeps {
-            self.asked = Some(Tail::of_now(store).await?);
-        }
-        store.reconcile(self.adapter.name(), &self.target, keeps).await
+    fn new(gate: Arc<Gate>, adapter: Arc<dyn Adapter>, target: String, term: Arc<Term>) -> Self {
+        let (asked, heard, shown, outage) = (None, vec![], vec![], Outage::default());
+        Self { gate, adapter, target, term, asked, heard, shown, outage }
     }
 
     /// Makes cards for what other daemons have been asked.
@@ -117,8 +106,11 @@ impl Postman {
         let store = self.gate.store();
         let events = tail.next(store).await?;
         let asked = events.into_iter().filter(|event| event.kind == "asked");
-        let asks: Vec<_> = asked.filter_map(|event| event.ask).collect();
-        store.add_cards(self.adapter.name(), &self.target, asks).await
+        self.heard.extend(asked.filter_map(|event| event.ask));
+        // The tail tells everything once: what cannot be put in now is kept.
+        store.add_cards(self.adapter.name(), &self.target, self.heard.clone()).await?;
+        self.heard.clear();
+        Ok(())
     }
 
     /// Shows what is due, and says how long to rest.

@@ -156,12 +156,12 @@ impl Store {
 
     /// All that a reading query finds.
     async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        self.noted(self.engine.all(query).await)
+        self.read(self.engine.all(query)).await
     }
 
     /// The first row of it.
     async fn maybe(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
-        self.noted(self.engine.first(query).await)
+        self.read(self.engine.first(query)).await
     }
 
     /// The first row of what always has one.
@@ -169,7 +169,13 @@ impl Store {
         self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
-    fn noted<T>(&self, read: Result<T, StoreError>) -> Result<T, StoreError> {
+    async fn read<T>(
+        &self,
+        reading: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        #[cfg(test)]
+        let _under_way = self.engine.weather.under_way();
+        let read = reading.await;
         if read.is_err() {
             self.condition.note(&self.database, &read);
         }

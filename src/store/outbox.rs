@@ -42,6 +42,15 @@ macro_rules! due {
     };
 }
 
+/// What stands somewhere, in the order in which it came.
+const STANDING: &str = "\
+    SELECT nonce, c.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
+    a.progress, a.version, a.attended, a.keepers, a.created_at, a.deadline_at, a.answer \
+    FROM ask a JOIN card c ON c.ask = a.id AND c.adapter = $1 AND c.target = $2 \
+    WHERE a.state = 'open' AND c.shown > 0 AND c.gone IS NULL \
+    AND (a.created_at > $3 OR (a.created_at = $3 AND a.id > $4)) \
+    ORDER BY a.created_at, a.id LIMIT $5";
+
 /// New cards come before redraws, so that redraws never keep an ask from being seen.
 const DUE: &str = concat!(
     "SELECT nonce, due.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
@@ -70,6 +79,33 @@ impl Store {
         let query = sqlx::query(DUE).bind(adapter).bind(target).bind(now);
         let query = query.bind(&fence.name).bind(fence.epoch).bind(i64::from(most));
         self.all(query).await?.iter().map(due).collect()
+    }
+
+    /// The cards at this target that the rows say stand there and whose asks are open, the oldest ask
+    /// first, after that of the last page.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn standing_cards(
+        &self,
+        adapter: &str,
+        target: &str,
+        last: Option<&Ask>,
+        most: u32,
+    ) -> Result<Vec<Due>, StoreError> {
+        let query = sqlx::query(STANDING).bind(adapter).bind(target);
+        let query = query.bind(last.map_or(i64::MIN, |ask| ask.created_at));
+        let query = query.bind(last.map_or("", |ask| ask.id.as_str())).bind(i64::from(most));
+        self.all(query).await?.iter().map(due).collect()
+    }
+
+    /// Makes this card due as if it had never been shown.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn card_lost(&self, nonce: &str) -> Result<(), StoreError> {
+        let lost = sqlx::query("UPDATE card SET shown = 0, message = NULL WHERE nonce = $1");
+        self.execute(lost.bind(nonce.to_owned())).await.map(drop)
     }
 
     /// When the next card at this target may be tried.

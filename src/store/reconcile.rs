@@ -4,8 +4,8 @@ use super::{NewCard, Store, StoreError, Tx, cards::insert};
 use sqlx::Row;
 
 impl Store {
-    /// Makes cards due anew: those of an adapter whose messages did not outlive the last process, and
-    /// a card for every open ask at a target that has none yet. The reconciliation at every start.
+    /// Makes cards due that are behind their ask, and a card for every open ask at a target that has none
+    /// yet. The reconciliation at every start.
     ///
     /// # Errors
     /// When the store fails.
@@ -21,7 +21,7 @@ impl Store {
                 if keeps_messages {
                     doubt(tx, &adapter, &target).await?;
                 } else {
-                    repost(tx, &adapter, &target).await?;
+                    try_anew(tx, &adapter, &target).await?;
                 }
                 fill_up(tx, &adapter, &target).await?;
                 refresh(tx, &adapter, &target).await
@@ -31,11 +31,12 @@ impl Store {
     }
 }
 
-/// The messages of these cards are gone with the process that posted them.
-async fn repost(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+/// Those that were given up may be taken by the process of today.
+async fn try_anew(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET shown = 0, message = NULL, attempts = 0, gone = NULL \
-         WHERE adapter = $1 AND target = $2 AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+         WHERE adapter = $1 AND target = $2 AND gone IS NOT NULL \
+         AND ask IN (SELECT id FROM ask WHERE state = 'open')",
     )
     .bind(adapter)
     .bind(target)

@@ -204,13 +204,16 @@ async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
         store.reconcile("chat", "there", true).await.unwrap();
         let new = next(&store, "there", 1, &fence).await.unwrap();
         assert_eq!((new.ask.as_str(), new.message), ("one", None));
+        let stands = store.standing_cards("chat", "here", None, 9).await.unwrap().remove(0);
+        let at = (stands.card.nonce.as_str(), stands.card.message.as_deref());
+        assert_eq!(at, ("n1", Some("m1")));
+        let ask = stands.ask.unwrap();
+        assert_eq!(store.standing_cards("chat", "here", Some(&ask), 9).await.unwrap().len(), 0);
+        store.card_gone("n1", "no room").await.unwrap();
         store.reconcile("chat", "here", false).await.unwrap();
+        assert_eq!(store.standing_cards("chat", "here", None, 9).await.unwrap().len(), 0);
         let again = next(&store, "here", 1, &fence).await.unwrap();
-        assert_eq!(
-            (again.nonce.as_str(), again.message),
-            ("n1", None),
-            "the same card, posted anew"
-        );
+        assert_eq!((again.nonce.as_str(), again.message), ("n1", None), "it is tried anew");
     })
     .await;
 }

@@ -26,11 +26,14 @@ use tokio::sync::oneshot;
 
 /// How many asks one after the other, and commits.
 const ALONE: usize = 300;
+/// How many go before them: connections of a daemon at work know its statements.
+const WARM: usize = 100;
 /// How many agents at once, and for how long.
 const AGENTS: usize = 64;
 const SUSTAINED: Duration = Duration::from_secs(6);
 
-/// A platform that hands every new card to whoever waits for it.
+/// A platform that hands every new card to whoever waits for it. Like the inbox, whose name it has, it
+/// keeps nothing; chats do, and take some thirty cards a second at most.
 #[derive(Default)]
 struct Hand {
     waiting: Mutex<HashMap<String, oneshot::Sender<Card>>>,
@@ -59,6 +62,10 @@ impl Adapter for Hand {
 
     fn health(&self) -> Health {
         Health::Up
+    }
+
+    fn keeps_messages(&self) -> bool {
+        false
     }
 
     async fn post(&self, _: &Target, card: &Card) -> Result<MessageRef, SendError> {
@@ -99,9 +106,10 @@ pub async fn speed(database: Database) {
 
     let bench = Arc::new(Bench::open(store).await);
     let mut ways = Vec::with_capacity(ALONE);
-    for n in 0..ALONE {
+    for n in 0..WARM + ALONE {
         ways.push(bench.way(&format!("git push origin alone-{n}")).await);
     }
+    let ways = ways.split_off(WARM);
     line("ask → card sent → press → waiter woken, p50 / p99", pair(&ways), "");
     let over = |at| quantile(&ways, at).saturating_sub(quantile(&commits, at) * 2);
     let over = format!("{:.2} / {:.2} ms", ms(over(0.5)), ms(over(0.99)));
@@ -122,13 +130,13 @@ async fn note(store: &Store) {
 }
 
 async fn commits(store: &Store) -> Vec<Duration> {
-    let mut times = Vec::with_capacity(ALONE);
-    for _ in 0..ALONE {
+    let mut times = Vec::with_capacity(WARM + ALONE);
+    for _ in 0..WARM + ALONE {
         let began = Instant::now();
         note(store).await;
         times.push(began.elapsed());
     }
-    times
+    times.split_off(WARM)
 }
 
 async fn together(store: &Store) -> f64 {

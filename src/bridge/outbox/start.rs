@@ -1,0 +1,64 @@
+//! What a start makes up for, before anything is sent.
+
+use super::{PAGE, Postman, shown};
+use crate::{
+    bridge::card,
+    store::{Due, StoreError, Tail},
+};
+use countersign_port::Target;
+
+impl Postman {
+    /// Makes up for what was left out; false: it has to be tried again.
+    pub(super) async fn reconcile(&mut self) -> bool {
+        match self.try_reconcile().await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!(adapter = self.adapter.name(), %error, "cannot reconcile cards");
+                false
+            }
+        }
+    }
+
+    async fn try_reconcile(&mut self) -> Result<(), StoreError> {
+        let store = self.gate.store();
+        let keeps = self.adapter.keeps_messages();
+        if store.is_shared() && !keeps {
+            self.asked = Some(Tail::of_now(store).await?);
+        }
+        store.reconcile(self.adapter.name(), &self.target, keeps).await?;
+        if keeps { Ok(()) } else { self.put_up_again().await }
+    }
+
+    /// Puts up what stood on a platform that forgets with its process. Where it stands then as the rows
+    /// say, nothing is noted: a hundred thousand cards are back within seconds.
+    async fn put_up_again(&mut self) -> Result<(), StoreError> {
+        let (store, name, mut last) = (self.gate.store().clone(), self.adapter.name(), None);
+        let target = Target(self.target.clone());
+        loop {
+            let page = store.standing_cards(name, &self.target, last.as_ref(), PAGE).await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for Due { card: row, ask } in page {
+                let ask = match ask {
+                    Ok(ask) => ask,
+                    Err(error) => {
+                        self.give_up(&row, &error.to_string()).await?;
+                        continue;
+                    }
+                };
+                match self.adapter.post(&target, &card::draw(&ask, &row.nonce)).await {
+                    Ok(message) if row.message.as_ref() == Some(&message.0) => {}
+                    Ok(message) => self.shown.push(shown(&row, &message.0, &ask)),
+                    Err(error) => {
+                        tracing::warn!(adapter = name, ask_id = %ask.id, %error,
+                            "a card that stood does not stand yet");
+                        store.card_lost(&row.nonce).await?;
+                    }
+                }
+                last = Some(ask);
+            }
+            self.note_shown().await?;
+        }
+    }
+}
