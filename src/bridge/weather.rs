@@ -15,6 +15,7 @@ mod commits;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod fakes;
 mod outage;
+mod start;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod storm;
 

@@ -16,6 +16,7 @@ pub(super) struct Chat {
 
 #[derive(Default)]
 struct Inside {
+    forgets: bool,
     sky: Sky,
     cards: Vec<Card>,
     tries: Vec<(Instant, String)>,
@@ -37,6 +38,11 @@ pub(super) enum Sky {
 }
 
 impl Chat {
+    /// One whose messages do not outlive its process.
+    pub(super) fn forgetful() -> Self {
+        Self { inside: Mutex::new(Inside { forgets: true, ..Inside::default() }) }
+    }
+
     pub(super) fn set(&self, sky: Sky) {
         self.inside.lock().unwrap().sky = sky;
     }
@@ -79,6 +85,10 @@ impl Adapter for Chat {
 
     fn health(&self) -> Health {
         Health::Up
+    }
+
+    fn keeps_messages(&self) -> bool {
+        !self.inside.lock().unwrap().forgets
     }
 
     async fn post(&self, _: &Target, card: &Card) -> Result<MessageRef, SendError> {
