@@ -1,11 +1,14 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{PAGE, Postman, shown};
+use super::{Postman, shown};
 use crate::{
     bridge::card,
     store::{Due, StoreError, Tail},
 };
 use countersign_port::Target;
+
+/// How many cards are read at once; each page costs a look at all open asks.
+const PAGE: u32 = 5_000;
 
 impl Postman {
     /// Makes up for what was left out; false: it has to be tried again.
