@@ -14,8 +14,8 @@ pub use outbox::deliver;
 pub use term::Term;
 
 use crate::{
-    gate::{Gate, Reply, Told, approvers::Who},
-    store::{CardRow, StoreError},
+    gate::{Gate, Reply, Told, approvers::Who, ask::Ask},
+    store::StoreError,
 };
 use countersign_port::{Outcome, Press, Presses, Receipt};
 use std::sync::Arc;
@@ -37,12 +37,12 @@ impl Desk {
         Arc::new(Self { gate })
     }
 
-    /// The card that a press belongs to; `None` for forged, foreign and forgotten ones.
+    /// The ask whose card this press belongs to; `None` for forged, foreign and forgotten ones.
     // SECURITY: the nonce is 128 random bits, and a message that holds another card vouches for
     // that card only. A message that we do not know is a copy whose sending we could not confirm.
-    async fn card(&self, press: &Press, token: &Token) -> Result<Option<CardRow>, StoreError> {
+    async fn ask(&self, press: &Press, token: &Token) -> Result<Option<Ask>, StoreError> {
         let message = press.message.as_ref().map(|message| message.0.as_str());
-        self.gate.store().card_in(&token.nonce, press.adapter, message).await
+        self.gate.store().ask_of_card(&token.nonce, press.adapter, message).await
     }
 
     async fn answer(&self, press: Press) -> Result<Receipt, StoreError> {
@@ -52,15 +52,15 @@ impl Desk {
             receipt(Outcome::Unknown, "This button no longer belongs to anything pending.")
         };
         let Some(token) = Token::read(&press.token) else { return Ok(unknown()) };
-        let Some(card) = self.card(&press, &token).await? else { return Ok(unknown()) };
+        let Some(ask) = self.ask(&press, &token).await? else { return Ok(unknown()) };
         let who = Who {
             platform: press.adapter,
             id: press.presser.id,
             name: press.presser.name,
             roles: press.presser.roles,
         };
-        let reply = self.gate.answer(&card.ask, who, token.action(press.text)).await;
-        Ok(said(reply, &card.nonce))
+        let reply = self.gate.answer(ask, who, token.action(press.text)).await;
+        Ok(said(reply, &token.nonce))
     }
 }
 

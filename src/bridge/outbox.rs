@@ -8,6 +8,7 @@
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod start;
+mod unnoted;
 
 use super::{
     Term, card,
@@ -16,12 +17,13 @@ use super::{
 use crate::{
     clock,
     gate::{Gate, ask::Ask},
-    store::{CardRow, Due, Shown, StoreError, Tail},
+    store::{CardRow, Due, Event, Shown, StoreError, Tail},
 };
 use countersign_port::{Adapter, CancellationToken, MessageRef, SendError, Target};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
+use unnoted::Unnoted;
 
 const LONGEST_SEND: Duration = Duration::from_secs(60);
 /// How often it is looked all the same.
@@ -55,6 +57,9 @@ pub async fn deliver(
             () = term.ended() => return,
         };
         if last {
+            if let Err(error) = postman.note_shown().await {
+                tracing::warn!(adapter = postman.adapter.name(), %error, "cards are drawn again");
+            }
             return;
         }
         match pause {
@@ -84,7 +89,7 @@ struct Postman {
     /// What was heard of and has no card here yet.
     heard: Vec<String>,
     /// What cards show that is not noted yet.
-    shown: Vec<Shown>,
+    shown: Unnoted,
     /// What failed since something went through.
     outage: Outage,
 }
@@ -96,21 +101,24 @@ enum Pause {
 
 impl Postman {
     fn new(gate: Arc<Gate>, adapter: Arc<dyn Adapter>, target: String, term: Arc<Term>) -> Self {
-        let (asked, heard, shown, outage) = (None, vec![], vec![], Outage::default());
+        let (asked, heard) = (None, vec![]);
+        let (shown, outage) = (Unnoted::default(), Outage::default());
         Self { gate, adapter, target, term, asked, heard, shown, outage }
     }
 
-    /// Makes cards for what other daemons have been asked.
-    async fn hear(&mut self) -> Result<(), StoreError> {
-        let Some(tail) = &mut self.asked else { return Ok(()) };
+    /// Makes cards for what other daemons have been asked; whether there was anything.
+    async fn hear(&mut self) -> Result<bool, StoreError> {
+        let Some(tail) = &mut self.asked else { return Ok(false) };
         let store = self.gate.store();
         let events = tail.next(store).await?;
-        let asked = events.into_iter().filter(|event| event.kind == "asked");
+        let here = self.gate.daemon();
+        let daemon = |event: &Event| event.data.get("daemon").is_some_and(|name| name == here);
+        let elsewhere = |event: &Event| event.kind == "asked" && !daemon(event);
+        let asked = events.into_iter().filter(elsewhere);
         self.heard.extend(asked.filter_map(|event| event.ask));
         // The tail tells everything once: what cannot be put in now is kept.
         store.add_cards(self.adapter.name(), &self.target, self.heard.clone()).await?;
-        self.heard.clear();
-        Ok(())
+        Ok(!std::mem::take(&mut self.heard).is_empty())
     }
 
     /// Shows what is due, and says how long to rest.
@@ -128,19 +136,27 @@ impl Postman {
         let store = self.gate.store().clone();
         let name = self.adapter.name();
         let term = self.term.clone();
-        self.note_shown().await?;
-        self.hear().await?;
         loop {
+            if self.shown.is_long_ago() {
+                self.note_shown().await?;
+            }
             let now = clock::now_ms();
             let due = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
+            let due = self.shown.behind(due);
             if due.is_empty() {
+                // What was asked here has its cards already, and does not wait for news from elsewhere.
+                if self.hear().await? {
+                    continue;
+                }
                 break;
             }
-            let quiet = self.show_all(self.outage.probe(due)).await?;
-            self.note_shown().await?;
-            if let Some(quiet) = quiet {
+            if let Some(quiet) = self.show_all(self.outage.probe(due)).await? {
+                self.note_shown().await?;
                 return Ok(Pause::Quiet(quiet));
             }
+        }
+        if let Some(left) = self.shown.left() {
+            return Ok(Pause::UntilChange(left));
         }
         let next = store.next_due(name, &self.target).await?;
         let longest = if store.is_shared() { LOOK_MS } else { LOOK_AGAIN_MS };
@@ -177,7 +193,7 @@ impl Postman {
         let may_stand = row.attempts > 0;
         if row.message.is_none() && !ask.is_open() && !may_stand {
             // Nobody saw it open; nobody needs to see it closed.
-            self.shown.push(shown(row, "", ask));
+            self.shown.add(shown(row, "", ask));
             return Ok(None);
         }
         if !self.term.holds() {
@@ -188,7 +204,7 @@ impl Postman {
             Ok(message) => message,
             Err(error) => return self.failed(row, error).await,
         };
-        self.shown.push(shown(row, &message.0, ask));
+        self.shown.add(shown(row, &message.0, ask));
         if row.message.is_none() && self.adapter.keeps_messages() {
             self.note_shown().await?;
         }
@@ -218,12 +234,14 @@ impl Postman {
     // INVARIANT: what the store does not take is kept and noted first of all when it does again, so that
     // no message is posted twice while this process lives.
     async fn note_shown(&mut self) -> Result<(), StoreError> {
-        if self.shown.is_empty() {
+        let shown = self.shown.all();
+        if shown.is_empty() {
             return Ok(());
         }
-        let led = self.gate.store().cards_shown(&self.shown, self.term.fence()).await?;
+        let led = self.gate.store().cards_shown(&shown, self.term.fence()).await?;
         let adapter = self.adapter.name();
-        for Shown { ask, version, .. } in self.shown.drain(..) {
+        self.shown = Unnoted::default();
+        for Shown { ask, version, .. } in shown {
             if led {
                 tracing::info!(adapter, ask_id = %ask, version, "a card stands");
             } else {
@@ -242,6 +260,8 @@ impl Postman {
         row: &CardRow,
         error: SendError,
     ) -> Result<Option<Duration>, StoreError> {
+        // What the card showed before must not be noted after this.
+        self.note_shown().await?;
         let store = self.gate.store().clone();
         let (adapter, ask_id) = (self.adapter.name(), &row.ask);
         match error {

@@ -143,7 +143,8 @@ impl Town {
     pub async fn approve(&self, ask: &Asked) -> Reply {
         let who =
             Who { platform: "api", id: "api".to_owned(), name: "Ben".to_owned(), roles: vec![] };
-        self.gate.answer(&ask.id, who, Action::Approve { scope: Scope::Once }).await
+        let ask = self.gate.store().ask(&ask.id).await.unwrap().unwrap();
+        self.gate.answer(ask, who, Action::Approve { scope: Scope::Once }).await
     }
 
     /// Ana presses what this button carries.

@@ -57,9 +57,10 @@ pub enum Told {
 const TRIES: usize = 16;
 
 impl Gate {
-    /// Answers an ask, or says why not. Every surface comes through here.
-    pub async fn answer(&self, id: &str, who: Who, action: Action) -> Reply {
-        match self.try_answer(id, &who, &action).await {
+    /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read it.
+    pub async fn answer(&self, ask: Ask, who: Who, action: Action) -> Reply {
+        let id = ask.id.clone();
+        match self.try_answer(ask, &who, &action).await {
             Ok(reply) => reply,
             Err(error) => {
                 tracing::error!(ask_id = id, %error, "a press could not be recorded");
@@ -74,37 +75,43 @@ impl Gate {
         }
     }
 
-    async fn try_answer(&self, id: &str, who: &Who, action: &Action) -> Result<Reply, StoreError> {
+    // INVARIANT: what counts is how the row stands when it is changed: whoever saw it otherwise looks at
+    // it as it is, and tries again.
+    async fn try_answer(
+        &self,
+        mut ask: Ask,
+        who: &Who,
+        action: &Action,
+    ) -> Result<Reply, StoreError> {
+        let approver = match self.approvers.admit(who.clone()) {
+            Ok(approver) => approver,
+            Err(stranger) => {
+                self.note_stranger(&ask, who).await?;
+                return Ok(reply(Told::NotAllowed, stranger.0, None));
+            }
+        };
         for _ in 0..TRIES {
-            let Some(ask) = self.store.ask(id).await? else {
-                return Ok(reply(Told::Unknown, "There is no such ask (any more).", None));
-            };
-            let approver = match self.approvers.admit(who.clone()) {
-                Ok(approver) => approver,
-                Err(stranger) => {
-                    self.note_stranger(&ask, who).await?;
-                    return Ok(reply(Told::NotAllowed, stranger.0, None));
-                }
-            };
-            match apply(&ask, &approver, action.clone(), clock::now_ms()) {
+            let now = clock::now_ms();
+            let changed = match apply(&ask, &approver, action.clone(), now) {
                 Err(refusal) => return self.refuse(ask, refusal).await,
                 Ok(Change::WantText(prompt)) => {
                     return Ok(reply(Told::TextWanted, &prompt, Some(ask)));
                 }
-                Ok(Change::Go(progress)) => {
-                    let now = clock::now_ms();
-                    if let Closed::Won(ask) = self.store.note_progress(&ask, &progress, now).await?
-                    {
-                        self.changed();
-                        return Ok(reply(Told::Noted, "Noted.", Some(ask)));
-                    }
-                }
+                Ok(Change::Go(progress)) => self.store.note_progress(&ask, &progress, now).await?,
                 Ok(Change::Close(answer)) => {
                     let grants = self.grants_for(&ask, &answer, person(&approver));
-                    let end = State::Answered(*answer);
-                    if let Closed::Won(ask) = self.store.close_ask(&ask, &end, &grants).await? {
-                        return Ok(self.applied(ask).await);
-                    }
+                    self.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
+                }
+            };
+            match changed {
+                Closed::Won(ask) if ask.is_open() => {
+                    self.changed();
+                    return Ok(reply(Told::Noted, "Noted.", Some(ask)));
+                }
+                Closed::Won(ask) => return Ok(self.applied(ask).await),
+                Closed::Lost(now) => ask = now,
+                Closed::Unknown => {
+                    return Ok(reply(Told::Unknown, "There is no such ask (any more).", None));
                 }
             }
         }
@@ -114,8 +121,7 @@ impl Gate {
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
     async fn applied(&self, ask: Ask) -> Reply {
         let stored = self.store_always(&ask).await;
-        self.waiters.wake(&ask.id);
-        self.changed();
+        self.closed(&ask);
         tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
         let Some(answer) = ask.answer() else {
             return reply(Told::Fault, "This could not be recorded; nothing changed.", None);
@@ -169,8 +175,7 @@ impl Gate {
                 self.store.close_ask(&ask, &State::Answered(answer), &[]).await?
             {
                 tracing::info!(ask_id = %ask.id, by = %granted.id, "ask resolved by a new grant");
-                self.waiters.wake(&ask.id);
-                self.changed();
+                self.closed(&ask);
             }
         }
         Ok(())

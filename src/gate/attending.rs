@@ -155,8 +155,7 @@ impl Gate {
         let closed = self.store.close_ask(seen, &State::Cancelled(answer), &[]).await?;
         if let Closed::Won(ask) = &closed {
             tracing::info!(ask_id = %ask.id, why, "ask cancelled");
-            self.waiters.wake(&ask.id);
-            self.changed();
+            self.closed(ask);
         }
         Ok(closed)
     }

@@ -70,8 +70,7 @@ impl Gate {
         let answer = self.at_deadline(ask, now).await?;
         if let Closed::Won(ask) = self.store.close_ask(ask, &State::Expired(answer), &[]).await? {
             tracing::info!(ask_id = %ask.id, "nobody answered in time");
-            self.waiters.wake(&ask.id);
-            self.changed();
+            self.closed(&ask);
         }
         Ok(())
     }

@@ -77,12 +77,7 @@ impl Gate {
     }
 
     /// The rules granted for always, and those granted to the session of this call.
-    pub(super) async fn grants_of(
-        &self,
-        call: &Call,
-        now: i64,
-    ) -> Result<(Vec<Rule>, Vec<Rule>), StoreError> {
-        let grants = self.store.grants(now).await?;
+    pub(super) fn grants_of(&self, call: &Call, grants: Vec<Grant>) -> (Vec<Rule>, Vec<Rule>) {
         let (always, sessions): (Vec<_>, Vec<_>) =
             grants.into_iter().partition(|grant| grant.scope == GrantScope::Always);
         let here = |grant: &Grant| grant.agent == call.agent && grant.session == call.session;
@@ -93,7 +88,7 @@ impl Gate {
             // Every daemon has a rules file of its own; what is granted holds at all of them at once.
             here.append(&mut always);
         }
-        Ok((always, here))
+        (always, here)
     }
 
     /// The grants that an answer makes.

@@ -1,9 +1,15 @@
 //! molf's layers around a worker's file: the agent's own rules in front of it, what people said Always
 //! to in the session behind it.
 
-use super::{Gate, HandInError, Workers, ask::Ask, call::Call, call::Malformed, granting};
+use super::{
+    Gate, HandInError, Workers,
+    ask::Ask,
+    call::{Call, Malformed},
+    granting,
+    ruling::Standing,
+};
 use crate::{
-    clock, ids,
+    ids,
     store::{GrantScope, StoreError},
 };
 use countersign_policy::{
@@ -28,15 +34,15 @@ pub(super) enum Runtime {
 
 impl Gate {
     /// Rules on a call of a worker. The second is what is wrong with its file, if something is.
-    pub(super) async fn by_workers(
+    pub(super) fn by_workers(
         &self,
         workers: &Workers,
         call: &Call,
         facts: &Facts,
+        standing: Standing,
         runtime: Runtime,
     ) -> Result<(Ruling, Option<String>), HandInError> {
-        let now = clock::now_ms();
-        let grants = self.store.grants(now).await?;
+        let Standing { mode, grants, at: now } = standing;
         let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
         let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
         let here = grants.into_iter().filter(|grant| {
@@ -46,7 +52,6 @@ impl Gate {
         });
         let here: Vec<Rule> = here.map(|grant| grant.rule).collect();
         let agent_rules = agent_rules(call, self.settings.home.as_deref())?;
-        let mode = self.mode_of(&call.agent, &call.session).await?;
         let given = Given {
             mode: mode.as_deref(),
             grants: &granting::as_kept(&here),

@@ -4,7 +4,7 @@
 //! audience is a list of names that it stores with every ask.
 //!
 //! INVARIANT: the waiter is registered before anything is sent, and re-reads the row after that; the
-//! row is the truth, the oneshot only a wake-up.
+//! row is the truth: the oneshot carries it as it was committed, or only wakes.
 //! INVARIANT: an answer is committed before its presser is told.
 
 pub mod answer;
@@ -237,6 +237,7 @@ impl Gate {
             attended,
             body: self.body(call, ruling, problem),
             digest,
+            daemon: self.settings.daemon.clone(),
             keepers: here.into_iter().collect(),
             created_at: now,
         };
@@ -305,6 +306,12 @@ impl Gate {
             (None, OnTimeout::Wait) => None,
             (None, _) => Some(now + self.settings.timeout_ms),
         }
+    }
+
+    /// An ask was closed, and that is committed.
+    fn closed(&self, ask: &Ask) {
+        self.waiters.bring(ask);
+        self.changed();
     }
 
     fn changed(&self) {

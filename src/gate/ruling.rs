@@ -8,11 +8,24 @@ use super::{
     granting,
     layers::Runtime,
 };
-use crate::{clock, links};
+use crate::{
+    clock, links,
+    store::{Grant, StoreError},
+};
 use countersign_policy::{
     Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
     profiles::{End, Given},
 };
+
+/// What the store says of the session that a call is made in.
+pub(super) struct Standing {
+    /// The mode, in the profile's own words.
+    pub(super) mode: Option<String>,
+    /// All grants in force, of other sessions too.
+    pub(super) grants: Vec<Grant>,
+    /// When this was so; Unix milliseconds.
+    pub(super) at: i64,
+}
 
 /// A verdict with the rule and the reason behind it.
 pub(super) struct Decided {
@@ -40,15 +53,15 @@ impl Gate {
         &self,
         call: &Call,
     ) -> Result<(Ruling, Option<String>), HandInError> {
-        let turn = |mode: &Option<String>| self.policy.dialect().turn(mode.as_deref()?);
-        let mode = self.mode_of(&call.agent, &call.session).await?;
-        if turn(&mode).is_none() {
-            return self.rule(call, mode).await;
+        let turn = |given: &Standing| self.policy.dialect().turn(given.mode.as_deref()?);
+        let standing = self.standing(call).await?;
+        if turn(&standing).is_none() {
+            return self.by_policy(call, standing, countersign_policy::rule).await;
         }
         let _alone = self.turns.lock().await;
-        let mode = self.mode_of(&call.agent, &call.session).await?;
-        let turn = turn(&mode);
-        let (ruling, problem) = self.rule(call, mode).await?;
+        let standing = self.standing(call).await?;
+        let turn = turn(&standing);
+        let (ruling, problem) = self.by_policy(call, standing, countersign_policy::rule).await?;
         if let Some(turn) = turn
             && ruling.verdict == Verdict::Allow
             && ruling.rule.as_ref() == Some(&turn.rule)
@@ -59,31 +72,20 @@ impl Gate {
         Ok((ruling, problem))
     }
 
-    /// Rules on a call with the policy and grants as they stand now. The second is what is wrong with
-    /// the policy's file, if something is.
-    async fn rule(
-        &self,
-        call: &Call,
-        mode: Option<String>,
-    ) -> Result<(Ruling, Option<String>), HandInError> {
-        self.by_policy(call, mode, countersign_policy::rule).await
-    }
-
     /// The same verdict, rule and reason, maybe without what only a card needs.
     pub(super) async fn decide(&self, call: &Call) -> Result<Decided, HandInError> {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
             Decided::from(countersign_policy::decide(call, layers, mode))
         };
-        let mode = self.mode_of(&call.agent, &call.session).await?;
-        Ok(self.by_policy(call, mode, decide).await?.0)
+        Ok(self.by_policy(call, self.standing(call).await?, decide).await?.0)
     }
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone, where
     /// what is granted stands in one.
     pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, HandInError> {
         let Policy::Workers(workers, _) = &self.policy else { return self.decide(call).await };
-        let facts = self.facts(call).await;
-        let (ruling, _) = self.by_workers(workers, call, &facts, Runtime::Anew).await?;
+        let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
+        let (ruling, _) = self.by_workers(workers, call, &facts, standing, Runtime::Anew)?;
         Ok(ruling.into())
     }
 
@@ -96,22 +98,30 @@ impl Gate {
         facts
     }
 
+    /// What the store says now of the session that a call is made in.
+    async fn standing(&self, call: &Call) -> Result<Standing, StoreError> {
+        let at = clock::now_ms();
+        let mode = self.mode_of(&call.agent, &call.session);
+        let (mode, grants) = tokio::try_join!(mode, self.store.grants(at))?;
+        Ok(Standing { mode, grants, at })
+    }
+
     /// What policy makes of a call, and what is wrong with its file.
     async fn by_policy<T: From<Ruling>>(
         &self,
         call: &Call,
-        mode: Option<String>,
+        standing: Standing,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), HandInError> {
-        let now = clock::now_ms();
-        let (always, here) = self.grants_of(call, now).await?;
         let facts = self.facts(call).await;
         match &self.policy {
             Policy::Workers(workers, _) => {
-                let ruled = self.by_workers(workers, call, &facts, Runtime::Session).await?;
+                let ruled = self.by_workers(workers, call, &facts, standing, Runtime::Session)?;
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
+                let Standing { mode, grants, at: now } = standing;
+                let (always, here) = self.grants_of(call, grants);
                 let rules = file.current(&always);
                 let grants = Rules::from_rules(&here);
                 let layers = Layers {
@@ -125,6 +135,8 @@ impl Gate {
                 Ok((by_rules(&facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
+                let Standing { mode, grants, at: now } = standing;
+                let (always, here) = self.grants_of(call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
                 let given = Given {
                     mode: mode.as_deref(),

@@ -9,13 +9,22 @@ use tokio::sync::oneshot;
 /// Who waits for which ask, and how many callers stand behind it.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
-    pending: DashMap<String, Vec<oneshot::Sender<()>>>,
+    pending: DashMap<String, Vec<oneshot::Sender<News>>>,
     pub(super) attached: DashMap<String, usize>,
     pub(super) partings: Partings,
 }
 
+/// What a waiter is woken with.
+#[derive(Debug)]
+enum News {
+    /// The ask, closed and committed: nothing happens to it any more.
+    Closed(Box<Ask>),
+    /// Something happened; the row says what.
+    Look,
+}
+
 impl Waiters {
-    fn register(&self, id: &str) -> oneshot::Receiver<()> {
+    fn register(&self, id: &str) -> oneshot::Receiver<News> {
         let (wake, woken) = oneshot::channel();
         let mut waiting = self.pending.entry(id.to_owned()).or_default();
         waiting.retain(|other| !other.is_closed());
@@ -23,12 +32,20 @@ impl Waiters {
         woken
     }
 
+    /// Brings a closed ask to whoever waits for it here.
+    pub(super) fn bring(&self, closed: &Ask) {
+        self.send(&closed.id, || News::Closed(Box::new(closed.clone())));
+    }
+
+    /// Lets whoever waits for this ask here look at its row.
     pub(super) fn wake(&self, id: &str) {
-        if let Some((_, waiting)) = self.pending.remove(id) {
-            for wake in waiting {
-                // The other side may have left; the row keeps the answer for it.
-                let _ = wake.send(());
-            }
+        self.send(id, || News::Look);
+    }
+
+    fn send(&self, id: &str, news: impl Fn() -> News) {
+        for waiting in self.pending.remove(id).into_iter().flat_map(|(_, waiting)| waiting) {
+            // The other side may have left; the row keeps the answer for it.
+            let _ = waiting.send(news());
         }
     }
 
@@ -79,7 +96,9 @@ impl Gate {
             let left = ask.deadline_at.map(|at| at.saturating_sub(clock::now_ms()).max(0));
             let deadline = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
             tokio::select! {
-                _ = woken => {}
+                news = woken => if let Ok(News::Closed(ask)) = news {
+                    return Ok(Some(*ask));
+                },
                 () = self.stopping.cancelled() => return Ok(Some(ask)),
                 () = tokio::time::sleep_until(until) => return self.store.ask(id).await,
                 () = sleep(deadline) => self.expire(&ask).await?,

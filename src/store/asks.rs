@@ -25,7 +25,9 @@ pub struct NewAsk {
     pub digest: String,
     /// Whether its caller waits on a connection.
     pub attended: bool,
-    /// The daemon that took it, if its caller waits there.
+    /// The daemon that took it.
+    pub daemon: String,
+    /// The same, if its caller waits there.
     pub keepers: Keepers,
     /// Unix milliseconds.
     pub created_at: i64,
@@ -60,14 +62,18 @@ pub enum Inserted {
     Known(Ask),
 }
 
+/// What [`ask`] reads of a row. No other table has columns of these names.
+macro_rules! columns {
+    () => {
+        "id, body, digest, state, progress, version, attended, keepers, created_at, deadline_at, answer"
+    };
+}
+pub(super) use columns;
+
 /// Rows of asks, as [`ask`] reads them.
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, body, digest, state, progress, version, attended, keepers, created_at, \
-             deadline_at, answer FROM ask ",
-            $rest
-        )
+        concat!("SELECT ", $crate::store::asks::columns!(), " FROM ask ", $rest)
     };
 }
 pub(super) use select;
@@ -183,7 +189,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
     }
     cards::insert(tx, &new.id, new.created_at, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
-        "digest": new.digest, "why": new.body.why});
+        "digest": new.digest, "why": new.body.why, "daemon": new.daemon});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
     Ok(Inserted::New(new.opened()))
 }

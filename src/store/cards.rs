@@ -1,6 +1,7 @@
 //! Cards: one row per ask and target.
 
-use super::{Store, StoreError, Tx};
+use super::{Store, StoreError, Tx, asks};
+use crate::gate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// A card to be posted.
@@ -31,31 +32,25 @@ pub struct CardRow {
     pub attempts: i64,
 }
 
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT nonce, ask, adapter, target, message, attempts FROM card ", $rest)
-    };
-}
-
 impl Store {
-    /// The card with this nonce at this adapter, unless the message that it is said to stand in holds
-    /// another.
+    /// The ask of the card with this nonce at this adapter, unless the message that the card is said to
+    /// stand in holds another.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn card_in(
+    /// As [`Store::ask`].
+    pub async fn ask_of_card(
         &self,
         nonce: &str,
         adapter: &str,
         message: Option<&str>,
-    ) -> Result<Option<CardRow>, StoreError> {
-        let query = sqlx::query(select!(
-            "WHERE nonce = $1 AND adapter = $2 AND NOT EXISTS \
+    ) -> Result<Option<Ask>, StoreError> {
+        let query = sqlx::query(asks::select!(
+            "WHERE id = (SELECT ask FROM card WHERE nonce = $1 AND adapter = $2 AND NOT EXISTS \
              (SELECT 1 FROM card AS other WHERE other.adapter = $2 AND other.message = $3 \
-             AND other.nonce <> $1)"
+             AND other.nonce <> $1))"
         ));
         let row = self.maybe(query.bind(nonce).bind(adapter).bind(message)).await?;
-        row.as_ref().map(card).transpose()
+        row.as_ref().map(asks::ask).transpose()
     }
 
     /// The cards of an ask that stand somewhere.
@@ -63,7 +58,9 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let rows = self.all(sqlx::query(select!("WHERE ask = $1")).bind(ask)).await?;
+        let query =
+            "SELECT nonce, ask, adapter, target, message, attempts FROM card WHERE ask = $1";
+        let rows = self.all(sqlx::query(query).bind(ask)).await?;
         rows.iter().map(card).collect()
     }
 

@@ -1,6 +1,6 @@
 //! The outbox, kept in the rows of the cards: what is due at a target, and what became of it.
 
-use super::{CardRow, Fence, Store, StoreError, Tx, asks, cards, lease};
+use super::{CardRow, Fence, Store, StoreError, Tx, asks, asks::columns, cards, lease};
 use crate::gate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
@@ -44,22 +44,23 @@ macro_rules! due {
 
 /// What stands somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose index has
 /// that order, instead of sorting all cards for every page.
-const STANDING: &str = "\
-    SELECT nonce, c.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
-    a.progress, a.version, a.attended, a.keepers, a.created_at, a.deadline_at, a.answer \
-    FROM ask a CROSS JOIN card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2 \
-    AND a.state = 'open' AND c.shown > 0 AND c.gone IS NULL AND (a.created_at, a.id) > ($3, $4) \
-    ORDER BY a.created_at, a.id LIMIT $5";
+const STANDING: &str = concat!(
+    "SELECT nonce, ask, adapter, target, message, attempts, ",
+    columns!(),
+    " FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
+     AND state = 'open' AND shown > 0 AND gone IS NULL AND (created_at, id) > ($3, $4) \
+     ORDER BY created_at, id LIMIT $5"
+);
 
 /// New cards come before redraws, so that redraws never keep an ask from being seen.
 const DUE: &str = concat!(
-    "SELECT nonce, due.ask, adapter, target, message, attempts, a.id, a.body, a.digest, a.state, \
-     a.progress, a.version, a.attended, a.keepers, a.created_at, a.deadline_at, a.answer FROM (",
+    "SELECT nonce, due.ask, adapter, target, message, attempts, ",
+    columns!(),
+    " FROM (",
     due!("0", "shown = 0"),
     " UNION ALL ",
     due!("1", "shown > 0 AND shown < wanted"),
-    " ORDER BY redraw, due_at LIMIT $6) AS due JOIN ask a ON a.id = due.ask \
-     ORDER BY redraw, due_at"
+    " ORDER BY redraw, due_at LIMIT $6) AS due JOIN ask ON id = due.ask ORDER BY redraw, due_at"
 );
 
 impl Store {

@@ -24,6 +24,7 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
         digest: call.digest(),
         body: Body::new(call, "no rule"),
         attended: false,
+        daemon: "me".into(),
         keepers: Keepers::default(),
         created_at: 1,
         deadline_at,
@@ -154,8 +155,8 @@ async fn a_card_is_found_by_its_nonce_unless_its_message_holds_another() {
         }
         shown(&store, "one", "m1", 1, &fence).await;
         let found = async |nonce, adapter, message| {
-            let card = store.card_in(nonce, adapter, message).await.unwrap();
-            card.map(|card| card.ask)
+            let ask = store.ask_of_card(nonce, adapter, message).await.unwrap();
+            ask.map(|ask| ask.id)
         };
         assert_eq!(found("one", "chat", Some("m1")).await.as_deref(), Some("one"));
         assert_eq!(found("one", "chat", Some("m2")).await.as_deref(), Some("one"), "a copy");
@@ -355,8 +356,7 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
             stored(&store, &new, &[card(id, "here")]).await;
         }
         let one = store.ask("one").await.unwrap().unwrap();
-        let attempts =
-            async |nonce| store.card_in(nonce, "chat", None).await.unwrap().unwrap().attempts;
+        let attempts = async |ask| store.cards_of(ask).await.unwrap().remove(0).attempts;
         store.reconcile("chat", "here", true).await.unwrap();
         assert_eq!((attempts("one").await, attempts("two").await), (1, 0), "one at most was sent");
         assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));

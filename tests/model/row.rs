@@ -210,6 +210,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
             digest: "digest".into(),
             body,
             attended: true,
+            daemon: "me".into(),
             keepers: Keepers::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),

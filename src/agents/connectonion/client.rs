@@ -139,7 +139,7 @@ impl Client<'_> {
             false => Ok(action(answer)),
         };
         let reply = match action {
-            Ok(action) => self.gate.answer(&id, self.who.clone(), action).await,
+            Ok(action) => self.gate.answer(shown, self.who.clone(), action).await,
             Err(why) => {
                 let _ = self.mailbox.ask(&id);
                 return Some(wire::error(&why));

@@ -151,7 +151,7 @@ pub(super) async fn answer(
     let who = handle.answerer()?;
     let action = json::<Answered>(&body?)?.action()?;
     let ask = find(&api, &id).await?;
-    let reply = api.gate.answer(&ask.id, who, action).await;
+    let reply = api.gate.answer(ask.clone(), who, action).await;
     let status = match reply.told {
         Told::Applied | Told::Noted | Told::TextWanted => StatusCode::OK,
         Told::Already | Told::Expired | Told::Cancelled => StatusCode::OK,

@@ -81,7 +81,7 @@ async fn reply(
     let Some(ask) = api.gate.approval(session, id).await? else {
         return Ok(Json(value!({"applied": false})));
     };
-    let reply = api.gate.answer(&ask.id, who, action).await;
+    let reply = api.gate.answer(ask, who, action).await;
     match reply.told {
         Told::NotAllowed => Err(Fault::forbidden(reply.sentence)),
         told => Ok(Json(value!({"applied": told == Told::Applied}))),

@@ -1,14 +1,11 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{Postman, shown};
+use super::{PAGE, Postman, shown};
 use crate::{
     bridge::card,
     store::{Due, StoreError, Tail},
 };
 use countersign_port::Target;
-
-/// How many cards are read at once; each page costs a look at all open asks.
-const PAGE: u32 = 5_000;
 
 impl Postman {
     /// Makes up for what was left out; false: it has to be tried again.
@@ -52,7 +49,7 @@ impl Postman {
                 };
                 match self.adapter.post(&target, &card::draw(&ask, &row.nonce)).await {
                     Ok(message) if row.message.as_ref() == Some(&message.0) => {}
-                    Ok(message) => self.shown.push(shown(&row, &message.0, &ask)),
+                    Ok(message) => self.shown.add(shown(&row, &message.0, &ask)),
                     Err(error) => {
                         tracing::warn!(adapter = name, ask_id = %ask.id, %error,
                             "a card that stood does not stand yet");

@@ -58,7 +58,7 @@ async fn a_page_has_the_new_cards_and_then_the_redraws_each_with_its_ask_as_it_s
         let all = ["c", "d", "a", "b"].map(|id| (id.to_owned(), Ok(2)));
         assert_eq!(due(&store, &fence, 9).await, all);
         assert_eq!(due(&store, &fence, 3).await, all[..3]);
-        let card = store.card_in("b", "chat", None).await.unwrap().unwrap();
+        let card = store.cards_of("b").await.unwrap().remove(0);
         assert_eq!(card.message.as_deref(), Some("message of b"));
     })
     .await;

@@ -84,6 +84,7 @@ async fn fill(store: &Store) {
             digest: body.call.digest(),
             body,
             attended: false,
+            daemon: "bench".into(),
             keepers: ["bench"].into_iter().collect(),
             created_at: now + i64::try_from(n).unwrap(),
             deadline_at: Some(now + 86_400_000),
