@@ -8,7 +8,7 @@ mod outbox;
 mod term;
 mod token;
 #[cfg(test)]
-mod weather;
+pub(crate) mod weather;
 
 pub use outbox::deliver;
 pub use term::Term;

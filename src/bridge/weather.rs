@@ -10,7 +10,7 @@
     reason = "tests fail by panicking"
 )]
 
-mod chat;
+pub(crate) mod chat;
 mod commits;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod fakes;
@@ -46,7 +46,7 @@ const STEP: Duration = Duration::from_secs(1);
 const TURNS: usize = 50;
 
 /// A chat, from the side of the people in it.
-pub(super) trait Place {
+pub(crate) trait Place {
     fn adapter(&self) -> Arc<dyn Adapter>;
     fn target(&self) -> String;
     /// Nothing that is sent arrives, or everything does again.
@@ -61,14 +61,14 @@ pub(super) trait Place {
 
 /// A card as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     pub text: String,
     /// What the first button carries.
     pub button: Option<String>,
 }
 
 /// One daemon's core with one chat, under a clock that stands still.
-pub(super) struct Town {
+pub(crate) struct Town {
     pub gate: Arc<Gate>,
     pub desk: Arc<Desk>,
     weather: Weather,
@@ -78,7 +78,7 @@ pub(super) struct Town {
 }
 
 /// An ask, and whoever waits for its answer.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     pub id: String,
     /// What its card shows of it, and no other card.
     pub name: String,

@@ -175,6 +175,8 @@ impl Store {
     ) -> Result<T, StoreError> {
         #[cfg(test)]
         let _under_way = self.engine.weather.under_way();
+        #[cfg(test)]
+        let reading = self.engine.weather.seen_through(reading);
         let read = reading.await;
         if read.is_err() {
             self.condition.note(&self.database, &read);

@@ -59,6 +59,18 @@ impl StoreError {
             _ => false,
         }
     }
+
+    /// Whether one row does not read back: the store works, and waiting does not mend it.
+    #[must_use]
+    pub fn is_of_a_row(&self) -> bool {
+        match self {
+            Self::Unreadable { .. } => true,
+            Self::Sql(error) => {
+                matches!(&**error, sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. })
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Trouble {

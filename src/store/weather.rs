@@ -1,9 +1,13 @@
-//! The store's weather in tests: commits that fail, wait or lose their outcome; and when it is quiet.
+//! The store's weather in tests: commits that fail, wait or lose their outcome, times when nothing can be
+//! read; and when it is quiet.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::{oneshot, watch};
 
@@ -11,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Weather {
     fates: Arc<Mutex<VecDeque<Fate>>>,
+    fog: Arc<AtomicBool>,
     under_way: watch::Sender<usize>,
 }
 
@@ -43,6 +48,22 @@ impl Weather {
     /// Whether all that was foreseen has happened.
     pub(crate) fn is_over(&self) -> bool {
         self.fates.lock().unwrap().is_empty()
+    }
+
+    /// Nothing can be read from now on, or everything again.
+    pub(crate) fn set_fog(&self, fog: bool) {
+        self.fog.store(fog, Ordering::SeqCst);
+    }
+
+    /// Reads, unless nothing can be read.
+    pub(super) async fn seen_through<T, E: From<sqlx::Error>>(
+        &self,
+        reading: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        if self.fog.load(Ordering::SeqCst) {
+            return Err(E::from(std::io::Error::other("the line broke").into()));
+        }
+        reading.await
     }
 
     /// Commits, as is foreseen.

@@ -14,6 +14,8 @@ use std::{sync::Arc, time::Duration};
 
 /// One wait; the next begins where it ends.
 const ROUND: Duration = Duration::from_secs(600);
+/// After a wait that the store made fail.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What the agent waits for: the id of its request, and the frame that will answer it.
 struct Pending {
@@ -118,7 +120,7 @@ async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
     }
 }
 
-/// Waits for the answer, as long as the agent does.
+/// Waits for the answer, as long as the agent does; `None` when the daemon stops first.
 async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: Attendance) -> Option<Value> {
     loop {
         match caller.wait(ROUND).await {
@@ -126,12 +128,22 @@ async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: Attendance) -> Option<Value
             Ok(Some(_)) if gate.is_stopping() => return None,
             Ok(Some(_)) => {}
             Ok(None) => return Some(wire::error("the ask is gone; nothing was approved")),
-            Err(error) => {
+            Err(error) if error.is_of_a_row() => {
                 tracing::warn!(ask_id = %ask.id, %error, "an agent's wait failed");
-                return Some(wire::error(
-                    "countersign could not read its store; nothing was approved",
-                ));
+                return Some(wire::error(&format!("{error}; nothing was approved")));
+            }
+            // INVARIANT: a store that fails for a while takes no ask away from its approvers: its agent
+            // still waits.
+            Err(error) => {
+                tracing::debug!(ask_id = %ask.id, %error, "an agent waits for the store");
+                tokio::select! {
+                    () = tokio::time::sleep(AGAIN) => {}
+                    () = gate.stopped() => return None,
+                }
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 /// The chat. It knows a card that is posted again by its id, as Discord does.
 #[derive(Default)]
-pub(super) struct Chat {
+pub(crate) struct Chat {
     inside: Mutex<Inside>,
 }
 
@@ -25,7 +25,7 @@ struct Inside {
 
 /// What becomes of what is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Sky {
+pub(crate) enum Sky {
     /// It arrives.
     #[default]
     Clear,
