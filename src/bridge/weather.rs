@@ -10,6 +10,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod callers;
 pub(crate) mod chat;
 mod commits;
 #[cfg(all(feature = "telegram", feature = "discord"))]
@@ -129,12 +130,12 @@ impl Town {
         let call = json!({"agent": "a", "session": "s", "tool": "shell_exec", "cwd": "/home/a",
             "args": {"command": name}, "expires_in_s": expires_in_s});
         let call: Call = serde_json::from_value(call).unwrap();
-        let Handed::Asked(ask) = self.gate.hand_in(call, true).await.unwrap() else {
+        let Handed::Asked(ask, Some(mut caller)) = self.gate.hand_in(call, true).await.unwrap()
+        else {
             panic!("{name} is not asked")
         };
-        let (gate, id) = (self.gate.clone(), ask.id.clone());
         let waiting = tokio::spawn(async move {
-            gate.wait(&id, Duration::from_secs(1_000_000)).await.unwrap().unwrap()
+            caller.wait(Duration::from_secs(1_000_000)).await.unwrap().unwrap()
         });
         Asked { id: ask.id, name, waiting }
     }

@@ -67,7 +67,7 @@ pub(super) async fn demo(gate: Arc<Gate>, url: String) {
     });
     let Ok(call) = serde_json::from_value::<Call>(call) else { return };
     let ask = match gate.hand_in(call, false).await {
-        Ok(Handed::Asked(ask)) => ask,
+        Ok(Handed::Asked(ask, _)) => ask,
         Ok(Handed::Ruled(ruling)) => {
             say(&format!("\nNo ask for a rehearsal: your rules say {} at once.\n", ruling.verdict));
             return;

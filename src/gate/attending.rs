@@ -169,12 +169,19 @@ impl Gate {
     }
 
     async fn part_after_grace(&self, id: &str, left: bool) {
-        tokio::select! {
-            () = tokio::time::sleep(GRACE) => {}
-            () = self.stopping.cancelled() => return,
-        }
-        if let Err(error) = self.part(id, left).await {
-            tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open");
+        let mut pause = GRACE;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.stopping.cancelled() => return,
+            }
+            let Err(error) = self.part(id, left).await else { return };
+            tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open for now");
+            if error.is_of_a_row() {
+                return;
+            }
+            // A caller that left because the store failed may be on its way back until then.
+            pause = REUNION;
         }
     }
 

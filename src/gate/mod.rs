@@ -16,6 +16,7 @@ pub mod call;
 mod deadlines;
 mod following;
 mod granting;
+mod handing_in;
 pub mod keepers;
 mod layers;
 mod partings;
@@ -30,24 +31,16 @@ mod workers;
 pub use answering::{Reply, Told};
 pub use attending::Attendance;
 pub use granting::Revoked;
+pub use handing_in::{HandInError, Handed};
 pub use layers::{SESSION_ENDED, WORKER_GONE, approval_id};
 pub use policy::Policy;
 pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet};
 pub use workers::Workers;
 
-use crate::{
-    clock, ids,
-    store::{Inserted, NewAsk, NewCard, Store, StoreError},
-};
+use crate::store::Store;
 use approvers::Approvers;
-use ask::{Ask, Body};
-use call::{Call, Malformed};
-use countersign_policy::{
-    Ruling, Verdict,
-    profiles::{Parting, Then},
-};
-use serde_json::json;
+use ask::Ask;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -107,38 +100,6 @@ pub enum OnTimeout {
     /// Calls of exactly these tools are approved, all others denied; never a critical call, never a
     /// question.
     Approve(Vec<String>),
-}
-
-/// What became of a call.
-#[derive(Debug)]
-#[must_use]
-pub enum Handed {
-    /// Policy ruled.
-    Ruled(Box<Ruling>),
-    /// A person has to.
-    Asked(Box<Ask>),
-}
-
-/// Why a call was not taken. None of these lets it run.
-#[derive(Debug, thiserror::Error)]
-pub enum HandInError {
-    /// The caller's mistake.
-    #[error(transparent)]
-    Malformed(#[from] Malformed),
-    /// The same key for another call.
-    #[error(
-        "the key `{0}` was used in this session for another call; a key names exactly one call"
-    )]
-    KeyTaken(String),
-    /// The daemon stops, and asks nobody any more.
-    #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
-    Stopping,
-    /// The policy cannot rule on it.
-    #[error("{0}")]
-    Unruled(String),
-    /// Ours.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl Gate {
@@ -207,107 +168,6 @@ impl Gate {
         self.stopping.is_cancelled()
     }
 
-    /// Takes a call: rules on it, and where a person has to answer, opens an ask.
-    ///
-    /// # Errors
-    /// [`HandInError`]; the call may then not run.
-    pub async fn hand_in(&self, call: Call, attended: bool) -> Result<Handed, HandInError> {
-        if self.is_stopping() {
-            return Err(HandInError::Stopping);
-        }
-        let call = call.spell_out()?;
-        call.check()?;
-        let (mut ruling, problem) = self.rule_in_turn(&call).await?;
-        if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
-            // No rule can answer a question.
-            ruling.verdict = Verdict::Ask;
-            ruling.reason = "a question is answered by a person".to_owned();
-        }
-        if ruling.verdict != Verdict::Ask {
-            self.note_ruling(&call, &ruling).await?;
-            return Ok(Handed::Ruled(Box::new(ruling)));
-        }
-        let digest = call.digest();
-        let now = clock::now_ms();
-        let attended = attended && self.policy.dialect().manners().parting != Parting::Keep;
-        let here = attended.then_some(self.settings.daemon.as_str());
-        let new = NewAsk {
-            id: ids::ask_id(),
-            deadline_at: self.deadline(&call, now),
-            attended,
-            body: self.body(call, ruling, problem),
-            digest,
-            daemon: self.settings.daemon.clone(),
-            keepers: here.into_iter().collect(),
-            created_at: now,
-        };
-        let cards: Vec<_> = self.audience.iter().map(new_card).collect();
-        match self.store.insert_ask(&new, &cards).await? {
-            Inserted::New(ask) => {
-                tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
-                    tool = %ask.body.call.tool, "asking a person");
-                self.changed();
-                Ok(Handed::Asked(Box::new(ask)))
-            }
-            Inserted::Known(ask) if ask.digest == new.digest => Ok(Handed::Asked(Box::new(ask))),
-            Inserted::Known(ask) => {
-                Err(HandInError::KeyTaken(ask.body.call.key.unwrap_or_default()))
-            }
-        }
-    }
-
-    /// The unchanging part of a new ask.
-    fn body(&self, call: Call, mut ruling: Ruling, rules_problem: Option<String>) -> Body {
-        let manners = self.policy.dialect().manners();
-        if !call.questions.is_empty() {
-            // A question runs nothing, and no rule can answer the next one.
-            ruling.always.clear();
-            ruling.exact.clear();
-            ruling.prefix.clear();
-            ruling.effects.clear();
-        }
-        let category = call.category.as_deref().unwrap_or("exec");
-        Body {
-            why: ruling.reason,
-            rule: ruling.rule,
-            always: ruling.always,
-            exact: ruling.exact,
-            prefix: ruling.prefix.iter().map(|text| granting::of_prefix(category, text)).collect(),
-            effects: ruling.effects.iter().map(ToString::to_string).collect(),
-            critical: ruling.critical,
-            rules_problem,
-            choices: manners.choices.to_vec(),
-            deny: if call.questions.is_empty() { manners.deny } else { Then::GoOn },
-            lasts: manners.always,
-            silence: self.silence(&call, ruling.critical),
-            prompt: ruling.prompt,
-            call,
-        }
-    }
-
-    async fn note_ruling(&self, call: &Call, ruling: &Ruling) -> Result<(), StoreError> {
-        tracing::info!(agent = %call.agent, tool = %call.tool, verdict = %ruling.verdict,
-            reason = %ruling.reason, "ruled");
-        if ruling.verdict != Verdict::Deny {
-            return Ok(());
-        }
-        let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
-            "verdict": ruling.verdict, "reason": ruling.reason});
-        self.store.note(clock::now_ms(), "ruled", None, &data).await
-    }
-
-    fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
-        const LONGEST_MS: i64 = 7 * 86_400_000;
-        match (call.expires_in_s, &self.settings.on_timeout) {
-            (Some(seconds), _) => {
-                let ms = i64::try_from(seconds).unwrap_or(LONGEST_MS).saturating_mul(1000);
-                Some(now + ms.min(LONGEST_MS))
-            }
-            (None, OnTimeout::Wait) => None,
-            (None, _) => Some(now + self.settings.timeout_ms),
-        }
-    }
-
     /// An ask was closed, and that is committed.
     fn closed(&self, ask: &Ask) {
         self.waiters.bring(ask);
@@ -316,13 +176,5 @@ impl Gate {
 
     fn changed(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
-    }
-}
-
-fn new_card(audience: &Audience) -> NewCard {
-    NewCard {
-        nonce: ids::nonce(),
-        adapter: audience.adapter.clone(),
-        target: audience.target.clone(),
     }
 }

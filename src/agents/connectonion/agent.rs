@@ -112,11 +112,10 @@ async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
             let message = gate.told_of_ruling(&call, &ruling);
             Ok(Taken::Now(wire::of_ruling(&call, &ruling, message)))
         }
-        Handed::Asked(ask) if !ask.is_open() => Ok(Taken::Now(wire::of_ask(&ask, gate.told(&ask)))),
-        Handed::Asked(ask) => {
-            let caller = gate.attend(&ask.id);
+        Handed::Asked(ask, Some(caller)) => {
             Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, caller))))
         }
+        Handed::Asked(ask, None) => Ok(Taken::Now(wire::of_ask(&ask, gate.told(&ask)))),
     }
 }
 

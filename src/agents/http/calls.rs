@@ -26,7 +26,7 @@ pub(super) async fn hand_in(
     let Query(wait) = wait?;
     let call: Call = json(&body?)?;
     let longest = wait.longest();
-    let ask = match api.gate.hand_in(call.clone(), !longest.is_zero()).await? {
+    let (ask, caller) = match api.gate.hand_in(call.clone(), !longest.is_zero()).await? {
         Handed::Ruled(ruling) => {
             let mut answer = serde_json::json!({
                 "verdict": ruling.verdict,
@@ -38,12 +38,9 @@ pub(super) async fn hand_in(
             let message = api.gate.told_of_ruling(&call, &ruling);
             return Ok(Json(with_message(answer, message)).into_response());
         }
-        Handed::Asked(ask) => ask,
+        Handed::Asked(ask, caller) => (ask, caller),
     };
-    if longest.is_zero() || !ask.is_open() {
-        return Ok(told(&api, &ask));
-    }
-    let mut caller = api.gate.attend(&ask.id);
+    let Some(mut caller) = caller else { return Ok(told(&api, &ask)) };
     let waited = caller.wait(longest).await;
     // An error is a response too: the caller comes back for more.
     caller.leave();

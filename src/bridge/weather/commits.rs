@@ -140,7 +140,8 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
         for (n, fate) in fates.into_iter().flatten().enumerate() {
             store.weather().next(fate);
             town.gate.hand_in(keyed(), true).await.unwrap_err();
-            let Handed::Asked(ask) = town.gate.hand_in(keyed(), true).await.unwrap() else {
+            let Handed::Asked(ask, _caller) = town.gate.hand_in(keyed(), true).await.unwrap()
+            else {
                 panic!("it is asked")
             };
             town.pass(SECOND * 3).await;

@@ -182,10 +182,11 @@ impl Bench {
         let call = json!({"agent": "bench", "session": command, "tool": "shell_exec", "cwd": "/home/a",
             "args": {"command": command}});
         let call: Call = serde_json::from_value(call).unwrap();
-        let Handed::Asked(ask) = self.gate.hand_in(call, true).await.unwrap() else {
+        let handed = self.gate.hand_in(call, true).await.unwrap();
+        let Handed::Asked(ask, Some(mut caller)) = handed else {
             panic!("{command} is not asked");
         };
-        let answered = self.gate.wait(&ask.id, Duration::from_secs(60));
+        let answered = caller.wait(Duration::from_secs(60));
         let pressed = async {
             let card = self.hand.card_of(&ask.id).await;
             let token = card.buttons[0][0].token.clone();

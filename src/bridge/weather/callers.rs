@@ -1,0 +1,106 @@
+//! Callers that leave while the store is slow, fails, or loses an outcome.
+
+use super::{Town, chat::Chat};
+use crate::{
+    gate::{Handed, call::Call},
+    store::{Store, engines::on_both, weather::Fate},
+};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn keyed() -> Call {
+    let call = json!({"agent": "a", "session": "s", "key": "k", "tool": "shell_exec",
+        "args": {"command": "git push origin keyed."}});
+    serde_json::from_value(call).unwrap()
+}
+
+/// A town whose only caller left while its ask was committed.
+async fn left_in_the_commit(store: &Store) -> Town {
+    let town = Town::open(store, &Arc::new(Chat::default())).await;
+    let (begun, go) = store.weather().next_is_slow();
+    let gate = town.gate.clone();
+    let caller = tokio::spawn(async move { gate.hand_in(keyed(), true).await });
+    begun.await.unwrap();
+    caller.abort();
+    assert!(caller.await.unwrap_err().is_cancelled());
+    assert_eq!(store.count_open().await.unwrap(), 0, "it is not committed");
+    go.send(()).unwrap();
+    town.quiet().await;
+    assert_eq!(store.count_open().await.unwrap(), 1);
+    town
+}
+
+async fn states(store: &Store) -> [usize; 2] {
+    let open = store.asks_in("open", None).await.unwrap().len();
+    [open, store.asks_in("cancelled", None).await.unwrap().len()]
+}
+
+#[tokio::test]
+async fn an_ask_whose_caller_leaves_while_it_is_committed_is_taken_back_after_the_grace() {
+    on_both(async |store| {
+        let town = left_in_the_commit(&store).await;
+        town.pass(SECOND * 2).await;
+        assert_eq!(states(&store).await, [1, 0], "its caller may come back");
+        town.pass(SECOND * 2).await;
+        assert_eq!(states(&store).await, [0, 1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_caller_that_left_during_the_commit_and_comes_back_in_time_finds_its_ask() {
+    on_both(async |store| {
+        let town = left_in_the_commit(&store).await;
+        town.pass(SECOND * 2).await;
+        let handed = town.gate.hand_in(keyed(), true).await.unwrap();
+        let Handed::Asked(ask, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
+        town.pass(SECOND * 10).await;
+        assert_eq!(store.asks_in("open", None).await.unwrap(), [*ask]);
+        drop(caller);
+        town.pass(SECOND * 4).await;
+        assert_eq!(states(&store).await, [0, 1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_caller_comes_again() {
+    on_both(async |store| {
+        if !store.is_shared() {
+            return; // A file's commit has an outcome.
+        }
+        let town = Town::open(&store, &Arc::new(Chat::default())).await;
+        for comes_again in [false, true] {
+            store.weather().next(Fate::AnswerLost);
+            town.gate.hand_in(keyed(), true).await.unwrap_err();
+            assert_eq!(store.count_open().await.unwrap(), 1);
+            let again = match comes_again {
+                true => Some(town.gate.hand_in(keyed(), true).await.unwrap()),
+                false => None,
+            };
+            town.pass(SECOND * 4).await;
+            assert_eq!(states(&store).await, [again.iter().count(), 1]);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_is_back() {
+    on_both(async |store| {
+        let town = Town::open(&store, &Arc::new(Chat::default())).await;
+        let handed = town.gate.hand_in(keyed(), true).await.unwrap();
+        let Handed::Asked(_, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
+        store.weather().set_fog(true);
+        drop(caller);
+        town.pass(SECOND * 60).await;
+        store.weather().set_fog(false);
+        town.pass(SECOND * 60).await;
+        assert_eq!(states(&store).await, [1, 0], "its caller may have been on its way back");
+        town.pass(SECOND * 60).await;
+        assert_eq!(states(&store).await, [0, 1]);
+    })
+    .await;
+}
