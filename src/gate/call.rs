@@ -90,6 +90,9 @@ pub struct Behind {
     pub arguments: Value,
 }
 
+/// How deep values may be nested. JSON is read to 127 levels, and the store puts a call into another value.
+const DEEPEST: usize = 100;
+
 /// Why a call was not taken; a sentence for its caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -187,6 +190,25 @@ impl Call {
                 )));
             }
         }
+        // INVARIANT: what is taken reads back from the store.
+        let behind = match &self.batch_remaining {
+            Some(Batch::Calls(calls)) => calls.as_slice(),
+            Some(Batch::Count(_)) | None => &[],
+        };
+        let values = [
+            ("args", Some(&self.args)),
+            ("override", self.overrides.as_ref()),
+            ("policy", self.policy.as_ref()),
+            ("meta", self.meta.as_ref()),
+        ];
+        let behind = behind.iter().map(|call| ("batch_remaining", Some(&call.arguments)));
+        for (field, value) in values.into_iter().chain(behind) {
+            if value.is_some_and(|value| is_deeper(value, DEEPEST)) {
+                return Err(Malformed(format!(
+                    "`{field}` is nested more than {DEEPEST} levels deep; no more are taken"
+                )));
+            }
+        }
         if self.expires_in_s == Some(0) {
             return Err(Malformed("`expires_in_s` is 0; a person needs at least 1 second".into()));
         }
@@ -215,36 +237,15 @@ impl Call {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
-
-    fn call(json: &str) -> Call {
-        serde_json::from_str(json).unwrap()
-    }
-
-    #[test]
-    fn the_digest_changes_with_what_would_run_and_not_with_the_words_around_it() {
-        let base =
-            call(r#"{"agent":"a","session":"s","tool":"shell_exec","args":{"command":"ls"}}"#);
-        let said = Call { reason: Some("because".into()), ..base.clone() };
-        let other = Call { args: serde_json::json!({"command": "ls -a"}), ..base.clone() };
-        assert_eq!(base.digest(), said.digest());
-        assert_ne!(base.digest(), other.digest());
-    }
-
-    #[test]
-    fn an_empty_tool_and_an_endless_name_are_refused_by_name() {
-        let empty = call(r#"{"agent":"a","session":"s","tool":" "}"#);
-        assert_eq!(
-            empty.check(),
-            Err(Malformed("`tool` is empty; it names who or what asks".into()))
-        );
-        let long = Call { agent: "x".repeat(101), tool: "t".into(), ..empty };
-        assert_eq!(
-            long.check(),
-            Err(Malformed("`agent` has 101 characters; at most 100 are taken".into()))
-        );
+/// Whether a value has more than so many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(left) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(values) => values.iter().any(|value| is_deeper(value, left)),
+        Value::Object(values) => values.values().any(|value| is_deeper(value, left)),
+        _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
