@@ -14,7 +14,7 @@ pub use outbox::deliver;
 pub use term::Term;
 
 use crate::{
-    gate::{Gate, Reply, Told, approvers::Who, ask::Ask},
+    gate::{DAMAGED, Gate, Reply, Told, approvers::Who, ask::Ask},
     store::StoreError,
 };
 use countersign_port::{Outcome, Press, Presses, Receipt};
@@ -71,7 +71,11 @@ impl Presses for Desk {
             Ok(receipt) => receipt,
             Err(error) => {
                 tracing::error!(%error, "a press could not be looked up");
-                receipt(Outcome::Fault, "This could not be recorded; nothing changed. Try again.")
+                let sentence = match error.is_of_a_row() {
+                    true => DAMAGED,
+                    false => "This could not be recorded; nothing changed. Try again.",
+                };
+                receipt(Outcome::Fault, sentence)
             }
         }
     }

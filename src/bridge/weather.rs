@@ -13,6 +13,7 @@
 mod callers;
 pub(crate) mod chat;
 mod commits;
+mod damaged;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod fakes;
 mod outage;

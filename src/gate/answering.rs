@@ -53,6 +53,9 @@ pub enum Told {
     Fault,
 }
 
+/// Said to whoever presses what cannot be read any more.
+pub const DAMAGED: &str = "This ask is damaged in the store, so nobody can answer it.";
+
 /// More lost races than this mean that something is wrong.
 const TRIES: usize = 16;
 
@@ -68,6 +71,7 @@ impl Gate {
                     StoreError::Uncertain(_) => {
                         "The line to the store broke; press again to learn whether this counts."
                     }
+                    error if error.is_of_a_row() => DAMAGED,
                     _ => "This could not be recorded; nothing changed. Try again.",
                 };
                 reply(Told::Fault, sentence, None)

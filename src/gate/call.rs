@@ -221,7 +221,8 @@ impl Call {
         Ok(())
     }
 
-    /// SHA-256 over what would be executed and by whom: the answer is bound to it.
+    /// SHA-256 over what would be executed and by whom: the answer is bound to it, and a stored call that
+    /// does not have it any more is refused. So another way of working it out refuses all that is stored.
     #[must_use]
     pub fn digest(&self) -> String {
         let bound = serde_json::json!([

@@ -47,8 +47,30 @@ impl Gate {
     }
 
     async fn expire_overdue(&self) -> Result<(), StoreError> {
-        for ask in self.store.overdue(clock::now_ms()).await? {
-            self.expire(&ask).await?;
+        for (id, ask) in self.store.overdue(clock::now_ms()).await? {
+            match ask {
+                Ok(ask) => self.expire(&ask).await?,
+                Err(error) => self.expire_damaged(&id, &error).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Expires an ask that nobody can read any more, so that it is not overdue for ever.
+    async fn expire_damaged(&self, id: &str, error: &StoreError) -> Result<(), StoreError> {
+        let answer = Answer {
+            decision: Decision::Deny,
+            scope: None,
+            reason: Some(format!("{error}; this is not a person's decision")),
+            then: Then::GoOn,
+            answers: None,
+            by: By::Timeout,
+            at: clock::now_ms(),
+        };
+        if self.store.expire_damaged(id, &answer).await? {
+            tracing::error!(%error, "an ask has expired that could not be read");
+            self.waiters.wake(id);
+            self.changed();
         }
         Ok(())
     }

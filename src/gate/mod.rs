@@ -28,7 +28,7 @@ mod sessions;
 mod waiting;
 mod workers;
 
-pub use answering::{Reply, Told};
+pub use answering::{DAMAGED, Reply, Told};
 pub use attending::Attendance;
 pub use granting::Revoked;
 pub use handing_in::{HandInError, Handed};

@@ -2,7 +2,7 @@
 
 use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, write};
 use crate::gate::{
-    ask::{Ask, State},
+    ask::{Answer, Ask, State},
     question::Progress,
 };
 
@@ -51,17 +51,39 @@ impl Store {
                 for grant in &grants {
                     grants::insert(tx, grant).await?;
                 }
-                cards::want(tx, &ended.id).await?;
-                let data = serde_json::to_value(&answer)
-                    .map_err(|source| StoreError::Unreadable { column: "answer", source })?;
-                let kind = ended.state.name();
-                events::append(tx, answer.at, kind, Some(&ended.id), &data).await?;
+                self::ended(tx, &ended.id, ended.state.name(), &answer).await?;
                 Ok(Closed::Won(ended))
             })
         });
         let closed = closed.await?;
         self.tell();
         Ok(closed)
+    }
+
+    /// Closes an ask whose row does not read back, once its deadline has passed; whether it was open.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn expire_damaged(&self, id: &str, answer: &Answer) -> Result<bool, StoreError> {
+        let (id, answer) = (id.to_owned(), answer.clone());
+        let expired = self.write(move |tx| {
+            Box::pin(async move {
+                let expiring = sqlx::query(
+                    "UPDATE ask SET state = 'expired', answer = $2, closed_at = $3, \
+                     version = version + 1 \
+                     WHERE id = $1 AND state = 'open' AND deadline_at <= $3",
+                );
+                let expiring = expiring.bind(&id).bind(write("answer", &answer)?).bind(answer.at);
+                if expiring.execute(&mut *tx).await?.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                ended(tx, &id, "expired", &answer).await?;
+                Ok(true)
+            })
+        });
+        let expired = expired.await?;
+        self.tell();
+        Ok(expired)
     }
 
     /// Notes progress on the ask's questions if it still stands as `seen`.
@@ -120,6 +142,14 @@ fn closing(end: &State) -> &'static str {
              AND (deadline_at IS NULL OR deadline_at > $5)"
         }
     }
+}
+
+/// What goes with every end of an ask: its cards have to show it, and the log tells it.
+async fn ended(tx: &mut Tx, id: &str, kind: &str, answer: &Answer) -> Result<(), StoreError> {
+    cards::want(tx, id).await?;
+    let data = serde_json::to_value(answer)
+        .map_err(|source| StoreError::Unreadable { column: "answer", source })?;
+    events::append(tx, answer.at, kind, Some(id), &data).await
 }
 
 /// How the ask stands that had changed before.

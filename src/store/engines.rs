@@ -56,3 +56,12 @@ pub(crate) async fn on_both(test: impl AsyncFn(Store)) {
         fresh.drop().await;
     }
 }
+
+impl Store {
+    /// Changes the stored call of an ask, as a bad disk may.
+    pub(crate) async fn damage(&self, ask: &str, from: &str, to: &str) {
+        let damage = sqlx::query("UPDATE ask SET body = replace(body, $2, $3) WHERE id = $1");
+        let damage = damage.bind(ask.to_owned()).bind(from.to_owned()).bind(to.to_owned());
+        assert_eq!(self.execute(damage).await.unwrap(), 1);
+    }
+}

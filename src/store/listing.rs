@@ -1,11 +1,26 @@
-//! Lists of asks, a page at a time.
+//! Lists of asks, a page at a time. A row that does not read back is passed over.
 
 use super::{
     Store, StoreError,
-    asks::{ask, select},
+    asks::{ask, columns, select, whole},
 };
 use crate::gate::ask::Ask;
 use sqlx::Row;
+
+/// Open asks, oldest first.
+const OPEN: &str = concat!(
+    "SELECT created_at AS place, ",
+    columns!(),
+    " FROM ask WHERE state = 'open' AND created_at >= $1 AND (created_at > $1 OR id > $2) \
+     ORDER BY created_at, id LIMIT $3"
+);
+/// Asks of another state, newest first.
+const CLOSED: &str = concat!(
+    "SELECT closed_at AS place, ",
+    columns!(),
+    " FROM ask WHERE closed_at <= $1 AND (closed_at < $1 OR id < $2) AND state = $4 \
+     ORDER BY closed_at DESC, id DESC LIMIT $3"
+);
 
 impl Store {
     /// The most asks on a page.
@@ -15,31 +30,35 @@ impl Store {
     /// or the one behind this ask. It is the last one when it is not full.
     ///
     /// # Errors
-    /// As [`Store::ask`].
+    /// When the store fails.
     pub async fn asks_in(&self, state: &str, after: Option<&Ask>) -> Result<Vec<Ask>, StoreError> {
-        let (at, id) = after.map_or((None, ""), |ask| (Some(place(ask, state)), ask.id.as_str()));
-        let query = if state == "open" {
-            let open = sqlx::query(select!(
-                "WHERE state = 'open' AND created_at >= $1 AND (created_at > $1 OR id > $2) \
-                 ORDER BY created_at, id LIMIT $3"
-            ));
-            open.bind(at.unwrap_or(0)).bind(id)
-        } else {
-            let closed = sqlx::query(select!(
-                "WHERE closed_at <= $1 AND (closed_at < $1 OR id < $2) AND state = $4 \
-                 ORDER BY closed_at DESC, id DESC LIMIT $3"
-            ));
-            closed.bind(at.unwrap_or(i64::MAX)).bind(id)
+        let open = state == "open";
+        let mut place = match after {
+            Some(ask) => (place(ask, state), ask.id.clone()),
+            None => (if open { 0 } else { i64::MAX }, String::new()),
         };
-        let query = query.bind(i64::try_from(Self::PAGE).unwrap_or(i64::MAX));
-        let query = if state == "open" { query } else { query.bind(state) };
-        self.all(query).await?.iter().map(ask).collect()
+        let mut asks = Vec::new();
+        loop {
+            let query = sqlx::query(if open { OPEN } else { CLOSED }).bind(place.0).bind(place.1);
+            let query = query.bind(i64::try_from(Self::PAGE).unwrap_or(i64::MAX));
+            let rows = self.all(if open { query } else { query.bind(state) }).await?;
+            asks.extend(rows.iter().filter_map(whole));
+            // INVARIANT: a page that is not full is the last one, whatever was passed over.
+            match rows.last() {
+                Some(last) if rows.len() == Self::PAGE && asks.len() < Self::PAGE => {
+                    place = (last.try_get("place")?, last.try_get("id")?);
+                }
+                _ => break,
+            }
+        }
+        asks.truncate(Self::PAGE);
+        Ok(asks)
     }
 
     /// Looks at every ask in this state, in the same order.
     ///
     /// # Errors
-    /// As [`Store::ask`].
+    /// When the store fails.
     pub async fn each_ask_in(
         &self,
         state: &str,
@@ -78,7 +97,7 @@ impl Store {
     /// The open asks of one session.
     ///
     /// # Errors
-    /// As [`Store::ask`].
+    /// When the store fails.
     pub async fn open_in_session(
         &self,
         agent: &str,
@@ -87,7 +106,7 @@ impl Store {
         let open = sqlx::query(select!(
             "WHERE state = 'open' AND agent = $1 AND session = $2 ORDER BY created_at, id"
         ));
-        self.all(open.bind(agent).bind(session)).await?.iter().map(ask).collect()
+        Ok(self.all(open.bind(agent).bind(session)).await?.iter().filter_map(whole).collect())
     }
 }
 

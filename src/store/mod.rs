@@ -104,6 +104,17 @@ pub enum StoreError {
         /// What the reader said.
         source: serde_json::Error,
     },
+    /// The row of an ask does not read back as it was written; nothing is made of it.
+    #[error(
+        "the ask `{ask}` is damaged in the store ({why}), so it cannot be shown or answered; look at \
+         the disk, and have its agent ask again"
+    )]
+    DamagedAsk {
+        /// Which ask.
+        ask: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -214,6 +225,8 @@ fn write<T: serde::Serialize>(column: &'static str, value: &T) -> Result<String,
     serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
 }
 
+#[cfg(test)]
+mod damaged;
 #[cfg(test)]
 pub(crate) mod engines;
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl StoreError {
     #[must_use]
     pub fn is_of_a_row(&self) -> bool {
         match self {
-            Self::Unreadable { .. } => true,
+            Self::Unreadable { .. } | Self::DamagedAsk { .. } => true,
             Self::Sql(error) => {
                 matches!(&**error, sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. })
             }
@@ -100,7 +100,10 @@ impl Trouble {
             StoreError::Closed => {
                 ("the daemon has closed it".to_owned(), "restart the daemon".to_owned())
             }
-            StoreError::Migrate(_) | StoreError::Newer(_) | StoreError::Unreadable { .. } => {
+            StoreError::Migrate(_)
+            | StoreError::Newer(_)
+            | StoreError::Unreadable { .. }
+            | StoreError::DamagedAsk { .. } => {
                 return None;
             }
         };

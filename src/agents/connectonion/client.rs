@@ -70,7 +70,7 @@ impl Client<'_> {
     async fn look(&mut self) -> Result<Vec<Value>, StoreError> {
         let mut told = Vec::new();
         if let Some(shown) = &self.shown {
-            let now = self.gate.store().ask(&shown.id).await?;
+            let now = self.gate.store().whole_ask(&shown.id).await?;
             match now.filter(Ask::is_open) {
                 Some(now) if now.progress.current() == shown.progress.current() => return Ok(told),
                 Some(now) => {

@@ -93,7 +93,7 @@ impl Live {
 
     async fn tell(&self, happened: Happened) -> Result<Option<Event>, StoreError> {
         let ask = match &happened.ask {
-            Some(id) => self.gate.store().ask(id).await?,
+            Some(id) => self.gate.store().whole_ask(id).await?,
             None => None,
         };
         let data = json!({"id": happened.id, "at": happened.at, "data": happened.data,
@@ -108,4 +108,30 @@ fn event(resume: Option<i64>, kind: &str, data: &serde_json::Value) -> Option<Ev
         Some(id) => event.id(id.to_string()),
         None => event,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{
+        bridge::weather::{Town, chat::Chat},
+        store::engines::on_both,
+    };
+
+    #[tokio::test]
+    async fn a_damaged_ask_ends_no_stream_of_events() {
+        on_both(async |store| {
+            let town = Town::open(&store, &Arc::new(Chat::default())).await;
+            let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
+            store.damage(&bad.id, "push origin bad", "push origin worse").await;
+            let (gate, changes) = (town.gate.clone(), town.gate.changes());
+            let live = Live { gate, changes, tail: Tail::after(0), backlog: Some(Page::First) };
+            let (open, live) = live.next().await.unwrap();
+            assert_eq!(open.count().await, 1, "the other one is open");
+            let (asked, _) = live.next().await.unwrap();
+            assert_eq!(asked.count().await, 2, "both were asked");
+        })
+        .await;
+    }
 }

@@ -63,6 +63,13 @@ impl IntoResponse for Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a request failed");
+        if error.is_of_a_row() {
+            // Trying again is no use.
+            return Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("{error}; nothing may run"),
+            );
+        }
         let sentence = match error {
             StoreError::Uncertain(_) => {
                 "the line to the store broke, so it is uncertain whether this was kept; ask again, \
@@ -111,4 +118,21 @@ impl From<QueryRejection> for Fault {
 pub(in crate::agents) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(body)
         .map_err(|error| Fault::bad_request(format!("the body is not what is taken here: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_of_a_damaged_ask_is_told_so_and_not_to_try_again() {
+        let (ask, why) = ("k3f9".to_owned(), "it is no JSON".to_owned());
+        let error = StoreError::DamagedAsk { ask, why };
+        let sentence = format!("{error}; nothing may run");
+        let response = Fault::from(error);
+        assert_eq!(response.sentence, sentence);
+        let response = response.into_response();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers().get(header::RETRY_AFTER), None);
+    }
 }

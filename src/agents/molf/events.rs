@@ -89,7 +89,7 @@ impl Live {
             let happened = self.tail.next(self.gate.store()).await.ok()?;
             let mut events = Vec::new();
             for id in happened.iter().filter_map(|one| one.ask.as_deref()) {
-                let ask = self.gate.store().ask(id).await.ok()?;
+                let ask = self.gate.store().whole_ask(id).await.ok()?;
                 events.extend(ask.and_then(|ask| self.tell(&ask)));
             }
             if !events.is_empty() {
@@ -159,7 +159,26 @@ fn outcome(ask: &Ask) -> Option<Outcome> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use crate::{
+        bridge::weather::{Town, chat::Chat},
+        store::engines::on_both,
+    };
     use serde_json::json;
+
+    #[tokio::test]
+    async fn a_damaged_ask_ends_no_stream_of_approvals() {
+        on_both(async |store| {
+            let town = Town::open(&store, &Arc::new(Chat::default())).await;
+            let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
+            store.damage(&bad.id, "push origin bad", "push origin worse").await;
+            let (gate, changes) = (town.gate.clone(), town.gate.changes());
+            let (tail, open) = (Tail::after(0), HashSet::new());
+            let live = Live { gate, changes, tail, session: None, open };
+            let (required, _) = live.next().await.unwrap();
+            assert_eq!(required.count().await, 1, "the other one is required");
+        })
+        .await;
+    }
 
     #[test]
     fn events_have_the_fields_that_molfs_clients_read() {

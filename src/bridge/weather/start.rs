@@ -40,3 +40,23 @@ async fn what_stood_on_a_platform_that_forgets_stands_again_after_a_start() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_card_of_a_damaged_ask_is_given_up_with_the_reason_and_a_start_goes_on_with_the_others() {
+    on_both(async |store| {
+        let chat = Arc::new(Chat::forgetful());
+        let town = Town::open(&store, &chat).await;
+        let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
+        town.pass(Duration::from_secs(1)).await;
+        store.damage(&bad.id, "push origin bad", "push origin worse").await;
+
+        let (town, chat) = restart(town, &store, 1, Sky::Clear).await;
+        let _new = town.ask("new", None).await;
+        town.pass(Duration::from_secs(1)).await;
+        let texts: Vec<_> = chat.cards().into_iter().map(|card| card.text).collect();
+        assert_eq!(texts, ["git push origin good.", "git push origin new."]);
+        let why = store.why_gone(&bad.id).await.unwrap().join("");
+        assert!(why.contains(&format!("the ask `{}` is damaged in the store", bad.id)), "{why}");
+    })
+    .await;
+}
