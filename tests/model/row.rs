@@ -207,7 +207,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
         body.call.key = None;
         let new = NewAsk {
             id: format!("ask{compared}"),
-            digest: "digest".into(),
+            digest: body.call.digest(),
             body,
             attended: true,
             daemon: "me".into(),
