@@ -138,7 +138,13 @@ fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
     let (says, mend) = match code & 0xff {
         5 | 6 => ("is locked by another program", format!("close whatever else has {at} open")),
         7 => ("cannot be worked on for want of memory", "free memory".to_owned()),
-        8 => ("cannot be written", format!("make {at} and its folder writable for the daemon")),
+        8 => (
+            "cannot be written",
+            format!(
+                "make {at} and its folder writable for the daemon; a disk that turned read-only by \
+                 itself met a fault, of which the system's log tells"
+            ),
+        ),
         10 => ("cannot be read or written", "look at the disk and the system's log".to_owned()),
         11 | 26 => ("is damaged or no database", restore(&at)),
         13 => ("has no room left", format!("free space on the disk that holds {at}")),

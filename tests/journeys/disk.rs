@@ -2,7 +2,7 @@
 
 use crate::{
     daemon::{AGENT, Daemon, LONG, shell},
-    disk_of_our_own::Disk,
+    disk_of_our_own::{Disk, FaultyDisk},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -126,4 +126,46 @@ async fn a_read_only_disk_is_refused_at_the_start_and_nothing_is_lost() {
     disk.read_only(false);
     daemon.run().await;
     assert_eq!(daemon.read(&id).await["state"], "open");
+}
+
+#[tokio::test]
+async fn a_disk_that_turns_read_only_acknowledges_nothing_says_so_and_the_press_counts_when_it_is_back()
+ {
+    let mut daemon = Daemon::start("").await;
+    daemon.stop().await;
+    let (state, image) = (daemon.dir.path().join("state"), daemon.dir.path().join("disk"));
+    let Some(disk) = FaultyDisk::at(&state, image) else { return };
+    daemon.run().await;
+    let id = daemon.ask(&shell("git push")).await;
+    disk.fails();
+    for _ in 0..3 {
+        let sentence = "This could not be recorded; nothing changed. Try again.";
+        assert_eq!(answer(&daemon, &id).await, (503, json!({ "error": sentence })));
+    }
+    assert_eq!(daemon.read(&id).await["state"], "open");
+    let (status, body) = daemon.call(&shell("git push more")).await;
+    assert_eq!(status, 503, "{body}");
+    assert!(body["error"].as_str().unwrap().contains("nothing may run"), "{body}");
+    let (status, ready) = daemon.get("/readyz", AGENT).await;
+    let store = &ready["store"];
+    assert_eq!(status, 503, "{ready}");
+    // SQLite meets it in several places.
+    let problem = store["problem"].as_str().unwrap();
+    let shows = ["cannot be written", "cannot be read or written"];
+    assert!(shows.iter().any(|words| problem.contains(words)), "{store}");
+    let mend = store["mend"].as_str().unwrap();
+    assert!(mend.contains("the system's log"), "{store}");
+    let doctor = daemon.command(&["doctor"]).output().await.unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains("the system's log"), "{doctor}");
+
+    // No such disk comes back under those who have it open.
+    daemon.kill().await;
+    disk.mend();
+    daemon.run().await;
+    assert_eq!(daemon.read(&id).await["state"], "open");
+    assert_eq!(answer(&daemon, &id).await.0, 200);
+    assert_eq!(daemon.read(&id).await["state"], "answered");
+    assert_eq!(daemon.get("/readyz", AGENT).await.0, 200);
+    daemon.kill().await;
 }
