@@ -7,6 +7,7 @@
 //! leaves at most one of which nobody knows. Everything else may be noted late: it is only drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
+mod elsewhere;
 mod start;
 mod unnoted;
 
@@ -17,9 +18,10 @@ use super::{
 use crate::{
     clock,
     gate::{Gate, ask::Ask},
-    store::{CardRow, Due, Event, Shown, StoreError, Tail},
+    store::{CardRow, Due, Shown, StoreError},
 };
 use countersign_port::{Adapter, CancellationToken, MessageRef, SendError, Target};
+use elsewhere::Elsewhere;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -84,14 +86,20 @@ struct Postman {
     adapter: Arc<dyn Adapter>,
     target: String,
     term: Arc<Term>,
-    /// Where asks that other daemons open are heard of; they know nothing of a place that is only here.
-    asked: Option<Tail>,
-    /// What was heard of and has no card here yet.
-    heard: Vec<String>,
+    elsewhere: Option<Elsewhere>,
     /// What cards show that is not noted yet.
     shown: Unnoted,
     /// What failed since something went through.
     outage: Outage,
+}
+
+/// How far the showing of a page came.
+enum Page {
+    Done,
+    /// Some of it may have changed, and is to be read again.
+    Broken,
+    /// Nothing more for so long.
+    Quiet(Duration),
 }
 
 enum Pause {
@@ -101,24 +109,16 @@ enum Pause {
 
 impl Postman {
     fn new(gate: Arc<Gate>, adapter: Arc<dyn Adapter>, target: String, term: Arc<Term>) -> Self {
-        let (asked, heard) = (None, vec![]);
         let (shown, outage) = (Unnoted::default(), Outage::default());
-        Self { gate, adapter, target, term, asked, heard, shown, outage }
+        Self { gate, adapter, target, term, elsewhere: None, shown, outage }
     }
 
     /// Makes cards for what other daemons have been asked; whether there was anything.
     async fn hear(&mut self) -> Result<bool, StoreError> {
-        let Some(tail) = &mut self.asked else { return Ok(false) };
-        let store = self.gate.store();
-        let events = tail.next(store).await?;
-        let here = self.gate.daemon();
-        let daemon = |event: &Event| event.data.get("daemon").is_some_and(|name| name == here);
-        let elsewhere = |event: &Event| event.kind == "asked" && !daemon(event);
-        let asked = events.into_iter().filter(elsewhere);
-        self.heard.extend(asked.filter_map(|event| event.ask));
-        // The tail tells everything once: what cannot be put in now is kept.
-        store.add_cards(self.adapter.name(), &self.target, self.heard.clone()).await?;
-        Ok(!std::mem::take(&mut self.heard).is_empty())
+        match &mut self.elsewhere {
+            Some(news) => news.add_cards(&self.gate, self.adapter.name(), &self.target).await,
+            None => Ok(false),
+        }
     }
 
     /// Shows what is due, and says how long to rest.
@@ -142,17 +142,16 @@ impl Postman {
             }
             let now = clock::now_ms();
             let due = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
+            let last = due.len() < PAGE as usize;
             let due = self.shown.behind(due);
-            if due.is_empty() {
-                // What was asked here has its cards already, and does not wait for news from elsewhere.
-                if self.hear().await? {
-                    continue;
+            match self.show_all(due).await? {
+                Page::Quiet(time) => {
+                    self.note_shown().await?;
+                    return Ok(Pause::Quiet(time));
                 }
-                break;
-            }
-            if let Some(quiet) = self.show_all(self.outage.probe(due)).await? {
-                self.note_shown().await?;
-                return Ok(Pause::Quiet(quiet));
+                // What was asked here has its cards already, and does not wait for news from elsewhere.
+                Page::Done if last && !self.hear().await? => break,
+                Page::Done | Page::Broken => {}
             }
         }
         if let Some(left) = self.shown.left() {
@@ -165,13 +164,15 @@ impl Postman {
         Ok(Pause::UntilChange(Duration::from_millis(left)))
     }
 
-    /// Shows these cards, as far as they are fresh. `Some`: nothing more for so long.
-    async fn show_all(&mut self, due: Vec<Due>) -> Result<Option<Duration>, StoreError> {
-        let read = Instant::now();
+    /// Shows these cards, as far as they are fresh.
+    async fn show_all(&mut self, due: Vec<Due>) -> Result<Page, StoreError> {
+        let (read, all) = (Instant::now(), due.len());
+        let due = self.outage.probe(due);
+        let left_out = due.len() < all;
         for Due { card, ask } in due {
             if card.target != self.target {
                 // The target has moved meanwhile, and this message with it.
-                break;
+                return Ok(Page::Broken);
             }
             let quiet = match ask {
                 Ok(ask) => self.show(&card, &ask).await?,
@@ -180,11 +181,14 @@ impl Postman {
                     None
                 }
             };
-            if quiet.is_some() || read.elapsed() > FRESH {
-                return Ok(quiet);
+            if let Some(time) = quiet {
+                return Ok(Page::Quiet(time));
+            }
+            if read.elapsed() > FRESH {
+                return Ok(Page::Broken);
             }
         }
-        Ok(None)
+        Ok(if left_out { Page::Broken } else { Page::Done })
     }
 
     /// Shows one card as its ask stands now. `Some`: nothing more for so long.

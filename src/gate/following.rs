@@ -1,6 +1,6 @@
 //! Following what other daemons change in a shared store.
 
-use super::Gate;
+use super::{Gate, count};
 use crate::store::{StoreError, Tail};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::timeout};
@@ -28,7 +28,10 @@ impl Gate {
         loop {
             let hinted = timeout(LOOK, heard.notified()).await.is_ok();
             match self.news(&mut tail).await {
-                Ok(news) if news || hinted => self.changed(),
+                Ok(news) if news || hinted => {
+                    count(&self.elsewhere);
+                    self.changed();
+                }
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "no news from other daemons"),
             }

@@ -6,11 +6,10 @@ use super::{
     ask::Ask,
     call::{Call, Malformed},
     granting,
-    ruling::Standing,
 };
 use crate::{
-    ids,
-    store::{GrantScope, StoreError},
+    clock, ids,
+    store::{GrantScope, Standing, StoreError},
 };
 use countersign_policy::{
     Call as Facts, Floors, Rule, Rules, Ruling,
@@ -42,7 +41,7 @@ impl Gate {
         standing: Standing,
         runtime: Runtime,
     ) -> Result<(Ruling, Option<String>), HandInError> {
-        let Standing { mode, grants, at: now } = standing;
+        let Standing { mode, grants } = standing;
         let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
         let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
         let here = grants.into_iter().filter(|grant| {
@@ -58,7 +57,7 @@ impl Gate {
             agent_rules: agent_rules.as_ref(),
             floors: &Floors::default(),
             reachable: self.approvers.anybody(),
-            now_ms: now,
+            now_ms: clock::now_ms(),
         };
         let worker = call.worker.as_deref();
         workers.rule(worker, facts, &always, &given).map_err(HandInError::Unruled)

@@ -56,6 +56,8 @@ pub struct Gate {
     settings: Settings,
     waiters: Waiters,
     changes: watch::Sender<u64>,
+    /// The same, of what other daemons changed.
+    elsewhere: watch::Sender<u64>,
     /// Held by whoever rules in a mode whose turns are counted.
     turns: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
@@ -112,7 +114,7 @@ impl Gate {
         audience: Vec<Audience>,
         settings: Settings,
     ) -> Arc<Self> {
-        let changes = watch::Sender::new(0);
+        let (changes, elsewhere) = (watch::Sender::new(0), watch::Sender::new(0));
         let (waiters, stopping) = (Waiters::default(), CancellationToken::new());
         let turns = tokio::sync::Mutex::default();
         Arc::new(Self {
@@ -123,6 +125,7 @@ impl Gate {
             settings,
             waiters,
             changes,
+            elsewhere,
             turns,
             stopping,
         })
@@ -144,6 +147,13 @@ impl Gate {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Tells of what other daemons may have changed, as [`Gate::changes`] does; nothing where the store is
+    /// not shared.
+    #[must_use]
+    pub fn elsewhere(&self) -> watch::Receiver<u64> {
+        self.elsewhere.subscribe()
     }
 
     /// What is wrong with the rules file at the moment, if something is.
@@ -175,6 +185,10 @@ impl Gate {
     }
 
     fn changed(&self) {
-        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+        count(&self.changes);
     }
+}
+
+fn count(changes: &watch::Sender<u64>) {
+    changes.send_modify(|count| *count = count.wrapping_add(1));
 }

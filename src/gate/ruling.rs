@@ -10,22 +10,12 @@ use super::{
 };
 use crate::{
     clock, links,
-    store::{Grant, StoreError},
+    store::{Standing, StoreError},
 };
 use countersign_policy::{
     Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
     profiles::{End, Given},
 };
-
-/// What the store says of the session that a call is made in.
-pub(super) struct Standing {
-    /// The mode, in the profile's own words.
-    pub(super) mode: Option<String>,
-    /// All grants in force, of other sessions too.
-    pub(super) grants: Vec<Grant>,
-    /// When this was so; Unix milliseconds.
-    pub(super) at: i64,
-}
 
 /// A verdict with the rule and the reason behind it.
 pub(super) struct Decided {
@@ -98,12 +88,11 @@ impl Gate {
         facts
     }
 
-    /// What the store says now of the session that a call is made in.
+    /// How the session stands now that a call is made in; without a mode of its own it has the
+    /// configured one.
     async fn standing(&self, call: &Call) -> Result<Standing, StoreError> {
-        let at = clock::now_ms();
-        let mode = self.mode_of(&call.agent, &call.session);
-        let (mode, grants) = tokio::try_join!(mode, self.store.grants(at))?;
-        Ok(Standing { mode, grants, at })
+        let standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
+        Ok(Standing { mode: standing.mode.or_else(|| self.settings.mode.clone()), ..standing })
     }
 
     /// What policy makes of a call, and what is wrong with its file.
@@ -113,14 +102,14 @@ impl Gate {
         standing: Standing,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), HandInError> {
-        let facts = self.facts(call).await;
+        let (facts, now) = (self.facts(call).await, clock::now_ms());
         match &self.policy {
             Policy::Workers(workers, _) => {
                 let ruled = self.by_workers(workers, call, &facts, standing, Runtime::Session)?;
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
-                let Standing { mode, grants, at: now } = standing;
+                let Standing { mode, grants } = standing;
                 let (always, here) = self.grants_of(call, grants);
                 let rules = file.current(&always);
                 let grants = Rules::from_rules(&here);
@@ -135,7 +124,7 @@ impl Gate {
                 Ok((by_rules(&facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
-                let Standing { mode, grants, at: now } = standing;
+                let Standing { mode, grants } = standing;
                 let (always, here) = self.grants_of(call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
                 let given = Given {

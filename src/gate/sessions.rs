@@ -61,16 +61,6 @@ impl Gate {
         Ok(ModeSet::Set(mode.to_owned()))
     }
 
-    /// The mode that a session's calls are ruled in, in the profile's own words.
-    pub(super) async fn mode_of(
-        &self,
-        agent: &str,
-        session: &str,
-    ) -> Result<Option<String>, StoreError> {
-        let own = self.store.session_mode(agent, session).await?;
-        Ok(own.or_else(|| self.settings.mode.clone()))
-    }
-
     /// Ends a session: its open asks are cancelled, what was granted to it and its mode are over.
     ///
     /// # Errors

@@ -1,24 +1,24 @@
 //! The engine under the store: SQLite or PostgreSQL, spoken to in the same words.
 
 use super::{
-    Database, StoreError, migrations,
-    readers::Readers,
-    soundness,
+    Database, StoreError,
+    lines::{Line, Lines},
+    migrations, soundness,
     writer::{Writer, Writing},
 };
 use futures::future::BoxFuture;
 use sqlx::{
-    Any, AnyConnection, AnyPool, Connection, Executor,
-    any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow},
+    Any, AnyConnection, Connection, Executor,
+    any::{AnyArguments, AnyConnectOptions, AnyRow},
     query::Query,
 };
 use std::{
     fs::{File, OpenOptions, TryLockError},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// A connection inside a transaction.
 pub(super) type Tx = AnyConnection;
@@ -28,11 +28,6 @@ pub(super) type Reading<'q> = Query<'q, Any, AnyArguments>;
 pub(super) type Statement = Reading<'static>;
 /// What is done inside a transaction.
 pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
-
-/// Connections to a PostgreSQL server; more would only wait for each other there.
-const CONNECTIONS: u32 = 8;
-/// A connection that was used within this time is taken to stand still.
-const IDLE: Duration = Duration::from_secs(1);
 
 /// How long the database is waited for. A line that was cut says nothing at all.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +87,7 @@ pub(super) struct Engine {
     pub(super) dialect: Dialect,
     pub(super) limits: Limits,
     options: AnyConnectOptions,
-    pool: Arc<Mutex<Lines>>,
+    lines: Arc<Mutex<Lines>>,
     file: Option<Hands>,
     #[cfg(test)]
     pub(super) weather: super::weather::Weather,
@@ -103,15 +98,7 @@ pub(super) struct Engine {
 struct Hands {
     /// SQLite has one writer whatever we do; ours is fair, and lets many share a commit.
     writer: Writer,
-    readers: Arc<Readers>,
     _owned: Arc<File>,
-}
-
-/// The connections of the moment, and since when they are these.
-#[derive(Debug)]
-struct Lines {
-    pool: AnyPool,
-    since: Instant,
 }
 
 impl Engine {
@@ -150,7 +137,6 @@ impl Engine {
                     #[cfg(test)]
                     weather: weather.clone(),
                 }),
-                readers: Arc::new(Readers::new(options.clone())),
                 _owned: owned,
             }),
             None => {
@@ -158,13 +144,12 @@ impl Engine {
                 None
             }
         };
-        let lines = Lines { pool: pool(&options, limits), since: Instant::now() };
-        let pool = Arc::new(Mutex::new(lines));
+        let lines = Arc::new(Mutex::new(Lines::new(&options, dialect, limits)));
         Ok(Self {
             dialect,
             limits,
             options,
-            pool,
+            lines,
             file,
             #[cfg(test)]
             weather,
@@ -173,27 +158,26 @@ impl Engine {
 
     /// All that the query finds; it sees everything that was committed before.
     pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        match &self.file {
-            Some(file) => self.read(file.readers.all(query)).await,
-            None => self.read(query.fetch_all(&self.pool())).await,
-        }
+        self.read(self.lines().all(query)).await
     }
 
     /// The first row of it.
     pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
-        match &self.file {
-            Some(file) => self.read(file.readers.first(query)).await,
-            None => self.read(query.fetch_optional(&self.pool())).await,
-        }
+        self.read(self.lines().first(query)).await
     }
 
-    /// The connections to a server.
-    pub(super) fn pool(&self) -> AnyPool {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).pool.clone()
+    /// Another connection, which is not one of the lines.
+    #[cfg(test)]
+    pub(super) async fn another(&self) -> Result<AnyConnection, sqlx::Error> {
+        connect(&self.options, self.dialect).await
+    }
+
+    fn lines(&self) -> Lines {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Awaits a reading query, but not for ever.
-    pub(super) async fn read<T>(
+    async fn read<T>(
         &self,
         query: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, StoreError> {
@@ -212,28 +196,25 @@ impl Engine {
         if let Some(file) = &self.file {
             return file.writer.write(work).await;
         }
-        let (pool, began) = (self.pool(), Instant::now());
-        let begun = timeout(self.limits.longest, async {
-            let mut tx = pool.begin().await?;
-            let done = work(&mut tx).await?;
-            Ok::<_, StoreError>((tx, done))
-        });
-        let (tx, done) = self.replace_dead(begun.await.unwrap_or(Err(StoreError::Late)), began)?;
-        let commit = tx.commit();
+        let (lines, began) = (self.lines(), Instant::now());
+        let begun = timeout(self.limits.longest, begin(lines, work)).await;
+        let (mut line, done) = self.replace_dead(begun.unwrap_or(Err(StoreError::Late)), began)?;
+        let commit = say(&mut line.connection, "COMMIT");
         #[cfg(test)]
         let commit = self.weather.over(commit);
         let committed = timeout(self.limits.longest, commit).await;
         let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));
-        let committed = self.replace_dead(committed, began);
-        committed.map(|()| done).map_err(|error| StoreError::Uncertain(error.to_string()))
+        match self.replace_dead(committed, began) {
+            Ok(()) => line.leave(),
+            Err(error) => return Err(StoreError::Uncertain(error.to_string())),
+        }
+        Ok(done)
     }
 
     /// Closes all connections; an SQLite file's write-ahead log is folded in.
     pub(super) async fn close(&self) {
-        let pool = self.pool();
-        let _ = timeout(self.limits.longest, pool.close()).await;
+        let _ = timeout(self.limits.longest, self.lines().close()).await;
         if let Some(file) = &self.file {
-            let _ = timeout(self.limits.longest, file.readers.close()).await;
             file.writer.close().await;
         }
     }
@@ -247,10 +228,9 @@ impl Engine {
     ) -> Result<T, StoreError> {
         if self.dialect == Dialect::Postgres && done.as_ref().is_err_and(StoreError::is_of_the_line)
         {
-            let mut lines = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
             if lines.since <= began {
-                let pool = pool(&self.options, self.limits);
-                *lines = Lines { pool, since: Instant::now() };
+                *lines = Lines::new(&self.options, self.dialect, self.limits);
             }
         }
         done
@@ -270,23 +250,26 @@ pub(super) async fn connect(
     connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
 }
 
-/// Connections to a server; the first is made when it is needed.
-fn pool(options: &AnyConnectOptions, limits: Limits) -> AnyPool {
-    AnyPoolOptions::new()
-        .max_connections(CONNECTIONS)
-        .acquire_timeout(limits.patience)
-        .test_before_acquire(false)
-        .before_acquire(|connection, used| {
-            Box::pin(async move {
-                // Looking whether the line still stands is another journey: not before every query.
-                let fresh = used.idle_for < IDLE;
-                Ok(fresh || connection.ping().await.is_ok())
-            })
-        })
-        .after_connect(|connection, _| {
-            Box::pin(async move { connection.execute(sqlx::raw_sql(POSTGRES)).await.map(drop) })
-        })
-        .connect_lazy_with(options.clone())
+/// Begins a transaction and does the work in it; what fails is undone.
+async fn begin<T, F>(lines: Lines, work: F) -> Result<(Line, T), StoreError>
+where
+    F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T>,
+{
+    let mut line = lines.line().await?;
+    say(&mut line.connection, "BEGIN").await?;
+    match work(&mut line.connection).await {
+        Ok(done) => Ok((line, done)),
+        Err(error) => {
+            if say(&mut line.connection, "ROLLBACK").await.is_ok() {
+                line.leave();
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn say(connection: &mut AnyConnection, word: &'static str) -> Result<(), sqlx::Error> {
+    connection.execute(sqlx::raw_sql(word)).await.map(drop)
 }
 
 /// Makes sure that no other daemon writes this file, whatever its socket is called.

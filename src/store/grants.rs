@@ -118,34 +118,34 @@ impl Store {
     }
 
     async fn select_grants(&self, query: Reading<'_>) -> Result<Vec<Grant>, StoreError> {
-        let rows = self.all(query).await?;
-        let grant = |row: &AnyRow| {
-            let scope: String = row.try_get("scope")?;
-            let by: String = row.try_get("granted_by")?;
-            let scope = match scope.as_str() {
-                "session" => GrantScope::Session,
-                "timed" => GrantScope::Timed,
-                "always" => GrantScope::Always,
-                _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
-            };
-            Ok(Grant {
-                id: row.try_get("id")?,
-                ask: row.try_get("ask")?,
-                rule: Rule {
-                    tool: row.try_get("tool")?,
-                    pattern: row.try_get("pattern")?,
-                    verdict: Verdict::Allow,
-                },
-                scope,
-                agent: row.try_get("agent")?,
-                session: row.try_get("session")?,
-                by: read("granted_by", &by)?,
-                created_at: row.try_get("created_at")?,
-                expires_at: row.try_get("expires_at")?,
-            })
-        };
-        rows.iter().map(grant).collect()
+        self.all(query).await?.iter().map(grant).collect()
     }
+}
+
+pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
+    let scope: String = row.try_get("scope")?;
+    let by: String = row.try_get("granted_by")?;
+    let scope = match scope.as_str() {
+        "session" => GrantScope::Session,
+        "timed" => GrantScope::Timed,
+        "always" => GrantScope::Always,
+        _ => return Err(sqlx::Error::Decode(format!("scope `{scope}`").into()).into()),
+    };
+    Ok(Grant {
+        id: row.try_get("id")?,
+        ask: row.try_get("ask")?,
+        rule: Rule {
+            tool: row.try_get("tool")?,
+            pattern: row.try_get("pattern")?,
+            verdict: Verdict::Allow,
+        },
+        scope,
+        agent: row.try_get("agent")?,
+        session: row.try_get("session")?,
+        by: read("granted_by", &by)?,
+        created_at: row.try_get("created_at")?,
+        expires_at: row.try_get("expires_at")?,
+    })
 }
 
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {

@@ -66,7 +66,7 @@ mod tests {
             "CREATE ROLE {writer}; GRANT USAGE ON SCHEMA {schema} TO {writer}; GRANT SELECT, \
              INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {writer}"
         );
-        let server = owner.engine.pool();
+        let mut server = owner.engine.another().await.unwrap();
         server.execute(sqlx::raw_sql(AssertSqlSafe(grants))).await.unwrap();
         let as_writer = Database::Postgres(Secret::new(format!("{url}&options[role]={writer}")));
         let store = Store::open(&as_writer).await.unwrap();

@@ -13,10 +13,11 @@ mod engine;
 mod events;
 mod grants;
 mod lease;
+mod lines;
 mod listing;
 mod migrations;
 mod outbox;
-mod readers;
+
 mod reconcile;
 mod retention;
 mod sessions;
@@ -34,12 +35,13 @@ pub use events::Event;
 pub use grants::{Grant, GrantScope};
 pub use lease::{DAEMON, Fence, Leader};
 pub use outbox::{Due, Shown};
+pub use sessions::Standing;
 pub use tail::Tail;
 pub use trouble::Trouble;
 
 pub use database::Database;
 
-use crate::clock;
+use crate::{clock, ids};
 use engine::{Engine, LIMITS, Limits, Reading, Statement, Tx, Work};
 use sqlx::any::AnyRow;
 use std::{path::PathBuf, sync::Arc};
@@ -52,6 +54,8 @@ pub struct Store {
     engine: Engine,
     database: Database,
     condition: Arc<Condition>,
+    /// Says which hints are our own.
+    name: Arc<str>,
     /// Something changed that other daemons may want to know.
     news: Arc<Notify>,
 }
@@ -134,8 +138,8 @@ impl Store {
 
     async fn open_within(database: &Database, limits: Limits) -> Result<Self, StoreError> {
         let engine = Engine::open(database, limits).await?;
-        let (condition, news) = (Arc::default(), Arc::default());
-        let store = Self { engine, database: database.clone(), condition, news };
+        let (condition, name, news) = (Arc::default(), ids::nonce().into(), Arc::default());
+        let store = Self { engine, database: database.clone(), condition, name, news };
         if !store.is_shared() {
             store.end_leases().await?;
         }

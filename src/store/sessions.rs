@@ -1,24 +1,45 @@
 //! Sessions: what lasts as long as one does.
 
-use super::{Store, StoreError, events};
+use super::{Grant, Store, StoreError, events, grants};
 use serde_json::json;
 use sqlx::Row;
 
+/// What a session's calls are ruled by, besides the rules.
+#[derive(Debug)]
+pub struct Standing {
+    /// The mode that it has of its own.
+    pub mode: Option<String>,
+    /// The grants in force that were made in it, and all those for always; the oldest first.
+    pub grants: Vec<Grant>,
+}
+
 impl Store {
-    /// The mode that a session has of its own.
+    /// How a session stands now.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn session_mode(
+    /// As [`Store::grants`].
+    pub async fn standing(
         &self,
         agent: &str,
         session: &str,
-    ) -> Result<Option<String>, StoreError> {
-        let query = sqlx::query("SELECT mode FROM session WHERE agent = $1 AND session = $2")
-            .bind(agent)
-            .bind(session);
-        let row = self.maybe(query).await?;
-        row.map(|row| Ok(row.try_get("mode")?)).transpose()
+        now: i64,
+    ) -> Result<Standing, StoreError> {
+        // One journey for both: nothing waits longer for the store than a call does.
+        let query = sqlx::query(
+            "SELECT mode, given.* FROM (SELECT (SELECT mode FROM session \
+             WHERE agent = $1 AND session = $2) AS mode) AS own LEFT JOIN grants AS given \
+             ON revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3) \
+             AND (scope = 'always' OR (agent = $1 AND session = $2)) ORDER BY created_at, id",
+        );
+        let rows = self.all(query.bind(agent).bind(session).bind(now)).await?;
+        let mode = rows.first().map(|row| row.try_get("mode")).transpose()?.flatten();
+        let mut given = Vec::new();
+        for row in &rows {
+            if row.try_get::<Option<&str>, _>("id")?.is_some() {
+                given.push(grants::grant(row)?);
+            }
+        }
+        Ok(Standing { mode, grants: given })
     }
 
     /// Gives a session a mode of its own.

@@ -24,7 +24,7 @@ impl Store {
         self.news.notify_one();
     }
 
-    /// Carries hints between the daemons until told to stop; `heard` is notified of each.
+    /// Carries hints between the daemons until told to stop; `heard` is notified of each from elsewhere.
     pub async fn carry_hints(&self, heard: Arc<Notify>, stop: CancellationToken) {
         if self.is_shared() {
             tokio::select! {
@@ -38,9 +38,8 @@ impl Store {
     async fn send_hints(&self) {
         loop {
             self.news.notified().await;
-            let hint = sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL);
-            let pool = self.engine.pool();
-            if let Err(error) = self.engine.read(hint.execute(&pool)).await {
+            let hint = sqlx::query("SELECT 1 FROM pg_notify($1, $2)");
+            if let Err(error) = self.engine.first(hint.bind(CHANNEL).bind(&*self.name)).await {
                 tracing::debug!(%error, "other daemons got no hint; they look by themselves");
             }
         }
@@ -65,10 +64,14 @@ impl Store {
         let mut line = listening.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
         // A line that was silent for so long may be dead without saying so.
         while let Ok(hint) = timeout(silence, line.try_recv()).await {
-            // Hints may have been lost together with the line.
-            heard.notify_one();
-            if hint?.is_none() {
-                break;
+            match hint? {
+                Some(hint) if hint.payload() == &*self.name => {}
+                Some(_) => heard.notify_one(),
+                None => {
+                    // Hints may have been lost together with the line.
+                    heard.notify_one();
+                    break;
+                }
             }
         }
         Ok(())

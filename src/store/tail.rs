@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::store::engines::{Fresh, on_both};
     use serde_json::Value;
-    use sqlx::{Executor, Row};
+    use sqlx::{AnyConnection, Connection, Executor, Row};
 
     async fn kinds(tail: &mut Tail, store: &Store) -> Vec<String> {
         tail.next(store).await.unwrap().into_iter().map(|event| event.kind).collect()
@@ -110,12 +110,18 @@ mod tests {
     }
 
     /// An event whose transaction is not committed yet, and its id.
-    async fn slow(store: &Store, kind: &str) -> (sqlx::Transaction<'static, sqlx::Any>, i64) {
-        let mut slow = store.engine.pool().begin().await.unwrap();
+    async fn slow(store: &Store, kind: &str) -> (AnyConnection, i64) {
+        let mut slow = store.engine.another().await.unwrap();
+        slow.execute("BEGIN").await.unwrap();
         let insert = "INSERT INTO event (at, kind, data) VALUES ($1, $2, 'null') RETURNING id";
         let insert = sqlx::query(insert).bind(clock::now_ms()).bind(kind.to_owned());
         let id = slow.fetch_one(insert).await.unwrap().try_get("id").unwrap();
         (slow, id)
+    }
+
+    async fn commit(mut slow: AnyConnection) {
+        slow.execute("COMMIT").await.unwrap();
+        slow.close().await.unwrap();
     }
 
     #[tokio::test]
@@ -128,7 +134,7 @@ mod tests {
         let mut from_now = Tail::of_now(&store).await.unwrap();
         let late = tail.next(&store).await.unwrap();
         assert!(late.len() == 1 && late.iter().all(|event| event.id > id), "{late:?}");
-        early.commit().await.unwrap();
+        commit(early).await;
         assert_eq!(kinds(&mut tail, &store).await, ["early"]);
         assert_eq!(kinds(&mut tail, &store).await, [""; 0]);
         assert_eq!(kinds(&mut from_now, &store).await, ["early"]);
@@ -151,9 +157,9 @@ mod tests {
         // What was read, up to each event of a batch, and what a new reader gets who goes on there.
         let mut read = Vec::new();
         let mut broken = Vec::new();
-        for commit in [None, Some(d), Some(b)] {
-            if let Some(slow) = commit {
-                slow.commit().await.unwrap();
+        for late in [None, Some(d), Some(b)] {
+            if let Some(slow) = late {
+                commit(slow).await;
             }
             for event in tail.next(&store).await.unwrap() {
                 read.push(event.kind);

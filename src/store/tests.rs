@@ -253,12 +253,24 @@ async fn grants_hold_until_they_expire_or_are_revoked() {
         assert_eq!(held(99).await, ["always", "session", "timed"]);
         assert_eq!(held(100).await, ["always", "session"]);
         assert_eq!(store.grants(99).await.unwrap()[2], grants[0], "a grant reads back as it was");
+        let given = async |session, now| {
+            let standing = store.standing("a", session, now).await.unwrap();
+            let grants = standing.grants.into_iter().map(|grant| grant.id).collect::<Vec<_>>();
+            (standing.mode, grants.join(" "))
+        };
+        assert_eq!(given("s", 99).await, (None, "always session timed".into()));
+        assert_eq!(given("other", 99).await, (None, "always".into()));
+        store.set_session_mode("a", "s", "yolo", 6).await.unwrap();
+        assert_eq!(given("s", 100).await, (Some("yolo".into()), "always session".into()));
         assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
         store.grant_written("always").await.unwrap();
         assert_eq!(store.unwritten_grants().await.unwrap(), []);
         assert!(store.revoke_grant("session", 101).await.unwrap().is_some());
         assert!(store.revoke_grant("session", 102).await.unwrap().is_none());
         assert_eq!(held(103).await, ["always"]);
+        assert!(store.revoke_grant("always", 104).await.unwrap().is_some());
+        assert_eq!(given("s", 105).await, (Some("yolo".into()), String::new()));
+        assert_eq!(given("other", 105).await, (None, String::new()));
     })
     .await;
 }

@@ -1,9 +1,9 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{PAGE, Postman, shown};
+use super::{PAGE, Postman, elsewhere::Elsewhere, shown};
 use crate::{
     bridge::card,
-    store::{Due, StoreError, Tail},
+    store::{Due, StoreError},
 };
 use countersign_port::Target;
 
@@ -23,7 +23,7 @@ impl Postman {
         let store = self.gate.store();
         let keeps = self.adapter.keeps_messages();
         if store.is_shared() && !keeps {
-            self.asked = Some(Tail::of_now(store).await?);
+            self.elsewhere = Some(Elsewhere::of_now(&self.gate).await?);
         }
         store.reconcile(self.adapter.name(), &self.target, keeps).await?;
         if keeps { Ok(()) } else { self.put_up_again().await }

@@ -165,7 +165,7 @@ async fn cards_that_never_arrive_keep_no_other_from_arriving() {
         for n in 20..40 {
             town.pass(Duration::from_secs(7)).await;
             let ask = town.ask(&format!("good-{n:03}"), None).await;
-            town.pass(Duration::from_secs(2)).await;
+            town.pass(Duration::from_secs(3)).await;
             let stands = chat.cards().iter().any(|card| card.text.contains(&ask.name));
             assert!(stands, "the next card is tried after a short rest: {n}");
         }

@@ -18,7 +18,8 @@ async fn a_start_ends_in_time_when_the_line_is_cut_while_it_looks_at_the_tables(
     let Some(server) = Server::start().await else { return };
     let line = Line::to(&server.url()).await;
     let holding = open(&server.url()).await;
-    let mut tables = holding.engine.pool().begin().await.unwrap();
+    let mut tables = holding.engine.another().await.unwrap();
+    let mut tables = tables.begin().await.unwrap();
     tables.execute("LOCK TABLE _sqlx_migrations").await.unwrap();
     let database = Database::Postgres(Secret::new(line.url.clone()));
     let (opened, ()) = tokio::join!(timeout(LONG, Store::open_within(&database, SHORT)), async {

@@ -1,13 +1,8 @@
 //! The program itself: idle, and with many open asks.
 
-use super::{desk::call, line};
-use countersign::{
-    gate::ask::Body,
-    ids,
-    store::{Database, NewAsk, NewCard, Shown, Store},
-};
+use super::{desk::ask, line};
+use countersign::store::{Database, Shown, Store};
 use futures::{StreamExt, stream};
-use serde_json::json;
 use std::{
     io::{BufRead, BufReader},
     path::Path,
@@ -77,23 +72,8 @@ pub async fn weight(folder: &Path) {
 async fn fill(store: &Store) {
     let now = jiff::Timestamp::now().as_millisecond();
     let insert = |n| async move {
-        let body = serde_json::from_value(json!({"call": call(n), "why": "no rule"}));
-        let body: Body = body.unwrap();
-        let new = NewAsk {
-            id: ids::ask_id(),
-            digest: body.call.digest(),
-            body,
-            attended: false,
-            daemon: "bench".into(),
-            keepers: ["bench"].into_iter().collect(),
-            created_at: now + i64::try_from(n).unwrap(),
-            deadline_at: Some(now + 86_400_000),
-        };
-        let card = NewCard {
-            nonce: ids::nonce(),
-            adapter: "inbox".to_owned(),
-            target: "inbox".to_owned(),
-        };
+        let at = now + i64::try_from(n).unwrap();
+        let (new, card) = ask(n, at, Some(now + 86_400_000));
         store.insert_ask(&new, std::slice::from_ref(&card)).await.unwrap();
         // It stood when the last process ended.
         Shown { nonce: card.nonce.clone(), ask: new.id, message: card.nonce, version: 1 }
