@@ -162,8 +162,9 @@ async fn a_card_whose_note_fails_is_redrawn_and_shows_the_truth_whatever_happene
         let town = Town::open(&store, &chat).await;
         let mut asks = Vec::new();
         for answered_meanwhile in [false, true] {
-            let ask = town.ask(&format!("noted-{answered_meanwhile}"), None).await;
+            store.weather().next(Fate::GoesWell);
             store.weather().next(Fate::Fails);
+            let ask = town.ask(&format!("noted-{answered_meanwhile}"), None).await;
             town.quiet().await;
             assert!(store.weather().is_over(), "it was posted, and its note failed");
             assert_eq!(chat.cards().len(), asks.len() + 1);
