@@ -225,16 +225,10 @@ impl Call {
     /// does not have it any more is refused. So another way of working it out refuses all that is stored.
     #[must_use]
     pub fn digest(&self) -> String {
-        let bound = serde_json::json!([
-            self.agent,
-            self.session,
-            self.worker,
-            self.cwd,
-            self.tool,
-            self.args,
-            self.questions
-        ]);
-        crate::ids::sha256_hex(bound.to_string().as_bytes())
+        let Self { agent, session, worker, cwd, tool, args, questions, .. } = self;
+        let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
+        // Texts, lists and maps with texts as keys are always written.
+        crate::ids::sha256_hex(&bound.unwrap_or_default())
     }
 }
 
