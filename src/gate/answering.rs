@@ -5,6 +5,7 @@ use super::{
     answer::{Action, Change, Refusal, already, apply, person},
     approvers::Who,
     ask::{Answer, Ask, By, Decision, Scope, State},
+    to_the_end,
 };
 use crate::{
     clock,
@@ -15,6 +16,7 @@ use countersign_policy::{
     profiles::{Life, Then},
 };
 use serde_json::json;
+use std::sync::Arc;
 
 /// What really happened to an attempt to answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +63,12 @@ const TRIES: usize = 16;
 
 impl Gate {
     /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read it.
-    pub async fn answer(&self, ask: Ask, who: Who, action: Action) -> Reply {
-        let id = ask.id.clone();
-        match self.try_answer(ask, &who, &action).await {
+    // INVARIANT: what follows an answer follows though its presser has left meanwhile: whoever waits for
+    // it is told, and what was granted stands in the rules file.
+    pub async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
+        let (gate, id) = (self.clone(), ask.id.clone());
+        let answering = to_the_end(async move { gate.try_answer(ask, &who, &action).await });
+        match answering.await {
             Ok(reply) => reply,
             Err(error) => {
                 tracing::error!(ask_id = id, %error, "a press could not be recorded");
@@ -82,7 +87,7 @@ impl Gate {
     // INVARIANT: what counts is how the row stands when it is changed: whoever saw it otherwise looks at
     // it as it is, and tries again.
     async fn try_answer(
-        &self,
+        self: &Arc<Self>,
         mut ask: Ask,
         who: &Who,
         action: &Action,
@@ -123,7 +128,7 @@ impl Gate {
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
-    async fn applied(&self, ask: Ask) -> Reply {
+    async fn applied(self: &Arc<Self>, ask: Ask) -> Reply {
         let stored = self.store_always(&ask).await;
         self.closed(&ask);
         tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
@@ -143,13 +148,13 @@ impl Gate {
     }
 
     /// Resolves the session's other open asks that the new grant covers.
-    async fn cascade(&self, granted: &Ask) {
+    async fn cascade(self: &Arc<Self>, granted: &Ask) {
         if let Err(error) = self.try_cascade(granted).await {
             tracing::warn!(ask_id = %granted.id, %error, "asks that a grant covers stay open");
         }
     }
 
-    async fn try_cascade(&self, granted: &Ask) -> Result<(), StoreError> {
+    async fn try_cascade(self: &Arc<Self>, granted: &Ask) -> Result<(), StoreError> {
         let call = &granted.body.call;
         for ask in self.store.open_in_session(&call.agent, &call.session).await? {
             if ask.is_question() {
@@ -175,17 +180,14 @@ impl Gate {
                 by: By::Policy { grant },
                 at: clock::now_ms(),
             };
-            if let Closed::Won(ask) =
-                self.store.close_ask(&ask, &State::Answered(answer), &[]).await?
-            {
+            if let Closed::Won(ask) = self.close(&ask, State::Answered(answer)).await? {
                 tracing::info!(ask_id = %ask.id, by = %granted.id, "ask resolved by a new grant");
-                self.closed(&ask);
             }
         }
         Ok(())
     }
 
-    async fn refuse(&self, ask: Ask, refusal: Refusal) -> Result<Reply, StoreError> {
+    async fn refuse(self: &Arc<Self>, ask: Ask, refusal: Refusal) -> Result<Reply, StoreError> {
         let told = match (&refusal, &ask.state) {
             (Refusal::Unfit(_), _) => Told::Unfit,
             (Refusal::Late(_), _) => {

@@ -93,7 +93,7 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn cancel(&self, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
+    pub async fn cancel(self: &Arc<Self>, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
         while let Some(ask) = self.store.ask(id).await? {
             if !ask.is_open() {
                 return Ok(Some(ask));
@@ -106,7 +106,7 @@ impl Gate {
     }
 
     /// Takes back asks whose callers died together with their daemon: nobody would read the answer.
-    pub async fn reunite(&self) {
+    pub async fn reunite(self: &Arc<Self>) {
         let mut pause = REUNION;
         loop {
             tokio::select! {
@@ -142,7 +142,7 @@ impl Gate {
     }
 
     /// Takes an ask back if it stands as seen, its keepers included.
-    async fn take_back(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
+    async fn take_back(self: &Arc<Self>, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
         let answer = Answer {
             decision: Decision::Deny,
             scope: None,
@@ -152,23 +152,22 @@ impl Gate {
             by: By::Caller,
             at: clock::now_ms(),
         };
-        let closed = self.store.close_ask(seen, &State::Cancelled(answer), &[]).await?;
+        let closed = self.close(seen, State::Cancelled(answer)).await?;
         if let Closed::Won(ask) = &closed {
             tracing::info!(ask_id = %ask.id, why, "ask cancelled");
-            self.closed(ask);
         }
         Ok(closed)
     }
 
     /// Cancels what callers waited for at daemons that are gone, and that nobody has come back to.
-    async fn cancel_orphans(&self) -> Result<(), StoreError> {
+    async fn cancel_orphans(self: &Arc<Self>) -> Result<(), StoreError> {
         for ask in self.store.orphans(&self.settings.daemon, REUNION).await? {
             let _ = self.take_back(&ask, GONE).await?;
         }
         Ok(())
     }
 
-    async fn part_after_grace(&self, id: &str, left: bool) {
+    async fn part_after_grace(self: &Arc<Self>, id: &str, left: bool) {
         let mut pause = GRACE;
         loop {
             tokio::select! {
@@ -186,7 +185,7 @@ impl Gate {
     }
 
     /// The last caller of an ask here is gone: another one may wait elsewhere.
-    async fn part(&self, id: &str, left: bool) -> Result<(), StoreError> {
+    async fn part(self: &Arc<Self>, id: &str, left: bool) -> Result<(), StoreError> {
         // INVARIANT: whoever comes from now on reads the row after this has changed it.
         let _under_way = self.waiters.partings.begin(id).await;
         while !self.waiters.attached.contains_key(id)

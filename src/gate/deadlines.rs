@@ -10,7 +10,7 @@ use crate::{
     store::{Closed, StoreError},
 };
 use countersign_policy::profiles::Then;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +22,7 @@ const BREATH: Duration = Duration::from_millis(20);
 
 impl Gate {
     /// Expires asks at their deadlines, and tidies up every 30 s, until told to stop.
-    pub async fn reap(&self, stop: CancellationToken) {
+    pub async fn reap(self: &Arc<Self>, stop: CancellationToken) {
         let mut changes = self.changes();
         let mut tidied: Option<Instant> = None;
         while !stop.is_cancelled() {
@@ -46,7 +46,7 @@ impl Gate {
         }
     }
 
-    async fn expire_overdue(&self) -> Result<(), StoreError> {
+    async fn expire_overdue(self: &Arc<Self>) -> Result<(), StoreError> {
         for (id, ask) in self.store.overdue(clock::now_ms()).await? {
             match ask {
                 Ok(ask) => self.expire(&ask).await?,
@@ -84,15 +84,14 @@ impl Gate {
     }
 
     /// Expires an ask whose deadline has passed, as the operator chose.
-    pub(super) async fn expire(&self, ask: &Ask) -> Result<(), StoreError> {
+    pub(super) async fn expire(self: &Arc<Self>, ask: &Ask) -> Result<(), StoreError> {
         let now = clock::now_ms();
         if !ask.is_open() || ask.deadline_at.is_none_or(|at| at > now) {
             return Ok(());
         }
         let answer = self.at_deadline(ask, now).await?;
-        if let Closed::Won(ask) = self.store.close_ask(ask, &State::Expired(answer), &[]).await? {
+        if let Closed::Won(ask) = self.close(ask, State::Expired(answer)).await? {
             tracing::info!(ask_id = %ask.id, "nobody answered in time");
-            self.closed(&ask);
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use countersign_policy::{
     check::rules_of,
     profiles::{Given, molf},
 };
+use std::sync::Arc;
 
 /// Why an ask is taken back whose worker is gone.
 pub const WORKER_GONE: &str = "its worker disconnected";
@@ -67,7 +68,11 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn worker_gone(&self, agent: &str, worker: &str) -> Result<usize, StoreError> {
+    pub async fn worker_gone(
+        self: &Arc<Self>,
+        agent: &str,
+        worker: &str,
+    ) -> Result<usize, StoreError> {
         let mut sessions: Vec<String> = Vec::new();
         for state in ["open", "answered"] {
             let note = |ask: &Ask| {

@@ -38,9 +38,9 @@ pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet};
 pub use workers::Workers;
 
-use crate::store::Store;
+use crate::store::{Closed, Store, StoreError};
 use approvers::Approvers;
-use ask::Ask;
+use ask::{Ask, State};
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -178,6 +178,20 @@ impl Gate {
         self.stopping.is_cancelled()
     }
 
+    /// Closes an ask that stands as seen, and brings it to whoever waits for it.
+    // INVARIANT: they get it though the one who closed it has left meanwhile.
+    async fn close(self: &Arc<Self>, seen: &Ask, end: State) -> Result<Closed, StoreError> {
+        let (gate, seen) = (self.clone(), seen.clone());
+        to_the_end(async move {
+            let closed = gate.store.close_ask(&seen, &end, &[]).await?;
+            if let Closed::Won(ask) = &closed {
+                gate.closed(ask);
+            }
+            Ok(closed)
+        })
+        .await
+    }
+
     /// An ask was closed, and that is committed.
     fn closed(&self, ask: &Ask) {
         self.waiters.bring(ask);
@@ -187,6 +201,15 @@ impl Gate {
     fn changed(&self) {
         count(&self.changes);
     }
+}
+
+/// Does this to its end, though the one who wanted it leaves meanwhile.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::spawn(work).await;
+    // It ends early only with its runtime.
+    done.unwrap_or_else(|error| Err(StoreError::Uncertain(error.to_string())))
 }
 
 fn count(changes: &watch::Sender<u64>) {

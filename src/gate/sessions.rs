@@ -5,6 +5,7 @@ use super::{
     approvers::{Stranger, Who},
 };
 use crate::{clock, store::StoreError};
+use std::sync::Arc;
 
 /// What became of a wish for another mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub async fn end_session(
-        &self,
+        self: &Arc<Self>,
         agent: &str,
         session: &str,
         why: &str,
@@ -81,7 +82,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub async fn abort_session(
-        &self,
+        self: &Arc<Self>,
         agent: &str,
         session: &str,
         why: &str,

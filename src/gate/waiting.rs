@@ -3,7 +3,7 @@
 use super::{Gate, ask::Ask, partings::Partings};
 use crate::{clock, store::StoreError};
 use dashmap::DashMap;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 /// Who waits for which ask, and how many callers stand behind it.
@@ -72,12 +72,16 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn wait(&self, id: &str, longest: Duration) -> Result<Option<Ask>, StoreError> {
+    pub async fn wait(
+        self: &Arc<Self>,
+        id: &str,
+        longest: Duration,
+    ) -> Result<Option<Ask>, StoreError> {
         self.wait_as(Waiter::Watcher, id, longest).await
     }
 
     pub(super) async fn wait_as(
-        &self,
+        self: &Arc<Self>,
         waiter: Waiter,
         id: &str,
         longest: Duration,

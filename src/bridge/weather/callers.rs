@@ -1,10 +1,15 @@
-//! Callers that leave while the store is slow, fails, or loses an outcome.
+//! Callers and pressers that leave while the store is slow, fails, or loses an outcome.
 
-use super::{Town, chat::Chat};
+use super::{Asked, Place, Town, chat::Chat};
 use crate::{
-    gate::{Handed, call::Call},
+    gate::{
+        Handed,
+        ask::{Ask, Scope},
+        call::Call,
+    },
     store::{Store, engines::on_both, weather::Fate},
 };
+use countersign_port::Presses;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
@@ -101,6 +106,57 @@ async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_
         assert_eq!(states(&store).await, [1, 0], "its caller may have been on its way back");
         town.pass(SECOND * 60).await;
         assert_eq!(states(&store).await, [0, 1]);
+    })
+    .await;
+}
+
+/// Does this to an ask whose caller waits, and leaves in the middle of its commit; the ask as its caller
+/// gets it then.
+async fn leaves_in_the_commit<F>(town: &Town, asked: Asked, deed: F) -> Ask
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let (begun, go) = town.weather.next_is_slow();
+    let doing = tokio::spawn(async move { drop(deed.await) });
+    begun.await.unwrap();
+    doing.abort();
+    assert!(doing.await.unwrap_err().is_cancelled());
+    go.send(()).unwrap();
+    town.quiet().await;
+    assert!(asked.waiting.is_finished(), "nobody has to wait for a round to end");
+    asked.waiting.await.unwrap()
+}
+
+#[tokio::test]
+async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
+    on_both(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = folder.path().join("permissions.jsonc");
+        let chat = Arc::new(Chat::default());
+        let town = Town::with_rules(&store, &chat, Some(&rules)).await;
+        let asked = town.ask("one", None).await;
+        town.quiet().await;
+        let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
+        let (desk, press) = (town.desk.clone(), town.press_of(&always));
+        let ask = leaves_in_the_commit(&town, asked, async move { desk.press(press).await }).await;
+        assert_eq!(ask.answer().unwrap().scope, Some(Scope::Always));
+        assert_eq!(rules.exists(), !store.is_shared(), "what was granted stands in the file");
+        town.pass(SECOND).await;
+        assert_eq!(chat.cards()[0].button, None, "the card shows it");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_taken_back_by_one_who_has_left_is_told_to_whoever_waits() {
+    on_both(async |store| {
+        let town = Town::open(&store, &Arc::new(Chat::default())).await;
+        let asked = town.ask("one", None).await;
+        town.quiet().await;
+        let (gate, id) = (town.gate.clone(), asked.id.clone());
+        let cancel = async move { gate.cancel(&id, "the agent went on").await };
+        let ask = leaves_in_the_commit(&town, asked, cancel).await;
+        assert_eq!(ask.state.name(), "cancelled");
     })
     .await;
 }
