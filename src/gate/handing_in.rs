@@ -75,11 +75,10 @@ impl Gate {
 
     async fn take(self: Arc<Self>, call: Call, attended: bool) -> Result<Handed, HandInError> {
         let id = ids::ask_id();
-        let caller = |ask: &Ask| (attended && ask.is_open()).then(|| self.attend(&ask.id));
         match self.opened(&id, call, attended).await {
             Ok(Opened::Ruled(ruling)) => Ok(Handed::Ruled(ruling)),
             Ok(Opened::Ask(ask)) => {
-                let caller = caller(&ask);
+                let caller = (attended && ask.is_open()).then(|| self.attend(&ask.id));
                 Ok(Handed::Asked(ask, caller))
             }
             Err(error) => {

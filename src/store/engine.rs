@@ -268,7 +268,11 @@ where
     }
 }
 
-async fn say(connection: &mut AnyConnection, word: &'static str) -> Result<(), sqlx::Error> {
+/// Says a word that has no values and asks for no rows.
+pub(super) async fn say(
+    connection: &mut AnyConnection,
+    word: &'static str,
+) -> Result<(), sqlx::Error> {
     connection.execute(sqlx::raw_sql(word)).await.map(drop)
 }
 

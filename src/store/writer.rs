@@ -5,10 +5,10 @@
 
 use super::{
     StoreError,
-    engine::{Dialect, Tx, Work, connect},
+    engine::{Dialect, Tx, Work, connect, say},
 };
 use futures::future::BoxFuture;
-use sqlx::{AnyConnection, Connection, Executor, any::AnyConnectOptions};
+use sqlx::{AnyConnection, Connection, any::AnyConnectOptions};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -179,12 +179,12 @@ impl Writing {
     }
 
     async fn say(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
-        self.connection.execute(sqlx::raw_sql(word)).await.map(drop).map_err(Arc::new)
+        say(&mut self.connection, word).await.map_err(Arc::new)
     }
 
     /// After a failed commit: nothing of it may linger, and a broken connection is replaced.
     async fn mend(&mut self) {
-        let _ = self.connection.execute("ROLLBACK").await;
+        let _ = self.say("ROLLBACK").await;
         // A file that is gone is not made anew: it would be an empty store.
         let mut options = self.options.clone();
         options.database_url.set_query(Some("mode=rw"));

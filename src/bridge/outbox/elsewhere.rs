@@ -31,7 +31,7 @@ impl Elsewhere {
         adapter: &str,
         target: &str,
     ) -> Result<bool, StoreError> {
-        let news = *self.news.borrow_and_update();
+        let news = *self.news.borrow();
         if self.read != Some(news) {
             let events = self.tail.next(gate.store()).await?;
             self.read = Some(news);
