@@ -92,7 +92,9 @@ impl Client {
     pub async fn decided(&self, call: &Call, id: &str) -> Result<Decided, ClientError> {
         loop {
             match self.wait(id, HELD).await {
-                Ok(Some(decided)) => return Ok(decided),
+                Ok(Some(decided)) => {
+                    return decided.of(call).map_err(|why| self.transport.unreadable(why));
+                }
                 Ok(None) => {}
                 Err(ClientError::Unreachable { .. } | ClientError::Lost { .. }) => {
                     if let Opened::Decided(decided) = self.open_again(call).await? {
@@ -112,19 +114,43 @@ impl Client {
         self.transport.send(Method::GET, &["v1", "asks", id], &[], None, PATIENCE).await
     }
 
+    /// An ask with its card as people see it.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn card(&self, id: &str) -> Result<Value, ClientError> {
+        let query = [("card", "true".to_owned())];
+        self.transport.send(Method::GET, &["v1", "asks", id], &query, None, PATIENCE).await
+    }
+
     /// The open asks as the API shows them, oldest first.
     ///
     /// # Errors
     /// [`ClientError`]
     pub async fn pending(&self) -> Result<Vec<Value>, ClientError> {
-        let (mut asks, mut query) = (Vec::new(), vec![("state", "open".to_owned())]);
+        self.open_asks(vec![("state", "open".to_owned())]).await
+    }
+
+    /// The open asks with their cards as people see them, oldest first.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn cards(&self) -> Result<Vec<Value>, ClientError> {
+        self.open_asks(vec![("state", "open".to_owned()), ("card", "true".to_owned())]).await
+    }
+
+    async fn open_asks(
+        &self,
+        mut query: Vec<(&'static str, String)>,
+    ) -> Result<Vec<Value>, ClientError> {
+        let (mut asks, first) = (Vec::new(), query.len());
         loop {
             let page =
                 self.transport.send(Method::GET, &["v1", "asks"], &query, None, PATIENCE).await?;
             let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
             asks.extend(self.list(page, "asks")?);
             let Some(next) = next else { return Ok(asks) };
-            query.truncate(1);
+            query.truncate(first);
             query.push(("after", next));
         }
     }
@@ -207,7 +233,13 @@ impl Client {
         let reply =
             self.transport.send(Method::POST, &path, &query, Some(&body), held + PATIENCE).await?;
         let handed: Handed = self.transport.read(reply)?;
-        handed.opened().map_err(|why| self.transport.unreadable(why))
+        match handed.opened().map_err(|why| self.transport.unreadable(why))? {
+            Opened::Decided(decided) => {
+                let decided = decided.of(call).map_err(|why| self.transport.unreadable(why))?;
+                Ok(Opened::Decided(Box::new(decided)))
+            }
+            open => Ok(open),
+        }
     }
 
     async fn wait(&self, id: &str, held: Duration) -> Result<Option<Decided>, ClientError> {

@@ -73,6 +73,7 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
         adapters: all.clone().into(),
         keys: Arc::new(keys),
         leases: Arc::new(leases),
+        card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
     };
 
     let stop = CancellationToken::new();

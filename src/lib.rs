@@ -27,6 +27,7 @@ pub mod ids;
 pub mod links;
 pub mod secret;
 pub mod store;
+pub mod text;
 pub mod wcore;
 pub mod zeptoclaw;
 

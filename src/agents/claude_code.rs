@@ -1,11 +1,15 @@
 //! Claude Code's hooks: what it says on stdin, and the decision it takes on stdout. Pure.
 
+mod events;
 pub mod settings;
+
+pub use events::misplaced;
 
 use crate::{
     client::{Decided, Ending},
     gate::{ask::Decision, call::Call, question::Question},
 };
+use events::{SERVED, TELLING};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -39,8 +43,13 @@ pub enum Event {
         /// The conversation.
         session: String,
     },
-    /// Anything else; not our business.
-    Other,
+    /// Something that only tells; not our business.
+    Tells,
+    /// Something that this hook is asked to decide and cannot.
+    Misplaced {
+        /// The event, as Claude Code calls it.
+        event: String,
+    },
 }
 
 /// A permission request.
@@ -76,9 +85,28 @@ struct Head {
 ///
 /// # Errors
 /// A sentence; the hook stays silent then and Claude's own prompt decides.
-pub fn read(stdin: &str) -> Result<Event, String> {
+// FAIL-CLOSED: where there is no prompt behind this hook, silence would let the call run. So whatever asks
+// for a decision and is no PermissionRequest is an event of its own, to be blocked, however little of it
+// can be read.
+pub fn read(stdin: &[u8]) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
-    let whole: Map<String, Value> = serde_json::from_str(stdin).map_err(unreadable)?;
+    let whole: Map<String, Value> = match serde_json::from_slice(stdin) {
+        Ok(whole) => whole,
+        Err(_) if String::from_utf8_lossy(stdin).contains("PreToolUse") => {
+            return Ok(Event::Misplaced { event: "PreToolUse".to_owned() });
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    let asks = whole.contains_key("tool_name") || whole.contains_key("toolName");
+    match whole.get("hook_event_name").and_then(Value::as_str) {
+        Some(event) if SERVED.contains(&event) => {}
+        Some(event) if TELLING.contains(&event) => return Ok(Event::Tells),
+        Some(event) => return Ok(Event::Misplaced { event: event.to_owned() }),
+        None if asks => {
+            return Ok(Event::Misplaced { event: "an event without a name".to_owned() });
+        }
+        None => return Err("stdin is not a hook's JSON: it names no event".to_owned()),
+    }
     let whole = Value::Object(whole);
     let head = Head::deserialize(&whole).map_err(unreadable)?;
     let Head { hook_event_name, session_id: session, tool_name: tool, tool_input: input } = head;
@@ -86,8 +114,7 @@ pub fn read(stdin: &str) -> Result<Event, String> {
         "PermissionRequest" => Event::Wants(Request::deserialize(&whole).map_err(unreadable)?),
         "PostToolUse" | "PostToolUseFailure" => Event::Ran { session, tool, input },
         "Stop" | "StopFailure" => Event::Stopped { session },
-        "SessionEnd" => Event::Ended { session },
-        _ => Event::Other,
+        _ => Event::Ended { session },
     })
 }
 
@@ -131,7 +158,10 @@ impl Request {
         let decision = match (decided.decision, &decided.ending) {
             // FAIL-CLOSED: nobody decided, so nothing is said; only a person or a rule speaks here.
             (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => return None,
-            (Decision::Approve, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
+            // SECURITY: answers belong to questions, and questions are never merely allowed.
+            (Decision::Answer, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
+            (Decision::Answer, _) => return None,
+            (Decision::Approve, _) if self.tool_name == QUESTIONS => return None,
             (Decision::Approve, _) => json!({"behavior": "allow"}),
             (Decision::Deny, ending) => {
                 let stop = matches!(ending, Ending::Answered(answer) if answer.stop);
@@ -197,7 +227,9 @@ pub fn closed_by<'a>(event: &Event, open: &'a [Value]) -> Vec<&'a str> {
             .filter(|ask| call(ask).is_some_and(|call| call.pointer("/meta/agent_id").is_none()))
             .filter_map(id)
             .collect(),
-        Event::Wants(_) | Event::Ended { .. } | Event::Other => Vec::new(),
+        Event::Wants(_) | Event::Ended { .. } | Event::Tells | Event::Misplaced { .. } => {
+            Vec::new()
+        }
     }
 }
 

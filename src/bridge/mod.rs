@@ -16,6 +16,7 @@ pub use term::Term;
 use crate::{
     gate::{DAMAGED, Gate, Reply, Told, approvers::Who, ask::Ask},
     store::StoreError,
+    text::line,
 };
 use countersign_port::{Outcome, Press, Presses, Receipt};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use token::Token;
 
 /// The longest sentence that every platform shows to a presser.
 const SENTENCE: usize = 190;
+/// What is kept of a presser's name, in characters.
+const NAME: usize = 64;
 
 /// The core, as adapters see it.
 #[derive(Debug, Clone)]
@@ -56,7 +59,7 @@ impl Desk {
         let who = Who {
             platform: press.adapter,
             id: press.presser.id,
-            name: press.presser.name,
+            name: known_as(&press.presser.name),
             roles: press.presser.roles,
         };
         let reply = self.gate.answer(ask, who, token.action(press.text)).await;
@@ -99,8 +102,14 @@ fn said(reply: Reply, nonce: &str) -> Receipt {
     Receipt { card, ..receipt(outcome, sentence) }
 }
 
+/// A presser's name as it is noted, told and shown: people choose their own, line breaks and all.
+fn known_as(name: &str) -> String {
+    let name: String = line(name).chars().take(NAME).collect();
+    if name.trim().is_empty() { "somebody without a name".to_owned() } else { name }
+}
+
 fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
-    let sentence = countersign_port::visible(sentence);
+    let sentence = line(sentence);
     let short = sentence.chars().count() <= SENTENCE;
     let sentence =
         if short { sentence } else { sentence.chars().take(SENTENCE - 1).chain(['…']).collect() };

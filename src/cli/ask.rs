@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "JSON", conflicts_with_all = ["command", "question"])]
     args: Option<String>,
     /// A question to a person, instead of a call
-    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["command", "tool"])]
     question: Option<String>,
     /// A choice of the question; repeat it. Without any, free text is asked for
     #[arg(long, value_name = "LABEL", requires = "question")]
@@ -122,7 +122,7 @@ fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
     match answers(call, decided) {
         Some(lines) => {
             say::aside(&asking::sentence(decided));
-            lines.iter().try_for_each(|line| say::out(line))?;
+            lines.iter().try_for_each(|line| say::answer(line))?;
         }
         None => say::out(&asking::sentence(decided))?,
     }

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Exit;
+use super::{Exit, say, terminal};
 
 /// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back, and
 /// then there is no decision.
@@ -30,13 +30,24 @@ pub(super) async fn wait(
         () = signals.any() => return Ok(None),
     };
     opened(&id);
+    let shown_and_decided = async {
+        show(client, &id).await;
+        client.decided(call, &id).await
+    };
     tokio::select! {
-        decided = client.decided(call, &id) => Ok(Some(decided?)),
+        decided = shown_and_decided => Ok(Some(decided?)),
         () = signals.any() => {
             // Should this fail the daemon still notices that its caller is gone.
             let _ = client.cancel(&id, "aborted").await;
             Ok(None)
         }
+    }
+}
+
+/// Shows the card that people are asked with. A daemon that is away shows it when it is back.
+async fn show(client: &Client, id: &str) {
+    if let Some(card) = client.card(id).await.ok().as_ref().and_then(terminal::of) {
+        say::aside(&terminal::draw(&card));
     }
 }
 
@@ -70,19 +81,23 @@ impl Signals {
 /// The exit code of a decision.
 pub(super) fn exit(decided: &Decided) -> Exit {
     match (decided.decision, &decided.ending) {
-        (Decision::Approve, _) => Exit::Good,
+        (Decision::Approve | Decision::Answer, _) => Exit::Good,
         (Decision::Deny, Ending::Expired) => Exit::Expired,
         (Decision::Deny, _) => Exit::Denied,
     }
 }
 
-/// Who decided and why, in one line.
+/// Who decided and why, in one line. What people and rules said in it is made visible.
 pub(super) fn sentence(decided: &Decided) -> String {
+    say::literal(&spoken(decided))
+}
+
+fn spoken(decided: &Decided) -> String {
     match &decided.ending {
         Ending::Ruled(rule) => {
             let what = match decided.decision {
                 Decision::Approve => "allowed by policy",
-                Decision::Deny => "denied by policy",
+                Decision::Answer | Decision::Deny => "denied by policy",
             };
             let rule = rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
             format!("{what}: {}{rule}", decided.reason)
@@ -99,6 +114,7 @@ pub(super) fn sentence(decided: &Decided) -> String {
 pub(super) fn as_json(decided: &Decided) -> Value {
     let verdict = match decided.decision {
         Decision::Approve => "allow",
+        Decision::Answer => "answered",
         Decision::Deny => "deny",
     };
     let (state, rule, answer) = match &decided.ending {

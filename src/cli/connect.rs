@@ -4,7 +4,7 @@ use super::{
     Context, Exit,
     say::{self, Colour, paint},
 };
-use crate::agents::claude_code::settings;
+use crate::{agents::claude_code::settings, text::visible};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
 use similar::{ChangeTag, TextDiff};
@@ -122,7 +122,7 @@ fn diff(file: &Path, before: &str, after: &str) -> String {
                 ChangeTag::Insert => ("+", Colour::Green),
                 ChangeTag::Equal => (" ", Colour::Plain),
             };
-            let line = say::literal(change.value().trim_end_matches(['\r', '\n']));
+            let line = visible(change.value().trim_end_matches(['\r', '\n']));
             text.push_str(&paint(colour, &format!("{sign} {line}")));
             text.push('\n');
         }

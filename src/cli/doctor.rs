@@ -7,7 +7,7 @@ use super::{
     Context, Exit,
     say::{self, Colour, paint},
 };
-use crate::config::Config;
+use crate::{config::Config, text::visible};
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
@@ -91,7 +91,7 @@ fn show(finding: &Finding) -> String {
         State::Warn => ("warn", Colour::Yellow),
         State::Fail => ("fail", Colour::Red),
     };
-    let line = format!("{} {:<12} {}", paint(colour, word), finding.check, finding.says);
+    let line = format!("{} {:<12} {}", paint(colour, word), finding.check, visible(&finding.says));
     match &finding.mend {
         Some(mend) => format!("{line}\n{:18}mend: {mend}", ""),
         None => line,

@@ -1,7 +1,8 @@
 //! `countersign hook AGENT`: the agent's own hook contract on stdin and stdout.
 //!
 //! FAIL-CLOSED: whatever goes wrong, nothing is printed and the exit code is 0, so that the agent's
-//! own prompt stays and decides.
+//! own prompt stays and decides. Where the hook is installed under an event that has no prompt behind it,
+//! it blocks instead.
 
 use super::{Context, Exit, asking::Signals, caller, connect::Agent, say, wait};
 use crate::{
@@ -36,23 +37,41 @@ pub(super) struct Args {
     verbose: bool,
 }
 
+/// What the hook says.
+enum Said {
+    /// This, on stdout.
+    Decision(Value),
+    /// Nothing.
+    Nothing,
+    /// That it cannot decide where it was asked to, on stderr.
+    Blocked(String),
+}
+
 pub(super) fn run(context: &Context, args: &Args) -> Exit {
     let Agent::ClaudeCode = args.agent;
-    let answered = wait(claude(context, args.verbose));
-    let printed = answered.and_then(|decision| match decision {
-        Some(decision) => say::out(&decision.to_string()),
-        None => Ok(()),
-    });
+    let printed = match wait(claude(context, args.verbose)) {
+        Ok(Said::Decision(decision)) => say::out(&decision.to_string()),
+        Ok(Said::Nothing) => Ok(()),
+        Ok(Said::Blocked(why)) => {
+            say::aside(&why);
+            // What Claude Code takes for a denial, wherever an event can be denied.
+            return Exit::Usage;
+        }
+        Err(error) => Err(error),
+    };
     if let (Err(error), true) = (printed, args.verbose) {
         say::problem(&error.context("no decision"));
     }
     Exit::Good
 }
 
-async fn claude(context: &Context, verbose: bool) -> Result<Option<Value>> {
+async fn claude(context: &Context, verbose: bool) -> Result<Said> {
     // From the first moment: a signal must not end the process before the ask is taken back.
     let (mut signals, parent) = (Signals::new()?, Parent::new());
     let event = claude_code::read(&stdin()?).map_err(anyhow::Error::msg)?;
+    if let Event::Misplaced { event } = &event {
+        return Ok(Said::Blocked(claude_code::misplaced(event)));
+    }
     let settings = context.config()?.client;
     let client = Client::new(&settings, CONNECT)?;
     match event {
@@ -62,19 +81,25 @@ async fn claude(context: &Context, verbose: bool) -> Result<Option<Value>> {
                     say::aside(&format!("waiting for an answer to {id}"));
                 }
             };
-            decide(&client, &request, (&mut signals, &parent), opened).await
+            let decision = decide(&client, &request, (&mut signals, &parent), opened).await?;
+            Ok(decision.map_or(Said::Nothing, Said::Decision))
         }
         Event::Ran { .. } | Event::Stopped { .. } => {
             for id in claude_code::closed_by(&event, &client.pending().await?) {
                 client.cancel(id, "answered_elsewhere").await?;
             }
-            Ok(None)
+            Ok(Said::Nothing)
         }
         Event::Ended { session } => {
             client.end_session(claude_code::AGENT, &session).await?;
-            Ok(None)
+            Ok(Said::Nothing)
         }
-        Event::Other => Ok(None),
+        Event::Tells | Event::Misplaced { .. } => {
+            if verbose {
+                say::aside("this event decides nothing, and nothing is done about it");
+            }
+            Ok(Said::Nothing)
+        }
     }
 }
 
@@ -135,12 +160,10 @@ impl Parent {
     }
 }
 
-fn stdin() -> Result<String> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(LARGEST + 1).read_to_string(&mut text);
-    let length = read.context("stdin cannot be read")?;
-    if u64::try_from(length).is_ok_and(|length| length > LARGEST) {
-        return Err(anyhow!("stdin holds more than 16 MiB"));
-    }
-    Ok(text)
+/// What the agent says; the beginning, where that is more than is taken.
+fn stdin() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
+    read.context("stdin cannot be read")?;
+    Ok(bytes)
 }

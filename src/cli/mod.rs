@@ -5,6 +5,7 @@ mod ask;
 mod asking;
 mod backup;
 mod caller;
+
 mod completions;
 mod connect;
 mod doctor;
@@ -13,11 +14,13 @@ mod grants;
 mod hook;
 mod host;
 mod init;
+mod log;
 mod pending;
 mod policy;
 mod run;
 mod say;
 mod serve;
+pub(crate) mod terminal;
 mod token;
 
 use crate::{

@@ -34,6 +34,7 @@ pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
     // FAIL-CLOSED: only an approval goes on from here.
     match decided.decision {
         Decision::Approve => Err(become_it(&command)),
+        Decision::Answer => Err(anyhow!("a question was answered; nothing was approved")),
         Decision::Deny => Ok(asking::exit(&decided)),
     }
 }

@@ -1,5 +1,7 @@
 //! How the commands speak: answers on stdout, the rest on stderr, colour only where it is wanted.
 
+use super::log::escaped;
+use crate::text::{line, visible};
 use anyhow::Result;
 use std::io::{self, IsTerminal, Write};
 
@@ -11,15 +13,20 @@ pub(super) fn out(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes JSON for machines to stdout.
+/// Writes a person's answer to stdout: exactly as it is for a program, visible for a person.
+pub(super) fn answer(text: &str) -> Result<()> {
+    if io::stdout().is_terminal() { out(&visible(text)) } else { out(text) }
+}
+
+/// Writes JSON for machines to stdout; a person may read it in a terminal all the same.
 pub(super) fn json(value: &serde_json::Value) -> Result<()> {
-    out(&serde_json::to_string_pretty(value)?)
+    out(&escaped(&serde_json::to_string_pretty(value)?))
 }
 
 /// Tells the person at the terminal something that is not the answer.
 pub(super) fn aside(text: &str) {
     // Nobody may be reading; that is no reason to stop.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
 /// Says what went wrong.
@@ -27,7 +34,7 @@ pub(super) fn problem(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let mark = if wants_colour(&io::stderr()) { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
     for line in text.lines() {
-        aside(&format!("{mark} {line}"));
+        let _ = writeln!(io::stderr().lock(), "{mark} {}", literal(line));
     }
 }
 
@@ -59,14 +66,9 @@ fn wants_colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Text of an agent for a terminal: what could move the cursor or hide is made visible.
+/// Text of an agent or a person among our own words in a terminal: visible, on one line.
 pub(super) fn literal(text: &str) -> String {
-    text.chars().flat_map(visible).collect()
-}
-
-fn visible(c: char) -> Vec<char> {
-    let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    if c.is_control() || hidden { c.escape_default().collect() } else { vec![c] }
+    line(text)
 }
 
 /// Whether whoever read our output has left.
@@ -81,6 +83,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_wrote_cannot_move_the_cursor_or_hide() {
-        assert_eq!(literal("ls\u{1b}[2K\r\u{202e}x ü"), "ls\\u{1b}[2K\\r\\u{202e}x ü");
+        let shown = "ls\\u{1b}[2K\\u{d}\\u{202e}x ü ⏎ y";
+        assert_eq!(literal("ls\u{1b}[2K\r\u{202e}x ü\ny"), shown);
     }
 }

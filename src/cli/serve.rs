@@ -1,12 +1,12 @@
 //! `countersign serve`: the daemon in the foreground.
 
-use super::{Context, Exit, init, say};
+use super::{Context, Exit, init, log, say};
 use crate::{
     config::Config,
     daemon::{self, ServeOptions},
 };
 use anyhow::{Context as _, Result};
-use std::{io::IsTerminal, os::unix::fs::PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use tracing_subscriber::EnvFilter;
 
 #[derive(Debug, clap::Args)]
@@ -28,14 +28,14 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
         say::aside(&format!("made {} and {}\n", made.config.display(), made.token.display()));
     }
     let config = context.config()?;
-    log(args.demo);
+    begin_log(args.demo);
     warn_if_open_to_others(&config);
     let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
     runtime.block_on(daemon::run(config, ServeOptions { demo: args.demo }))?;
     Ok(Exit::Good)
 }
 
-fn log(demo: bool) {
+fn begin_log(demo: bool) {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new(if demo { "warn" } else { "warn,countersign=info" }));
     // SECURITY: serenity logs whole events, interaction tokens and all, when it cannot read one.
@@ -43,14 +43,7 @@ fn log(demo: bool) {
         Ok(quiet) => filter.add_directive(quiet),
         Err(_) => filter,
     };
-    let colour = std::io::stderr().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(colour)
-        .with_writer(std::io::stderr);
-    let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");
-    if json { log.json().init() } else { log.with_target(false).init() }
+    log::init(filter);
 }
 
 fn warn_if_open_to_others(config: &Config) {

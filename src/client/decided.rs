@@ -1,13 +1,16 @@
 //! What became of a call, as the client understood it.
 
-use crate::gate::ask::{By, Decision};
+use crate::gate::{
+    ask::{By, Decision},
+    call::Call,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// A decided call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
-    /// Yes or no. Only a reply that says "allow" in so many words is a yes.
+    /// Only a reply that says "allow" in so many words lets a call run.
     pub decision: Decision,
     /// Who decided and why, in one sentence without a capital.
     pub reason: String,
@@ -15,6 +18,19 @@ pub struct Decided {
     pub message: Option<String>,
     /// How it ended.
     pub ending: Ending,
+}
+
+impl Decided {
+    /// The same, where it decides what was asked.
+    // FAIL-CLOSED: answers to questions never let a call run, and questions are never answered by
+    // leave to run something.
+    pub(super) fn of(self, call: &Call) -> Result<Self, &'static str> {
+        match (self.decision, call.questions.is_empty()) {
+            (Decision::Answer, true) => Err("answers, though nothing was asked"),
+            (Decision::Approve, false) => Err("an approval, though a question was asked"),
+            (Decision::Approve | Decision::Answer | Decision::Deny, _) => Ok(self),
+        }
+    }
 }
 
 /// How a call came to be decided.

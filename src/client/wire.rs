@@ -1,8 +1,19 @@
 //! The replies of the API, read so that nothing but a plain "allow" is ever a yes.
 
 use super::{Answer, Decided, Ending, Opened};
-use crate::{gate::ask::Decision, policy::Verdict};
+use crate::gate::ask::Decision;
 use serde::Deserialize;
+
+/// What the daemon says of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+    /// A question has its answers; nothing is allowed by that.
+    Answered,
+}
 
 /// The reply to a call.
 #[derive(Debug, Deserialize)]
@@ -42,6 +53,7 @@ impl Handed {
             (Verdict::Ask, None | Some(State::Open)) => {
                 ask.map(Opened::Ask).ok_or_else(|| "an ask without an id".to_owned())
             }
+            (Verdict::Answered, None) => Err("a question that a rule answered".to_owned()),
             (_, None) => {
                 let reason = reason.unwrap_or_default();
                 let decision = decision(verdict)?;
@@ -71,8 +83,18 @@ impl Standing {
             State::Cancelled => Ending::Cancelled,
         };
         let decision = decision(self.verdict.ok_or("a closed ask without a verdict")?)?;
-        if ending == Ending::Cancelled && decision == Decision::Approve {
-            return Err("a cancelled ask that is approved".into());
+        let answers = matches!(&ending, Ending::Answered(answer) if answer.answers.is_some());
+        match decision {
+            Decision::Approve if ending == Ending::Cancelled => {
+                return Err("a cancelled ask that is approved".into());
+            }
+            Decision::Approve if answers => {
+                return Err("an approval that carries answers to questions".into());
+            }
+            Decision::Answer if !answers => {
+                return Err("an answered question without its answers".into());
+            }
+            Decision::Approve | Decision::Answer | Decision::Deny => {}
         }
         let (reason, message) = (self.reason.unwrap_or_default(), self.message);
         Ok(Some(Decided { decision, reason, message, ending }))
@@ -84,6 +106,7 @@ fn decision(verdict: Verdict) -> Result<Decision, String> {
     match verdict {
         Verdict::Allow => Ok(Decision::Approve),
         Verdict::Deny => Ok(Decision::Deny),
+        Verdict::Answered => Ok(Decision::Answer),
         Verdict::Ask => Err("a closed ask whose verdict is to ask".into()),
     }
 }
@@ -149,6 +172,12 @@ mod tests {
             json!({"verdict": "allow", "ask": "a1", "state": "cancelled"}),
             json!({"verdict": "allow", "ask": "a1", "state": "answered"}),
             json!({"verdict": "allow", "ask": "a1", "state": "new"}),
+            json!({"verdict": "answered", "reason": "r"}),
+            json!({"verdict": "answered", "ask": "a1", "state": "answered",
+                "answer": {"decision": "answer", "at": "T", "by": {"kind": "timeout"}}}),
+            json!({"verdict": "allow", "ask": "a1", "state": "answered", "answer":
+                {"decision": "approve", "at": "T", "answers": {"q": "Deny"}, "by": {"kind": "timeout"}}}),
+            json!({"verdict": "answered", "ask": "a1", "state": "expired"}),
         ] {
             assert!(handed(reply.clone()).is_err(), "{reply}");
         }

@@ -94,6 +94,7 @@ fn happened(ask: &Ask) -> String {
         (State::Answered(_), Decision::Approve) => {
             format!("Approved by {}: an agent would now run its command.", answer.by)
         }
+        (State::Answered(_), Decision::Answer) => format!("Answered by {}.", answer.by),
         (State::Answered(_), Decision::Deny) => {
             format!("Denied by {}: an agent would now be told no, and by whom.", answer.by)
         }

@@ -95,7 +95,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             return Ok(Change::Go(progress));
         }
         let answers = progress.answers(questions);
-        close(Decision::Approve, Some(Scope::Once), None, Then::GoOn, Some(answers))
+        close(Decision::Answer, None, None, Then::GoOn, Some(answers))
     };
     match action {
         Action::Deny { reason, then } => {
@@ -155,13 +155,11 @@ pub fn already(answer: &Answer) -> String {
         (By::Timeout | By::NoApprover, Decision::Deny) => {
             format!("Too late: nobody answered by {at}, and the agent was told so.")
         }
-        (By::Timeout | By::NoApprover, Decision::Approve) => {
+        (By::Timeout | By::NoApprover, Decision::Approve | Decision::Answer) => {
             format!("Too late: it was approved by the deadline at {at}, as configured.")
         }
         (By::Caller, _) => format!("This is no longer pending: its caller took it back at {at}."),
-        (by, Decision::Approve) if answer.answers.is_some() => {
-            format!("Already answered by {by} at {at}.")
-        }
+        (by, Decision::Answer) => format!("Already answered by {by} at {at}."),
         (by, Decision::Approve) => format!("Already approved by {by} at {at}."),
         (by, Decision::Deny) => format!("Already denied by {by} at {at}."),
     }

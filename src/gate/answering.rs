@@ -226,7 +226,7 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
             Then::Explain => "Denied; the agent is told to explain itself.",
         }
         .to_owned(),
-        (Decision::Approve, _) if ask.is_question() => "Answered.".to_owned(),
+        (Decision::Answer, _) => "Answered.".to_owned(),
         (Decision::Approve, Some(scope @ (Scope::Always | Scope::Exact | Scope::Prefix)))
             if ask.body.lasts == Life::Durable =>
         {

@@ -126,14 +126,16 @@ pub struct Answer {
     pub at: i64,
 }
 
-/// Yes or no, as a person says it. There is no default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What an ask came to, as a person says it. There is no default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[must_use]
 pub enum Decision {
     /// The call may run.
     Approve,
-    /// It may not.
+    /// Its questions are answered. Nothing may run because of that.
+    Answer,
+    /// The call may not run; or the questions are not answered.
     Deny,
 }
 

@@ -1,7 +1,8 @@
 //! A call as an agent hands it in.
 
-use super::question::{Choice, Question};
-use countersign_policy::call::level;
+use super::question::{self, Choice, Question};
+use crate::text::{line, visible};
+use countersign_policy::call::{Kind, kind_of, level};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -136,29 +137,49 @@ impl Call {
     /// arguments of Claude Code's AskUserQuestion.
     ///
     /// # Errors
-    /// When such arguments do not read as questions.
+    /// When questions come with a tool that does more than ask, or do not read as questions.
     pub fn spell_out(mut self) -> Result<Self, Malformed> {
-        if !self.questions.is_empty() {
-            return Ok(self);
-        }
-        if !self.options.is_empty() {
-            let words = self.description.as_ref().or(self.reason.as_ref());
-            let Some(question) = words.cloned() else {
-                return Err(Malformed(
-                    "`options` needs a `description` that says what is asked".into(),
-                ));
-            };
-            let options = std::mem::take(&mut self.options);
-            self.questions =
-                vec![Question { question, header: None, multi_select: false, options }];
-        } else if self.tool == "AskUserQuestion" {
-            let questions = self.args.get("questions").cloned().unwrap_or_default();
-            self.questions = serde_json::from_value(questions).map_err(|error| {
-                Malformed(format!("`args.questions` is not a list of questions: {error}"))
-            })?;
-            if self.questions.is_empty() {
-                return Err(Malformed("`args.questions` is empty; there is nothing to ask".into()));
+        let asks = kind_of(&self.tool) == Kind::Question;
+        let given =
+            [("questions", self.questions.is_empty()), ("options", self.options.is_empty())];
+        let given: Vec<&str> =
+            given.iter().filter(|(_, none)| !none).map(|(name, _)| *name).collect();
+        match given.as_slice() {
+            // SECURITY: a card shows the questions of a call instead of what it would run.
+            [name, ..] if !asks => {
+                return Err(Malformed(format!(
+                    "`{name}` belongs to tools that only ask, such as `ask_user`, and `{}` is none of \
+                     them; hand the question in as a call of its own",
+                    visible(&self.tool)
+                )));
             }
+            [_, _, ..] => {
+                return Err(Malformed("give `questions` or `options`, not both".into()));
+            }
+            ["questions"] => {}
+            ["options"] => {
+                let words = self.description.as_ref().or(self.reason.as_ref());
+                let Some(question) = words.cloned() else {
+                    return Err(Malformed(
+                        "`options` needs a `description` that says what is asked".into(),
+                    ));
+                };
+                let options = std::mem::take(&mut self.options);
+                self.questions =
+                    vec![Question { question, header: None, multi_select: false, options }];
+            }
+            _ if self.tool == "AskUserQuestion" => {
+                let questions = self.args.get("questions").cloned().unwrap_or_default();
+                self.questions = serde_json::from_value(questions).map_err(|error| {
+                    Malformed(format!("`args.questions` is not a list of questions: {error}"))
+                })?;
+                if self.questions.is_empty() {
+                    return Err(Malformed(
+                        "`args.questions` is empty; there is nothing to ask".into(),
+                    ));
+                }
+            }
+            _ => {}
         }
         Ok(self)
     }
@@ -168,27 +189,32 @@ impl Call {
     /// # Errors
     /// A sentence that names the field and what is accepted.
     pub fn check(&self) -> Result<(), Malformed> {
-        for (field, value, most) in [
+        for (field, name, most) in [
             ("agent", Some(&self.agent), 100),
             ("session", Some(&self.session), 200),
             ("tool", Some(&self.tool), 200),
             ("key", self.key.as_ref(), 200),
-            ("cwd", self.cwd.as_ref(), 4096),
             ("host", self.host.as_ref(), 255),
             ("worker", self.worker.as_ref(), 255),
+            ("category", self.category.as_ref(), 100),
+            ("tier", self.tier.as_ref(), 100),
+            ("policyKey", self.policy_key.as_ref(), 200),
+            ("requester", self.requester.as_ref(), 100),
+        ] {
+            let Some(name) = name else { continue };
+            is_name(field, name, most)?;
+        }
+        if self.cwd.as_ref().is_some_and(|cwd| cwd.trim().is_empty()) {
+            return Err(Malformed(
+                "`cwd` is empty; it names the folder that the call runs in".into(),
+            ));
+        }
+        for (field, text, most) in [
+            ("cwd", self.cwd.as_ref(), 4096),
             ("reason", self.reason.as_ref(), 10_000),
             ("description", self.description.as_ref(), 10_000),
         ] {
-            let Some(value) = value else { continue };
-            if value.trim().is_empty() && field != "reason" && field != "description" {
-                return Err(Malformed(format!("`{field}` is empty; it names who or what asks")));
-            }
-            let length = value.chars().count();
-            if length > most {
-                return Err(Malformed(format!(
-                    "`{field}` has {length} characters; at most {most} are taken"
-                )));
-            }
+            text.map_or(Ok(()), |text| is_no_longer(field, text, most))?;
         }
         // INVARIANT: what is taken reads back from the store.
         let behind = match &self.batch_remaining {
@@ -212,13 +238,7 @@ impl Call {
         if self.expires_in_s == Some(0) {
             return Err(Malformed("`expires_in_s` is 0; a person needs at least 1 second".into()));
         }
-        self.questions.iter().try_for_each(Question::check)?;
-        if self.questions.len() > 10 {
-            return Err(Malformed(
-                "`questions` holds more than 10; ask them in several calls".into(),
-            ));
-        }
-        Ok(())
+        question::check(&self.questions)
     }
 
     /// SHA-256 over what would be executed and by whom: the answer is bound to it, and a stored call that
@@ -229,6 +249,39 @@ impl Call {
         let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
         // Texts, lists and maps with texts as keys are always written.
         crate::ids::sha256_hex(&bound.unwrap_or_default())
+    }
+}
+
+/// Takes a text of at most so many characters.
+pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), Malformed> {
+    let length = text.chars().count();
+    match length <= most {
+        true => Ok(()),
+        false => {
+            Err(Malformed(format!("`{field}` has {length} characters; at most {most} are taken")))
+        }
+    }
+}
+
+/// Takes a name of at most so many characters: something that can be read, on one line.
+///
+/// # Errors
+/// A sentence that names the field.
+// SECURITY: names stand in log lines, among a card's own words and in the keys of grants.
+pub fn is_name(field: &str, name: &str, most: usize) -> Result<(), Malformed> {
+    is_no_longer(field, name, most)?;
+    if name.trim().is_empty() {
+        return Err(Malformed(format!("`{field}` is empty; it names who or what asks")));
+    }
+    let shown = line(name);
+    let odd = name.chars().zip(shown.chars()).find(|(given, shown)| given != shown);
+    match odd {
+        None => Ok(()),
+        Some((odd, _)) => Err(Malformed(format!(
+            "`{field}` holds the character U+{:04X}, which is invisible or breaks the line; a name is \
+             plain text on one line",
+            u32::from(odd)
+        ))),
     }
 }
 

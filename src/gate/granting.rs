@@ -13,6 +13,7 @@ use crate::{
 use countersign_policy::{
     Rule, Rules, Verdict,
     profiles::{Grants, Life, Prefix},
+    tool_name::{CATEGORY, may_be_granted},
 };
 
 /// What became of a revocation.
@@ -104,7 +105,8 @@ impl Gate {
             (Decision::Approve, Some(Scope::Timed(seconds))) => {
                 (GrantScope::Timed, Some(answer.at + i64::from(seconds) * 1000))
             }
-            (Decision::Approve, Some(Scope::Once) | None) | (Decision::Deny, _) => return vec![],
+            (Decision::Approve, Some(Scope::Once) | None)
+            | (Decision::Answer | Decision::Deny, _) => return vec![],
         };
         let call = &ask.body.call;
         let grant = |rule: &Rule| Grant {
@@ -179,17 +181,22 @@ fn unchecked(error: &dyn std::fmt::Display) -> String {
     format!("But it could not be checked that its rule holds: {error}")
 }
 
-/// A prefix grant in the store: the category of its tools, and the beginning of commands.
-const CATEGORY: &str = "category:";
-
 /// The rule under which a beginning of commands is kept.
 pub(super) fn of_prefix(category: &str, text: &str) -> Rule {
     Rule::allow(format!("{CATEGORY}{category}"), text)
 }
 
+/// Whether a stored grant names one tool, or one category, and nothing else.
+// SECURITY: earlier versions stored whatever name an agent gave a tool. What could be read as a pattern
+// covers nothing any more.
+pub(super) fn is_literal(rule: &Rule) -> bool {
+    let category = rule.tool.strip_prefix(CATEGORY);
+    category.map_or_else(|| may_be_granted(&rule.tool), may_be_granted)
+}
+
 /// Granted rules in the forms that the profiles look at.
 pub(super) fn as_kept(granted: &[Rule]) -> Grants {
-    let mut kept = Grants { rules: Rules::from_rules(granted), ..Grants::default() };
+    let mut kept = Grants { rules: Rules::from_grants(granted), ..Grants::default() };
     for Rule { tool, pattern, .. } in granted {
         match (tool.strip_prefix(CATEGORY), pattern.as_str()) {
             (Some(category), "*") => kept.categories.push(category.to_owned()),
@@ -220,5 +227,16 @@ mod tests {
         assert_eq!(kept.categories, ["edit"]);
         assert_eq!(kept.tools, ["Bash"]);
         assert_eq!(kept.rules.iter().count(), 4);
+    }
+
+    #[test]
+    fn what_an_earlier_version_stored_as_a_pattern_covers_nothing_any_more() {
+        let literal = |tool: &str| is_literal(&Rule::allow(tool, "*"));
+        for name in ["shell_exec", "mcp__github__create_issue", "category:exec"] {
+            assert!(literal(name), "{name}");
+        }
+        for pattern in ["*", "shell_*", "Bash(*)", "{shell_exec,x}", "a?", "[x]", "category:*"] {
+            assert!(!literal(pattern), "{pattern}");
+        }
     }
 }

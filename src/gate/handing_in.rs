@@ -11,7 +11,7 @@ use crate::{
     store::{Inserted, NewAsk, NewCard, StoreError},
 };
 use countersign_policy::{
-    Ruling, Verdict,
+    Ruling, Verdict, highlights,
     profiles::{Parting, Then},
 };
 use serde_json::json;
@@ -146,6 +146,7 @@ impl Gate {
             ruling.prefix.clear();
             ruling.effects.clear();
         }
+        highlights::worst_first(&mut ruling.effects);
         let category = call.category.as_deref().unwrap_or("exec");
         Body {
             why: ruling.reason,

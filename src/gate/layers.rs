@@ -106,6 +106,12 @@ impl Gate {
         Ok(found.pop().filter(|_| found.is_empty()))
     }
 
+    /// Whether the profile answers as its system does, where that is unsafe too.
+    #[must_use]
+    pub fn is_compat(&self) -> bool {
+        self.policy.is_compat()
+    }
+
     /// Whether molf's rules are in force here.
     #[must_use]
     pub fn hosts_molf(&self) -> bool {

@@ -81,6 +81,16 @@ impl Policy {
         }
     }
 
+    /// Whether the unsafe spots of the profile's system are open.
+    #[must_use]
+    pub fn is_compat(&self) -> bool {
+        match self {
+            Self::Rules(..) => false,
+            Self::Workers(workers, _) => workers.is_compat(),
+            Self::Native(native) => native.compat,
+        }
+    }
+
     /// What is wrong with the file at the moment, if something is.
     #[must_use]
     pub fn problem(&self) -> Option<String> {

@@ -1,8 +1,10 @@
 //! Questions to a person, and what has been answered of them so far. Pure.
 
-use super::call::Malformed;
+use super::call::{Malformed, is_no_longer};
+use crate::text::line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// One question. The names are those of Claude Code's AskUserQuestion; `text` is taken for `question`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,27 +56,62 @@ pub enum Reply {
     Text(String),
 }
 
-impl Question {
-    /// Checks what the types alone do not say.
-    ///
-    /// # Errors
-    /// A sentence that names the field.
-    pub fn check(&self) -> Result<(), Malformed> {
-        let malformed = |text: &str| Err(Malformed(text.to_owned()));
-        if self.question.trim().is_empty() {
-            return malformed("`questions[].question` is empty");
-        }
-        if self.question.chars().count() > 4_000 {
-            return malformed("`questions[].question` has more than 4,000 characters");
-        }
-        if self.options.len() > 20 {
-            return malformed("`questions[].options` holds more than 20; a chat cannot show them");
-        }
-        if self.options.iter().any(|option| option.label.trim().is_empty()) {
-            return malformed("`questions[].options[].label` is empty");
-        }
-        Ok(())
+/// Checks what the types alone do not say.
+///
+/// # Errors
+/// A sentence that names the field.
+pub fn check(questions: &[Question]) -> Result<(), Malformed> {
+    if questions.len() > 10 {
+        return Err(Malformed("`questions` holds more than 10; ask them in several calls".into()));
     }
+    // Answers go by the question's text and say an option's label: either has to name one thing.
+    if let Some(twice) = twice(questions.iter().map(|question| &*question.question)) {
+        let twice = shortened(twice);
+        return Err(Malformed(format!("`questions` asks `{twice}` twice; answers go by its text")));
+    }
+    questions.iter().try_for_each(Question::check)
+}
+
+impl Question {
+    fn check(&self) -> Result<(), Malformed> {
+        let Self { question, header, options, .. } = self;
+        if question.trim().is_empty() {
+            return Err(Malformed("`questions[].question` is empty".into()));
+        }
+        is_no_longer("questions[].question", question, 4_000)?;
+        is_no_longer("questions[].header", header.as_deref().unwrap_or_default(), 200)?;
+        if options.len() > 20 {
+            return Err(Malformed(
+                "`questions[].options` holds more than 20; a chat cannot show them".into(),
+            ));
+        }
+        for Choice { label, description, preview } in options {
+            if label.trim().is_empty() {
+                return Err(Malformed("`questions[].options[].label` is empty".into()));
+            }
+            let field = |name: &str| format!("questions[].options[].{name}");
+            is_no_longer(&field("label"), label, 500)?;
+            is_no_longer(&field("description"), description.as_deref().unwrap_or_default(), 4_000)?;
+            is_no_longer(&field("preview"), preview.as_deref().unwrap_or_default(), 20_000)?;
+        }
+        match twice(options.iter().map(|option| option.label.trim())) {
+            None => Ok(()),
+            Some(label) => Err(Malformed(format!(
+                "`questions[].options` holds the label `{}` twice; nobody could tell which was meant",
+                shortened(label)
+            ))),
+        }
+    }
+}
+
+/// The first of these texts that was there before.
+fn twice<'t>(texts: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    let mut seen = HashSet::new();
+    texts.into_iter().find(|text| !seen.insert(*text))
+}
+
+fn shortened(text: &str) -> String {
+    line(&text.chars().take(60).collect::<String>())
 }
 
 impl Progress {

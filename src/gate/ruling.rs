@@ -91,7 +91,8 @@ impl Gate {
     /// How the session stands now that a call is made in; without a mode of its own it has the
     /// configured one.
     async fn standing(&self, call: &Call) -> Result<Standing, StoreError> {
-        let standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
+        let mut standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
+        standing.grants.retain(|grant| granting::is_literal(&grant.rule));
         Ok(Standing { mode: standing.mode.or_else(|| self.settings.mode.clone()), ..standing })
     }
 
@@ -112,7 +113,7 @@ impl Gate {
                 let Standing { mode, grants } = standing;
                 let (always, here) = self.grants_of(call, grants);
                 let rules = file.current(&always);
-                let grants = Rules::from_rules(&here);
+                let grants = Rules::from_grants(&here);
                 let layers = Layers {
                     agent: None,
                     rules: &rules.rules,
@@ -145,7 +146,7 @@ impl Gate {
     /// What the agent's model is told of how an ask ended, in its system's own words.
     #[must_use]
     pub fn told(&self, ask: &Ask) -> Option<String> {
-        let answer = ask.answer()?;
+        let answer = ask.answer().filter(|answer| answer.decision != Decision::Answer)?;
         let by = answer.by.to_string();
         let reason = answer.reason.as_deref();
         let end = match (&ask.state, answer.decision, &answer.by) {

@@ -82,6 +82,12 @@ impl Workers {
         Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
     }
 
+    /// Whether they answer as molf does, where that is unsafe too.
+    #[must_use]
+    pub fn is_compat(&self) -> bool {
+        self.compat
+    }
+
     /// What is wrong with any of the files at the moment.
     #[must_use]
     pub fn problem(&self) -> Option<String> {

@@ -9,9 +9,10 @@ use crate::builtins::{Builtin, builtin};
 use crate::call::{Kind, canonical};
 use crate::glob::escape;
 use crate::place::{self, Place};
-use crate::rules::{Rule, Rules};
+use crate::rules::Rule;
 use crate::ruling::{Decision, Layers, Mode, Subject, verdict};
 use crate::shell::{self, Command, Dialect, Scan, Via, Word};
+use crate::tool_name;
 use crate::values::Values;
 use crate::verdict::Verdict;
 use crate::wrappers::{Inner, Passage, base, unwrap};
@@ -24,7 +25,7 @@ pub(crate) fn offers(
     layers: &Layers<'_>,
     mode: Mode,
 ) -> Vec<Rule> {
-    if !may_last(decision) {
+    if !may_last(subject, decision) {
         return Vec::new();
     }
     let candidates = match (&subject.scan, subject.call.kind()) {
@@ -43,7 +44,7 @@ pub(crate) fn exact(
     layers: &Layers<'_>,
     mode: Mode,
 ) -> Vec<Rule> {
-    if !may_last(decision) {
+    if !may_last(subject, decision) {
         return Vec::new();
     }
     let kind = subject.call.kind();
@@ -69,9 +70,12 @@ pub(crate) fn exact(
     first_to_cover(candidates.into_iter().filter(|_| known), subject, layers, mode)
 }
 
-/// Neither what is critical nor what could not be read is allowed for longer than once.
-fn may_last(decision: &Decision<'_>) -> bool {
-    decision.critical.is_none() && !decision.finding.blind
+/// Neither what is critical, nor what could not be read, nor a tool whose name no rule can hold is
+/// allowed for longer than once.
+fn may_last(subject: &Subject<'_>, decision: &Decision<'_>) -> bool {
+    decision.critical.is_none()
+        && !decision.finding.blind
+        && tool_name::may_be_granted(&subject.call.tool)
 }
 
 /// The first of the candidates with which the call is allowed.
@@ -105,8 +109,7 @@ fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode
     if rules.is_empty() {
         return false;
     }
-    let granted: Vec<Rule> = layers.grants.iter().chain(rules).cloned().collect();
-    let granted = Rules::from_rules(&granted);
+    let granted = layers.grants.clone().with_grants(rules);
     verdict(subject, &Layers { grants: &granted, ..*layers }, mode) == Verdict::Allow
 }
 

@@ -133,6 +133,9 @@ pub enum Kind {
     Other,
 }
 
+/// What a wayland-core engine asks by itself when it waits for a decision.
+pub const SUSPENDED: &str = "approval_required";
+
 /// Every name that agents give to the tools rules files know, the rules file's name first.
 const TOOLS: &[(Kind, &[&str])] = &[
     (
@@ -177,7 +180,11 @@ const TOOLS: &[(Kind, &[&str])] = &[
     (Kind::Grep, &["grep", "Grep", "search_file_content", "grep_search"]),
     (Kind::Skill, &["skill", "Skill"]),
     (Kind::Fetch, &["web_fetch", "WebFetch", "webfetch", "fetch"]),
-    (Kind::Question, &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask"]),
+    // They ask, and do nothing besides; the last is what wayland-core's engines ask by themselves.
+    (
+        Kind::Question,
+        &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask", SUSPENDED],
+    ),
     (Kind::Other, &["web_search", "WebSearch", "websearch", "google_web_search"]),
     (Kind::Other, &["task", "Task", "Agent"]),
     (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),

@@ -221,8 +221,7 @@ fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
     let Some(Granted { tools, categories, prefixes, prefix_category }) = &line.grants else {
         return Ok(Grants { rules: runtime, ..Grants::default() });
     };
-    let mut rules: Vec<Rule> = runtime.iter().cloned().collect();
-    rules.extend(tools.iter().map(|tool| Rule::allow(tool, "*")));
+    let mut rules: Vec<Rule> = tools.iter().map(|tool| Rule::allow(tool, "*")).collect();
     let category = line.call.category.as_deref().unwrap_or("exec");
     if categories.iter().any(|granted| granted == category) {
         rules.push(Rule::allow(&line.call.tool, "*"));
@@ -239,7 +238,7 @@ fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
         tools: tools.clone(),
         categories: categories.clone(),
         prefixes: prefixes.iter().map(prefix).collect(),
-        rules: Rules::from_rules(&rules),
+        rules: runtime.with_grants(&rules),
         ..Grants::default()
     })
 }

@@ -6,7 +6,7 @@ use super::{
     read, write,
 };
 use crate::gate::{
-    ask::{Answer, Ask, Body, State},
+    ask::{Answer, Ask, Body, Decision, State},
     keepers::Keepers,
     question::Progress,
 };
@@ -230,6 +230,16 @@ pub(super) fn whole(row: &AnyRow) -> Option<Ask> {
     ask(row).inspect_err(|error| tracing::warn!(%error, "an ask is passed over")).ok()
 }
 
+/// Versions before `Decision::Answer` wrote the answers to a question as an approval.
+fn as_answered(state: State) -> State {
+    match state {
+        State::Answered(answer) if answer.decision == Decision::Approve => {
+            State::Answered(Answer { decision: Decision::Answer, scope: None, ..answer })
+        }
+        other => other,
+    }
+}
+
 fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
     let answer: Option<String> = row.try_get("answer")?;
     let answer: Option<Answer> = answer.map(|json| read("answer", &json)).transpose()?;
@@ -242,10 +252,12 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         _ => return Err(sqlx::Error::Decode(format!("state `{state}`").into()).into()),
     };
     let body: String = row.try_get("body")?;
+    let body = read::<Body>("body", &body)?;
+    let state = if body.call.questions.is_empty() { state } else { as_answered(state) };
     let progress: String = row.try_get("progress")?;
     Ok(Ask {
         id: row.try_get("id")?,
-        body: read::<Body>("body", &body)?,
+        body,
         digest: row.try_get("digest")?,
         state,
         progress: read("progress", &progress)?,

@@ -107,6 +107,9 @@ fn response(decided: Decided) -> ApprovalResponse {
         (Decision::Deny, Ending::Answered(answer)) if matches!(answer.by, By::Timeout) => {
             ApprovalResponse::TimedOut
         }
+        (Decision::Answer, _) => {
+            ApprovalResponse::Denied("A question was answered; nothing was approved.".to_owned())
+        }
         (Decision::Deny, _) => ApprovalResponse::Denied(decided.reason),
     }
 }

@@ -205,8 +205,21 @@ async fn pending_shows_what_waits() {
     assert_eq!(run(&daemon, &["pending"]).await.short(), (Some(0), "Nothing waits.\n"));
     let id = daemon.ask(&shell("git push")).await;
     let shown = run(&daemon, &["pending"]).await.stdout;
-    let head = format!("{id}  tester asks for shell_exec (one)\n    command   git push\n");
+    let head = format!("{id}  tester wants to run a command\n    command    │ git push\n");
     assert!(shown.starts_with(&head), "{shown}");
+    for part in [
+        "agent      tester",
+        "session    one",
+        "folder     /home/ana/shop",
+        "tool       shell_exec",
+        "asked because",
+        "· Touches: ",
+        "· Always stores: shell: git push",
+        "deadline   in ",
+        "offers     Approve · Always · Deny · 10 minutes",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
     let machine: Value =
         serde_json::from_str(&run(&daemon, &["pending", "--json"]).await.stdout).unwrap();
     assert_eq!(machine["asks"], json!(daemon.open().await));

@@ -88,11 +88,11 @@ async fn nobody_answering_is_a_denial_that_says_so() {
 #[tokio::test]
 async fn silence_approves_only_the_tools_that_the_operator_named() {
     let policy = "[policy]\ntimeout = \"1s\"\non_timeout = \"approve\"\n\
-                  approve_on_timeout = [\"notify\"]\n";
+                  approve_on_timeout = [\"notify\", \"ask_user\"]\n";
     let daemon = Daemon::start(policy).await;
     let named = json!({"agent": "t", "session": "s", "tool": "notify", "args": {"text": "hi"}});
     let other = json!({"agent": "t", "session": "s", "tool": "publish", "args": {"text": "hi"}});
-    let question = json!({"agent": "t", "session": "s", "tool": "notify", "args": {},
+    let question = json!({"agent": "t", "session": "s", "tool": "ask_user", "args": {},
         "questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]});
     let [named, other, question] =
         [daemon.ask(&named).await, daemon.ask(&other).await, daemon.ask(&question).await];
@@ -200,7 +200,8 @@ async fn questions_are_answered_and_never_approved() {
     let (status, _) = daemon.answer(&id, &json!({"decision": "approve", "answers": answers})).await;
     assert_eq!(status, 200);
     let ask = daemon.read(&id).await;
-    assert_eq!((&ask["verdict"], &ask["answer"]["answers"]), (&json!("allow"), &answers));
+    assert_eq!((&ask["verdict"], &ask["answer"]["answers"]), (&json!("answered"), &answers));
+    assert_eq!(ask["answer"]["decision"], "answer", "nothing is approved: {ask}");
 }
 
 #[tokio::test]

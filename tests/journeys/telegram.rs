@@ -306,7 +306,7 @@ async fn questions_are_answered_by_buttons_and_by_a_reply_and_never_by_chatter()
     telegram.reply(GROUP, prompt.id, "the stranger's name", EVE);
     telegram.reply(GROUP, prompt.id, "countersign", ANA);
     let answer: Value = waiting.await.unwrap();
-    assert_eq!(answer["verdict"], "allow", "{answer}");
+    assert_eq!(answer["verdict"], "answered", "{answer}");
     assert_eq!(
         answer["answer"]["answers"],
         json!({"Which store?": "Postgres", "Which checks?": ["Lint", "Docs"], "Which name?": "countersign"})

@@ -44,7 +44,8 @@ async fn start(seconds: u64, policy: &str) -> World {
     World { telegram, discord, daemon }
 }
 
-const NAMED: &str = "on_timeout = \"approve\"\napprove_on_timeout = [\"shell\", \"write_file\"]";
+const NAMED: &str =
+    "on_timeout = \"approve\"\napprove_on_timeout = [\"shell\", \"write_file\", \"ask_user\"]";
 
 impl World {
     fn approvals(&self, seconds: u64) -> Approvals {
@@ -162,9 +163,8 @@ async fn silence_approves_nothing_critical_no_question_and_no_call_in_a_hurry() 
     critical["args"] = json!({"command": "rm -rf /"});
     let mut hurried = base.clone();
     hurried["expires_in_s"] = json!(1);
-    let mut question = base.clone();
-    question["questions"] =
-        json!([{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]);
+    let question = json!({"agent": "zeptoclaw", "session": "one", "tool": "ask_user", "override": true,
+        "questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]});
     for (call, verdict) in
         [(&critical, "deny"), (&hurried, "deny"), (&question, "deny"), (&base, "allow")]
     {

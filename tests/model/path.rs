@@ -1,6 +1,7 @@
 //! The steps that an answer takes, and the promises that hold in every state they can lead to.
 
 use super::row::{DEADLINE, Decided, End, Row, Wish};
+use countersign::gate::ask::Decision;
 use stateright::{Model, Property};
 
 pub const ONE_ANSWER: &str = "1. an ask has at most one answer, and it stays";
@@ -406,7 +407,9 @@ impl Model for Path {
             }),
             Property::always(TOLD_IS_TRUE, told_is_true),
             Property::always(NOT_BY_ITSELF, |path: &Self, world: &World| match &world.row.end {
-                Some(End::Answered { by, approves: true, .. }) => {
+                Some(End::Answered {
+                    by, decision: Decision::Approve | Decision::Answer, ..
+                }) => {
                     matches!(path.wish(*by), Wish::Approve | Wish::Submit)
                 }
                 _ => true,

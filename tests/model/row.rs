@@ -62,7 +62,7 @@ pub struct Row {
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum End {
-    Answered { by: usize, approves: bool, at: i64 },
+    Answered { by: usize, decision: Decision, at: i64 },
     Expired { at: i64 },
     Cancelled { at: i64 },
 }
@@ -85,8 +85,7 @@ impl Row {
     pub fn decide(&self, by: usize, wish: Wish, now: i64) -> Decided {
         match apply(&self.ask(), &presser(by), wish.action(), now) {
             Ok(Change::Close(answer)) => {
-                let approves = answer.decision == Decision::Approve;
-                Decided::Close(End::Answered { by, approves, at: answer.at })
+                Decided::Close(End::Answered { by, decision: answer.decision, at: answer.at })
             }
             Ok(Change::Go(progress)) => Decided::Go(progress.chosen, now),
             Ok(Change::WantText(prompt)) => panic!("nobody wrote: {prompt}"),
@@ -159,8 +158,7 @@ impl End {
             at,
         };
         match *self {
-            Self::Answered { by, approves, at } => {
-                let decision = if approves { Decision::Approve } else { Decision::Deny };
+            Self::Answered { by, decision, at } => {
                 let by = countersign::gate::answer::person(&presser(by));
                 State::Answered(answer(decision, by, at))
             }
@@ -186,8 +184,8 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
     let store = Store::open(&Database::Sqlite(folder.path().join("model.db"))).await.unwrap();
     let ends = |at| {
         [
-            End::Answered { by: 0, approves: true, at },
-            End::Answered { by: 0, approves: false, at },
+            End::Answered { by: 0, decision: Decision::Approve, at },
+            End::Answered { by: 0, decision: Decision::Deny, at },
             End::Expired { at },
             End::Cancelled { at },
         ]

@@ -306,3 +306,161 @@ fn jsonc(text: &str) -> serde_json::Value {
     let rules = Rules::parse(text, "x", None).unwrap();
     rules.iter().map(|rule| serde_json::json!([rule.tool, rule.pattern, rule.verdict])).collect()
 }
+
+/// Pieces of which an enemy would make names and paths.
+const PIECES: &[&str] = &[
+    "a",
+    "b",
+    "shell_exec",
+    "Bash",
+    "write_file",
+    "mcp__x__",
+    "*",
+    "?",
+    "[",
+    "]",
+    "{",
+    "}",
+    "!",
+    "(",
+    ")",
+    ",",
+    "\\",
+    "\"",
+    "'",
+    " ",
+    "\n",
+    "~",
+    "$HOME",
+    "${HOME}",
+    "/",
+    "..",
+    ".",
+    ":",
+    "-",
+    "_",
+    "domain:",
+    "category:",
+    "allow",
+    "action",
+    "match",
+    "expires",
+    "é",
+    "А",
+    "\u{200b}",
+];
+
+fn made_of_pieces() -> impl Strategy<Value = String> {
+    prop::collection::vec(select(PIECES), 1..5).prop_map(|pieces| pieces.concat())
+}
+
+/// A text that is like this one: where it has wildcards, something that they would match.
+fn like(text: &str, with: &str) -> String {
+    text.replace("${HOME}", "~").replace("$HOME", "~").replace(['*', '?'], with).replace('\\', "")
+}
+
+const PLACE: countersign_policy::place::Place<'static> =
+    countersign_policy::place::Place { cwd: Some("/home/me/shop"), home: Some("/home/me") };
+
+fn in_shop(tool: &str, args: serde_json::Value) -> Call {
+    Call {
+        cwd: PLACE.cwd.map(str::to_owned),
+        home: PLACE.home.map(str::to_owned),
+        ..Call::new(tool, args)
+    }
+}
+
+/// The verdict once these rules are granted, and once they stand in a file that was written for them.
+fn with_granted(call: &Call, granted: &[Rule]) -> [Verdict; 2] {
+    let none = Rules::parse("{\"*\": \"ask\"}", "x", PLACE.home).unwrap();
+    let floors = Floors::default();
+    let under = |rules: &Rules, grants: &Rules| {
+        let layers = Layers { agent: None, rules, grants, floors: &floors, now_ms: 0 };
+        decide(call, &layers, Mode::Default).verdict
+    };
+    let text = file::append("{\"*\": \"ask\"}", granted).unwrap();
+    // A file that does not read is never written.
+    let written = match Rules::parse(&text, "x", PLACE.home) {
+        Ok(rules) => under(&rules, &Rules::default()),
+        Err(_) => Verdict::Ask,
+    };
+    [under(&none, &Rules::from_grants(granted)), written]
+}
+
+fn offered(call: &Call) -> (Vec<Rule>, Vec<Rule>) {
+    let rules = Rules::parse("{\"*\": \"ask\"}", "x", PLACE.home).unwrap();
+    let (grants, floors) = (Rules::default(), Floors::default());
+    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    let ruling = rule(call, &layers, Mode::Default);
+    (ruling.always, ruling.exact)
+}
+
+proptest! {
+    #[test]
+    fn what_is_granted_to_a_tool_is_granted_to_no_other(
+        name in made_of_pieces(), other in made_of_pieces(), like_this in "[a-z_]{0,6}",
+    ) {
+        let call = |tool: &str| in_shop(tool, serde_json::json!({"command": "rm x", "path": "x"}));
+        let (always, exact) = offered(&call(&name));
+        for granted in [always, exact] {
+            prop_assert!(
+                granted.is_empty() || countersign_policy::tool_name::may_be_granted(&name),
+                "{name:?} stores {granted:?}"
+            );
+            let others = [other.clone(), like(&name, &like_this), "shell_exec".to_owned(), "x".to_owned()];
+            for other in others.iter().filter(|other| {
+                countersign_policy::call::canonical(other) != countersign_policy::call::canonical(&name)
+            }) {
+                let verdicts = with_granted(&call(other), &granted);
+                // What is stored under another name: a shell's rules name the shell.
+                prop_assert_eq!(verdicts, [Verdict::Ask; 2], "{} stores {:?}: {}", name, granted, other);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_granted_for_a_file_is_granted_for_no_other(
+        path in made_of_pieces(), other in made_of_pieces(), like_this in "[a-z/]{0,4}",
+        tool in select(vec!["write_file", "edit_file", "read_file"]),
+    ) {
+        let same_file = |one: &str, two: &str| {
+            // Rules read both as the home directory, whatever a tool does with them.
+            let home = |path: &str| match ["$HOME", "${HOME}"].iter().find_map(|h| path.strip_prefix(h)) {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
+                _ => path.to_owned(),
+            };
+            let clean = |path: &str| countersign_policy::place::clean(&home(path), PLACE).into_owned();
+            clean(one) == clean(two)
+        };
+        let call = |path: &str| in_shop(tool, serde_json::json!({ "path": path }));
+        let (always, exact) = offered(&call(&path));
+        for granted in [always, exact] {
+            for other in [other.clone(), like(&path, &like_this), format!("{path}/x")] {
+                if !same_file(&path, &other) {
+                    let verdicts = with_granted(&call(&other), &granted);
+                    prop_assert_eq!(
+                        verdicts, [Verdict::Ask; 2], "{} stores {:?}: {}", path, granted, other
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_granted_for_exactly_these_words_is_granted_for_no_others(
+        words in prop::collection::vec(made_of_pieces(), 1..3), like_this in "[a-z]{0,4}",
+    ) {
+        let quoted = |words: &[String]| -> String {
+            let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
+            quoted.collect::<Vec<_>>().join(" ")
+        };
+        let command = |words: &[String]| format!("mytool {}", quoted(words));
+        let call = |words: &[String]| in_shop("shell_exec", serde_json::json!({"command": command(words)}));
+        let (_, exact) = offered(&call(&words));
+        let others: Vec<String> = words.iter().map(|word| like(word, &like_this)).collect();
+        if others != words {
+            let verdicts = with_granted(&call(&others), &exact);
+            prop_assert_eq!(verdicts, [Verdict::Ask; 2], "{:?} stores {:?}: {:?}", words, exact, others);
+        }
+    }
+}

@@ -116,6 +116,11 @@ impl FakeDiscord {
         self.wait("a message", || self.messages().into_iter().find(&wanted)).await
     }
 
+    /// Waits until every message is as wanted.
+    pub async fn until_all(&self, wanted: impl Fn(&Posted) -> bool) {
+        self.wait("all messages", || self.messages().iter().all(&wanted).then_some(())).await;
+    }
+
     /// Everything that the real Discord would have disliked without refusing it.
     pub fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()

@@ -10,7 +10,9 @@ use serenity::all::{ButtonStyle as Style, CreateActionRow, CreateButton};
 /// The most that a message's text holds.
 const LIMIT: usize = 2000;
 /// What a text is cut to before whole blocks are left out.
-const LEAST: usize = 16;
+pub(crate) const LEAST: usize = 16;
+/// Room that cuts nothing which could fit: words beside what would run get half of it.
+const WHOLE: usize = 2 * LIMIT;
 /// No card has more blocks than this to read on a phone.
 const BLOCKS: usize = 100;
 
@@ -37,7 +39,7 @@ pub(crate) struct File {
 /// Draws a card. Whatever it holds, it fits, and what is left out is said and attached.
 pub(crate) fn draw(card: &Card) -> Drawn {
     let texts = texts(card);
-    let whole = Sheet::compose(card, &texts, card.blocks.len().min(BLOCKS), LIMIT);
+    let whole = Sheet::compose(card, &texts, card.blocks.len().min(BLOCKS), WHOLE);
     let sheet = if whole.units() <= LIMIT { whole } else { cut(card, &texts) };
     Drawn { content: sheet.content, rows: rows(&card.buttons), files: sheet.files }
 }
@@ -46,7 +48,7 @@ pub(crate) fn draw(card: &Card) -> Drawn {
 fn cut<'a>(card: &'a Card, texts: &'a [String]) -> Sheet<'a> {
     let fits = |blocks, room| Sheet::compose(card, texts, blocks, room).units() <= LIMIT;
     let blocks = most(0, card.blocks.len().min(BLOCKS), |blocks| fits(blocks, LEAST));
-    let room = most(LEAST, LIMIT, |room| fits(blocks, room));
+    let room = most(LEAST, WHOLE, |room| fits(blocks, room));
     Sheet::compose(card, texts, blocks, room)
 }
 

@@ -1,8 +1,8 @@
 //! A message's text while it is written.
 
 use crate::markdown::{code, escape, one_line, quote, units};
-use crate::render::File;
-use countersign_port::{Block, Card, Excerpt, Tone, excerpt, visible};
+use crate::render::{File, LEAST};
+use countersign_port::{Block, Card, Excerpt, Tone, excerpt, folded, visible};
 
 /// The most files that a message holds.
 const FILES: usize = 10;
@@ -63,8 +63,10 @@ impl<'a> Sheet<'a> {
             return;
         };
         match block {
-            Block::Code { label, text } => self.passage(label, text, seen, code),
-            Block::Quote { label, text } => self.passage(label, text, seen, quote),
+            Block::Code { label, text } => self.passage(label, text, seen, (code, self.room)),
+            Block::Quote { label, text } => {
+                self.passage(label, text, seen, (quote, self.lesser_room()));
+            }
             Block::Fields { fields } => {
                 let mut line = Vec::with_capacity(fields.len());
                 for field in fields {
@@ -87,14 +89,24 @@ impl<'a> Sheet<'a> {
 
     /// The agent's text under its label. What is cut out of it is said between head and tail, outside
     /// of the dress that an agent's text wears, and is carried whole by a file.
-    fn passage(&mut self, label: &str, exact: &str, seen: &str, dress: fn(&str) -> String) {
+    fn passage(
+        &mut self,
+        label: &str,
+        exact: &str,
+        seen: &str,
+        (dress, room): (fn(&str) -> String, usize),
+    ) {
         let name = self.short(&one_line(label));
         self.say(&format!("**{name}**"));
-        let Excerpt { head, tail, hidden } = excerpt(seen, self.room);
+        let Excerpt { head, tail, hidden } = excerpt(seen, room);
         if seen.trim().is_empty() {
             return self.say("*(nothing)*");
         }
         self.say(&dress(&head));
+        if tail.is_none() && is_padded(exact) {
+            let file = self.attach(label, exact);
+            self.say(&format!("✂️ **All of it is in `{file}`.**"));
+        }
         if let Some(tail) = tail {
             let file = self.attach(label, exact);
             self.say(&format!(
@@ -119,11 +131,16 @@ impl<'a> Sheet<'a> {
 
     /// A text that should be short, escaped; cut openly where it is not.
     fn short(&mut self, text: &str) -> String {
-        let Excerpt { head, tail, hidden } = excerpt(text, self.room);
+        let Excerpt { head, tail, hidden } = excerpt(text, self.lesser_room());
         let Some(tail) = tail else { return escape(&head) };
         self.rest = true;
         let file = self.rest_name();
         format!("{} … *{hidden} characters more in* `{file}` … {}", escape(&head), escape(&tail))
+    }
+
+    /// What an agent says about a call never takes the room of what would run.
+    fn lesser_room(&self) -> usize {
+        (self.room / 2).max(LEAST)
     }
 
     fn say(&mut self, paragraph: &str) {
@@ -156,13 +173,17 @@ impl<'a> Sheet<'a> {
 /// The texts of a card's blocks as they may be shown.
 pub(crate) fn texts(card: &Card) -> Vec<String> {
     let text = |block: &Block| match block {
-        Block::Code { text, .. }
-        | Block::Quote { text, .. }
-        | Block::Note { text }
-        | Block::Outcome { text } => visible(text),
+        Block::Code { text, .. } | Block::Quote { text, .. } => folded(&visible(text)),
+        Block::Note { text } | Block::Outcome { text } => visible(text),
         Block::Fields { .. } => String::new(),
     };
     card.blocks.iter().map(text).collect()
+}
+
+/// Whether runs of blanks or empty lines are counted instead of shown.
+fn is_padded(text: &str) -> bool {
+    let shown = visible(text);
+    folded(&shown) != shown
 }
 
 fn file_safe(name: &str) -> String {

@@ -15,7 +15,7 @@ export function el(name, props = {}, ...children) {
 export function drawCard(entry, act) {
   const { card } = entry;
   const open = card.tone === "open";
-  const { content, near } = split(card.blocks);
+  const { content, near } = split(folded(entry));
   const article = el("article", {
     className: "card", tabIndex: 0, "data-tone": card.tone, "data-id": card.id,
     "aria-labelledby": `t-${card.id}`,
@@ -36,34 +36,61 @@ export function drawCard(entry, act) {
 /** A closed card as one line that opens. */
 export function drawClosed(entry) {
   const { card } = entry;
+  const blocks = folded(entry);
   const outcome = card.blocks.findLast((block) => block.kind === "outcome");
   const gist = card.blocks.find((block) => block.kind === "code" || block.kind === "quote");
   const details = el("details", { className: "was", "data-tone": card.tone, "data-id": card.id },
     el("summary", {},
       el("span", { className: "gist", textContent: gist ? gist.text.split("\n", 1)[0] : card.title }),
       el("span", { className: "end", textContent: outcome ? outcome.text : card.tone })),
-    el("div", { className: "body" }, el("h3", { textContent: card.title }), ...card.blocks.map(drawBlock)));
+    el("div", { className: "body" }, el("h3", { textContent: card.title }), ...blocks.map(drawBlock)));
   details.addEventListener("toggle", () => fit(details));
   return details;
 }
 
-/** Says how long a text is that has to be scrolled, and offers all of it. Needs the card in the page. */
+/**
+ * Says how long a text is that has to be scrolled or was folded, shows how it ends, and offers all of it.
+ * Needs the card in the page.
+ */
 export function fit(node) {
   for (const pre of node.querySelectorAll("pre:not([data-fit])")) {
     if (pre.clientHeight === 0) continue;
     pre.dataset.fit = "";
-    if (pre.scrollHeight <= pre.clientHeight + 4) continue;
-    pre.classList.add("long");
-    const lines = pre.textContent.replace(/\n$/, "").split("\n").length.toLocaleString("en");
-    const characters = [...pre.textContent].length.toLocaleString("en");
+    const cut = pre.scrollHeight > pre.clientHeight + 4;
+    if (!cut && pre.exact === undefined) continue;
+    const short = pre.textContent;
+    const exact = pre.exact ?? short;
+    const end = cut ? el("div", { className: "end-of", "aria-hidden": "true", textContent: lastOf(short) }) : null;
+    const lines = exact.replace(/\n$/, "").split("\n").length.toLocaleString("en");
+    const characters = [...exact].length.toLocaleString("en");
     const more = el("button", { type: "button", className: "more", textContent: "Show all" });
     more.addEventListener("click", () => {
-      more.textContent = pre.classList.toggle("whole") ? "Show less" : "Show all";
+      const whole = pre.classList.toggle("whole");
+      pre.textContent = whole ? exact : short;
+      if (end) end.hidden = whole;
+      more.textContent = whole ? "Show less" : "Show all";
     });
-    pre.tabIndex = 0;
-    pre.after(el("p", { className: "size" },
-      `${lines} ${lines === "1" ? "line" : "lines"}, ${characters} characters: scroll to read, or `, more));
+    if (cut) {
+      pre.classList.add("long");
+      pre.tabIndex = 0;
+    }
+    const how = cut ? "scroll to read, or " : "blanks are counted instead of shown. ";
+    const size = el("p", { className: "size" },
+      `${lines} ${lines === "1" ? "line" : "lines"}, ${characters} characters: ${how}`, more,
+      end ? " It ends:" : "");
+    pre.after(size, ...(end ? [end] : []));
   }
+}
+
+/** The end of a text: a few lines of it, and no more of one endless line than a few would take. */
+function lastOf(text) {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-5).join("\n").slice(-500);
+}
+
+/** The blocks of a card; those that blanks make long hold a short text too. */
+function folded({ card, folded = {} }) {
+  return card.blocks.map((block, at) => (at in folded ? { ...block, short: folded[at] } : block));
 }
 
 /** What stands right above the buttons: the closing notes, such as what Always stores. */
@@ -78,12 +105,11 @@ function drawBlock(block) {
   switch (block.kind) {
     case "code":
       return el("figure", { className: "code" },
-        el("figcaption", { textContent: block.label }),
-        el("pre", { role: "region", "aria-label": block.label, textContent: block.text }));
+        el("figcaption", { textContent: block.label }), drawCode(block));
     case "quote":
       return el("figure", { className: "quote" },
         el("figcaption", { textContent: block.label }),
-        el("blockquote", { dir: "auto", textContent: block.text }));
+        el("blockquote", { dir: "auto", textContent: block.short ?? block.text }));
     case "fields": {
       // Numbered facts are a list of options, to be read one below the other.
       const numbered = block.fields.every((field) => /^\d+$/.test(field.name));
@@ -96,6 +122,12 @@ function drawBlock(block) {
     default:
       return el("p", { className: "note", textContent: block.text });
   }
+}
+
+function drawCode({ label, text, short }) {
+  const pre = el("pre", { role: "region", "aria-label": label, textContent: short ?? text });
+  if (short !== undefined) pre.exact = text;
+  return pre;
 }
 
 function drawButtons({ card }, act) {

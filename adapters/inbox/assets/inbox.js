@@ -51,12 +51,12 @@ document.addEventListener("visibilitychange", unsettleAll);
 document.addEventListener("keydown", shortcut);
 
 /** Takes a card in, new or changed. */
-function receive({ card, since, closed }, replayed) {
+function receive({ card, since, closed, folded }, replayed) {
   const entry = entries.get(card.id) ?? { card: null, node: null, busy: false, receipt: null };
   const before = entry.card;
   const same = before?.revision === card.revision && before.tone === card.tone;
   if (same && !entry.missing) return;
-  Object.assign(entry, { card, since: before ? entry.since : since, closed, missing: false });
+  Object.assign(entry, { card, since: before ? entry.since : since, closed, folded, missing: false });
   clearTimeout(entry.timer);
   entries.set(card.id, entry);
   if (same) return setBusy(entry);

@@ -1,6 +1,6 @@
 //! The cards that stand in the inbox.
 
-use countersign_port::{Block, Card, Field, Tone, visible};
+use countersign_port::{Block, Card, Field, Tone, folded, visible};
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -38,6 +38,9 @@ struct Cards {
 pub(crate) struct Standing {
     /// Fit to be shown: nothing in it hides or reorders text.
     card: Card,
+    /// The blocks whose text only runs of blanks make long: what is shown of it at first, by number.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    folded: BTreeMap<usize, String>,
     /// When it came, Unix milliseconds.
     since: i64,
     /// When it closed, Unix milliseconds.
@@ -59,7 +62,8 @@ impl Board {
         let version = *self.version.borrow() + 1;
         let closed = (card.tone != Tone::Open).then(now);
         let since = old.map_or_else(now, |old| old.since);
-        cards.put(Standing { since, closed, card, version });
+        let folded = folds(&card);
+        cards.put(Standing { since, closed, card, folded, version });
         // Still under the lock, so that versions are told in order.
         self.version.send_replace(version);
     }
@@ -121,6 +125,17 @@ impl Cards {
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The texts of a card from which empty lines and blanks are taken that push the rest out of sight.
+fn folds(card: &Card) -> BTreeMap<usize, String> {
+    let fold = |(at, block): (usize, &Block)| match block {
+        Block::Code { text, .. } | Block::Quote { text, .. } => {
+            Some((at, folded(text))).filter(|(_, shown)| shown != text)
+        }
+        _ => None,
+    };
+    card.blocks.iter().enumerate().filter_map(fold).collect()
 }
 
 /// The card with everything visible that would hide, reorder or fake text.

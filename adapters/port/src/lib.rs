@@ -11,6 +11,7 @@ mod adapter;
 mod card;
 mod press;
 mod text;
+mod visible;
 
 #[cfg(feature = "testkit")]
 pub mod testkit;
@@ -18,7 +19,8 @@ pub mod testkit;
 pub use adapter::{Adapter, Fatal, Health, MessageRef, SendError, Target};
 pub use card::{Block, Button, ButtonStyle, Card, Field, Tone};
 pub use press::{Outcome, Press, Presser, Presses, Receipt};
-pub use text::{Excerpt, excerpt, visible};
+pub use text::{Excerpt, excerpt, folded};
+pub use visible::{line, visible};
 
 pub use async_trait::async_trait;
 pub use tokio_util::sync::CancellationToken;

@@ -1,23 +1,4 @@
-//! Text from agents, made fit to be shown.
-
-/// Makes characters visible that would hide, reorder or fake text: controls, bidi marks, zero-width and
-/// other invisible characters become `\u{…}`; tab and newline stay.
-///
-/// ```
-/// assert_eq!(countersign_port::visible("ls \u{202e}fdp"), "ls \\u{202e}fdp");
-/// ```
-#[must_use]
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if hides(c) {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
+//! Text from agents, cut in the open.
 
 /// A text cut to a budget, in the open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,29 +28,70 @@ pub fn excerpt(text: &str, budget: usize) -> Excerpt {
     }
 }
 
-/// Whether a character hides, reorders or imitates. Letters, marks and emoji of any script are plain.
-fn hides(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{a0}' | '\u{ad}' | '\u{34f}'
-        | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}'
-        | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3000}' | '\u{3164}' | '\u{fe00}'..='\u{fe0e}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+/// So many empty lines in a row stay.
+const EMPTY_LINES: usize = 2;
+/// So many blanks in a row stay: indentation and columns, but nothing out of sight.
+const BLANKS: usize = 32;
+
+/// The text without what only pushes the rest out of sight: longer runs of empty lines and of blanks
+/// are counted instead. Where it differs from `text` the caller must carry the whole text as a file.
+///
+/// ```
+/// let padded = format!("ls{}rm -rf ~", "\n".repeat(80));
+/// assert_eq!(countersign_port::folded(&padded), "ls\n⋮ 79 empty lines\nrm -rf ~");
+/// ```
+#[must_use]
+pub fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut empty: Vec<&str> = Vec::new();
+    for line in text.split('\n') {
+        if line.trim().is_empty() {
+            empty.push(line);
+            continue;
+        }
+        fold_lines(&mut out, &mut empty);
+        fold_blanks(&mut out, line);
+        out.push('\n');
+    }
+    fold_lines(&mut out, &mut empty);
+    // Every line above was ended, the last one too.
+    out.pop();
+    out
+}
+
+/// Ends a run of empty lines.
+fn fold_lines(out: &mut String, empty: &mut Vec<&str>) {
+    if empty.len() > EMPTY_LINES {
+        out.push_str(&format!("⋮ {} empty lines\n", empty.len()));
+    } else {
+        for line in &*empty {
+            fold_blanks(out, line);
+            out.push('\n');
+        }
+    }
+    empty.clear();
+}
+
+fn fold_blanks(out: &mut String, line: &str) {
+    let mut rest = line;
+    while let Some(start) = rest.find([' ', '\t']) {
+        let (before, from) = rest.split_at_checked(start).unwrap_or((rest, ""));
+        let after = from.trim_start_matches([' ', '\t']);
+        let blanks = from.strip_suffix(after).unwrap_or(from);
+        out.push_str(before);
+        match blanks.len() {
+            ..=BLANKS => out.push_str(blanks),
+            count => out.push_str(&format!(" ⋯{count} blanks⋯ ")),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn invisible_and_bidi_characters_become_visible() {
-        assert_eq!(visible("a\u{200b}b\r\u{0}\u{2066}"), "a\\u{200b}b\\u{d}\\u{0}\\u{2066}");
-    }
-
-    #[test]
-    fn plain_text_tabs_newlines_and_emoji_stay() {
-        assert_eq!(visible("é\t日\n👍🏽 ⚠\u{fe0f}"), "é\t日\n👍🏽 ⚠\u{fe0f}");
-    }
+    use proptest::prelude::*;
 
     #[test]
     fn an_excerpt_keeps_head_and_tail_and_counts_what_it_hides() {
@@ -78,5 +100,45 @@ mod tests {
             Excerpt { head: "abcd".into(), tail: Some("ij".into()), hidden: 4 }
         );
         assert_eq!(excerpt("abc", 3), Excerpt { head: "abc".into(), tail: None, hidden: 0 });
+    }
+
+    #[test]
+    fn padding_is_counted_and_ordinary_text_stays_to_the_letter() {
+        let blanks = " ".repeat(33);
+        for (text, shown) in [
+            ("", ""),
+            ("\n", "\n"),
+            ("a\n\n\nb\n", "a\n\n\nb\n"),
+            ("a\n\n \n\t\nb", "a\n⋮ 3 empty lines\nb"),
+            ("\n\n\n", "⋮ 4 empty lines"),
+            (&format!("ls{blanks};rm"), "ls ⋯33 blanks⋯ ;rm"),
+            (&format!("{blanks}rm"), " ⋯33 blanks⋯ rm"),
+            (&format!("    {}\tx", "é".repeat(40)), &format!("    {}\tx", "é".repeat(40))),
+        ] {
+            assert_eq!(folded(text), shown, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn folding_loses_nothing_but_blanks_and_never_grows_a_text_much(
+            text in "([a-z;\u{e9}]|[ \t]{1,60}|\n{1,6}){0,40}"
+        ) {
+            let words = |text: &str| -> Vec<String> {
+                text.split_whitespace().map(str::to_owned).collect()
+            };
+            let shown = folded(&text);
+            let marks = ["⋮", "empty", "lines", "blanks⋯"];
+            let kept: Vec<String> = words(&shown)
+                .into_iter()
+                .filter(|word| {
+                    !marks.contains(&word.as_str())
+                        && !word.starts_with('⋯')
+                        && word.parse::<usize>().is_err()
+                })
+                .collect();
+            prop_assert_eq!(kept, words(&text));
+            prop_assert!(shown.lines().count() <= text.lines().count() + 1);
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::api::{Api, PATIENCE, Sent};
 use crate::page::{Page, Style, escape};
 use crate::press::patiently;
 use crate::send::no_preview;
-use countersign_port::visible;
+use countersign_port::line;
 use teloxide::payloads::{SendMessage, SendMessageSetters as _};
 use teloxide::types::{
     ChatId, ForceReply, Message, MessageId, ParseMode, ReplyMarkup, ReplyParameters, ThreadId,
@@ -69,11 +69,14 @@ pub(crate) async fn ask_for_text(
         return;
     }
     let prompt = Prompt { token, card: place.message, person: person.id.0 };
-    let name: String = visible(&person.full_name()).chars().take(64).collect();
+    let name: String = line(&person.full_name()).chars().take(64).collect();
     let name = if name.trim().is_empty() { person.id.to_string() } else { name };
     let mention = format!("<a href=\"tg://user?id={}\">{}</a>", person.id, escape(&name));
     let mut rest = Page::default();
-    rest.add(Style::Plain, format!(": {sentence}\n\nReply to this message with your answer.\n"));
+    // SECURITY: the sentence may be an agent's question; as code it pings nobody and links nowhere.
+    rest.add(Style::Plain, ": ");
+    rest.add(Style::Code, sentence);
+    rest.add(Style::Plain, "\n\nReply to this message with your answer.\n");
     rest.add(Style::Code, prompt.reference());
     let mut message =
         SendMessage::new(ChatId(place.chat), format!("{SIGN} {mention}{}", rest.html()))

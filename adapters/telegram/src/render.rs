@@ -3,7 +3,7 @@
 use crate::fit::{fit, one_line, openly_cut, short, width};
 use crate::keyboard::{Keyboard, keyboard};
 use crate::page::{Page, Style};
-use countersign_port::{Block, Card, Field, Tone, visible};
+use countersign_port::{Block, Card, Field, Tone, folded, visible};
 use jiff::{SignedDuration, Timestamp};
 
 // Shares of a message, in characters. They sum up to less than 4096, so a card always fits. What the
@@ -96,9 +96,10 @@ impl<'a> Sheet<'a> {
 
     fn agent_text(&mut self, label: &str, text: &str, style: Style) {
         let share = self.shares.next().unwrap_or_default();
-        let shown = fit(text, share);
+        let whole = folded(text);
+        let shown = fit(&whole, share);
         let escaped = visible(text) != text;
-        if shown.hidden > 0 || escaped {
+        if shown.hidden > 0 || escaped || whole != text {
             self.attach(label, text.to_owned());
         }
         if share == 0 {
@@ -206,7 +207,7 @@ fn shares(card: &Card) -> Vec<usize> {
             Block::Code { text, .. } | Block::Quote { text, .. } => Some(text),
             _ => None,
         })
-        .map(|text| text.chars().take(AGENT_TEXT).map(width).sum())
+        .map(|text| folded(text).chars().take(AGENT_TEXT).map(width).sum())
         .collect();
     let shown = needs.len().min(TEXTS);
     let mut left = AGENT_TEXT - shown * TEXT_FRAME;

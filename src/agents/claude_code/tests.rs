@@ -4,8 +4,12 @@
     clippy::panic,
     reason = "tests fail by panicking"
 )]
-use super::*;
+use super::{read as read_bytes, *};
 use crate::{client::Answer, gate::ask::By};
+
+fn read(stdin: &str) -> Result<Event, String> {
+    read_bytes(stdin.as_bytes())
+}
 
 /// What was recorded between the real Claude Code and a hook.
 fn golden(name: &str) -> Value {
@@ -126,7 +130,7 @@ fn questions_are_handed_in_and_their_answers_come_back_as_updated_input() {
         serde_json::to_value(&call.questions).unwrap(),
         frame(&golden, 0)["tool_input"]["questions"]
     );
-    let yes = with(answered(Decision::Approve, "answered by Ana"), |answer| {
+    let yes = with(answered(Decision::Answer, "answered by Ana"), |answer| {
         let answers = json!({
             "Which database should the demo use?": "DuckDB, embedded",
             "Which checks should run?": ["Lint", "Docs"],
@@ -140,14 +144,25 @@ fn questions_are_handed_in_and_their_answers_come_back_as_updated_input() {
 fn questions_are_never_approved_without_answers() {
     let request = request(&golden("07_ask_user_question"));
     let yes = answered(Decision::Approve, "approved");
+    let no_answers = |answer: &mut Answer| answer.answers = Some(Map::new());
     for silent in [
         yes.clone(),
-        with(yes, |answer| answer.answers = Some(Map::new())),
+        with(yes, no_answers),
+        with(answered(Decision::Answer, "answered"), no_answers),
         ending(Decision::Approve, "a rule", Ending::Ruled(None)),
         ending(Decision::Approve, "the deadline", Ending::Expired),
     ] {
         assert_eq!(request.decision(&silent), None, "{silent:?}");
     }
+}
+
+#[test]
+fn an_answered_question_allows_no_other_tool() {
+    let request = request(&golden("01_hook_allow_once"));
+    let deny = json!({"ls -la": "Deny"}).as_object().cloned();
+    let answered =
+        with(answered(Decision::Answer, "answered by Ana"), |answer| answer.answers = deny);
+    assert_eq!(request.decision(&answered), None);
 }
 
 #[test]
@@ -214,7 +229,6 @@ fn the_end_of_a_turn_closes_what_the_main_agent_asked_and_leaves_its_subagents()
 
 #[test]
 fn other_events_and_garbage_are_told_apart() {
-    assert_eq!(read(r#"{"hook_event_name":"PreToolUse","session_id":"s"}"#), Ok(Event::Other));
     assert_eq!(
         read(r#"{"hook_event_name":"SessionEnd","session_id":"s","reason":"exit"}"#),
         Ok(Event::Ended { session: "s".into() })
@@ -222,4 +236,28 @@ fn other_events_and_garbage_are_told_apart() {
     for garbage in ["", "[]", "{not json", r#"{"hook_event_name":"PermissionRequest"}"#] {
         assert!(read(garbage).is_err(), "{garbage}");
     }
+}
+
+#[test]
+fn what_asks_for_a_decision_elsewhere_is_blocked_and_what_only_tells_is_passed_over() {
+    let misplaced = |event: &str| Ok(Event::Misplaced { event: event.to_owned() });
+    for event in ["PreToolUse", "UserPromptSubmit", "PreCompact", "Elicitation", "Unheard", ""] {
+        let stdin = json!({"hook_event_name": event, "session_id": 5, "tool_input": []});
+        assert_eq!(read(&stdin.to_string()), misplaced(event));
+    }
+    for event in TELLING {
+        let stdin = json!({"hook_event_name": event, "session_id": "s"});
+        assert_eq!(read(&stdin.to_string()), Ok(Event::Tells));
+    }
+    for broken in [r#"{"hook_event_name":"PreToolUse","#, r#"{"a":"\ud800","b":"PreToolUse"}"#] {
+        assert_eq!(read(broken), misplaced("PreToolUse"), "{broken}");
+    }
+    assert_eq!(
+        read_bytes(b"{\"hook_event_name\":\"PreToolUse\",\"x\":\"\xff\"}"),
+        misplaced("PreToolUse")
+    );
+    let nameless = misplaced("an event without a name");
+    assert_eq!(read(r#"{"tool_name":"Bash"}"#), nameless);
+    assert_eq!(read(r#"{"hook_event_name":null,"toolName":"bash"}"#), nameless);
+    assert!(read(r#"{"hook_event_name":"PermissionRequest","session_id":5}"#).is_err());
 }

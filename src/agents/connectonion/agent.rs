@@ -1,6 +1,9 @@
 //! The agent's end: what its plugin sends becomes an ask, what people press goes back.
 
-use super::{Incoming, Whose, heard, incoming, text, wire};
+use super::{
+    Incoming, Whose, heard, incoming, text,
+    wire::{self, Heard},
+};
 use crate::{
     agents::http::Api,
     gate::{Attendance, Gate, Handed, ask::Ask, call::Call},
@@ -115,15 +118,21 @@ async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
         Handed::Asked(ask, Some(caller)) => {
             Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, caller))))
         }
-        Handed::Asked(ask, None) => Ok(Taken::Now(wire::of_ask(&ask, gate.told(&ask)))),
+        Handed::Asked(ask, None) => Ok(Taken::Now(answer_of(gate, &ask))),
     }
+}
+
+/// The frame of a closed ask.
+fn answer_of(gate: &Gate, ask: &Ask) -> Value {
+    let heard = if gate.is_compat() { Heard::Scope } else { Heard::Once };
+    wire::of_ask(ask, gate.told(ask), heard)
 }
 
 /// Waits for the answer, as long as the agent does; `None` when the daemon stops first.
 async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: Attendance) -> Option<Value> {
     loop {
         match caller.wait(ROUND).await {
-            Ok(Some(ask)) if !ask.is_open() => return Some(wire::of_ask(&ask, gate.told(&ask))),
+            Ok(Some(ask)) if !ask.is_open() => return Some(answer_of(&gate, &ask)),
             Ok(Some(_)) if gate.is_stopping() => return None,
             Ok(Some(_)) => {}
             Ok(None) => return Some(wire::error("the ask is gone; nothing was approved")),

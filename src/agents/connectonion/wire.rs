@@ -37,24 +37,34 @@ pub(super) fn of_ruling(call: &Call, ruling: &Ruling, message: Option<String>) -
     Value::Object(frame)
 }
 
+/// What the plugin hears of what an approval covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// This call alone; the daemon remembers the rest, and is asked again.
+    Once,
+    /// What the person chose, as ConnectOnion's own clients tell it.
+    Scope,
+}
+
 /// What the agent gets when the ask is closed.
-pub(super) fn of_ask(ask: &Ask, message: Option<String>) -> Value {
+// SECURITY: a plugin that was told `session` asks no more about the tool, critical calls included, and
+// then no floor and no revoked grant is looked at.
+pub(super) fn of_ask(ask: &Ask, message: Option<String>, heard: Heard) -> Value {
     let call = &ask.body.call;
     let Some(given) = ask.answer() else { return Value::Object(answer(call, false)) };
-    let approved = given.decision == Decision::Approve;
-    let mut frame = answer(call, approved);
+    let mut frame = answer(call, given.decision == Decision::Approve);
     frame.insert("by".to_owned(), given.by.to_string().into());
-    match (approved, &given.answers) {
-        (true, Some(answers)) => {
-            frame.insert("answer".to_owned(), answered(call, answers));
+    match given.decision {
+        Decision::Answer => {
+            let answers = given.answers.as_ref().map(|answers| answered(call, answers));
+            frame.insert("answer".to_owned(), answers.unwrap_or_default());
         }
-        (true, None) => {
-            // The plugin knows two scopes; whatever is remembered here is asked for again.
-            if given.scope == Some(Scope::Session) {
+        Decision::Approve => {
+            if heard == Heard::Scope && given.scope == Some(Scope::Session) {
                 frame.insert("scope".to_owned(), "session".into());
             }
         }
-        (false, _) => refuse(&mut frame, then(ask, given), &feedback(ask, given), message),
+        Decision::Deny => refuse(&mut frame, then(ask, given), &feedback(ask, given), message),
     }
     Value::Object(frame)
 }

@@ -34,6 +34,9 @@ const LONGEST_WAIT: u64 = 60;
 #[derive(Debug, Deserialize)]
 pub(super) struct Wait {
     wait: Option<u64>,
+    /// Whether the ask comes with its card.
+    #[serde(default)]
+    card: bool,
 }
 
 impl Wait {
@@ -47,6 +50,9 @@ pub(super) struct Filter {
     state: Option<String>,
     /// The ask behind which the page begins.
     after: Option<String>,
+    /// Whether the asks come with their cards.
+    #[serde(default)]
+    card: bool,
 }
 
 pub(super) async fn list(
@@ -65,6 +71,7 @@ pub(super) async fn list(
         None => None,
     };
     let asks = api.gate.store().asks_in(state, after.as_ref()).await?;
+    let view = |ask| if filter.card { with_card(&api, ask, view(ask)) } else { view(ask) };
     let mut page = value!({"asks": asks.iter().map(view).collect::<Vec<_>>()});
     if let (Some(last), Some(page)) = (asks.last(), page.as_object_mut())
         && asks.len() == Store::PAGE
@@ -82,8 +89,12 @@ pub(super) async fn get(
 ) -> Result<Json<Value>, Fault> {
     let Query(wait) = wait?;
     let ask = find(&api, &id).await?;
+    let shown = |ask: &Ask| match wait.card {
+        true => with_card(&api, ask, told(&api.gate, ask)),
+        false => told(&api.gate, ask),
+    };
     if wait.longest().is_zero() || !ask.is_open() {
-        return Ok(Json(told(&api.gate, &ask)));
+        return Ok(Json(shown(&ask)));
     }
     // An agent that waits here counts as its caller, an approver that watches does not.
     let waited = match handle {
@@ -95,7 +106,15 @@ pub(super) async fn get(
         }
         Handle::Approver => api.gate.wait(&ask.id, wait.longest()).await,
     };
-    Ok(Json(told(&api.gate, &waited?.unwrap_or(ask))))
+    Ok(Json(shown(&waited?.unwrap_or(ask))))
+}
+
+/// The ask with what people see of it.
+fn with_card(api: &Api, ask: &Ask, mut view: Value) -> Value {
+    if let Some(view) = view.as_object_mut() {
+        view.insert("card".to_owned(), (api.card)(ask));
+    }
+    view
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,10 +150,13 @@ impl Answered {
                 };
                 Ok(Action::Deny { reason: self.reason, then })
             }
-            (Decision::Approve, _) if self.stop || self.explain => {
+            (Decision::Approve | Decision::Answer, _) if self.stop || self.explain => {
                 Err(Fault::bad_request("`stop` and `explain` belong to a denial"))
             }
-            (Decision::Approve, Some(answers)) => Ok(Action::Answers(answers)),
+            (Decision::Approve | Decision::Answer, Some(answers)) => Ok(Action::Answers(answers)),
+            (Decision::Answer, None) => {
+                Err(Fault::bad_request("`answer` needs `answers`, by the questions' texts"))
+            }
             (Decision::Approve, None) => {
                 Ok(Action::Approve { scope: self.scope.unwrap_or(Scope::Once) })
             }

@@ -17,7 +17,10 @@ pub(super) use fault::json;
 pub use handle::{Handle, Keys, Surface};
 pub use view::view;
 
-use crate::{agents::connectonion, gate::Gate};
+use crate::{
+    agents::connectonion,
+    gate::{Gate, ask::Ask},
+};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -25,6 +28,7 @@ use axum::{
     routing::{delete, get, post},
 };
 use countersign_port::Adapter;
+use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// The largest request that is read; bytes.
@@ -41,6 +45,8 @@ pub struct Api {
     pub keys: Arc<Keys>,
     /// The leases of the adapters' accounts: who holds one leads.
     pub leases: Arc<BTreeMap<&'static str, String>>,
+    /// An ask as people see it, with nothing that could be pressed.
+    pub card: fn(&Ask) -> Value,
 }
 
 /// The routes as they are served on one surface.

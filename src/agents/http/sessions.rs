@@ -1,7 +1,7 @@
 //! `/v1/sessions/ID/…`: a session gets a mode, is aborted, or is over.
 
 use super::{Api, Fault, Handle, fault::json};
-use crate::gate::{ModeError, ModeSet, SESSION_ENDED};
+use crate::gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name};
 use axum::{
     Extension, Json,
     body::Bytes,
@@ -30,20 +30,29 @@ pub(super) async fn act(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
     let body = body?;
+    let named = |agent: &str| -> Result<(), Fault> {
+        let agent = is_name("agent", agent, 100);
+        agent
+            .and_then(|()| is_name("session", &session, 200))
+            .map_err(|no| Fault::bad_request(no.0))
+    };
     match act.as_str() {
         "abort" => {
             let Which { agent } = json(&body)?;
+            named(&agent)?;
             let why = "its session was aborted";
             let cancelled = api.gate.abort_session(&agent, &session, why).await?;
             Ok(Json(value!({"cancelled": cancelled})))
         }
         "end" => {
             let Which { agent } = json(&body)?;
+            named(&agent)?;
             let cancelled = api.gate.end_session(&agent, &session, SESSION_ENDED).await?;
             Ok(Json(value!({"cancelled": cancelled})))
         }
         "mode" => {
             let Wish { agent, mode } = json(&body)?;
+            named(&agent)?;
             let who = handle.answerer().ok();
             match api.gate.set_mode(&agent, &session, &mode, who).await {
                 Ok(ModeSet::Set(mode)) => Ok(Json(value!({"mode": mode}))),

@@ -81,7 +81,7 @@ fn reason(ask: &Ask, answer: &Answer) -> String {
     match (&ask.state, answer.decision) {
         (State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
-        (_, Decision::Approve) if answer.answers.is_some() => format!("answered by {}", answer.by),
+        (_, Decision::Answer) => format!("answered by {}", answer.by),
         (_, Decision::Approve) => format!("approved by {}", answer.by),
         (_, Decision::Deny) => match why {
             Some(why) => format!("denied by {}: {why}", answer.by),
@@ -93,6 +93,8 @@ fn reason(ask: &Ask, answer: &Answer) -> String {
 fn verdict(answer: &Answer) -> &'static str {
     match answer.decision {
         Decision::Approve => "allow",
+        // SECURITY: never `allow`, so that no client takes an answer for leave to run something.
+        Decision::Answer => "answered",
         Decision::Deny => "deny",
     }
 }

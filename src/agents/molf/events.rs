@@ -147,6 +147,8 @@ fn outcome(ask: &Ask) -> Option<Outcome> {
     let answer = ask.answer()?;
     Some(match (&ask.state, answer.decision) {
         (_, Decision::Approve) => Outcome::Approved,
+        // A question is none of molf's approvals.
+        (_, Decision::Answer) => Outcome::Cancelled,
         (AskState::Cancelled(answer), _) => match answer.reason.as_deref() {
             Some(SESSION_ENDED | WORKER_GONE) => Outcome::Denied,
             _ => Outcome::Cancelled,

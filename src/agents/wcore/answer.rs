@@ -30,25 +30,43 @@ pub(super) fn commands(
         Ending::Answered(answer) => Some(answer),
         _ => None,
     };
-    if decided.decision == Decision::Deny {
-        let stop = said.is_some_and(|answer| answer.stop);
-        let stop = stop.then(|| json!({ "type": "stop" }).to_string());
-        return [denial(open, &reason(decided))].into_iter().chain(stop).collect();
-    }
-    let words = said.and_then(|answer| answer.answers.as_ref()).map(in_words);
-    vec![match (open, words) {
-        (Open::Call(request), words) if request.tool.name == TOOL => match words {
-            Some(answer) => approve(request, ApprovalScope::Once, Some(answer)),
-            None => denial(open, "the question was approved without an answer"),
+    let line = match decided.decision {
+        Decision::Deny => {
+            let stop = said.is_some_and(|answer| answer.stop);
+            let stop = stop.then(|| json!({ "type": "stop" }).to_string());
+            return [denial(open, &reason(decided))].into_iter().chain(stop).collect();
+        }
+        Decision::Answer => {
+            let words = said.and_then(|answer| answer.answers.as_ref()).map(in_words);
+            answered(open, words.unwrap_or_default())
+        }
+        Decision::Approve => match open {
+            Open::Call(request) if request.tool.name != TOOL => {
+                approve(request, scope(request, said, compat), None)
+            }
+            Open::Call(_) | Open::Suspended(..) => {
+                denial(open, "the question was approved without an answer")
+            }
         },
-        (Open::Call(request), _) => approve(request, scope(request, said, compat), None),
-        (Open::Suspended(wanted, token), words) => Command::ApprovalResume {
+    };
+    vec![line]
+}
+
+/// The line for a question that was answered.
+// SECURITY: an answer lets no other tool run.
+fn answered(open: &Open, words: String) -> String {
+    match open {
+        Open::Call(request) if request.tool.name == TOOL => {
+            approve(request, ApprovalScope::Once, Some(words))
+        }
+        Open::Call(_) => denial(open, "a question was answered; nothing was approved"),
+        Open::Suspended(wanted, token) => Command::ApprovalResume {
             resume_token: token.clone(),
-            approved: resumes(wanted, words.as_deref()),
-            modifications: words.map(|answer| json!({ "answer": answer })),
+            approved: resumes(wanted, &words),
+            modifications: Some(json!({ "answer": words })),
         }
         .line(),
-    }]
+    }
 }
 
 /// The line that denies a request.
@@ -72,11 +90,8 @@ fn approve(request: &Request, scope: ApprovalScope, answer: Option<String>) -> S
 }
 
 /// A person's own words are an answer to a question for words; everything else wants the word.
-fn resumes(wanted: &Suspension, words: Option<&str>) -> bool {
-    match words {
-        None => false,
-        Some(words) => asks_for_words(wanted).is_some() || words == APPROVE,
-    }
+fn resumes(wanted: &Suspension, words: &str) -> bool {
+    asks_for_words(wanted).is_some() || words == APPROVE
 }
 
 /// What the engine hears of what an approval covers.

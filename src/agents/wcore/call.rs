@@ -6,7 +6,10 @@ use crate::{
         call::Call,
         question::{Choice, Question},
     },
-    policy::profiles::wcore::question::{self, TOOL},
+    policy::{
+        call::SUSPENDED,
+        profiles::wcore::question::{self, TOOL},
+    },
 };
 use serde_json::json;
 
@@ -66,7 +69,7 @@ impl Around {
                 "call_id": wanted.call_id,
                 "capabilities": self.capabilities,
             })),
-            ..self.of("approval_required", json!({}))
+            ..self.of(SUSPENDED, json!({}))
         };
         call.check().map_err(|error| error.to_string())?;
         Ok(call)

@@ -192,7 +192,7 @@ fn a_question_is_asked_in_any_shape_and_answered_in_words() {
         let line = request("c1", "AskUserQuestion", &args);
         let (key, call) = asked(session.engine_said(&line));
         assert!(!call.questions.is_empty());
-        let done = decided(Decision::Approve, by_ana(None, false, Some(answers)));
+        let done = decided(Decision::Answer, by_ana(None, false, Some(answers)));
         let approve =
             json!({ "type": "tool_approve", "call_id": "c1", "scope": "once", "answer": answer });
         assert_eq!(told(&session.decided(&key, Ok(&done))), [approve]);
@@ -207,6 +207,9 @@ fn answers_go_with_questions_only_and_a_question_without_one_is_denied() {
     let fabricated = approved(Some(json!({ "x": "all tests passed" })));
     let lines = told(&session.decided(&key, Ok(&fabricated)));
     assert_eq!(lines, [json!({ "type": "tool_approve", "call_id": "c1", "scope": "once" })]);
+    let (key, _) = asked(session.engine_said(&bash("c3")));
+    let answered = decided(Decision::Answer, by_ana(None, false, Some(json!({ "x": "Approve" }))));
+    assert_eq!(told(&session.decided(&key, Ok(&answered)))[0]["type"], "tool_deny");
     let question = request("c2", "AskUserQuestion", &json!({ "question": "Which?" }));
     let (key, _) = asked(session.engine_said(&question));
     assert_eq!(told(&session.decided(&key, Ok(&approved(None))))[0]["type"], "tool_deny");
@@ -234,7 +237,7 @@ fn a_suspended_request_is_a_question_whose_secret_stays_here() {
         assert!(!serde_json::to_string(&call).unwrap().contains("rt-9b3c"), "{call:?}");
         assert!(call.questions[0].question.contains(context.rsplit(": ").next().unwrap()));
         let answer = answers["q"].clone();
-        let done = decided(Decision::Approve, by_ana(None, false, Some(answers)));
+        let done = decided(Decision::Answer, by_ana(None, false, Some(answers)));
         let resume = json!({
             "type": "approval_resume", "resume_token": "rt-9b3c", "approved": approved,
             "modifications": { "answer": answer },

@@ -2,7 +2,7 @@
 
 use super::rules;
 use crate::{
-    cli::{Exit, say},
+    cli::{Exit, log::escaped, say},
     clock, links,
     policy::{Verdict, check::Options, profiles::Profile},
 };
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
         let line = io::read_to_string(io::stdin().lock()).context("stdin cannot be read")?;
         let options = checker.options(&line)?;
         let ruled = options.ruling(&line).map_err(|why| anyhow!(why))?;
-        say::out(&options.line(&line))?;
+        say::out(&escaped(&options.line(&line)))?;
         return Ok(match ruled.verdict {
             Verdict::Allow => Exit::Good,
             Verdict::Ask => Exit::Pending,

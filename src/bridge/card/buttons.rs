@@ -1,0 +1,90 @@
+//! The buttons of an open ask.
+
+use super::{
+    super::token::{Pressed, Token},
+    question,
+};
+use crate::gate::ask::{Ask, Scope};
+use countersign_policy::profiles::{Choice as Way, Then};
+use countersign_port::{Button, ButtonStyle};
+
+/// All rows of them.
+pub(super) fn draw(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {
+    let step = if ask.is_question() { ask.progress.current() } else { 0 };
+    let button = |label: &str, style, pressed| {
+        let token = Token { nonce: nonce.to_owned(), step, pressed }.write()?;
+        Some(Button { token, label: label.to_owned(), style })
+    };
+    let row = |buttons: &[Option<Button>]| buttons.iter().flatten().cloned().collect::<Vec<_>>();
+    let Some(asked) = ask.body.call.questions.get(step) else {
+        return permission(ask, &button);
+    };
+    let options = asked.options.iter().enumerate().map(|(at, option)| {
+        let chosen = ask.progress.chosen.contains(&at);
+        let style = if chosen { ButtonStyle::Chosen } else { ButtonStyle::Choice };
+        button(&question::label(asked, at, option), style, Pressed::Choose(at))
+    });
+    let options: Vec<_> = options.flatten().collect();
+    let per_row = match options.len() {
+        0..=4 => 1,
+        5..=8 => 2,
+        _ => 5,
+    };
+    let mut rows: Vec<_> = options.chunks(per_row).map(<[Button]>::to_vec).collect();
+    let submit = || button("Submit", ButtonStyle::Submit, Pressed::Submit);
+    rows.push(row(&[
+        question::offers_several(asked).then(submit).flatten(),
+        button("Other…", ButtonStyle::Text, Pressed::Text),
+        button("Decline", ButtonStyle::Deny, Pressed::Deny),
+    ]));
+    rows
+}
+
+/// The buttons under a wish for permission: yes and no first, what is remembered next, other ways to
+/// say no last.
+fn permission(
+    ask: &Ask,
+    button: &impl Fn(&str, ButtonStyle, Pressed) -> Option<Button>,
+) -> Vec<Vec<Button>> {
+    let body = &ask.body;
+    let approve = |label: &str, scope| {
+        body.offers(scope).then(|| button(label, ButtonStyle::Always, Pressed::Approve(scope)))?
+    };
+    let deny = |choice, label, then| {
+        let offered = body.choices.contains(&choice) && body.deny != then;
+        offered.then(|| button(label, ButtonStyle::Deny, Pressed::DenyAnd(then)))?
+    };
+    let plain_deny = match body.deny {
+        Then::GoOn => "Deny",
+        Then::Stop => "Deny and stop",
+        Then::Explain => "Deny and explain",
+    };
+    let rows = [
+        vec![
+            button("Approve", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
+            approve("Always", Scope::Always),
+            button(plain_deny, ButtonStyle::Deny, Pressed::Deny),
+        ],
+        vec![
+            approve("10 minutes", Scope::Timed(600)),
+            approve("This session", Scope::Session),
+            approve("24 hours", Scope::Timed(86_400)),
+        ],
+        vec![
+            approve("Always what begins so", Scope::Prefix),
+            approve("Always exactly this", Scope::Exact).filter(|_| offers_exact(ask)),
+        ],
+        vec![
+            deny(Way::Skip, "Skip", Then::GoOn),
+            deny(Way::DenyAndStop, "Deny and stop", Then::Stop),
+            deny(Way::DenyAndExplain, "Deny and explain", Then::Explain),
+        ],
+    ];
+    let rows = rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>());
+    rows.filter(|row| !row.is_empty()).collect()
+}
+
+/// Whether remembering only this very call is less than what Always remembers.
+pub(super) fn offers_exact(ask: &Ask) -> bool {
+    ask.body.offers(Scope::Exact) && ask.body.exact != ask.body.always
+}

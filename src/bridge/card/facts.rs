@@ -1,0 +1,70 @@
+//! The short facts on a card: who asks, from where, and what waits behind it.
+
+use super::{
+    call::words,
+    sheet::{Sheet, fact, glance},
+};
+use crate::gate::{
+    ask::Ask,
+    call::{Batch, Behind},
+};
+use serde_json::Value;
+
+/// How many calls of a batch are named, and how much of each.
+const BATCH: usize = 5;
+const GLANCE: usize = 60;
+
+/// Writes them.
+pub(super) fn draw(ask: &Ask, sheet: &mut Sheet) {
+    let call = &ask.body.call;
+    let mut facts = vec![fact("agent", &call.agent), fact("session", &shortened(&call.session))];
+    facts.extend(call.host.as_deref().map(|host| fact("host", host)));
+    facts.extend(call.worker.as_deref().map(|worker| fact("worker", worker)));
+    facts.extend(call.cwd.as_deref().map(|cwd| fact("folder", cwd)));
+    facts.push(fact("tool", &call.tool));
+    if !ask.is_question() {
+        facts.push(fact("asked because", &ask.body.why));
+    }
+    facts.extend(call.batch_remaining.as_ref().and_then(batch).map(|text| fact("batch", &text)));
+    sheet.fields(facts);
+}
+
+/// What waits behind a call, as far as a glance goes.
+fn batch(batch: &Batch) -> Option<String> {
+    let (count, calls): (usize, &[Behind]) = match batch {
+        Batch::Count(count) => (usize::try_from(*count).unwrap_or(usize::MAX), &[]),
+        Batch::Calls(calls) => (calls.len(), calls),
+    };
+    let wait = match count {
+        0 => return None,
+        1 => "1 more waits behind this one".to_owned(),
+        _ => format!("{count} more wait behind this one"),
+    };
+    let named: Vec<_> = calls.iter().take(BATCH).map(behind).collect();
+    let rest = calls.len().saturating_sub(BATCH);
+    let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+    Some(if named.is_empty() { wait } else { format!("{wait}: {}{rest}", named.join("; ")) })
+}
+
+/// A call that comes later: its tool, and the beginning of what it would do.
+fn behind(call: &Behind) -> String {
+    let args = match &call.arguments {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+        args => args.clone(),
+    };
+    let file = || ["file_path", "path", "url"].iter().find_map(|key| args.get(key)?.as_str());
+    let command = || ["command", "cmd"].iter().find_map(|key| words(args.get(key)?));
+    let tool = glance(&call.tool, GLANCE);
+    match command().or_else(|| file().map(str::to_owned)) {
+        Some(doing) => format!("{tool}: {}", glance(&doing, GLANCE)),
+        None => tool,
+    }
+}
+
+/// Long random names say enough with their first characters.
+fn shortened(session: &str) -> String {
+    if session.chars().count() <= 20 {
+        return session.to_owned();
+    }
+    session.chars().take(8).chain(['…']).collect()
+}

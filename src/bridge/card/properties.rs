@@ -1,0 +1,94 @@
+//! What must hold for the card of any call that is taken.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[path = "../../../tests/support/bodies.rs"]
+mod made;
+
+use super::*;
+use crate::{
+    cli::terminal,
+    gate::{
+        ask::Body,
+        keepers::Keepers,
+        question::{Progress, Reply},
+    },
+    text::visible,
+};
+use countersign_policy::Rule;
+use countersign_port::{Block, Field};
+use made::body;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// The ask of a call, where it is taken.
+fn taken(body: &Value) -> Option<Ask> {
+    let call: Call = serde_json::from_value(body.clone()).ok()?;
+    let call = call.spell_out().ok()?;
+    call.check().ok()?;
+    let words = [call.args.to_string(), call.tool.clone()];
+    Some(Ask {
+        id: "k8xd8s4n".into(),
+        digest: call.digest(),
+        body: Body {
+            always: vec![Rule::allow(&call.tool, words[0].as_str())],
+            effects: words.iter().cycle().take(20).cloned().collect(),
+            prompt: words.into(),
+            critical: true,
+            ..Body::new(call, body.to_string())
+        },
+        state: State::Open,
+        progress: Progress::default(),
+        version: 1,
+        attended: true,
+        keepers: Keepers::default(),
+        created_at: 0,
+        deadline_at: Some(300_000),
+    })
+}
+
+fn texts(card: &Card) -> Vec<&str> {
+    let mut texts = vec![card.title.as_str()];
+    for block in &card.blocks {
+        match block {
+            Block::Code { label, text } | Block::Quote { label, text } => {
+                texts.extend([&**label, text])
+            }
+            Block::Fields { fields } => {
+                texts.extend(fields.iter().flat_map(|Field { name, value }| [&**name, value]));
+            }
+            Block::Note { text } | Block::Outcome { text } => texts.push(text),
+        }
+    }
+    texts.extend(card.buttons.iter().flatten().map(|button| button.label.as_str()));
+    texts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_card_of_any_call_that_is_taken_keeps_the_contract(body in body()) {
+        let Some(mut ask) = taken(&body) else { return Ok(()) };
+        for _ in 0..=ask.body.call.questions.len() {
+            let card = draw(&ask, "k3J9sQ0aZ_-b4LmX7yTn2w");
+            for text in texts(&card) {
+                prop_assert_eq!(visible(text), text);
+            }
+            let lines = card.blocks.iter().filter(|block| {
+                matches!(block, Block::Note { text } | Block::Outcome { text } if text.contains('\n'))
+            });
+            prop_assert_eq!(lines.count() + card.title.matches('\n').count(), 0);
+            prop_assert!(card.buttons.len() <= 5 && card.buttons.iter().all(|row| row.len() <= 5));
+            for button in card.buttons.iter().flatten() {
+                prop_assert!(button.label.chars().count() <= 34, "{}", button.label);
+                prop_assert!(button.token.len() <= 40);
+            }
+            // The body, spread out and spelled out, and the words that it is put in several times.
+            let whole = 40 * body.to_string().len() + 20_000;
+            let all: usize = texts(&card).iter().map(|text| text.len()).sum();
+            prop_assert!(all <= whole, "{all} of {whole}");
+            prop_assert!(terminal::draw(&card).len() <= 2 * whole);
+            ask.progress = ask.progress.answer(Reply::Text("words\u{202e}".into()));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What enemies tried, row by row: agents, callers, strangers and luckless operators against the real
+//! binary.
+#![cfg(all(feature = "telegram", feature = "discord"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+#[path = "../journeys/chats.rs"]
+mod chats;
+#[path = "../support/daemon.rs"]
+#[allow(dead_code, reason = "the journeys use more of it")]
+mod daemon;
+#[path = "../support/discord.rs"]
+#[allow(unused_imports, reason = "the journeys use more of it")]
+mod discord_server;
+#[path = "../support/inbox.rs"]
+mod inbox_visitor;
+#[path = "../support/bodies.rs"]
+mod made;
+#[path = "../cli/process.rs"]
+#[allow(dead_code, reason = "the command line's tests use more of it")]
+mod process;
+#[path = "../support/telegram.rs"]
+mod telegram_server;
+#[path = "../support/world.rs"]
+mod world;
+
+mod bodies;
+mod cards;
+mod hook;
+mod log;
+mod names;
+mod questions;
+mod samples;
