@@ -16,7 +16,7 @@ use crate::{
     store::{Database, Store, Tail, Trouble},
 };
 use anyhow::{Context, Result, anyhow, bail};
-use countersign_policy::{Floors, profiles::Patience};
+use countersign_policy::{Guardrail, profiles::Patience};
 use countersign_port::{Adapter, CancellationToken};
 use leading::Account;
 use std::{
@@ -164,8 +164,8 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
     let wanted = &config.policy;
     let own = matches!(wanted.profile, Profile::Standard | Profile::Molf);
     let file = (own || wanted.rules.is_some()).then_some(rules);
-    let floors = floors(config, rules);
-    let policy = Policy::open(wanted.profile, file, home, floors, wanted.compat);
+    let guardrail = guardrail(config, rules);
+    let policy = Policy::open(wanted.profile, file, home, guardrail, wanted.compat);
     let policy = policy.map_err(anyhow::Error::msg)?;
     if let Some(mode) = &wanted.mode
         && !policy.dialect().has_mode(mode)
@@ -218,7 +218,7 @@ pub fn rules_path(config: &Config) -> PathBuf {
 
 /// What no rule, grant or button lifts: our own commands, files, sockets and tokens.
 #[must_use]
-pub fn floors(config: &Config, rules: &Path) -> Floors {
+pub fn guardrail(config: &Config, rules: &Path) -> Guardrail {
     let mut paths =
         vec![rules.to_owned(), config.daemon.state_dir.clone(), config.daemon.socket.clone()];
     paths.extend(rules.parent().map(|folder| folder.join("workers")));
@@ -227,7 +227,7 @@ pub fn floors(config: &Config, rules: &Path) -> Floors {
         paths.push(file.clone());
         paths.extend(file.parent().map(|folder| folder.join("approver.token")));
     }
-    Floors::new(
+    Guardrail::new(
         paths.iter().map(|path| path.display().to_string()),
         ["countersign"],
         [config.daemon.listen.to_string()].into_iter().chain(config.store.database.address()),

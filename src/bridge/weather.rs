@@ -32,7 +32,7 @@ use crate::{
     },
     store::{Store, Tail, weather::Weather},
 };
-use countersign_policy::{Floors, profiles::Profile};
+use countersign_policy::{Guardrail, profiles::Profile};
 use countersign_port::{Adapter, Block, CancellationToken, Press, Presser, Presses, Receipt};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
@@ -95,7 +95,7 @@ impl Town {
     pub async fn with_rules(store: &Store, place: &impl Place, rules: Option<&Path>) -> Self {
         let still = Still::begin();
         let (adapter, target) = (place.adapter(), place.target());
-        let policy = Policy::open(Profile::Standard, rules, None, Floors::default(), false);
+        let policy = Policy::open(Profile::Standard, rules, None, Guardrail::default(), false);
         let settings = Settings {
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Wait,

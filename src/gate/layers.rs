@@ -12,7 +12,7 @@ use crate::{
     store::{GrantScope, Standing, StoreError},
 };
 use countersign_policy::{
-    Call as Facts, Floors, Rule, Rules, Ruling,
+    Call as Facts, Guardrail, Rule, Rules, Ruling,
     check::rules_of,
     profiles::{Given, molf},
 };
@@ -56,7 +56,7 @@ impl Gate {
             mode: mode.as_deref(),
             grants: &granting::as_kept(&here),
             agent_rules: agent_rules.as_ref(),
-            floors: &Floors::default(),
+            guardrail: &Guardrail::default(),
             reachable: self.approvers.anybody(),
             now_ms: clock::now_ms(),
         };

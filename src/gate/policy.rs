@@ -3,7 +3,7 @@
 
 use super::{RulesFile, Workers, rules_file};
 use countersign_policy::{
-    Floors, Rule, Ruling, profiles,
+    Guardrail, Rule, Ruling, profiles,
     profiles::{Dialect, Given, Profile},
 };
 use std::{
@@ -28,7 +28,7 @@ pub struct NativeFile {
     profile: Profile,
     path: Option<PathBuf>,
     compat: bool,
-    floors: Floors,
+    guardrail: Guardrail,
     last: Mutex<Arc<Native>>,
 }
 
@@ -52,21 +52,21 @@ impl Policy {
         profile: Profile,
         file: Option<&Path>,
         home: Option<String>,
-        floors: Floors,
+        guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
         match (profile, file) {
             (Profile::Standard, Some(file)) => {
                 let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
-                Ok(Self::Rules(Box::new(RulesFile::open(file, home, floors)?), system.into()))
+                Ok(Self::Rules(Box::new(RulesFile::open(file, home, guardrail)?), system.into()))
             }
             (Profile::Molf, Some(file)) => {
                 let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
-                let workers = Workers::open(file, home, floors, compat)?;
+                let workers = Workers::open(file, home, guardrail, compat)?;
                 Ok(Self::Workers(Box::new(workers), system.into()))
             }
             _ => {
-                let native = NativeFile::open(profile, file, floors, compat)?;
+                let native = NativeFile::open(profile, file, guardrail, compat)?;
                 Ok(Self::Native(Box::new(native)))
             }
         }
@@ -129,14 +129,14 @@ impl NativeFile {
     fn open(
         profile: Profile,
         path: Option<&Path>,
-        floors: Floors,
+        guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
         let mut native = Self {
             profile,
             path: path.map(Path::to_owned),
             compat,
-            floors,
+            guardrail,
             last: Mutex::new(Arc::new(Native {
                 dialect: profile.open(None, profile.name(), None, compat)?.into(),
                 problem: None,
@@ -179,14 +179,14 @@ impl NativeFile {
         Ok(Native { dialect: dialect.into(), problem: None, stamp })
     }
 
-    /// Rules on a call, under the floors.
+    /// Rules on a call, under the guardrail.
     pub(super) fn rule(
         &self,
         call: &countersign_policy::Call,
         given: &Given<'_>,
     ) -> Result<(Ruling, Option<String>), String> {
         let now = self.current();
-        let given = Given { floors: &self.floors, ..*given };
+        let given = Given { guardrail: &self.guardrail, ..*given };
         Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
     }
 }

@@ -1,6 +1,6 @@
 //! The rules file: read again when it changes, written when somebody says Always.
 
-use countersign_policy::{Floors, Rule, Rules, file};
+use countersign_policy::{Guardrail, Rule, Rules, file};
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -13,7 +13,7 @@ use std::{
 pub struct RulesFile {
     path: PathBuf,
     home: Option<String>,
-    floors: Floors,
+    guardrail: Guardrail,
     last: Mutex<Arc<Loaded>>,
     /// Two Always at once are written one after the other.
     writing: Mutex<()>,
@@ -25,7 +25,7 @@ pub struct Loaded {
     /// The rules.
     pub rules: Rules,
     /// What nothing lifts: the bridge's own, and the denies that a person wrote.
-    pub floors: Floors,
+    pub guardrail: Guardrail,
     /// What is wrong with the file, when these are older than it.
     pub problem: Option<String>,
     text: String,
@@ -46,11 +46,11 @@ impl RulesFile {
     ///
     /// # Errors
     /// When the file is there and cannot be read, is open to others, or holds an error.
-    pub fn open(path: &Path, home: Option<String>, floors: Floors) -> Result<Self, String> {
+    pub fn open(path: &Path, home: Option<String>, guardrail: Guardrail) -> Result<Self, String> {
         let stamp = stamp(path).map_err(|error| cannot_read(path, &error))?;
-        let loaded = load(path, home.as_deref(), stamp, floors.clone(), &[])?;
+        let loaded = load(path, home.as_deref(), stamp, guardrail.clone(), &[])?;
         let last = Mutex::new(Arc::new(loaded));
-        Ok(Self { path: path.to_owned(), home, floors, last, writing: Mutex::new(()) })
+        Ok(Self { path: path.to_owned(), home, guardrail, last, writing: Mutex::new(()) })
     }
 
     /// The rules in force now: those of the file, or the last good ones with what is wrong. `granted`
@@ -82,7 +82,7 @@ impl RulesFile {
                 // The old stamp stays, so that the file is looked at again.
                 Loaded {
                     rules: last.rules.clone(),
-                    floors: last.floors.clone(),
+                    guardrail: last.guardrail.clone(),
                     problem: Some(problem),
                     text: last.text.clone(),
                     granted: last.granted.clone(),
@@ -94,7 +94,7 @@ impl RulesFile {
     }
 
     fn load(&self, stamp: Stamp, granted: &[Rule]) -> Result<Loaded, String> {
-        load(&self.path, self.home.as_deref(), stamp, self.floors.clone(), granted)
+        load(&self.path, self.home.as_deref(), stamp, self.guardrail.clone(), granted)
     }
 
     /// What is wrong with the file, if something is.
@@ -141,7 +141,7 @@ fn load(
     path: &Path,
     home: Option<&str>,
     stamp: Stamp,
-    floors: Floors,
+    guardrail: Guardrail,
     granted: &[Rule],
 ) -> Result<Loaded, String> {
     let (text, name) = match &stamp {
@@ -154,8 +154,9 @@ fn load(
     for warning in rules.warnings() {
         tracing::warn!("{warning}");
     }
-    let floors = floors.with_denies(by_hand(&text, &name, home, granted).unwrap_or(rules.clone()));
-    Ok(Loaded { rules, floors, problem: None, text, granted: granted.to_vec(), stamp })
+    let guardrail =
+        guardrail.with_denies(by_hand(&text, &name, home, granted).unwrap_or(rules.clone()));
+    Ok(Loaded { rules, guardrail, problem: None, text, granted: granted.to_vec(), stamp })
 }
 
 /// The rules as a person wrote them, without those that grants have added.

@@ -13,7 +13,7 @@ use crate::{
     store::{Standing, StoreError},
 };
 use countersign_policy::{
-    Floors, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
+    Guardrail, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
     profiles::{End, Given},
 };
 
@@ -118,7 +118,7 @@ impl Gate {
                     agent: None,
                     rules: &rules.rules,
                     grants: &grants,
-                    floors: &rules.floors,
+                    guardrail: &rules.guardrail,
                     now_ms: now,
                 };
                 let mode = if mode.as_deref() == Some("yolo") { Mode::Yolo } else { Mode::Default };
@@ -132,7 +132,7 @@ impl Gate {
                     mode: mode.as_deref(),
                     grants: &granting::as_kept(&granted),
                     agent_rules: None,
-                    floors: &Floors::default(),
+                    guardrail: &Guardrail::default(),
                     reachable: self.approvers.anybody(),
                     now_ms: now,
                 };

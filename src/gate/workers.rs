@@ -3,7 +3,7 @@
 
 use super::rules_file::{self, Stamp};
 use countersign_policy::{
-    Floors, Rule, Rules, Ruling, file,
+    Guardrail, Rule, Rules, Ruling, file,
     profiles::{self, Dialect, Given, Profile, molf},
 };
 use std::{
@@ -22,7 +22,7 @@ pub struct Workers {
     /// The file for calls that name no worker; the folder of the others stands beside it.
     main: PathBuf,
     home: Option<String>,
-    floors: Floors,
+    guardrail: Guardrail,
     compat: bool,
     last: Mutex<HashMap<PathBuf, Arc<Worker>>>,
     /// Two Always at once are written one after the other.
@@ -34,7 +34,7 @@ pub struct Workers {
 struct Worker {
     dialect: Arc<dyn Dialect>,
     /// What nothing lifts: the bridge's own, and the denies that a person wrote.
-    floors: Floors,
+    guardrail: Guardrail,
     /// What is wrong with the file, when these are older than it.
     problem: Option<String>,
     /// Rules in the text that grants have put there.
@@ -50,13 +50,13 @@ impl Workers {
     pub fn open(
         main: &Path,
         home: Option<String>,
-        floors: Floors,
+        guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
         let workers = Self {
             main: main.to_owned(),
             home,
-            floors,
+            guardrail,
             compat,
             last: Mutex::default(),
             writing: Mutex::default(),
@@ -68,7 +68,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Rules on a call of a worker, under the floors. The second is what is wrong with its file, if
+    /// Rules on a call of a worker, under the guardrail. The second is what is wrong with its file, if
     /// something is. `granted` are the rules in any file that came from grants.
     pub(super) fn rule(
         &self,
@@ -78,7 +78,7 @@ impl Workers {
         given: &Given<'_>,
     ) -> Result<(Ruling, Option<String>), String> {
         let now = self.current(&self.path(worker)?, granted)?;
-        let given = Given { floors: &now.floors, ..*given };
+        let given = Given { guardrail: &now.guardrail, ..*given };
         Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
     }
 
@@ -168,7 +168,7 @@ impl Workers {
                 }
                 Worker {
                     dialect: last.dialect.clone(),
-                    floors: last.floors.clone(),
+                    guardrail: last.guardrail.clone(),
                     problem: Some(problem),
                     granted: last.granted.clone(),
                     stamp: last.stamp.clone(),
@@ -195,16 +195,16 @@ impl Workers {
         let text = rules_file::guarded(path, &stamp)?;
         let (name, home) = (rules_file::name(path), self.home.as_deref());
         let dialect = Profile::Molf.open(Some(&text), &name, home, self.compat)?;
-        let floors = match self.compat {
-            true => self.floors.clone(),
+        let guardrail = match self.compat {
+            true => self.guardrail.clone(),
             false => {
                 let rules = Rules::parse(&text, &name, home).unwrap_or_default();
                 let denies = rules_file::by_hand(&text, &name, home, granted).unwrap_or(rules);
-                self.floors.clone().with_denies(denies)
+                self.guardrail.clone().with_denies(denies)
             }
         };
         let granted = granted.to_vec();
-        Ok(Worker { dialect: dialect.into(), floors, problem: None, granted, stamp })
+        Ok(Worker { dialect: dialect.into(), guardrail, problem: None, granted, stamp })
     }
 
     fn edit(
@@ -237,7 +237,7 @@ mod tests {
 
     fn workers(folder: &Path) -> Workers {
         let main = folder.join("permissions.jsonc");
-        Workers::open(&main, None, Floors::default(), false).unwrap()
+        Workers::open(&main, None, Guardrail::default(), false).unwrap()
     }
 
     #[test]

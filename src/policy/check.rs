@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::call::{Call, Kind};
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::profiles::{self, Dialect, Given, Grants, Prefix, Profile};
 use crate::rules::{Problem, Rule, Rules};
 use crate::ruling::Ruling;
@@ -131,7 +131,7 @@ impl Options {
             mode: line.mode.as_deref().or(self.mode.as_deref()),
             grants: &grants,
             agent_rules: agent.as_ref(),
-            floors: &Floors::default(),
+            guardrail: &Guardrail::default(),
             reachable: true,
             now_ms: self.now_ms,
         };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::call::{Call, Kind, canonical, kind_of};
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::rules::{Entry, Rules};
 use crate::ruling::{Layers, Mode, rule};
 use crate::verdict::Verdict;
@@ -84,7 +84,7 @@ fn ruling(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> crate::rulin
         agent: None,
         rules,
         grants: &Rules::default(),
-        floors: &Floors::default(),
+        guardrail: &Guardrail::default(),
         now_ms,
     };
     rule(&call(tool, example), &layers, Mode::Default)

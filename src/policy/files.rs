@@ -58,7 +58,7 @@ pub(crate) fn beyond_every_path(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::{Call, DEFAULT_RULES, Floors, Layers, Mode, Rules, Verdict, rule};
+    use crate::{Call, DEFAULT_RULES, Guardrail, Layers, Mode, Rules, Verdict, rule};
     use serde_json::json;
 
     fn ruled(rules: &str, tool: &str, path: &str, cwd: Option<&str>) -> (Verdict, bool) {
@@ -67,7 +67,7 @@ mod tests {
             agent: None,
             rules: &rules,
             grants: &Rules::default(),
-            floors: &Floors::default(),
+            guardrail: &Guardrail::default(),
             now_ms: 0,
         };
         let call = Call {

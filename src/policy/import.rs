@@ -127,16 +127,21 @@ mod tests {
 
     use super::{ImportError, claude_settings, opencode};
     use crate::call::Call;
-    use crate::floors::Floors;
+    use crate::guardrail::Guardrail;
     use crate::rules::Rules;
     use crate::ruling::{Layers, Mode, rule};
     use crate::verdict::Verdict::{self, Allow, Ask, Deny};
 
     fn ruled(text: &str, call: &Call) -> Verdict {
         let rules = Rules::parse(text, "imported", None).unwrap();
-        let (grants, floors) = (Rules::default(), Floors::default());
-        let layers =
-            Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+        let (grants, guardrail) = (Rules::default(), Guardrail::default());
+        let layers = Layers {
+            agent: None,
+            rules: &rules,
+            grants: &grants,
+            guardrail: &guardrail,
+            now_ms: 0,
+        };
         rule(call, &layers, Mode::Default).verdict
     }
 

@@ -16,8 +16,8 @@ pub mod examples;
 pub mod explain;
 mod files;
 mod finding;
-pub mod floors;
 pub mod glob;
+pub mod guardrail;
 pub mod highlights;
 pub mod import;
 mod judge;
@@ -36,7 +36,7 @@ pub mod verdict;
 pub mod wrappers;
 
 pub use call::Call;
-pub use floors::Floors;
+pub use guardrail::Guardrail;
 pub use rules::{DEFAULT_RULES, Problem, Rule, Rules, file};
 pub use ruling::{Layers, Mode, Outcome, Ruling, decide, rule};
 pub use verdict::Verdict;

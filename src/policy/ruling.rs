@@ -1,4 +1,4 @@
-//! The ruling on a call: floors, layers, rules, the strictest of all its parts.
+//! The ruling on a call: guardrails, layers, rules, the strictest of all its parts.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use crate::critical::{self, CriticalFinding};
 use crate::effects::{self, Act, Effect};
 use crate::files;
 use crate::finding::{Finding, shorten};
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::judge::{self, Care, Files, Judge};
 use crate::place::Place;
 use crate::rules::{Rule, Rules};
@@ -61,7 +61,7 @@ pub struct Layers<'a> {
     /// What people granted while the daemon runs.
     pub grants: &'a Rules,
     /// What nothing can lift.
-    pub floors: &'a Floors,
+    pub guardrail: &'a Guardrail,
     /// Now, in milliseconds since 1970; rules that have expired by then do not match.
     pub now_ms: i64,
 }
@@ -71,7 +71,7 @@ pub struct Layers<'a> {
 pub enum Mode {
     /// As the rules say.
     Default,
-    /// Asks become allows, critical ones too. Denies, floors and questions stay, and so do asks
+    /// Asks become allows, critical ones too. Denies, guardrails and questions stay, and so do asks
     /// about what cannot be read while there are rules that it might break.
     Yolo,
 }
@@ -135,8 +135,9 @@ pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) ->
 /// A call's own facts for a profile that rules by itself: what it would run, what it touches,
 /// whether it is critical. It is an ask until the profile says otherwise.
 pub(crate) fn facts(call: &Call) -> Ruling {
-    let (none, floors) = (Rules::default(), Floors::default());
-    let layers = Layers { agent: None, rules: &none, grants: &none, floors: &floors, now_ms: 0 };
+    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let layers =
+        Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
     let subject = Subject::new(call, &layers);
     let decision = subject.decide(&layers, Mode::Default);
     let reason = match &decision.critical {
@@ -146,10 +147,10 @@ pub(crate) fn facts(call: &Call) -> Ruling {
     subject.describe(Decision { finding: Finding::ask(reason), ..decision })
 }
 
-/// Why a floor forbids a call, whatever else allows it.
-pub(crate) fn forbidden(call: &Call, floors: &Floors, now_ms: i64) -> Option<String> {
+/// Why a guardrail forbids a call, whatever else allows it.
+pub(crate) fn forbidden(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<String> {
     let none = Rules::default();
-    let layers = Layers { agent: None, rules: &none, grants: &none, floors, now_ms };
+    let layers = Layers { agent: None, rules: &none, grants: &none, guardrail, now_ms };
     let outcome = decide(call, &layers, Mode::Default);
     (outcome.verdict == Verdict::Deny).then_some(outcome.reason)
 }
@@ -198,7 +199,7 @@ impl<'c> Subject<'c> {
         let own = [layers.rules, layers.grants];
         let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
         let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
-        let (finding, guarded) = self.weigh(all, Some(layers.floors), layers.now_ms, &behind);
+        let (finding, guarded) = self.weigh(all, Some(layers.guardrail), layers.now_ms, &behind);
         let finding = self.vetoes(layers, &behind).fold(finding, |finding, veto| {
             if veto.verdict > finding.verdict { veto } else { finding }
         });
@@ -222,7 +223,7 @@ impl<'c> Subject<'c> {
         layers: &Layers<'r>,
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> impl Iterator<Item = Finding<'r>> {
-        let operator = Some(&layers.floors.denies).filter(|denies| !denies.is_empty());
+        let operator = Some(&layers.guardrail.denies).filter(|denies| !denies.is_empty());
         operator.into_iter().chain(layers.agent).filter_map(|alone| {
             let (finding, _) = self.weigh(&[alone], None, layers.now_ms, behind);
             (finding.verdict == Verdict::Deny).then_some(finding)
@@ -250,7 +251,7 @@ impl<'c> Subject<'c> {
     fn weigh<'r>(
         &self,
         layers: &[&'r Rules],
-        floors: Option<&'r Floors>,
+        guardrail: Option<&'r Guardrail>,
         now_ms: i64,
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> (Finding<'r>, bool) {
@@ -262,14 +263,16 @@ impl<'c> Subject<'c> {
                     care: Cell::new(Care::Reasons),
                     commands: stack,
                     files: Files::new(layers, now_ms),
-                    floors,
+                    guardrail,
                     place: self.place,
                 };
                 judge.text(text, scan, behind)
             }
             None => self.values(&stack),
         };
-        if let Some(reason) = floors.and_then(|floors| floors.forbid_call(self.call, self.place)) {
+        if let Some(reason) =
+            guardrail.and_then(|guardrail| guardrail.forbid_call(self.call, self.place))
+        {
             return (Finding::deny(reason), guarded);
         }
         (finding, guarded)

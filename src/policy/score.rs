@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::call::Call;
 use crate::examples;
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::rules::{Rule, Rules};
 use crate::ruling::{Layers, Mode, Ruling, rule};
 use crate::verdict::Verdict;
@@ -191,7 +191,7 @@ impl Case {
             agent: None,
             rules: &Rules::from_rules(&list),
             grants: &Rules::default(),
-            floors: &Floors::default(),
+            guardrail: &Guardrail::default(),
             now_ms: 0,
         };
         let call = match (&self.command, &self.path) {

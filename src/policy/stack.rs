@@ -121,8 +121,8 @@ impl<'r> Stack<'r> {
                     Reach::No => {}
                     Reach::Maybe => maybe = maybe.or(Some(entry)),
                     Reach::Yes => {
-                        let floor = if maybe.is_some() { Verdict::Ask } else { Verdict::Allow };
-                        let verdict = entry.rule.verdict.max(floor);
+                        let least = if maybe.is_some() { Verdict::Ask } else { Verdict::Allow };
+                        let verdict = entry.rule.verdict.max(least);
                         return Hit { verdict, entry: Some(entry), maybe };
                     }
                 }

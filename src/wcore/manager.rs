@@ -5,7 +5,7 @@ use super::{
     memory::{Memory, every_time},
 };
 use crate::policy::{
-    Call, Floors, Ruling,
+    Call, Guardrail, Ruling,
     profiles::{
         self, Given, Grants,
         wcore::{
@@ -27,7 +27,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 /// Shared as an `Arc`. No method waits; the receivers do.
 pub struct ToolApprovalManager {
     rules: Wcore,
-    floors: Floors,
+    guardrail: Guardrail,
     ttl: Duration,
     now: Clock,
     state: Mutex<State>,
@@ -52,7 +52,7 @@ impl ToolApprovalManager {
         let state = State { pending: HashMap::new(), memory: Memory::new(None, false) };
         Self {
             rules,
-            floors: Floors::default(),
+            guardrail: Guardrail::default(),
             ttl: DEFAULT_APPROVAL_TTL,
             now: Arc::new(Instant::now),
             state: Mutex::new(state),
@@ -71,10 +71,10 @@ impl ToolApprovalManager {
         Self { now, ..self }
     }
 
-    /// The same under these floors, which no mode and no grant lifts.
+    /// The same under these guardrails, which no mode and no grant lifts.
     #[must_use]
-    pub fn with_floors(self, floors: Floors) -> Self {
-        Self { floors, ..self }
+    pub fn with_guardrail(self, guardrail: Guardrail) -> Self {
+        Self { guardrail, ..self }
     }
 
     /// The same with what the operator said at launch: a mode that is the loosest there may be, and
@@ -85,7 +85,7 @@ impl ToolApprovalManager {
         Self { state: Mutex::new(State { pending: HashMap::new(), memory }), ..self }
     }
 
-    /// Rules on a call as the session stands: allow, ask, or deny by a floor.
+    /// Rules on a call as the session stands: allow, ask, or deny by a guardrail.
     ///
     /// # Errors
     /// A sentence, when the call names a category that there is not.
@@ -95,7 +95,7 @@ impl ToolApprovalManager {
             mode: Some(state.memory.mode.word()),
             grants: &state.memory.grants,
             agent_rules: None,
-            floors: &self.floors,
+            guardrail: &self.guardrail,
             reachable: true,
             now_ms: 0,
         };

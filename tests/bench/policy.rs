@@ -15,7 +15,7 @@
 use countersign_policy::critical::critical;
 use countersign_policy::ruling::decide;
 use countersign_policy::shell::scan;
-use countersign_policy::{Call, Floors, Layers, Mode, Rule, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Rule, Rules, Verdict, rule};
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use serde_json::json;
@@ -153,10 +153,10 @@ const ALLOWED: [&str; 24] = [
     "python3",
 ];
 
-/// A full ruling: scan, wrappers, floors, layers, 52 rules, critical patterns, rule and reason.
+/// A full ruling: scan, wrappers, guardrails, layers, 52 rules, critical patterns, rule and reason.
 /// With `card` also what an ask's card needs: the offers of Always, the effects, the commands.
 fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>, card: bool) {
-    let (rules, grants, floors) = (rules(), Rules::from_rules(&[]), Floors::default());
+    let (rules, grants, guardrail) = (rules(), Rules::from_rules(&[]), Guardrail::default());
     let bytes: usize = commands.iter().map(String::len).sum();
     let calls: Vec<Call> = commands
         .into_iter()
@@ -166,7 +166,8 @@ fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>, card: bool) {
             serde_json::from_value(call).unwrap()
         })
         .collect();
-    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    let layers =
+        Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     bencher.counter(ItemsCount::new(calls.len())).counter(BytesCount::new(bytes)).bench(|| {
         for call in &calls {
             if card {

@@ -256,7 +256,7 @@ async fn two_approvers_at_once_make_one_answer() {
 }
 
 #[tokio::test]
-async fn calls_that_reach_for_the_bridge_itself_are_denied_by_a_floor() {
+async fn calls_that_reach_for_the_bridge_itself_are_denied_by_a_guardrail() {
     let daemon = Daemon::start("").await;
     let rules = daemon.dir.path().join("permissions.jsonc");
     std::fs::write(&rules, r#"{"*": "allow"}"#).unwrap();
@@ -411,7 +411,7 @@ async fn always_exactly_this_covers_this_command_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_link_does_not_walk_around_the_floor() {
+async fn a_link_does_not_walk_around_the_guardrail() {
     let daemon = Daemon::start("").await;
     let link = daemon.dir.path().join("innocent.txt");
     std::os::unix::fs::symlink(daemon.config(), &link).unwrap();

@@ -250,7 +250,7 @@ async fn nobody_in_time_is_denied_in_the_systems_own_words() {
 }
 
 #[tokio::test]
-async fn force_asks_about_nothing_but_questions_and_lifts_no_floor() {
+async fn force_asks_about_nothing_but_questions_and_lifts_no_guardrail() {
     let world = start("mode = \"force\"").await;
     let config = world.daemon.config().display().to_string();
     let question = json!({ "question": "Which target?", "options": [{ "label": "staging" }] });

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use countersign_policy::{
-    Call, Floors, Rule, Rules, Verdict,
+    Call, Guardrail, Rule, Rules, Verdict,
     glob::escape,
     profiles::{self, Dialect, Given, Grants, Prefix, Profile},
 };
@@ -82,9 +82,15 @@ fn everything(tool: &str, value: &str) -> Grants {
 }
 
 fn ruled(dialect: &dyn Dialect, call: &Call, grants: &Grants, mode: Option<&str>) -> Vec<String> {
-    let floors = Floors::default();
-    let given =
-        Given { mode, grants, agent_rules: None, floors: &floors, reachable: true, now_ms: 0 };
+    let guardrail = Guardrail::default();
+    let given = Given {
+        mode,
+        grants,
+        agent_rules: None,
+        guardrail: &guardrail,
+        reachable: true,
+        now_ms: 0,
+    };
     let ruling = match profiles::rule(dialect, call, &given) {
         Ok(ruling) => ruling,
         Err(refused) => return vec![refused],

@@ -8,7 +8,7 @@ use countersign_policy::critical::critical;
 use countersign_policy::effects::of_shell;
 use countersign_policy::place::Place;
 use countersign_policy::shell::{Doubt, scan};
-use countersign_policy::{Call, Floors, Layers, Mode, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Rules, Verdict, rule};
 
 const SHAPES: &[&str] = &[
     "(",
@@ -83,8 +83,9 @@ fn no_shape_overflows_or_takes_long() {
 
 #[test]
 fn a_wrapper_in_front_of_a_program_that_runs_others_is_asked_about() {
-    let (none, floors) = (Rules::default(), Floors::default());
-    let layers = Layers { agent: None, rules: &none, grants: &none, floors: &floors, now_ms: 0 };
+    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let layers =
+        Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
     for text in
         ["nice find . -exec file {} \\;", "env time fd -x wc", "timeout 5 nice find . -ok ls ;"]
     {

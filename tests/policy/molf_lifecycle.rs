@@ -13,7 +13,7 @@ use countersign_policy::check::rules_of;
 use countersign_policy::profiles::molf::approvals::{Approvals, Ended, Event, Outcome, Reply};
 use countersign_policy::profiles::molf::{approval_id, file};
 use countersign_policy::profiles::{End, Given, Grants, Profile};
-use countersign_policy::{Call, Floors, Verdict};
+use countersign_policy::{Call, Guardrail, Verdict};
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {
@@ -238,7 +238,7 @@ fn denied(path: &str) -> String {
         mode: None,
         grants: &Grants::default(),
         agent_rules: None,
-        floors: &Floors::default(),
+        guardrail: &Guardrail::default(),
         reachable: true,
         now_ms: 0,
     };

@@ -18,7 +18,7 @@ use countersign_policy::profiles::ohmypi::{
     resolve::{Mode, Source, resolve, word},
 };
 use countersign_policy::profiles::{Given, Grants, Profile};
-use countersign_policy::{Call, Floors, Verdict};
+use countersign_policy::{Call, Guardrail, Verdict};
 use proptest::{collection::vec, prop_assert, proptest};
 use serde_json::{Map, Value, json};
 use support::{Kind, Vectors, verdict_of};
@@ -225,13 +225,13 @@ fn prompts_read_as_they_do_in_the_terminal() {
 #[test]
 fn an_ask_carries_the_systems_own_prompt() {
     let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
-    let floors = Floors::default();
+    let guardrail = Guardrail::default();
     let none = Grants::default();
     let given = Given {
         mode: Some("write"),
         grants: &none,
         agent_rules: None,
-        floors: &floors,
+        guardrail: &guardrail,
         reachable: true,
         now_ms: 0,
     };
@@ -264,9 +264,15 @@ fn subagents_run_in_yolo_and_a_prompt_that_nobody_sees_rejects() {
 fn rule(config: &Value, call: &Call, grants: &Grants, reachable: bool, kind: Kind) -> Verdict {
     let compat = kind == Kind::Compat;
     let dialect = Profile::Ohmypi.open(Some(&config.to_string()), "config", None, compat).unwrap();
-    let floors = Floors::default();
-    let given =
-        Given { mode: None, grants, agent_rules: None, floors: &floors, reachable, now_ms: 0 };
+    let guardrail = Guardrail::default();
+    let given = Given {
+        mode: None,
+        grants,
+        agent_rules: None,
+        guardrail: &guardrail,
+        reachable,
+        now_ms: 0,
+    };
     dialect.rule(call, &given).unwrap().verdict
 }
 
@@ -274,13 +280,13 @@ fn rule(config: &Value, call: &Call, grants: &Grants, reachable: bool, kind: Kin
 fn session() -> Grants {
     let path = Call::new("write", json!({ "path": "src/a.ts", "content": "x" }));
     let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
-    let floors = Floors::default();
+    let guardrail = Guardrail::default();
     let none = Grants::default();
     let given = Given {
         mode: Some("always-ask"),
         grants: &none,
         agent_rules: None,
-        floors: &floors,
+        guardrail: &guardrail,
         reachable: true,
         now_ms: 0,
     };
@@ -314,12 +320,12 @@ fn session_grants_end_where_the_system_ends_them() {
             "task tool" => {
                 let task = Call::new("task", json!({ "assignment": "x" }));
                 let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
-                let floors = Floors::default();
+                let guardrail = Guardrail::default();
                 let given = Given {
                     mode: Some("always-ask"),
                     grants: &grants,
                     agent_rules: None,
-                    floors: &floors,
+                    guardrail: &guardrail,
                     reachable: true,
                     now_ms: 0,
                 };

@@ -13,7 +13,7 @@ use countersign_policy::profiles::wcore::{
     ApprovalScope, Category, Change, Remembered, SessionMode, Source, Wcore, card, change, literal,
 };
 use countersign_policy::profiles::{Dialect, Given, Grants, Profile};
-use countersign_policy::{Call, Floors, Verdict};
+use countersign_policy::{Call, Guardrail, Verdict};
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {
@@ -208,7 +208,7 @@ fn look(path: &str, mode: &str, scope: ApprovalScope, compat: bool) -> Verdict {
         mode: Some(mode),
         grants: &grants,
         agent_rules: None,
-        floors: &Floors::default(),
+        guardrail: &Guardrail::default(),
         reachable: true,
         now_ms: 0,
     };

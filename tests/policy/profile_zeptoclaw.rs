@@ -19,7 +19,7 @@ use countersign_policy::profiles::zeptoclaw::{
     replies::{CliAnswer, Reply, cli_answer, reply},
 };
 use countersign_policy::profiles::{End, Given, Grants, Patience, Profile, Then};
-use countersign_policy::{Call, Floors, Verdict};
+use countersign_policy::{Call, Guardrail, Verdict};
 use serde_json::{Value, json};
 use support::{Check, Kind, Vectors};
 
@@ -321,13 +321,13 @@ fn the_model_is_told_who_decided_in_the_systems_own_words() {
     assert!(
         told(End::Unreachable).unwrap().contains("requires user approval and was not executed")
     );
-    let floors = Floors::default();
+    let guardrail = Guardrail::default();
     let grants = Grants::default();
     let given = Given {
         mode: None,
         grants: &grants,
         agent_rules: None,
-        floors: &floors,
+        guardrail: &guardrail,
         reachable: false,
         now_ms: 0,
     };

@@ -8,7 +8,7 @@
 )]
 
 use countersign_policy::Verdict::{self, Allow, Deny};
-use countersign_policy::{Call, Floors, Layers, Mode, Rule, Rules, Ruling, decide, file, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Rule, Rules, Ruling, decide, file, rule};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -115,8 +115,9 @@ fn ruled(text: &str, rules: &[Rule]) -> Ruling {
 
 fn ruled_with(text: &str, rules: &[Rule], grants: &[Rule]) -> Ruling {
     let (rules, grants) = (Rules::from_rules(rules), Rules::from_rules(grants));
-    let floors = Floors::default();
-    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    let guardrail = Guardrail::default();
+    let layers =
+        Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     rule(&Call::shell(text), &layers, Mode::Default)
 }
 
@@ -250,9 +251,9 @@ proptest! {
     #[test]
     fn the_short_ruling_is_the_long_one(text in command(), set in rules()) {
         let rules = Rules::from_rules(&set);
-        let (grants, floors) = (Rules::default(), Floors::default());
+        let (grants, guardrail) = (Rules::default(), Guardrail::default());
         let layers =
-            Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+            Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
         let call = Call::shell(text);
         let (short, long) = (
             decide(&call, &layers, Mode::Default),
@@ -373,9 +374,9 @@ fn in_shop(tool: &str, args: serde_json::Value) -> Call {
 /// The verdict once these rules are granted, and once they stand in a file that was written for them.
 fn with_granted(call: &Call, granted: &[Rule]) -> [Verdict; 2] {
     let none = Rules::parse("{\"*\": \"ask\"}", "x", PLACE.home).unwrap();
-    let floors = Floors::default();
+    let guardrail = Guardrail::default();
     let under = |rules: &Rules, grants: &Rules| {
-        let layers = Layers { agent: None, rules, grants, floors: &floors, now_ms: 0 };
+        let layers = Layers { agent: None, rules, grants, guardrail: &guardrail, now_ms: 0 };
         decide(call, &layers, Mode::Default).verdict
     };
     let text = file::append("{\"*\": \"ask\"}", granted).unwrap();
@@ -389,8 +390,9 @@ fn with_granted(call: &Call, granted: &[Rule]) -> [Verdict; 2] {
 
 fn offered(call: &Call) -> (Vec<Rule>, Vec<Rule>) {
     let rules = Rules::parse("{\"*\": \"ask\"}", "x", PLACE.home).unwrap();
-    let (grants, floors) = (Rules::default(), Floors::default());
-    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    let (grants, guardrail) = (Rules::default(), Guardrail::default());
+    let layers =
+        Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let ruling = rule(call, &layers, Mode::Default);
     (ruling.always, ruling.exact)
 }

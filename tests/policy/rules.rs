@@ -12,7 +12,7 @@ use countersign_policy::Verdict::{self, Allow, Ask, Deny};
 use countersign_policy::examples::{self, Outcome};
 use countersign_policy::explain::explain;
 use countersign_policy::{
-    Call, DEFAULT_RULES, Floors, Layers, Mode, Rule, Rules, Ruling, file, rule,
+    Call, DEFAULT_RULES, Guardrail, Layers, Mode, Rule, Rules, Ruling, file, rule,
 };
 use serde_json::json;
 
@@ -27,8 +27,9 @@ fn said(problems: &[countersign_policy::Problem]) -> String {
 }
 
 fn ruled_in(call: &Call, text: &str, mode: Mode) -> Ruling {
-    let (rules, grants, floors) = (rules(text), Rules::default(), floors());
-    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    let (rules, grants, guardrail) = (rules(text), Rules::default(), guardrail());
+    let layers =
+        Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     rule(call, &layers, mode)
 }
 
@@ -36,9 +37,9 @@ fn ruled(call: &Call, text: &str) -> Verdict {
     ruled_in(call, text, Mode::Default).verdict
 }
 
-fn floors() -> Floors {
+fn guardrail() -> Guardrail {
     let path = "/home/u/.config/countersign/permissions.jsonc";
-    Floors::new([path.to_owned()], ["countersign"], ["127.0.0.1:7117".to_owned()])
+    Guardrail::new([path.to_owned()], ["countersign"], ["127.0.0.1:7117".to_owned()])
 }
 
 fn read(path: &str) -> Call {
@@ -115,9 +116,10 @@ fn examples_are_checked_when_the_file_is_loaded() {
 #[test]
 fn a_rule_expires() {
     let text = r#"{ "shell_exec": { "ls *": { "action": "allow", "expires": "1970-01-02" } } }"#;
-    let (set, grants, floors) = (rules(text), Rules::default(), Floors::default());
+    let (set, grants, guardrail) = (rules(text), Rules::default(), Guardrail::default());
     let at = |now_ms| {
-        let layers = Layers { agent: None, rules: &set, grants: &grants, floors: &floors, now_ms };
+        let layers =
+            Layers { agent: None, rules: &set, grants: &grants, guardrail: &guardrail, now_ms };
         rule(&Call::shell("ls -l"), &layers, Mode::Default).verdict
     };
     assert_eq!([at(0), at(86_399_999), at(86_400_000)], [Allow, Allow, Ask]);
@@ -171,9 +173,9 @@ fn the_agents_own_denies_are_a_veto() {
     let agent =
         Rules::from_rules(&[Rule { tool: "*".to_owned(), pattern: "*".to_owned(), verdict: Deny }]);
     let all = rules(r#"{ "*": "allow" }"#);
-    let floors = Floors::default();
+    let guardrail = Guardrail::default();
     let layers =
-        Layers { agent: Some(&agent), rules: &all, grants: &all, floors: &floors, now_ms: 0 };
+        Layers { agent: Some(&agent), rules: &all, grants: &all, guardrail: &guardrail, now_ms: 0 };
     for mode in [Mode::Default, Mode::Yolo] {
         assert_eq!(rule(&Call::shell("ls"), &layers, mode).verdict, Deny);
         assert_eq!(rule(&read("a"), &layers, mode).verdict, Deny);
@@ -182,9 +184,10 @@ fn the_agents_own_denies_are_a_veto() {
 
 #[test]
 fn the_operators_denies_hold_whatever_is_granted() {
-    let floors = floors().with_denies(rules(r#"{ "shell_exec": { "git push *": "deny" } }"#));
+    let guardrail = guardrail().with_denies(rules(r#"{ "shell_exec": { "git push *": "deny" } }"#));
     let all = rules(r#"{ "*": "allow" }"#);
-    let layers = Layers { agent: None, rules: &all, grants: &all, floors: &floors, now_ms: 0 };
+    let layers =
+        Layers { agent: None, rules: &all, grants: &all, guardrail: &guardrail, now_ms: 0 };
     assert_eq!(rule(&Call::shell("cd x && git -C y push"), &layers, Mode::Yolo).verdict, Deny);
     assert_eq!(rule(&Call::shell("git pull"), &layers, Mode::Default).verdict, Allow);
 }
@@ -329,9 +332,14 @@ fn exactly_this_stores_the_very_words() {
         let exact: Vec<&str> = ruling.exact.iter().map(|rule| rule.pattern.as_str()).collect();
         assert_eq!(exact, rules, "{command}");
         let granted = Rules::from_rules(&ruling.exact);
-        let (none, floors) = (Rules::default(), Floors::default());
-        let layers =
-            Layers { agent: None, rules: &none, grants: &granted, floors: &floors, now_ms: 0 };
+        let (none, guardrail) = (Rules::default(), Guardrail::default());
+        let layers = Layers {
+            agent: None,
+            rules: &none,
+            grants: &granted,
+            guardrail: &guardrail,
+            now_ms: 0,
+        };
         if !exact.is_empty() {
             assert_eq!(rule(&Call::shell(command), &layers, Mode::Default).verdict, Allow);
         }
@@ -350,8 +358,9 @@ fn the_rule_that_decides_is_named_with_its_line() {
 #[test]
 fn an_explanation_says_which_words_met_which_rule() {
     let set = rules("{ \"shell_exec\": { \"*\": \"ask\", \"git *\": \"allow\" } }");
-    let (grants, floors) = (Rules::default(), Floors::default());
-    let layers = Layers { agent: None, rules: &set, grants: &grants, floors: &floors, now_ms: 0 };
+    let (grants, guardrail) = (Rules::default(), Guardrail::default());
+    let layers =
+        Layers { agent: None, rules: &set, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let said = explain(&Call::shell("git status | wc -l"), &layers, Mode::Default).to_string();
     assert!(
         said.contains(

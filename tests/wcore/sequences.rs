@@ -3,7 +3,7 @@
 use crate::{Hands, rows, text};
 use countersign::{
     policy::{
-        Call, Floors, Rule, Rules, Verdict,
+        Call, Guardrail, Rule, Rules, Verdict,
         profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root},
     },
     wcore::{
@@ -92,7 +92,7 @@ impl Run {
                 let tool = text(step, "tool").to_owned();
                 let deny = Rule { tool, verdict: Verdict::Deny, ..Rule::allow("", "*") };
                 self.manager = manager(self.compat, &self.hands)
-                    .with_floors(Floors::default().with_denies(Rules::from_rules(&[deny])));
+                    .with_guardrail(Guardrail::default().with_denies(Rules::from_rules(&[deny])));
                 let _ = self.manager.set_mode("force".parse().unwrap(), Source::Local);
             }
             "add_category" => self.manager.add_category(text(step, "category").parse().unwrap()),

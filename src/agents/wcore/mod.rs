@@ -155,7 +155,7 @@ impl Session {
                 (Passing::On, self.resumed(&resume_token, "answered_elsewhere"))
             }
             // SECURITY: an engine in force asks about nothing, and what it does not ask about no
-            // floor sees.
+            // guardrail sees.
             Ok(Command::SetMode { mode })
                 if mode != SessionMode::Default && self.rights.modes == Source::Wire =>
             {

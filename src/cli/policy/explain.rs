@@ -43,12 +43,12 @@ pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
     let (mode, json) = (args.mode.mode(), args.json);
     let loaded = rules::load(context, args.rules.as_deref())?;
     let config = context.config()?;
-    let floors = daemon::floors(&config, &daemon::rules_path(&config));
+    let guardrail = daemon::guardrail(&config, &daemon::rules_path(&config));
     let layers = Layers {
         agent: None,
         rules: &loaded.rules,
         grants: &Rules::default(),
-        floors: &floors,
+        guardrail: &guardrail,
         now_ms: clock::now_ms(),
     };
     let explanation = explain(&call(args)?, &layers, mode);

@@ -4,7 +4,7 @@ use crate::{
     gate::{Handed, OnTimeout, Policy, Settings, approvers::Approvers, call::Call},
     store::{Database, Store},
 };
-use countersign_policy::{Floors, profiles::Profile};
+use countersign_policy::{Guardrail, profiles::Profile};
 use serde_json::json;
 
 async fn store(folder: &std::path::Path) -> Store {
@@ -14,7 +14,7 @@ async fn store(folder: &std::path::Path) -> Store {
 fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
     let rules = folder.join("permissions.jsonc");
     let rules =
-        Policy::open(Profile::Standard, Some(&rules), None, Floors::default(), false).unwrap();
+        Policy::open(Profile::Standard, Some(&rules), None, Guardrail::default(), false).unwrap();
     let settings = Settings {
         timeout_ms: 300_000,
         on_timeout: OnTimeout::Deny,

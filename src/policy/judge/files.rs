@@ -59,8 +59,8 @@ impl<'r> Judge<'r, '_> {
         if !reads && !redirect.op.writes() {
             return Finding::allow(None);
         }
-        if let Some(reason) = self.floors.and_then(|floors| {
-            floors.forbid_words(std::slice::from_ref(&redirect.target), self.place)
+        if let Some(reason) = self.guardrail.and_then(|guardrail| {
+            guardrail.forbid_words(std::slice::from_ref(&redirect.target), self.place)
         }) {
             return Finding::deny(reason);
         }
@@ -150,13 +150,13 @@ impl<'r> Judge<'r, '_> {
 }
 
 impl Judge<'_, '_> {
-    /// Why a floor forbids a command when its paths are written out.
+    /// Why a guardrail forbids a command when its paths are written out.
     fn forbidden_there(&self, command: &Command<'_>, directory: &str) -> Option<String> {
-        let floors = self.floors.filter(|floors| !floors.is_empty())?;
+        let guardrail = self.guardrail.filter(|guardrail| !guardrail.is_empty())?;
         let targets = command.redirects.iter().map(|redirect| &redirect.target);
         let words = command.argv.iter().chain(targets);
         let words: Vec<Word<'_>> = words.map(|word| written_out(word, directory)).collect();
-        floors.forbid_words(&words, self.place)
+        guardrail.forbid_words(&words, self.place)
     }
 }
 

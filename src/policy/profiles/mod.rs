@@ -1,7 +1,7 @@
 //! Profiles: five systems' own policies, each ruling as its system does.
 //!
-//! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: floors first, then the
-//! profile, then the ask, then the one answer function. Whatever a profile allows, a floor still denies
+//! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: guardrails first, then the
+//! profile, then the ask, then the one answer function. Whatever a profile allows, a guardrail still denies
 //! and a question still asks.
 
 pub mod connectonion;
@@ -17,7 +17,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Kind};
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::rules::Rules;
 use crate::ruling::Ruling;
 use crate::tool_name;
@@ -43,7 +43,7 @@ pub enum Profile {
 
 /// A profile with its own configuration read.
 pub trait Dialect: fmt::Debug + Send + Sync {
-    /// Rules on a call. Floors are not its business: [`rule`] puts them above it.
+    /// Rules on a call. Guardrails are not its business: [`rule`] puts them above it.
     ///
     /// # Errors
     /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an allow.
@@ -220,7 +220,7 @@ pub struct Given<'a> {
     /// The rules of the agent itself (molf: its `permission` set); its deny is a veto.
     pub agent_rules: Option<&'a Rules>,
     /// What nothing lifts.
-    pub floors: &'a Floors,
+    pub guardrail: &'a Guardrail,
     /// Whether anybody could answer an ask.
     pub reachable: bool,
     /// Now, in milliseconds since 1970.
@@ -342,18 +342,18 @@ impl fmt::Display for Profile {
     }
 }
 
-/// The ruling of a profile, under the floors.
+/// The ruling of a profile, under the guardrail.
 ///
 /// # Errors
 /// As [`Dialect::rule`].
 ///
 /// A denial keeps the profile's own words.
-// FAIL-CLOSED: whatever the profile says, a floor denies and a question asks.
+// FAIL-CLOSED: whatever the profile says, a guardrail denies and a question asks.
 // SECURITY: and whatever it offers to remember, it is for a tool whose name is nothing but a name.
 pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
     let mut ruling = dialect.rule(call, given)?;
     if ruling.verdict != Verdict::Deny
-        && let Some(reason) = crate::ruling::forbidden(call, given.floors, given.now_ms)
+        && let Some(reason) = crate::ruling::forbidden(call, given.guardrail, given.now_ms)
     {
         ruling.verdict = Verdict::Deny;
         ruling.rule = None;
@@ -383,12 +383,12 @@ mod tests {
         Profile::Standard.open(Some(rules), "permissions.jsonc", None, false).unwrap()
     }
 
-    fn ruled(dialect: &dyn Dialect, call: &Call, floors: &Floors) -> Verdict {
+    fn ruled(dialect: &dyn Dialect, call: &Call, guardrail: &Guardrail) -> Verdict {
         let given = Given {
             mode: Some("yolo"),
             grants: &Grants::default(),
             agent_rules: None,
-            floors,
+            guardrail,
             reachable: true,
             now_ms: 0,
         };
@@ -396,13 +396,13 @@ mod tests {
     }
 
     #[test]
-    fn no_profile_and_no_mode_lifts_a_floor_or_answers_a_question() {
-        let floors = Floors::new(["/etc/countersign".to_owned()], ["countersign"], []);
+    fn no_profile_and_no_mode_lifts_a_guardrail_or_answers_a_question() {
+        let guardrail = Guardrail::new(["/etc/countersign".to_owned()], ["countersign"], []);
         let everything = standard(r#"{"*": "allow"}"#);
         let shell = |command| Call::shell(command);
-        let none = Floors::default();
+        let none = Guardrail::default();
         assert_eq!(ruled(&*everything, &shell("countersign approve x"), &none), Verdict::Allow);
-        assert_eq!(ruled(&*everything, &shell("countersign approve x"), &floors), Verdict::Deny);
+        assert_eq!(ruled(&*everything, &shell("countersign approve x"), &guardrail), Verdict::Deny);
         let question = Call::new("AskUserQuestion", json!({}));
         assert_eq!(ruled(&*everything, &question, &none), Verdict::Ask);
     }

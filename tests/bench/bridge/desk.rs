@@ -10,7 +10,7 @@ use countersign::{
         call::Call,
     },
     ids,
-    policy::{Floors, profiles::Profile},
+    policy::{Guardrail, profiles::Profile},
     store::{Closed, Database, Inserted, NewAsk, NewCard, Store},
 };
 use countersign_port::{
@@ -180,7 +180,7 @@ async fn together(store: &Store) -> f64 {
 
 impl Bench {
     async fn open(store: Store) -> Self {
-        let policy = Policy::open(Profile::Standard, None, None, Floors::default(), false);
+        let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
         let settings = Settings {
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Deny,

@@ -12,7 +12,7 @@ use countersign::{
         question::Progress,
     },
 };
-use countersign_policy::{Call as Facts, DEFAULT_RULES, Floors, Layers, Mode, Rules};
+use countersign_policy::{Call as Facts, DEFAULT_RULES, Guardrail, Layers, Mode, Rules};
 use libfuzzer_sys::fuzz_target;
 use std::time::{Duration, Instant};
 
@@ -38,8 +38,8 @@ fn taken(call: Call) -> Option<Call> {
 /// How large the card of a call is that policy has ruled on.
 fn drawn(call: Call) -> usize {
     let rules = Rules::parse(DEFAULT_RULES, "permissions.jsonc", Some("/home/me")).unwrap();
-    let (grants, floors) = (Rules::default(), Floors::default());
-    let layers = Layers { agent: None, rules: &rules, grants: &grants, floors: &floors, now_ms: 0 };
+    let (grants, guardrail) = (Rules::default(), Guardrail::default());
+    let layers = Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let facts = Facts { cwd: call.cwd.clone(), ..Facts::new(&call.tool, call.args.clone()) };
     let ruling = countersign_policy::rule(&facts, &layers, Mode::Default);
     let ask = Ask {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub use super::events::{Event, Outcome};
 use super::{approval_id, events::required, file};
 use crate::call::Call;
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::profiles::{self, End, Given, Grants, Profile, Then};
 use crate::rules::{self, Rule, Rules};
 use crate::ruling::Ruling;
@@ -130,7 +130,7 @@ impl Approvals {
             mode: None,
             grants: &Grants { rules: Rules::from_grants(&session.runtime), ..Grants::default() },
             agent_rules: session.agent.as_ref(),
-            floors: &Floors::default(),
+            guardrail: &Guardrail::default(),
             reachable: true,
             now_ms,
         };

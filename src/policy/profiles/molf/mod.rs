@@ -4,7 +4,7 @@
 //! engine of the profile `standard` over the same rules; the stricter ruling holds. So it is never
 //! looser than molf, except that a pattern which Always stores covers the command it was made from; and
 //! what walks around molf's globs does not walk around it. With `compat` the first ruling stands
-//! alone. Floors are above both.
+//! alone. Guardrails are above both.
 
 pub mod approvals;
 pub mod commands;
@@ -162,7 +162,7 @@ impl Molf {
             agent: None,
             rules: &none,
             grants: &none,
-            floors: given.floors,
+            guardrail: given.guardrail,
             now_ms: given.now_ms,
         };
         let mut ruling = ruling::rule(call, &layers, Mode::Default);
@@ -182,7 +182,7 @@ impl Molf {
             agent: None,
             rules: agent,
             grants: &none,
-            floors: given.floors,
+            guardrail: given.guardrail,
             now_ms: given.now_ms,
         };
         let theirs = Ruleset::of(agent, self.home.as_deref(), given.now_ms);

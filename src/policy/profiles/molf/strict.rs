@@ -30,7 +30,7 @@ impl Molf {
             agent: given.agent_rules,
             rules,
             grants: &given.grants.rules,
-            floors: given.floors,
+            guardrail: given.guardrail,
             now_ms: given.now_ms,
         };
         let both = Both { call, pieces, layers, home: self.home.as_deref() };

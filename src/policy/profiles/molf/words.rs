@@ -52,7 +52,7 @@ pub fn told(call: &Call, end: &End<'_>) -> Option<String> {
     Some(match end {
         End::Approved { .. } | End::Cancelled { .. } => return None,
         End::Denied { reason, .. } => rejected(*reason),
-        // A denial by a rule has molf's words already; a floor has only its reason.
+        // A denial by a rule has molf's words already; a guardrail has only its reason.
         End::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
         End::Forbidden { reason, rule: None } => by_policy(reason),
         End::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),

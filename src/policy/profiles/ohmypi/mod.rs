@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use super::{Choice, Dialect, End, Given, Grants, Life, Manners, Parting, Patience, Then};
 use crate::call::{Call, Kind};
-use crate::floors::Floors;
 use crate::glob::escape;
+use crate::guardrail::Guardrail;
 use crate::rules::{Rule, Rules};
 use crate::ruling::{self, Layers, Ruling};
 use crate::verdict::Verdict;
@@ -194,9 +194,14 @@ fn unreachable_text(tool: &str) -> String {
 /// What our own engine knows about the call, with no rule in it.
 fn facts(call: &Call, given: &Given<'_>) -> Ruling {
     let none = Rules::default();
-    let floors = Floors::default();
-    let layers =
-        Layers { agent: None, rules: &none, grants: &none, floors: &floors, now_ms: given.now_ms };
+    let guardrail = Guardrail::default();
+    let layers = Layers {
+        agent: None,
+        rules: &none,
+        grants: &none,
+        guardrail: &guardrail,
+        now_ms: given.now_ms,
+    };
     ruling::rule(call, &layers, ruling::Mode::Default)
 }
 

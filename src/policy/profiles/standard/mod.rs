@@ -42,7 +42,7 @@ impl Dialect for Standard {
             agent: given.agent_rules,
             rules: &self.rules,
             grants: &given.grants.rules,
-            floors: given.floors,
+            guardrail: given.guardrail,
             now_ms: given.now_ms,
         };
         Ok(ruling::rule(call, &layers, mode))

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Dialect, End, Given, Life, Manners, Parting, Patience, Then};
 use crate::call::Call;
-use crate::floors::Floors;
+use crate::guardrail::Guardrail;
 use crate::rules::Rules;
 use crate::ruling::{self, Layers, Ruling};
 use crate::verdict::Verdict;
@@ -137,8 +137,13 @@ impl Dialect for Zeptoclaw {
 /// What our own engine knows about the call, with no rule in it.
 fn facts(call: &Call, given: &Given<'_>) -> Ruling {
     let none = Rules::default();
-    let floors = Floors::default();
-    let layers =
-        Layers { agent: None, rules: &none, grants: &none, floors: &floors, now_ms: given.now_ms };
+    let guardrail = Guardrail::default();
+    let layers = Layers {
+        agent: None,
+        rules: &none,
+        grants: &none,
+        guardrail: &guardrail,
+        now_ms: given.now_ms,
+    };
     ruling::rule(call, &layers, ruling::Mode::Default)
 }

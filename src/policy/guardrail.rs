@@ -13,7 +13,7 @@ use crate::wrappers::base;
 
 /// The bridge's own files, program and addresses, and the operator's denies.
 #[derive(Clone, Debug, Default)]
-pub struct Floors {
+pub struct Guardrail {
     /// Files and directories that agents must not touch: config, rules, store, socket, tokens.
     paths: Vec<Own>,
     /// Programs whose answering commands agents must not run.
@@ -63,8 +63,8 @@ const HARMLESS: &[&str] = &[
     "-V",
 ];
 
-impl Floors {
-    /// Floors for a bridge with these files, program names and addresses.
+impl Guardrail {
+    /// Guardrails for a bridge with these files, program names and addresses.
     pub fn new(
         paths: impl IntoIterator<Item = String>,
         names: impl IntoIterator<Item = &'static str>,
@@ -87,7 +87,7 @@ impl Floors {
         }
     }
 
-    /// The same floors with the denies of the operator's own rules among them.
+    /// The same guardrails with the denies of the operator's own rules among them.
     #[must_use]
     pub fn with_denies(self, denies: Rules) -> Self {
         Self { denies, ..self }
