@@ -77,5 +77,5 @@ pub fn router(api: Api, surface: Surface) -> Router {
 }
 
 async fn no_such_route() -> Fault {
-    Fault::not_found("there is no such route; the API is described in the README")
+    Fault::not_found("there is no such route; docs/api.md lists them all")
 }

@@ -5,6 +5,12 @@ use std::path::Path;
 const DOCUMENTS: &[&str] = &[
     "README.md",
     "SECURITY.md",
+    "docs/api.md",
+    "docs/commands.md",
+    "docs/config.md",
+    "docs/phone.md",
+    "docs/policy.md",
+    "docs/remote.md",
     "docs/team.md",
     "docs/profiles/connectonion.md",
     "docs/profiles/molf.md",
