@@ -3,6 +3,7 @@
 mod node;
 mod places;
 mod read;
+mod secrets;
 mod section;
 mod values;
 

@@ -1,6 +1,7 @@
 //! From TOML and environment to a [`Config`].
 
 use super::node::{self, Node, Place, Table, Value};
+use super::secrets;
 use super::section::{Section, flag, id, nearest, number, secret, text, wants};
 use super::values::{
     address, default_address, ids, length, on_timeout, profile, servers, token, tools, url,
@@ -21,8 +22,8 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 const SECTIONS: [&str; 7] =
     ["daemon", "client", "store", "policy", "telegram", "discord", "approvers"];
 
-/// The keys that may be read from a file named in `…_FILE`.
-const SECRETS: [(&str, &str); 6] = [
+/// The keys that hold secrets: each may be read from a file named in `…_FILE`.
+pub(super) const SECRETS: [(&str, &str); 6] = [
     ("daemon", "agent_token"),
     ("daemon", "approver_token"),
     ("client", "token"),
@@ -53,6 +54,7 @@ pub(super) fn config(
     for (name, value) in env {
         reader.overlay(&name, &value);
     }
+    reader.problems.extend(secrets::shared(&reader.root));
     let daemon = reader.daemon();
     let config = Config {
         path,

@@ -86,8 +86,11 @@ fn every_key_of_the_template_is_a_known_one() {
             if is_key || bare.starts_with('[') { format!("{bare}\n") } else { String::new() }
         })
         .collect();
-    let hash = format!("sha256:{}", "0".repeat(64));
-    let config = read(&uncommented.replace("sha256:…", &hash)).unwrap();
+    // Every token is one of its own.
+    let hash = |digit: &str| format!("sha256:{}", digit.repeat(64));
+    let filled =
+        uncommented.replacen("sha256:…", &hash("0"), 1).replacen("sha256:…", &hash("1"), 1);
+    let config = read(&filled.replacen("\"…\"", "\"agent\"", 1)).unwrap();
     assert_eq!(config.telegram.unwrap().targets.len(), 2);
     assert_eq!(config.discord.unwrap().targets.len(), 1);
     assert_eq!(config.approvers.inbox, Some(true));

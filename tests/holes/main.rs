@@ -37,3 +37,4 @@ mod log;
 mod names;
 mod questions;
 mod samples;
+mod tokens;

@@ -1,0 +1,137 @@
+//! Secrets that must differ: whoever holds one of them may not hold another by it.
+
+use super::{
+    node::{Node, Place, Table, Value},
+    read::SECRETS,
+};
+use crate::secret::{Token, TokenHash};
+
+/// A token that the config holds.
+struct Given<'a> {
+    section: &'static str,
+    key: &'static str,
+    place: &'a Place,
+    hash: TokenHash,
+}
+
+/// A sentence for every two tokens that are the same and open different things.
+// SECURITY: with `agent_token` equal to `approver_token` every agent could answer its own asks.
+pub(super) fn shared(root: &Table) -> Vec<String> {
+    let given: Vec<Given<'_>> = SECRETS
+        .iter()
+        .filter(|(_, key)| key.ends_with("token"))
+        .filter_map(|(section, key)| given(root, section, key))
+        .collect();
+    let pairs = given.iter().enumerate().flat_map(|(at, one)| {
+        let others = given.iter().skip(at + 1);
+        others
+            .filter(|other| one.hash == other.hash && !one.may_equal(other))
+            .map(move |o| (one, o))
+    });
+    pairs.map(|(one, other)| sentence(one, other)).collect()
+}
+
+fn given<'a>(root: &'a Table, section: &'static str, key: &'static str) -> Option<Given<'a>> {
+    let tables = root.iter().filter(|(name, ..)| name == section);
+    let mut keys = tables.filter_map(|(.., node)| match &node.value {
+        Value::Table(table) => table.iter().find(|(name, ..)| name == key),
+        _ => None,
+    });
+    let (.., node) = keys.next()?;
+    Some(Given { section, key, place: &node.place, hash: hash(section, node)? })
+}
+
+/// Only the daemon's own tokens may be given by their hash.
+fn hash(section: &str, node: &Node) -> Option<TokenHash> {
+    let text = node.text()?.trim();
+    match section {
+        "daemon" => Token::parse(text).ok().map(|token| token.hash()),
+        _ => Some(TokenHash::of(text)).filter(|_| !text.is_empty()),
+    }
+}
+
+impl Given<'_> {
+    fn is(&self, section: &str, key: &str) -> bool {
+        (self.section, self.key) == (section, key)
+    }
+
+    /// The agents' token stands twice: where it is checked, and where clients take it from.
+    fn may_equal(&self, other: &Self) -> bool {
+        self.is("daemon", "agent_token") && other.is("client", "token")
+    }
+
+    fn name(&self) -> String {
+        format!("[{}] `{}`", self.section, self.key)
+    }
+}
+
+fn sentence(one: &Given<'_>, other: &Given<'_>) -> String {
+    let why = if one.is("daemon", "approver_token") || other.is("daemon", "approver_token") {
+        "whoever has it could answer their own asks"
+    } else {
+        "whoever is given the one has the other too"
+    };
+    format!(
+        "{}: {} is the same token as {} ({}); {why}. Give each a token of its own, such as \
+         `openssl rand -hex 32` prints",
+        other.place,
+        other.name(),
+        one.name(),
+        one.place,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::config::node;
+    use std::path::Path;
+
+    fn shared_in(toml: &str) -> Vec<String> {
+        shared(&node::read_file(Path::new("c"), toml).unwrap())
+    }
+
+    #[test]
+    fn tokens_that_open_different_things_differ_however_they_are_written() {
+        let hash = TokenHash::of("same").to_string();
+        let upper = hash.replace("sha256:", "").to_uppercase();
+        for (agent, approver) in [
+            ("same", "same"),
+            ("same", " same "),
+            ("same", &*hash),
+            (&*hash, "same"),
+            (&*hash, &*format!("sha256:{upper}")),
+        ] {
+            let toml =
+                format!("[daemon]\nagent_token = '{agent}'\napprover_token = '{approver}'\n");
+            assert_eq!(
+                shared_in(&toml),
+                ["c:3:18: [daemon] `approver_token` is the same token as [daemon] `agent_token` \
+                  (c:2:15); whoever has it could answer their own asks. Give each a token of its \
+                  own, such as `openssl rand -hex 32` prints"]
+            );
+        }
+    }
+
+    #[test]
+    fn the_tokens_of_clients_and_bots_are_compared_too() {
+        let both = |one: &str, other: &str| shared_in(&format!("{one} = 'same'\n{other} = 'same'"));
+        for (one, other, why) in [
+            ("daemon.approver_token", "client.token", "answer their own asks"),
+            ("daemon.approver_token", "telegram.token", "answer their own asks"),
+            ("daemon.agent_token", "discord.token", "has the other too"),
+            ("client.token", "telegram.token", "has the other too"),
+            ("telegram.token", "discord.token", "has the other too"),
+        ] {
+            let said = both(one, other);
+            assert_eq!(said.len(), 1, "{one} {other}");
+            assert!(said.iter().all(|said| said.contains(why)), "{said:?}");
+        }
+        assert_eq!(both("daemon.agent_token", "client.token"), [""; 0]);
+        let apart = "daemon.agent_token = 'a'\ndaemon.approver_token = 'b'\nclient.token = 'a'\n";
+        assert_eq!(shared_in(apart), [""; 0]);
+        let empty = "daemon.agent_token = ''\ndaemon.approver_token = ''\nclient.token = ''";
+        assert_eq!(shared_in(empty), [""; 0]);
+    }
+}
