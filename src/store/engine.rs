@@ -2,6 +2,7 @@
 
 use super::{
     Database, StoreError,
+    identity::identify,
     lines::{Line, Lines},
     migrations, soundness,
     writer::{Writer, Writing},
@@ -24,7 +25,6 @@ use tokio::time::{Instant, timeout};
 pub(super) type Tx = AnyConnection;
 /// A query with its values.
 pub(super) type Reading<'q> = Query<'q, Any, AnyArguments>;
-/// A statement with its values.
 pub(super) type Statement = Reading<'static>;
 /// What is done inside a transaction.
 pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
@@ -86,6 +86,8 @@ impl Dialect {
 pub(super) struct Engine {
     pub(super) dialect: Dialect,
     pub(super) limits: Limits,
+    /// The store's own id.
+    pub(super) id: Arc<str>,
     options: AnyConnectOptions,
     lines: Arc<Mutex<Lines>>,
     file: Option<Hands>,
@@ -119,14 +121,17 @@ impl Engine {
         if let Some(file) = database.file() {
             soundness::check_pages(&mut first, file).await?;
         }
-        let brought = migrations::run(&mut first, dialect);
-        match dialect {
+        let brought = async {
+            migrations::run(&mut first, dialect).await?;
+            identify(&mut first).await
+        };
+        let id = match dialect {
             // A large file may take its time, and no line can break.
             Dialect::Sqlite => brought.await?,
             Dialect::Postgres => {
-                timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?;
+                timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?
             }
-        }
+        };
         #[cfg(test)]
         let weather = super::weather::Weather::default();
         let file = match owned {
@@ -148,6 +153,7 @@ impl Engine {
         Ok(Self {
             dialect,
             limits,
+            id: id.into(),
             options,
             lines,
             file,

@@ -12,6 +12,7 @@ mod database;
 mod engine;
 mod events;
 mod grants;
+mod identity;
 mod lease;
 mod lines;
 mod listing;
