@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-pub use countersign_policy::profiles::Profile;
+pub use countersign_profiles::Profile;
 pub use places::Places;
 
 /// The default config file, as `countersign init` writes it.

@@ -16,8 +16,9 @@ use crate::{
     store::{Database, Store, Tail, Trouble},
 };
 use anyhow::{Context, Result, anyhow, bail};
-use countersign_policy::{Guardrail, profiles::Patience};
+use countersign_policy::Guardrail;
 use countersign_port::{Adapter, CancellationToken};
+use countersign_profiles::Patience;
 use leading::Account;
 use std::{
     fs,

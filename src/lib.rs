@@ -4,7 +4,7 @@
 //! needs a person becomes an **ask**; asks appear as **cards** in chats; a **press** by an **approver**
 //! becomes the ask's **answer**; the agent gets it.
 //!
-//! Arrows run one way: `cli → daemon → agents, bridge → gate → policy, store`, and
+//! Arrows run one way: `cli → daemon → agents, bridge → gate → profiles → policy, store`, and
 //! `bridge → port ← adapters`. What the code promises:
 //!
 //! - [`policy`] and [`gate::answer`] are pure. Only [`store`] speaks SQL. Only an adapter crate knows
@@ -32,3 +32,4 @@ pub mod wcore;
 pub mod zeptoclaw;
 
 pub use countersign_policy as policy;
+pub use countersign_profiles as profiles;

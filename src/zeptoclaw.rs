@@ -22,7 +22,7 @@ mod gate;
 mod request;
 
 pub use approvals::{Approvals, Channel, ToolCall, Trust};
-pub use countersign_policy::profiles::zeptoclaw::{
+pub use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig},
     ending::{ApprovalResponse, Outcome, arguments},

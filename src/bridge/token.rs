@@ -4,7 +4,7 @@
 //! that a superseded button cannot answer the next one. The code says which button.
 
 use crate::gate::{answer::Action, ask::Scope};
-use countersign_policy::profiles::Then;
+use countersign_profiles::Then;
 
 /// A button's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

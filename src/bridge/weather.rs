@@ -32,8 +32,9 @@ use crate::{
     },
     store::{Store, Tail, weather::Weather},
 };
-use countersign_policy::{Guardrail, profiles::Profile};
+use countersign_policy::Guardrail;
 use countersign_port::{Adapter, Block, CancellationToken, Press, Presser, Presses, Receipt};
+use countersign_profiles::Profile;
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{

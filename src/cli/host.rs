@@ -4,10 +4,10 @@ mod asks;
 mod pipes;
 
 use super::{Context, Exit, asking::Signals, caller, say, token};
+use crate::profiles::{Profile, wcore::Source};
 use crate::{
     agents::wcore::{Around, Do, Passing, Rights, Session},
     client::Client,
-    policy::profiles::{Profile, wcore::Source},
 };
 use anyhow::{Context as _, Result, anyhow};
 use asks::Asks;

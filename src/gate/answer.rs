@@ -7,7 +7,7 @@ use super::{
     question::{Progress, Question, Reply, all_at_once},
 };
 use crate::clock;
-use countersign_policy::profiles::Then;
+use countersign_profiles::Then;
 use serde_json::{Map, Value};
 
 /// What an approver wants to do to an ask.

@@ -11,10 +11,8 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use countersign_policy::{
-    Verdict,
-    profiles::{Life, Then},
-};
+use countersign_policy::Verdict;
+use countersign_profiles::{Life, Then};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -1,10 +1,8 @@
 //! An ask and its answer: the states and what they hold. Pure.
 
 use super::{call::Call, keepers::Keepers, question::Progress};
-use countersign_policy::{
-    Rule,
-    profiles::{Choice, Life, Then},
-};
+use countersign_policy::Rule;
+use countersign_profiles::{Choice, Life, Then};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;

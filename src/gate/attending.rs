@@ -10,7 +10,7 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use countersign_policy::profiles::Then;
+use countersign_profiles::Then;
 use std::{sync::Arc, time::Duration};
 
 /// How long a caller that lost its connection may take to come back.

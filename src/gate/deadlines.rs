@@ -9,7 +9,7 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use countersign_policy::profiles::Then;
+use countersign_profiles::Then;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -12,9 +12,9 @@ use crate::{
 };
 use countersign_policy::{
     Rule, Rules, Verdict,
-    profiles::{Grants, Life, Prefix},
     tool_name::{CATEGORY, may_be_granted},
 };
+use countersign_profiles::{Grants, Life, Prefix};
 
 /// What became of a revocation.
 #[derive(Debug)]

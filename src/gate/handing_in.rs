@@ -10,10 +10,8 @@ use crate::{
     clock, ids,
     store::{Inserted, NewAsk, NewCard, StoreError},
 };
-use countersign_policy::{
-    Ruling, Verdict, highlights,
-    profiles::{Parting, Then},
-};
+use countersign_policy::{Ruling, Verdict, highlights};
+use countersign_profiles::{Parting, Then};
 use serde_json::json;
 use std::sync::Arc;
 

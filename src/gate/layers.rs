@@ -11,11 +11,9 @@ use crate::{
     clock, ids,
     store::{GrantScope, Standing, StoreError},
 };
-use countersign_policy::{
-    Call as Facts, Guardrail, Rule, Rules, Ruling,
-    check::rules_of,
-    profiles::{Given, molf},
-};
+use countersign_policy::{Call as Facts, Guardrail, Rule, Rules, Ruling};
+use countersign_profiles::check::rules_of;
+use countersign_profiles::{Given, molf};
 use std::sync::Arc;
 
 /// Why an ask is taken back whose worker is gone.

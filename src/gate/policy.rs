@@ -2,10 +2,8 @@
 //! changes.
 
 use super::{RulesFile, Workers, rules_file};
-use countersign_policy::{
-    Guardrail, Rule, Ruling, profiles,
-    profiles::{Dialect, Given, Profile},
-};
+use countersign_policy::{Guardrail, Rule, Ruling};
+use countersign_profiles::{Dialect, Given, Profile};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -187,6 +185,6 @@ impl NativeFile {
     ) -> Result<(Ruling, Option<String>), String> {
         let now = self.current();
         let given = Given { guardrail: &self.guardrail, ..*given };
-        Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
+        Ok((countersign_profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
     }
 }

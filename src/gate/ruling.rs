@@ -12,10 +12,8 @@ use crate::{
     clock, links,
     store::{Standing, StoreError},
 };
-use countersign_policy::{
-    Guardrail, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict,
-    profiles::{End, Given},
-};
+use countersign_policy::{Guardrail, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict};
+use countersign_profiles::{End, Given};
 
 /// A verdict with the rule and the reason behind it.
 pub(super) struct Decided {

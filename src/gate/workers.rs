@@ -2,10 +2,8 @@
 //! read again when it changes, added to when somebody says Always.
 
 use super::rules_file::{self, Stamp};
-use countersign_policy::{
-    Guardrail, Rule, Rules, Ruling, file,
-    profiles::{self, Dialect, Given, Profile, molf},
-};
+use countersign_policy::{Guardrail, Rule, Rules, Ruling, file};
+use countersign_profiles::{Dialect, Given, Profile, molf};
 use std::{
     collections::HashMap,
     fs, io,
@@ -79,7 +77,7 @@ impl Workers {
     ) -> Result<(Ruling, Option<String>), String> {
         let now = self.current(&self.path(worker)?, granted)?;
         let given = Given { guardrail: &now.guardrail, ..*given };
-        Ok((profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
+        Ok((countersign_profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
     }
 
     /// Whether they answer as molf does, where that is unsafe too.

@@ -114,7 +114,7 @@ fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode
 }
 
 /// The words of a command as a rule or a person would write them.
-pub(crate) fn spoken(argv: &[Word<'_>]) -> String {
+pub fn spoken(argv: &[Word<'_>]) -> String {
     let mut text = String::with_capacity(argv.len() * 12);
     for (at, word) in argv.iter().enumerate() {
         if at > 0 {
@@ -180,7 +180,7 @@ fn of_redirects(command: &Command<'_>, place: Place<'_>) -> Vec<Rule> {
 const NOWHERE: Place<'static> = Place { cwd: None, home: None };
 
 /// Patterns for one command; `None` when none must be offered.
-pub(crate) fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
+pub fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
     if depth > 2 || NEVER.contains(&name) {
         return None;

@@ -7,7 +7,7 @@ use crate::stack::Hit;
 use crate::values::Values;
 
 /// Writing where the system or a shell would obey it: the same line that shell commands meet.
-pub(crate) fn critical(
+pub fn critical(
     kind: Kind,
     values: &Values,
     resolved: &[String],

@@ -122,7 +122,7 @@ pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Outcome {
 }
 
 /// What a call touches.
-pub(crate) fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
+pub fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
     let asked = Decision { finding: Finding::ask(""), critical: None, guarded: false };
     Subject::new(call, layers).describe(asked).effects
 }
@@ -134,7 +134,7 @@ pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) ->
 
 /// A call's own facts for a profile that rules by itself: what it would run, what it touches,
 /// whether it is critical. It is an ask until the profile says otherwise.
-pub(crate) fn facts(call: &Call) -> Ruling {
+pub fn facts(call: &Call) -> Ruling {
     let (none, guardrail) = (Rules::default(), Guardrail::default());
     let layers =
         Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
@@ -148,7 +148,7 @@ pub(crate) fn facts(call: &Call) -> Ruling {
 }
 
 /// Why a guardrail forbids a call, whatever else allows it.
-pub(crate) fn forbidden(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<String> {
+pub fn forbidden(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<String> {
     let none = Rules::default();
     let layers = Layers { agent: None, rules: &none, grants: &none, guardrail, now_ms };
     let outcome = decide(call, &layers, Mode::Default);

@@ -8,19 +8,22 @@ use crate::rules::pattern::expand_home;
 
 /// What a call's rules look at.
 #[derive(Debug, Default)]
-pub(crate) struct Values {
-    pub(crate) list: Vec<Value>,
+pub struct Values {
+    /// All values, each once.
+    pub list: Vec<Value>,
     /// The tool needs a value that is missing or of the wrong type.
     pub(crate) missing: bool,
 }
 
 /// One value.
 #[derive(Debug)]
-pub(crate) struct Value {
-    pub(crate) text: String,
-    pub(crate) is_path: bool,
+pub struct Value {
+    /// The value as rules match it.
+    pub text: String,
+    /// The value names a file or folder.
+    pub is_path: bool,
     /// Some text of a tool whose arguments are not known.
-    pub(crate) is_leaf: bool,
+    pub is_leaf: bool,
 }
 
 const PATHS: &[&str] = &[
@@ -52,7 +55,9 @@ const CONTENT: &[&str] = &[
 ];
 
 impl Values {
-    pub(crate) fn of(call: &Call) -> Self {
+    /// The values of a call.
+    #[must_use]
+    pub fn of(call: &Call) -> Self {
         let args = &call.args;
         let mut values = Self::default();
         match call.kind() {

@@ -11,7 +11,8 @@ use crate::gate::{
     keepers::Keepers,
     question::{Progress, Reply},
 };
-use countersign_policy::{Rule, Verdict, profiles::Then};
+use countersign_policy::{Rule, Verdict};
+use countersign_profiles::Then;
 use serde_json::json;
 use std::time::Duration;
 

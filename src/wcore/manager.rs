@@ -4,14 +4,12 @@ use super::{
     Clock, DEFAULT_APPROVAL_TTL, RequestError, Resolution, ToolApprovalResult, Waiting, every,
     memory::{Memory, every_time},
 };
-use crate::policy::{
-    Call, Guardrail, Ruling,
-    profiles::{
-        self, Given, Grants,
-        wcore::{
-            ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
-            TIMED_OUT, Wcore, asks_every_time, question,
-        },
+use crate::policy::{Call, Guardrail, Ruling};
+use crate::profiles::{
+    self, Given, Grants,
+    wcore::{
+        ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
+        TIMED_OUT, Wcore, asks_every_time, question,
     },
 };
 use std::{

@@ -1,7 +1,8 @@
 //! `POST /v1/sessions/{id}/approvals/{call_id}/resolve`, for hosts that answer over HTTP.
 
 use super::{ApprovalBridge, ApprovalOutcome, Resolution, ToolApprovalManager};
-use crate::{policy::profiles::wcore::ApprovalScope, secret::TokenHash};
+use crate::profiles::wcore::ApprovalScope;
+use crate::secret::TokenHash;
 use axum::{
     Json, Router,
     body::Bytes,

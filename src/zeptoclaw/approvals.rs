@@ -1,7 +1,7 @@
 //! The step of an agent's loop that decides about its calls.
 
 use super::{ApprovalGate, ApprovalHandler};
-use countersign_policy::profiles::zeptoclaw::{
+use countersign_profiles::zeptoclaw::{
     agent_mode::{CategoryPermission, ModePolicy, ToolCategory},
     ending::{self, Outcome},
 };

@@ -1,7 +1,7 @@
 //! The gate: which calls want approval.
 
 use super::ApprovalRequest;
-use countersign_policy::profiles::zeptoclaw::{
+use countersign_profiles::zeptoclaw::{
     config::ApprovalConfig,
     ending,
     policy::{ApprovalPolicy, DANGEROUS},

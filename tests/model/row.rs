@@ -7,7 +7,7 @@ use countersign::gate::{
     keepers::Keepers,
     question::Progress,
 };
-use countersign::policy::profiles::Then;
+use countersign::profiles::Then;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 

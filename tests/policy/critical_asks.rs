@@ -2,11 +2,8 @@
 //! call still asks.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
-use countersign_policy::{
-    Call, Guardrail, Rule, Rules, Verdict,
-    glob::escape,
-    profiles::{self, Dialect, Given, Grants, Prefix, Profile},
-};
+use countersign_policy::{Call, Guardrail, Rule, Rules, Verdict, glob::escape};
+use countersign_profiles::{Dialect, Given, Grants, Prefix, Profile};
 use serde_json::{Value, json};
 
 /// A profile with everything that an operator may have left on, its shells and its modes that ask.
@@ -91,7 +88,7 @@ fn ruled(dialect: &dyn Dialect, call: &Call, grants: &Grants, mode: Option<&str>
         reachable: true,
         now_ms: 0,
     };
-    let ruling = match profiles::rule(dialect, call, &given) {
+    let ruling = match countersign_profiles::rule(dialect, call, &given) {
         Ok(ruling) => ruling,
         Err(refused) => return vec![refused],
     };

@@ -9,11 +9,11 @@
 
 use std::collections::HashMap;
 
-use countersign_policy::check::rules_of;
-use countersign_policy::profiles::molf::approvals::{Approvals, Ended, Event, Outcome, Reply};
-use countersign_policy::profiles::molf::{approval_id, file};
-use countersign_policy::profiles::{End, Given, Grants, Profile};
 use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::check::rules_of;
+use countersign_profiles::molf::approvals::{Approvals, Ended, Event, Outcome, Reply};
+use countersign_profiles::molf::{approval_id, file};
+use countersign_profiles::{End, Given, Grants, Profile};
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {
@@ -242,7 +242,7 @@ fn denied(path: &str) -> String {
         reachable: true,
         now_ms: 0,
     };
-    let ruling = countersign_policy::profiles::rule(&*dialect, &call, &given).unwrap();
+    let ruling = countersign_profiles::rule(&*dialect, &call, &given).unwrap();
     let end = End::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() };
     dialect.told(&call, &end).unwrap()
 }

@@ -9,13 +9,13 @@
     reason = "tests fail by panicking"
 )]
 
-use countersign_policy::check::Options;
 use countersign_policy::glob::Glob;
-use countersign_policy::profiles::Profile;
-use countersign_policy::profiles::molf::commands::{Piece, pieces};
-use countersign_policy::profiles::molf::file;
-use countersign_policy::profiles::molf::ruleset::{Ruleset, Setting, evaluate, expand};
 use countersign_policy::{Rule, Rules, always};
+use countersign_profiles::Profile;
+use countersign_profiles::check::Options;
+use countersign_profiles::molf::commands::{Piece, pieces};
+use countersign_profiles::molf::file;
+use countersign_profiles::molf::ruleset::{Ruleset, Setting, evaluate, expand};
 use serde_json::{Value, json};
 
 const HOME: &str = "/home/u";

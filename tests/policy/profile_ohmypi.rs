@@ -9,7 +9,8 @@
 
 mod support;
 
-use countersign_policy::profiles::ohmypi::{
+use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::ohmypi::{
     bash,
     config::Settings,
     critical,
@@ -17,8 +18,7 @@ use countersign_policy::profiles::ohmypi::{
     prompt,
     resolve::{Mode, Source, resolve, word},
 };
-use countersign_policy::profiles::{Given, Grants, Profile};
-use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::{Given, Grants, Profile};
 use proptest::{collection::vec, prop_assert, proptest};
 use serde_json::{Map, Value, json};
 use support::{Kind, Vectors, verdict_of};

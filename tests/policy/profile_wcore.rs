@@ -7,13 +7,13 @@
     reason = "tests fail by panicking"
 )]
 
-use countersign_policy::check::Options;
-use countersign_policy::profiles::wcore::question::{self, Approved};
-use countersign_policy::profiles::wcore::{
+use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::check::Options;
+use countersign_profiles::wcore::question::{self, Approved};
+use countersign_profiles::wcore::{
     ApprovalScope, Category, Change, Remembered, SessionMode, Source, Wcore, card, change, literal,
 };
-use countersign_policy::profiles::{Dialect, Given, Grants, Profile};
-use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::{Dialect, Given, Grants, Profile};
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {

@@ -10,7 +10,8 @@
 
 mod support;
 
-use countersign_policy::profiles::zeptoclaw::{
+use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig, Settings},
     ending::{self, ApprovalResponse, Outcome},
@@ -18,8 +19,7 @@ use countersign_policy::profiles::zeptoclaw::{
     policy::ApprovalPolicy,
     replies::{CliAnswer, Reply, cli_answer, reply},
 };
-use countersign_policy::profiles::{End, Given, Grants, Patience, Profile, Then};
-use countersign_policy::{Call, Guardrail, Verdict};
+use countersign_profiles::{End, Given, Grants, Patience, Profile, Then};
 use serde_json::{Value, json};
 use support::{Check, Kind, Vectors};
 
@@ -134,7 +134,7 @@ fn a_mode_that_is_none_is_named_and_on_a_line_it_is_a_mistake() {
     assert_eq!(strict.mode, AgentMode::Assistant);
     assert!(strict.doubt.unwrap().contains("\"typo\""));
     let options =
-        countersign_policy::check::Options { profile: Profile::Zeptoclaw, ..Default::default() };
+        countersign_profiles::check::Options { profile: Profile::Zeptoclaw, ..Default::default() };
     let line = json!({ "tool": "x", "args": {}, "mode": "typo" }).to_string();
     let answer: Value = serde_json::from_str(&options.line(&line)).unwrap();
     assert!(answer["error"].as_str().unwrap().contains("no agent mode"), "{answer}");
@@ -292,7 +292,7 @@ fn a_file_without_the_section_is_gated_and_under_compat_it_is_not() {
 #[test]
 fn a_call_that_its_embedder_wants_asked_about_is_asked_about() {
     let options =
-        countersign_policy::check::Options { profile: Profile::Zeptoclaw, ..Default::default() };
+        countersign_profiles::check::Options { profile: Profile::Zeptoclaw, ..Default::default() };
     for (wish, verdict) in [(json!(true), "ask"), (json!("yes"), "ask"), (json!(false), "allow")] {
         let line = json!({
             "tool": "echo", "args": {}, "override": wish,

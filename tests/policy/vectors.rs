@@ -7,9 +7,9 @@
     reason = "tests fail by panicking"
 )]
 
-use countersign_policy::check::Options;
 use countersign_policy::glob::{Glob, GlobError};
 use countersign_policy::{DEFAULT_RULES, Rule, Rules, always, file};
+use countersign_profiles::check::Options;
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {

@@ -1,8 +1,8 @@
 //! The resolve route over HTTP.
 
 use crate::{rows, text};
+use countersign::profiles::wcore::{Category, Wcore};
 use countersign::{
-    policy::profiles::wcore::{Category, Wcore},
     secret::TokenHash,
     wcore::{ApprovalBridge, ApprovalOutcome, ToolApprovalManager, ToolApprovalResult, router},
 };

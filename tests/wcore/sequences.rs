@@ -1,11 +1,9 @@
 //! Scopes, answers and times to live, step by step.
 
 use crate::{Hands, rows, text};
+use countersign::profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root};
 use countersign::{
-    policy::{
-        Call, Guardrail, Rule, Rules, Verdict,
-        profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root},
-    },
+    policy::{Call, Guardrail, Rule, Rules, Verdict},
     wcore::{
         DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, Outcome, RequestError,
         Resolution, ToolApprovalManager, ToolApprovalResult, Waiting,

@@ -1,14 +1,12 @@
 //! Lines of the protocol, read and written.
 
 use crate::{rows, text};
+use countersign::profiles::{
+    Dialect, End, Then,
+    wcore::{SessionMode, Wcore},
+};
 use countersign::{
-    policy::{
-        Call,
-        profiles::{
-            Dialect, End, Then,
-            wcore::{SessionMode, Wcore},
-        },
-    },
+    policy::Call,
     wcore::wire::{Command, Event, Mistake},
 };
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use crate::{
     ids,
 };
 use axum::extract::ws::WebSocket;
-use countersign_policy::profiles::connectonion::Mailbox;
+use countersign_profiles::connectonion::Mailbox;
 use futures::{SinkExt, StreamExt, future::BoxFuture};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};

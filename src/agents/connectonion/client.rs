@@ -13,7 +13,7 @@ use crate::{
     store::StoreError,
 };
 use axum::extract::ws::WebSocket;
-use countersign_policy::profiles::{
+use countersign_profiles::{
     Then,
     connectonion::{Answer, Mailbox, Scope as Covers},
 };

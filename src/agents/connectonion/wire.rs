@@ -8,10 +8,8 @@ use crate::{
         question::Question,
     },
 };
-use countersign_policy::{
-    Ruling, Verdict,
-    profiles::{Then, connectonion::Answer as Said},
-};
+use countersign_policy::{Ruling, Verdict};
+use countersign_profiles::{Then, connectonion::Answer as Said};
 use serde_json::{Map, Value, json};
 
 /// An answer to an agent that waits, whatever it asked.
@@ -199,7 +197,7 @@ mod tests {
 
     #[test]
     fn an_error_reads_as_a_hard_rejection() {
-        use countersign_policy::profiles::connectonion::Answer;
+        use countersign_profiles::connectonion::Answer;
         let read = [Answer::read(&error("no")), Answer::read_literally(&error("no"))];
         let hard = Answer::Rejected { then: Then::Stop, feedback: Some("no".into()) };
         assert_eq!(read, [hard.clone(), hard]);

@@ -23,7 +23,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_policy::profiles::Then;
+use countersign_profiles::Then;
 use serde::Deserialize;
 use serde_json::{Map, Value, json as value};
 use std::time::Duration;

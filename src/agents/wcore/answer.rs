@@ -4,13 +4,11 @@ use super::{
     Open, TIMED_OUT,
     call::{APPROVE, asks_for_words},
 };
+use crate::profiles::wcore::{ApprovalScope, literal, question::TOOL, reason_of};
 use crate::{
     client::{Answer, Decided, Ending},
     gate::ask::Decision,
-    policy::{
-        Call,
-        profiles::wcore::{ApprovalScope, literal, question::TOOL, reason_of},
-    },
+    policy::Call,
     wcore::wire::{Command, Request, Suspension},
 };
 use serde_json::{Value, json};

@@ -1,15 +1,13 @@
 //! An engine's requests as calls.
 
 use super::{Around, Request, Suspension};
+use crate::profiles::wcore::question::{self, TOOL};
 use crate::{
     gate::{
         call::Call,
         question::{Choice, Question},
     },
-    policy::{
-        call::SUSPENDED,
-        profiles::wcore::question::{self, TOOL},
-    },
+    policy::call::SUSPENDED,
 };
 use serde_json::json;
 

@@ -12,11 +12,11 @@ mod tests;
 
 pub use call::AGENT;
 
+use crate::profiles::wcore::{SessionMode, Source, TIMED_OUT};
 use crate::{
     client::Decided,
     gate::call::Call,
     ids,
-    policy::profiles::wcore::{SessionMode, Source, TIMED_OUT},
     wcore::wire::{Answering, Command, Event, Mistake, Request, ResumeToken, Suspension},
 };
 use serde_json::Value;

@@ -6,10 +6,10 @@
 )]
 
 use super::*;
+use crate::profiles::wcore::literal::infer_prefix;
 use crate::{
     client::{Answer, Ending},
     gate::ask::{By, Decision},
-    policy::profiles::wcore::literal::infer_prefix,
 };
 use serde_json::{Map, json};
 

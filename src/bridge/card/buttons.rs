@@ -5,8 +5,8 @@ use super::{
     question,
 };
 use crate::gate::ask::{Ask, Scope};
-use countersign_policy::profiles::{Choice as Way, Then};
 use countersign_port::{Button, ButtonStyle};
+use countersign_profiles::{Choice as Way, Then};
 
 /// All rows of them.
 pub(super) fn draw(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {

@@ -6,8 +6,8 @@ use crate::{
     gate::ask::{Ask, Scope, Silence},
     text::{excerpt, line},
 };
-use countersign_policy::profiles::Life;
 use countersign_port::Excerpt;
+use countersign_profiles::Life;
 
 /// How many effects are named, the worst first, and how much of each; characters.
 const EFFECTS: usize = 8;

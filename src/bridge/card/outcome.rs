@@ -5,7 +5,7 @@ use crate::{
     gate::ask::{Answer, Ask, By, Decision, Scope, State},
     text::line,
 };
-use countersign_policy::profiles::{Life, Then};
+use countersign_profiles::{Life, Then};
 
 /// The end of the story.
 pub(super) fn of(ask: &Ask, answer: &Answer) -> String {

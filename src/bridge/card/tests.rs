@@ -7,11 +7,9 @@ use crate::{
         question::{Progress, Reply},
     },
 };
-use countersign_policy::{
-    Rule, Verdict,
-    profiles::{Choice as Way, Life, Then},
-};
+use countersign_policy::{Rule, Verdict};
 use countersign_port::{Block, ButtonStyle};
+use countersign_profiles::{Choice as Way, Life, Then};
 use serde_json::{Value, json};
 
 const NONCE: &str = "k3J9sQ0aZ_-b4LmX7yTn2w";

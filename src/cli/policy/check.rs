@@ -1,10 +1,12 @@
 //! `countersign policy check`: one call per line in, one ruling per line out.
 
 use super::rules;
+use crate::profiles::Profile;
+use crate::profiles::check::Options;
 use crate::{
     cli::{Exit, log::escaped, say},
     clock, links,
-    policy::{Verdict, check::Options, profiles::Profile},
+    policy::Verdict,
 };
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;

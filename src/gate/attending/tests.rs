@@ -4,7 +4,8 @@ use crate::{
     gate::{Handed, OnTimeout, Policy, Settings, approvers::Approvers, call::Call},
     store::{Database, Store},
 };
-use countersign_policy::{Guardrail, profiles::Profile};
+use countersign_policy::Guardrail;
+use countersign_profiles::Profile;
 use serde_json::json;
 
 async fn store(folder: &std::path::Path) -> Store {

@@ -353,7 +353,7 @@ fn script_input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
 }
 
 /// The command as it was written, with what stands in front of it and its redirects.
-pub(crate) fn slice<'s>(source: &'s str, command: &Command<'_>) -> Option<&'s str> {
+pub fn slice<'s>(source: &'s str, command: &Command<'_>) -> Option<&'s str> {
     let spans = || {
         let redirects = command.redirects.iter().filter(|r| r.op != RedirectOp::HereDocument);
         command.argv.iter().map(|word| &word.span).chain(redirects.map(|r| &r.target.span))

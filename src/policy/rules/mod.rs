@@ -6,7 +6,7 @@ mod lint;
 pub(crate) mod pattern;
 mod problem;
 mod read;
-pub(crate) mod suggest;
+pub mod suggest;
 mod when;
 
 use std::fmt;
@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 use crate::call::canonical;
 use crate::glob::Glob;
 use crate::verdict::Verdict;
-pub(crate) use pattern::expand_home;
+pub use pattern::expand_home;
 use pattern::{Head, Pattern};
-pub(crate) use problem::sentences;
+pub use problem::sentences;
 pub use problem::{Problem, Severity};
-pub(crate) use read::OPTIONS;
+pub use read::OPTIONS;
 
 /// The rules every installation starts with; the text of `config/permissions.jsonc`.
 pub const DEFAULT_RULES: &str = include_str!("../../../config/permissions.jsonc");
@@ -255,7 +255,7 @@ impl Rules {
     }
 
     /// The rules in their order without those that have expired, each with its name in words.
-    pub(crate) fn in_force(&self, now_ms: i64) -> impl Iterator<Item = (&Rule, &str)> {
+    pub fn in_force(&self, now_ms: i64) -> impl Iterator<Item = (&Rule, &str)> {
         let entries = self.entries.iter();
         entries
             .filter(move |entry| entry.expires.is_none_or(|expires| now_ms < expires))

@@ -329,7 +329,7 @@ fn skip_any(parts: &[Option<Glob>], places: &mut [bool]) {
 }
 
 /// `~`, `~/…` and `$HOME/…` in front; without a home all of them become `~`.
-pub(crate) fn expand_home<'t>(text: &'t str, home: Option<&str>) -> std::borrow::Cow<'t, str> {
+pub fn expand_home<'t>(text: &'t str, home: Option<&str>) -> std::borrow::Cow<'t, str> {
     let rest = ["~", "$HOME", "${HOME}"].iter().find_map(|name| text.strip_prefix(name));
     match rest {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {

@@ -41,6 +41,6 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 /// All of them, one to a line.
-pub(crate) fn sentences(problems: &[Problem]) -> String {
+pub fn sentences(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -10,7 +10,7 @@ use super::{Example, Origin, Problem, Rule, Rules, Severity, claude, lint, sugge
 use crate::verdict::Verdict;
 
 /// What is accepted beyond JSON: comments and trailing commas, nothing else.
-pub(crate) const OPTIONS: ParseOptions = ParseOptions {
+pub const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
     allow_trailing_commas: true,

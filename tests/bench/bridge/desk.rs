@@ -1,6 +1,7 @@
 //! From an ask to the waiter's waking, without a platform; and how many of them a second.
 
 use super::line;
+use countersign::profiles::Profile;
 use countersign::{
     bridge::{Desk, Term, deliver},
     gate::{
@@ -10,7 +11,7 @@ use countersign::{
         call::Call,
     },
     ids,
-    policy::{Guardrail, profiles::Profile},
+    policy::Guardrail,
     store::{Closed, Database, Inserted, NewAsk, NewCard, Store},
 };
 use countersign_port::{

@@ -1,10 +1,10 @@
 //! Answers, and what they do to the rest of a batch.
 
 use countersign_policy::Call;
-use countersign_policy::profiles::connectonion::{
+use countersign_profiles::connectonion::{
     Answer, Expires, Mailbox, Outcome, Requester, Session, Source, Step,
 };
-use countersign_policy::profiles::{Dialect, End, Then};
+use countersign_profiles::{Dialect, End, Then};
 use serde_json::{Value, json};
 
 use super::{host, names, session, vectors, word};

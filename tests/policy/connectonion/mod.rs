@@ -6,8 +6,8 @@ mod verdicts;
 
 use std::sync::Arc;
 
-use countersign_policy::profiles::Profile;
-use countersign_policy::profiles::connectonion::{ConnectOnion, Requester, Session, Step};
+use countersign_profiles::Profile;
+use countersign_profiles::connectonion::{ConnectOnion, Requester, Session, Step};
 use serde_json::{Value, json};
 
 use crate::support::{Check, Kind, Vectors};

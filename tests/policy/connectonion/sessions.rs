@@ -1,7 +1,7 @@
 //! What a session remembers, and for how long.
 
 use countersign_policy::Call;
-use countersign_policy::profiles::connectonion::{Answer, Mode, Outcome, Requester, Step};
+use countersign_profiles::connectonion::{Answer, Mode, Outcome, Requester, Step};
 use serde_json::json;
 
 use super::{names, session, vectors};

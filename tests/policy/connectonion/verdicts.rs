@@ -1,9 +1,9 @@
 //! One call, one verdict.
 
 use countersign_policy::Call;
-use countersign_policy::check::Options;
-use countersign_policy::profiles::Profile;
-use countersign_policy::profiles::connectonion::{
+use countersign_profiles::Profile;
+use countersign_profiles::check::Options;
+use countersign_profiles::connectonion::{
     ConnectOnion, Key, Permission, Requester, description, is_control_file,
 };
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use countersign_policy::check::Options;
-use countersign_policy::profiles::Profile;
+use countersign_profiles::Profile;
+use countersign_profiles::check::Options;
 use serde_json::{Value, json};
 
 /// The vectors of one system.

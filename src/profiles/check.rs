@@ -1,0 +1,303 @@
+//! `countersign policy check`: one call per line in, one ruling per line out.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Dialect, Given, Grants, Prefix, Profile};
+use countersign_policy::call::{Call, Kind};
+use countersign_policy::guardrail::Guardrail;
+use countersign_policy::rules::{Problem, Rule, Rules};
+use countersign_policy::ruling::Ruling;
+use countersign_policy::verdict::Verdict;
+
+/// How lines are ruled on.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The policy dialect.
+    pub profile: Profile,
+    /// The dialect with its configuration, for lines that bring no `config`; its system's defaults
+    /// when `None`.
+    pub dialect: Option<Arc<dyn Dialect>>,
+    /// The mode for lines that name none, in the profile's own words.
+    pub mode: Option<String>,
+    /// The peer's own answers instead of the safe ones.
+    pub compat: bool,
+    /// Now, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// Where the paths of a call really lead; this crate does no I/O, its caller may.
+    pub resolve: fn(&Call) -> Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            profile: Profile::Standard,
+            dialect: None,
+            mode: None,
+            compat: false,
+            now_ms: 0,
+            resolve: |_| Vec::new(),
+        }
+    }
+}
+
+/// A line in, beside the call itself.
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    call: Call,
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    config: Option<Value>,
+    #[serde(default)]
+    grants: Option<Granted>,
+    #[serde(default)]
+    agent_rules: Option<Value>,
+    #[serde(default)]
+    runtime_rules: Option<Value>,
+}
+
+/// Remembered approvals in the words of the wire.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Granted {
+    #[serde(default)]
+    tools: Vec<String>,
+    #[serde(default)]
+    categories: Vec<String>,
+    #[serde(default)]
+    prefixes: Vec<String>,
+    #[serde(default)]
+    prefix_category: Option<String>,
+}
+
+/// A line out.
+#[derive(Debug, Serialize)]
+struct Answer {
+    verdict: Verdict,
+    rule: Option<String>,
+    reason: String,
+    commands: Vec<Vec<Option<String>>>,
+    patterns: Vec<String>,
+    always: Vec<String>,
+    critical: bool,
+    understood: bool,
+}
+
+impl Options {
+    /// The ruling on one line, as one line without its end. A bad line gets `{"error": …}`.
+    #[must_use]
+    pub fn line(&self, json: &str) -> String {
+        let answer = self.answer(json);
+        answer
+            .and_then(|answer| {
+                serde_json::to_string(&Answer::of(answer)).map_err(|error| error.to_string())
+            })
+            .unwrap_or_else(|error| json!({ "error": error }).to_string())
+    }
+
+    /// The ruling on one line, for exit codes.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the line.
+    pub fn ruling(&self, json: &str) -> Result<Ruling, String> {
+        self.answer(json).map(|(ruling, _)| ruling)
+    }
+
+    /// The ruling, and the name that rules files use for its tool.
+    fn answer(&self, json: &str) -> Result<(Ruling, String), String> {
+        let line: Line =
+            serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
+        let home = line.call.home.clone();
+        let home = home.as_deref();
+        let given;
+        let dialect: &dyn Dialect = match (&line.config, &self.dialect) {
+            (None, Some(dialect)) => &**dialect,
+            (config, _) => {
+                let text = config.as_ref().map(text_of).transpose()?;
+                given = self.profile.open(text.as_deref(), "config", home, self.compat)?;
+                &*given
+            }
+        };
+        let agent = line.agent_rules.as_ref().map(|rules| rules_of(rules, "agent_rules", home));
+        let agent = agent.transpose()?;
+        let grants = grants(&line, home)?;
+        let mut call = line.call;
+        call.resolved.extend((self.resolve)(&call));
+        let given = Given {
+            mode: line.mode.as_deref().or(self.mode.as_deref()),
+            grants: &grants,
+            agent_rules: agent.as_ref(),
+            guardrail: &Guardrail::default(),
+            reachable: true,
+            now_ms: self.now_ms,
+        };
+        let ruling = crate::rule(dialect, &call, &given)?;
+        Ok((ruling, call.canonical_tool().to_owned()))
+    }
+}
+
+impl Answer {
+    fn of((ruling, tool): (Ruling, String)) -> Self {
+        Self {
+            verdict: ruling.verdict,
+            rule: ruling.rule,
+            reason: ruling.reason,
+            commands: ruling.commands,
+            patterns: ruling.patterns,
+            always: ruling
+                .always
+                .into_iter()
+                .map(|rule| match (rule.pattern.as_str(), rule.tool == tool) {
+                    ("*", _) => rule.tool,
+                    (_, true) => rule.pattern,
+                    (_, false) => rule.to_string(),
+                })
+                .collect(),
+            critical: ruling.critical,
+            understood: ruling.understood,
+        }
+    }
+}
+
+/// A configuration as text, in any of the forms that a line may bring it in.
+fn text_of(config: &Value) -> Result<String, String> {
+    match config {
+        Value::Null => Ok("{}".to_owned()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Object(_) => Ok(config.to_string()),
+        Value::Array(items) => flat_rules(items, "config"),
+        _ => Err("config is neither an object nor a list of rules".to_owned()),
+    }
+}
+
+/// Rules in any of the forms that a line, or a call's `meta`, may bring them in.
+///
+/// # Errors
+/// A sentence that names what is wrong with them.
+pub fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, String> {
+    match value {
+        Value::Null => Ok(Rules::default()),
+        Value::String(text) => parsed(text, name, home),
+        Value::Object(_) => parsed(&value.to_string(), name, home),
+        Value::Array(items) => parsed(&flat_rules(items, name)?, name, home),
+        _ => Err(format!("{name} is neither an object nor a list of rules")),
+    }
+}
+
+fn flat_rules(items: &[Value], name: &str) -> Result<String, String> {
+    let flat: Option<Vec<Value>> = items.iter().map(flat_rule).collect();
+    let flat = flat.ok_or_else(|| {
+        format!("{name}: a rule of a list is [tool, pattern, action] or an object of these")
+    })?;
+    Ok(Value::Array(flat).to_string())
+}
+
+fn flat_rule(item: &Value) -> Option<Value> {
+    let get = |keys: &[&str], at: usize| {
+        keys.iter().find_map(|key| item.get(key)).or_else(|| item.get(at)).cloned()
+    };
+    Some(json!({
+        "permission": get(&["permission", "tool"], 0)?,
+        "pattern": get(&["pattern"], 1).unwrap_or_else(|| json!("*")),
+        "action": get(&["action", "verdict"], 2)?,
+    }))
+}
+
+fn parsed(text: &str, name: &str, home: Option<&str>) -> Result<Rules, String> {
+    Rules::parse(text, name, home)
+        .map_err(|problems| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
+}
+
+/// Runtime rules and grants, both as the profiles keep them and as rules.
+fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
+    let runtime = match &line.runtime_rules {
+        Some(rules) => rules_of(rules, "runtime_rules", home)?,
+        None => Rules::default(),
+    };
+    let Some(Granted { tools, categories, prefixes, prefix_category }) = &line.grants else {
+        return Ok(Grants { rules: runtime, ..Grants::default() });
+    };
+    let mut rules: Vec<Rule> = tools.iter().map(|tool| Rule::allow(tool, "*")).collect();
+    let category = line.call.category.as_deref().unwrap_or("exec");
+    if categories.iter().any(|granted| granted == category) {
+        rules.push(Rule::allow(&line.call.tool, "*"));
+    }
+    let of = prefix_category.as_deref().unwrap_or("exec");
+    if line.call.kind() == Kind::Shell && of == category {
+        for prefix in prefixes {
+            rules.push(Rule::allow("shell_exec", prefix));
+            rules.push(Rule::allow("shell_exec", format!("{prefix} *")));
+        }
+    }
+    let prefix = |text: &String| Prefix { text: text.clone(), category: of.to_owned() };
+    Ok(Grants {
+        tools: tools.clone(),
+        categories: categories.clone(),
+        prefixes: prefixes.iter().map(prefix).collect(),
+        rules: runtime.with_grants(&rules),
+        ..Grants::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+    use serde_json::{Value, json};
+
+    use super::Options;
+
+    fn check(line: &Value) -> Value {
+        serde_json::from_str(&Options::default().line(&line.to_string())).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_answered_with_every_pinned_field() {
+        let line = json!({
+            "tool": "Bash", "args": { "command": "echo hi \"$NAME\"" },
+            "config": { "*": "ask" },
+        });
+        let answer = check(&line);
+        assert_eq!(answer["verdict"], "ask");
+        assert_eq!(answer["commands"], json!([["echo", "hi", null]]));
+        assert_eq!(answer["always"], json!(["echo *"]));
+        assert_eq!(answer["critical"], false);
+        assert_eq!(answer["understood"], true);
+        let keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+        let pinned = [
+            "verdict",
+            "rule",
+            "reason",
+            "commands",
+            "patterns",
+            "always",
+            "critical",
+            "understood",
+        ];
+        assert_eq!(keys, pinned);
+    }
+
+    #[test]
+    fn a_bad_line_says_why_and_grants_nothing() {
+        for line in ["", "{}", "[]", r#"{"tool":1}"#, r#"{"tool":"x","mode":"wild"}"#] {
+            let answer: Value = serde_json::from_str(&Options::default().line(line)).unwrap();
+            assert!(answer["error"].is_string(), "{line}: {answer}");
+        }
+    }
+
+    #[test]
+    fn rules_come_as_an_object_or_as_a_list() {
+        let allowed = json!([["shell_exec", "ls *", "allow"]]);
+        for rules in [allowed, json!({ "shell_exec": { "ls *": "allow" } })] {
+            let line = json!({
+                "tool": "shell_exec", "args": { "command": "ls -la" },
+                "config": {}, "runtime_rules": rules,
+            });
+            assert_eq!(check(&line)["verdict"], "allow", "{line}");
+        }
+    }
+}

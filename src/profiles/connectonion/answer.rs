@@ -1,0 +1,147 @@
+//! What a client of ConnectOnion's may answer to `approval_needed`, and the mailbox that takes it.
+
+use serde_json::Value;
+
+use crate::Then;
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It may run.
+    Approved(Scope),
+    /// It may not.
+    Rejected {
+        /// What else that does.
+        then: Then,
+        /// The person's words.
+        feedback: Option<String>,
+    },
+    /// The connection ended.
+    Closed,
+    /// The person stopped the turn.
+    Interrupted,
+}
+
+/// What an approval covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// This call.
+    Once,
+    /// Every call of the tool, until the session ends.
+    Session,
+}
+
+impl Answer {
+    const HARD: Self = Self::Rejected { then: Then::Stop, feedback: None };
+
+    /// Reads an answer.
+    // FAIL-CLOSED: `approved` is a real truth value, scope and mode are known words; anything else is
+    // a hard rejection.
+    #[must_use]
+    pub fn read(frame: &Value) -> Self {
+        match frame.get("type").and_then(Value::as_str) {
+            Some("io_closed") => return Self::Closed,
+            Some("INTERRUPT") => return Self::Interrupted,
+            _ => {}
+        }
+        let word = |name: &str| frame.get(name).map(|value| value.as_str().unwrap_or("?"));
+        let Some(approved) = frame.get("approved").and_then(Value::as_bool) else {
+            return Self::HARD;
+        };
+        let scope = match word("scope") {
+            None | Some("once") => Scope::Once,
+            Some("session") => Scope::Session,
+            Some(_) => return Self::HARD,
+        };
+        if approved {
+            return Self::Approved(scope);
+        }
+        let then = match word("mode") {
+            None | Some("reject_hard") => Then::Stop,
+            Some("reject_soft") => Then::GoOn,
+            Some("reject_explain") => Then::Explain,
+            Some(_) => return Self::HARD,
+        };
+        let feedback = word("feedback").filter(|words| !words.is_empty() && *words != "?");
+        Self::Rejected { then, feedback: feedback.map(str::to_owned) }
+    }
+
+    /// Reads an answer as the plugin does where no mailbox stands before it: whatever is true in
+    /// Python approves, and a word that is no mode skips.
+    #[must_use]
+    pub fn read_literally(frame: &Value) -> Self {
+        let read = Self::read(frame);
+        if matches!(read, Self::Closed | Self::Interrupted) {
+            return read;
+        }
+        let word = |name: &str| frame.get(name).and_then(Value::as_str);
+        if frame.get("approved").is_some_and(truthy) {
+            let session = word("scope") == Some("session");
+            return Self::Approved(if session { Scope::Session } else { Scope::Once });
+        }
+        let then = match frame.get("mode").map(|mode| mode.as_str().unwrap_or("?")) {
+            None | Some("reject_hard") => Then::Stop,
+            Some("reject_explain") => Then::Explain,
+            Some(_) => Then::GoOn,
+        };
+        let feedback = word("feedback").filter(|words| !words.is_empty()).map(str::to_owned);
+        Self::Rejected { then, feedback }
+    }
+
+    /// The word for a rejection on the wire.
+    #[must_use]
+    pub fn mode(then: Then) -> &'static str {
+        match then {
+            Then::GoOn => "reject_soft",
+            Then::Stop => "reject_hard",
+            Then::Explain => "reject_explain",
+        }
+    }
+}
+
+fn truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(truth) => *truth,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+    }
+}
+
+/// Takes one answer for one pending request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mailbox {
+    pending: Option<String>,
+}
+
+impl Mailbox {
+    /// What a client is told whose answer has nothing to answer.
+    pub const STALE: &'static str = "unknown or stale approval response";
+
+    /// A request goes out.
+    ///
+    /// # Errors
+    /// Another one is pending; the same one again is no other.
+    pub fn ask(&mut self, id: &str) -> Result<(), String> {
+        match &self.pending {
+            Some(other) if other != id => {
+                Err(format!("{other} still waits for its answer; one request at a time"))
+            }
+            _ => {
+                self.pending = Some(id.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    /// An answer comes in; it is for the pending request.
+    ///
+    /// # Errors
+    /// Nothing is pending: the answer is early, late or the second one.
+    pub fn answer(&mut self, frame: &Value) -> Result<(String, Answer), &'static str> {
+        let id = self.pending.take().ok_or(Self::STALE)?;
+        Ok((id, Answer::read(frame)))
+    }
+}

@@ -1,0 +1,222 @@
+//! What a permission covers of a command that bash would run, and what goes beyond it.
+
+use super::chain::command_fits;
+use super::permission::{Form, Permission, Permissions};
+use countersign_policy::builtins::{Builtin, builtin};
+use countersign_policy::call::Call;
+use countersign_policy::judge::slice;
+use countersign_policy::options;
+use countersign_policy::place::{self, Place};
+use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Word, WordKind};
+use countersign_policy::wrappers::{Inner, Passage, unwrap};
+
+/// Inside each other no deeper than this.
+const MAX_DEPTH: u32 = 4;
+
+/// Compares the commands of one text with what is permitted.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'j> {
+    pub(super) call: &'j Call,
+    pub(super) text: &'j str,
+    pub(super) given: &'j Permissions,
+    pub(super) place: Place<'j>,
+}
+
+impl<'j> Judge<'j> {
+    /// The permission of a command; none for an assignment alone.
+    pub(super) fn command(
+        &self,
+        command: &Command<'_>,
+        depth: u32,
+    ) -> Result<Option<&'j Permission>, String> {
+        for redirect in &command.redirects {
+            self.redirect(redirect)?;
+        }
+        if let Some(assign) = command.assigns.iter().find(|a| commandeers(a.name)) {
+            return Err(format!("Setting {} may change what the command runs.", assign.name));
+        }
+        if command.argv.is_empty() {
+            return Ok(None);
+        }
+        let bare = command.redirects.is_empty() && command.assigns.is_empty();
+        let written = if bare { slice(self.text, command) } else { spelled(self.text, command) };
+        self.argv(&command.argv, written, depth).map(Some)
+    }
+
+    /// The first permission that covers the command, or why the first that names it does not.
+    fn argv(
+        &self,
+        argv: &[Word<'_>],
+        written: Option<&str>,
+        depth: u32,
+    ) -> Result<&'j Permission, String> {
+        let mut why = None;
+        for permission in self.given.allowed() {
+            let Some(named) = self.names(permission, argv, written) else { continue };
+            match self.exceeds(permission, argv, named, depth) {
+                Ok(()) => return Ok(permission),
+                Err(exceeds) => why = why.or(Some(exceeds)),
+            }
+        }
+        let shown = || written.map_or_else(|| quote(argv), |text| format!("`{text}`"));
+        Err(why.unwrap_or_else(|| format!("Nothing permits {}.", shown())))
+    }
+
+    /// How many words of the command a permission names; `None` where it is for others.
+    fn names(
+        &self,
+        permission: &Permission,
+        argv: &[Word<'_>],
+        written: Option<&str>,
+    ) -> Option<usize> {
+        let named = match &permission.key.form {
+            Form::Tool => return self.glob(permission, argv),
+            Form::Exact(exact) => (written == Some(exact.as_str())).then_some(argv.len()),
+            Form::Prefix(beginning) => {
+                begins(argv, beginning).then(|| beginning.split_whitespace().count())
+            }
+        };
+        named.filter(|_| permission.fits_args(&self.call.args, false))
+    }
+
+    /// `when: {command: …}` under the shell tool's own name; a glob names no word for certain.
+    fn glob(&self, permission: &Permission, argv: &[Word<'_>]) -> Option<usize> {
+        let literal: Option<Vec<&str>> = argv.iter().map(Word::literal).collect();
+        let (of_command, others): (Vec<_>, Vec<_>) =
+            permission.when.iter().cloned().partition(|(name, _)| name == "command");
+        let (_, glob) = of_command.first()?;
+        let fits = permission.key.text() == self.call.tool
+            && command_fits(permission, &literal?.join(" "))
+            && Permission { when: others, ..permission.clone() }.fits_args(&self.call.args, false);
+        fits.then(|| if glob.contains(['*', '?', '[']) { 0 } else { argv.len() })
+    }
+
+    /// Whether the command does more than its named words say.
+    fn exceeds(
+        &self,
+        permission: &Permission,
+        argv: &[Word<'_>],
+        named: usize,
+        depth: u32,
+    ) -> Result<(), String> {
+        if named == argv.len() && !matches!(permission.key.form, Form::Prefix(_)) {
+            return Ok(());
+        }
+        let itself = options::exceeds(argv.get(..named).unwrap_or_default(), false, self.place);
+        match options::exceeds(argv, false, self.place) {
+            Some(why) if itself != Some(why) => {
+                return Err(format!(
+                    "{} goes beyond {}: {why}.",
+                    quote(argv),
+                    permission.key.text()
+                ));
+            }
+            _ => {}
+        }
+        if let Some(Builtin::Poison(why)) = builtin(argv) {
+            return Err(format!("{} {why}.", quote(argv)));
+        }
+        self.behind(argv, depth)
+    }
+
+    /// What the command runs in its turn needs a permission of its own.
+    fn behind(&self, argv: &[Word<'_>], depth: u32) -> Result<(), String> {
+        let Some(behind) = unwrap(argv) else { return Ok(()) };
+        match behind.passage {
+            Passage::Outer => return Ok(()),
+            Passage::DenyOnly => {
+                return Err(format!(
+                    "{} runs other commands with more rights or unseen.",
+                    quote(argv)
+                ));
+            }
+            Passage::Inner | Passage::Both if depth >= MAX_DEPTH => {
+                return Err("Commands run inside commands inside commands.".to_owned());
+            }
+            Passage::Inner | Passage::Both => {}
+        }
+        if behind.assigns.iter().any(|word| commandeers(word.text.split('=').next().unwrap_or("")))
+        {
+            return Err(format!("{} changes what the command runs.", quote(argv)));
+        }
+        behind.inner.iter().try_for_each(|inner| match inner {
+            Inner::Argv { argv, open: false } => self.argv(argv, None, depth + 1).map(drop),
+            Inner::Script { text, dialect } => {
+                let scan = shell::scan_as(text, *dialect);
+                let inner = Judge { text, ..*self };
+                match &scan.refusal {
+                    Some(refusal) => Err(format!("`{text}` cannot be read: {refusal}.")),
+                    None => {
+                        scan.commands.iter().try_for_each(|c| inner.command(c, depth + 1).map(drop))
+                    }
+                }
+            }
+            Inner::Argv { .. } | Inner::Input(_) | Inner::Unknown => {
+                Err(format!("What {} runs is only known when it runs.", quote(argv)))
+            }
+        })
+    }
+
+    /// A redirect that writes needs what the tool `write` would need.
+    fn redirect(&self, redirect: &Redirect<'_>) -> Result<(), String> {
+        let path = place::path(&redirect.target, self.place);
+        match (redirect.op, path) {
+            (RedirectOp::Read, Some(path))
+                if place::secret(&path, self.place) || place::system(&path) =>
+            {
+                Err(format!("It reads {path}."))
+            }
+            (op, _) if !op.writes() => Ok(()),
+            (_, Some(path)) if place::sink(&path) || self.may_write(&path, redirect) => Ok(()),
+            (_, Some(path)) => Err(format!("It writes to {path}.")),
+            (_, None) => Err("It writes to a file that is only known when it runs.".to_owned()),
+        }
+    }
+
+    fn may_write(&self, path: &str, redirect: &Redirect<'_>) -> bool {
+        let args = serde_json::json!({ "file_path": path, "path": path });
+        redirect.target.kind == WordKind::Literal
+            && !place::outside(path, self.place)
+            && !place::runs_later(path)
+            && self
+                .given
+                .allowed()
+                .any(|one| one.key.text() == "write" && one.fits_args(&args, false))
+    }
+}
+
+/// The words of the key are the first words of the command.
+fn begins(argv: &[Word<'_>], beginning: &str) -> bool {
+    let mut words = argv.iter();
+    !beginning.trim().is_empty()
+        && beginning
+            .split_whitespace()
+            .all(|named| words.next().is_some_and(|word| word.literal() == Some(named)))
+}
+
+/// The command's own words as they were written.
+fn spelled<'t>(text: &'t str, command: &Command<'_>) -> Option<&'t str> {
+    let first = command.argv.first()?;
+    text.get(first.span.start..command.argv.last()?.span.end)
+}
+
+fn quote(argv: &[Word<'_>]) -> String {
+    let words: Vec<&str> = argv.iter().map(|word| &*word.text).collect();
+    format!("`{}`", words.join(" "))
+}
+
+/// Variables by which a command may become another one. The names that shells obey themselves are
+/// refused by the scanner already.
+pub(super) fn commandeers(name: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "PATH", "HOME", "LOAD", "LIB", "OPT", "FLAG", "ARG", "PAGER", "EDIT", "VISUAL", "BROWSER",
+        "COMMAND", "CMD", "EXEC", "SHELL", "ENV", "PROXY", "WRAP", "TOOL", "BIN", "RC", "CONF",
+        "INIT", "START", "HOOK", "ROOT", "SSH", "ASK", "PYTHON", "PERL", "RUBY", "NODE", "NPM",
+        "JAVA", "JDK", "GIT", "LESS", "MAN", "CARGO", "RUST", "GO", "MAKE", "LD_", "DYLD", "GCONV",
+        "MALLOC", "TERM", "PS4", "IFS", "CC", "CXX", "DIR", "PLUGIN", "MODULE", "SCRIPT", "URL",
+        "HOST", "KEY", "TOKEN", "LOC", "NLS", "TZ", "TMP", "EVAL", "PRE", "POST", "DOCKER", "KUBE",
+    ];
+    let name = name.to_ascii_uppercase();
+    !countersign_policy::environment::harmless(&name, Some(""))
+        && PARTS.iter().any(|part| name.contains(part))
+}

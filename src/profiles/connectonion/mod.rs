@@ -1,0 +1,219 @@
+//! The profile `connectonion`: as the tool approval plugin of ConnectOnion rules, and what of it is
+//! unsafe only under `compat`.
+
+mod answer;
+mod bash;
+mod chain;
+mod control;
+mod cover;
+mod fnmatch;
+mod host;
+mod mode;
+mod permission;
+mod permit;
+mod session;
+mod told;
+mod words;
+mod workspace;
+
+pub use answer::{Answer, Mailbox, Scope};
+pub use control::is_control_file;
+pub use mode::{Mode, Requester, Turns};
+pub use permission::{Expires, Key, Permission, Permissions, Source};
+pub use session::{Outcome, Session, Step};
+pub use workspace::{Decision, POLICY};
+
+use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then, Turn};
+use countersign_policy::call::{Call, Kind};
+use countersign_policy::effects::{self, Act};
+use countersign_policy::judge::slice;
+use countersign_policy::place::Place;
+use countersign_policy::rules::Rule;
+use countersign_policy::ruling::Ruling;
+use countersign_policy::shell::{self, Scan, Via};
+use countersign_policy::values::Values;
+use countersign_policy::verdict::Verdict;
+use host::Host;
+use permit::{Found, Standing};
+
+/// A `host.yaml`, and how literally it is taken.
+#[derive(Clone, Debug)]
+pub struct ConnectOnion {
+    host: Host,
+    compat: bool,
+}
+
+impl ConnectOnion {
+    /// Reads a `host.yaml`; the shipped permissions where there is no text.
+    ///
+    /// # Errors
+    /// A sentence that names the mistake and its place.
+    pub fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Self, String> {
+        Ok(Self { host: host::read(text, name, compat)?, compat })
+    }
+
+    /// What the policy of `:workspace` says about a call.
+    #[must_use]
+    pub fn workspace(&self, call: &Call) -> Decision {
+        let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+        if control::refusal(call).is_some() {
+            return workspace::rewrites_control();
+        }
+        workspace::decide(call, scan_of(call).as_ref().filter(|_| !self.compat), place)
+    }
+}
+
+/// What a card says about a call beside its arguments: what the call says about itself.
+#[must_use]
+pub fn description(args: &serde_json::Value) -> &str {
+    args.get("description").and_then(serde_json::Value::as_str).unwrap_or_default()
+}
+
+/// Reads ConnectOnion's own configuration.
+///
+/// # Errors
+/// Sentences that name each mistake and its place.
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
+    Ok(Box::new(ConnectOnion::read(text, name, compat)?))
+}
+
+impl Dialect for ConnectOnion {
+    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+        let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+        let granted = given.grants.tools.iter().map(|tool| Permission::session(tool));
+        let ruled = given.grants.rules.iter().filter(|rule| {
+            rule.verdict == Verdict::Allow && rule.pattern == "*" && !rule.tool.contains('*')
+        });
+        let mut permissions = self.host.permissions.clone();
+        granted
+            .chain(ruled.map(|rule| Permission::session(&rule.tool)))
+            .for_each(|one| permissions.put(one));
+        let standing = Standing {
+            permissions: &permissions,
+            mode: given.mode.map_or(Ok(self.host.mode), Mode::parse)?,
+            era: self.host.era,
+            requester: Requester::of(call.requester.as_deref()),
+            reachable: given.reachable,
+            stopped: false,
+            compat: self.compat,
+        };
+        let scan = scan_of(call);
+        let found = permit::permit(call, scan.as_ref(), place, &standing)?;
+        Ok(ruling(call, scan.as_ref(), place, found))
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            choices: &[Choice::Session, Choice::DenyAndStop, Choice::Skip, Choice::DenyAndExplain],
+            deny: Then::Stop,
+            always: Life::Session,
+            patience: Patience::Wait,
+            cascade: false,
+            parting: Parting::Cancel,
+        }
+    }
+
+    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+        told::told(call, end)
+    }
+
+    fn has_mode(&self, word: &str) -> bool {
+        Mode::parse(word).is_ok()
+    }
+
+    fn turn(&self, mode: &str) -> Option<Turn> {
+        let Ok(Mode::FullAccess(Some(turns))) = Mode::parse(mode) else { return None };
+        let mode = |turns| Mode::FullAccess(Some(turns)).to_string();
+        let next = mode(Turns { used: turns.used.saturating_add(1), ..turns });
+        turns.holds().then(|| Turn { rule: mode(turns), next })
+    }
+
+    /// The tool `ask_user` may run without approval; what it asks comes as a question of its own.
+    fn is_question(&self, call: &Call) -> bool {
+        let asks = ["question", "questions"].iter().any(|name| call.args.get(name).is_some());
+        call.kind() == Kind::Question && (asks || call.tool != "ask_user")
+    }
+}
+
+/// bash's own reading of a shell tool's text; every tool with a command is one.
+fn scan_of(call: &Call) -> Option<Scan<'_>> {
+    const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
+    let shell = SHELLS.iter().any(|name| call.tool.eq_ignore_ascii_case(name));
+    let text = call.args.get("command").and_then(serde_json::Value::as_str);
+    text.filter(|_| shell || call.kind() == Kind::Shell).map(shell::scan)
+}
+
+fn ruling(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, found: Found) -> Ruling {
+    let asks = found.verdict == Verdict::Ask;
+    let always = match asks && !found.critical && call.kind() != Kind::Question {
+        true => vec![Rule::allow(&call.tool, "*")],
+        false => Vec::new(),
+    };
+    let text = call.args.get("command").and_then(serde_json::Value::as_str);
+    let (commands, patterns, effects) = match (scan, text) {
+        (Some(scan), Some(text)) => {
+            let effects = if asks { effects::of_shell(scan, place) } else { Vec::new() };
+            (commands(scan, text), patterns(scan, text), effects)
+        }
+        _ => {
+            let values: Vec<String> =
+                Values::of(call).list.into_iter().filter(|v| !v.is_leaf).map(|v| v.text).collect();
+            let texts: Vec<&str> = values.iter().map(String::as_str).collect();
+            let act = act(call);
+            let effects = if asks { effects::of_tool(act, &texts, place) } else { Vec::new() };
+            (Vec::new(), values, effects)
+        }
+    };
+    let understood = match (scan, text) {
+        (Some(scan), Some(text)) => scan.understood() && bash::read(text).is_ok(),
+        _ => call.kind() != Kind::Shell,
+    };
+    Ruling {
+        verdict: found.verdict,
+        rule: found.rule,
+        reason: found.reason,
+        commands,
+        patterns,
+        always,
+        exact: Vec::new(),
+        prefix: Vec::new(),
+        critical: found.critical,
+        understood,
+        effects,
+        prompt: Vec::new(),
+    }
+}
+
+fn act(call: &Call) -> Act {
+    match call.kind() {
+        Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
+        Kind::Write | Kind::Edit => Act::Write,
+        Kind::Fetch => Act::Fetch,
+        _ => Act::Unknown,
+    }
+}
+
+/// Every command as bash would run it, in the order of the text; ConnectOnion's own reading where
+/// bash would run none.
+fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
+    let mut found: Vec<_> =
+        scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty()).collect();
+    found.sort_by_key(|command| command.argv.first().map_or(0, |word| word.span.start));
+    let argv = found
+        .iter()
+        .map(|command| command.argv.iter().map(|word| word.literal().map(str::to_owned)).collect());
+    let mut all: Vec<Vec<Option<String>>> = argv.collect();
+    if all.is_empty() {
+        let read = bash::read(text).unwrap_or_default();
+        all = read.into_iter().map(|one| one.words.into_iter().map(Some).collect()).collect();
+    }
+    all
+}
+
+/// What permissions are matched against.
+fn patterns(scan: &Scan<'_>, text: &str) -> Vec<String> {
+    match bash::read(text) {
+        Ok(commands) => commands.iter().map(bash::Simple::text).collect(),
+        Err(_) => scan.commands.iter().filter_map(|c| slice(text, c)).map(str::to_owned).collect(),
+    }
+}

@@ -1,0 +1,232 @@
+//! What is permitted without asking: the entries of `host.yaml` and of a session.
+
+use serde_json::Value;
+
+use super::fnmatch::fnmatch;
+
+/// A permission, under the key that says which calls it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// Which calls.
+    pub key: Key,
+    /// An entry that does not allow is skipped; there are no denying ones.
+    pub allowed: bool,
+    /// Who gave it.
+    pub source: Source,
+    /// Why, for people.
+    pub reason: String,
+    /// Globs that these arguments must fit as well.
+    pub when: Vec<(String, String)>,
+    /// How long it lasts.
+    pub expires: Expires,
+}
+
+/// Who gave a permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The template of ConnectOnion itself.
+    Safe,
+    /// A `host.yaml`.
+    Config,
+    /// A skill, for the turn.
+    Skill,
+    /// A person, for the session.
+    User,
+    /// The profile of the session.
+    Mode,
+}
+
+impl Source {
+    /// The source's own word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Config => "config",
+            Self::Skill => "skill",
+            Self::User => "user",
+            Self::Mode => "mode",
+        }
+    }
+}
+
+/// How long a permission lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expires {
+    /// For ever.
+    Never,
+    /// Until the turn ends.
+    TurnEnd,
+    /// Until the session ends.
+    SessionEnd,
+}
+
+/// Which calls a permission is for: a tool's name, `Bash(command)` or `Bash(beginning *)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    text: String,
+    pub(super) form: Form,
+}
+
+/// The three forms of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Every call of the tool of this name.
+    Tool,
+    /// The shell tool with this very command.
+    Exact(String),
+    /// The shell tool with commands that begin with these words.
+    Prefix(String),
+}
+
+impl Key {
+    /// Reads a key; every text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let command = text.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
+        let form = match command {
+            None => Form::Tool,
+            Some(command) => match command.strip_suffix(" *") {
+                Some(beginning) => Form::Prefix(beginning.to_owned()),
+                None => Form::Exact(command.to_owned()),
+            },
+        };
+        Self { text: text.to_owned(), form }
+    }
+
+    /// The key as it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a call fits, as ConnectOnion compares them: as texts, the tool's case counting for
+    /// names only. Says nothing about chains.
+    ///
+    /// # Errors
+    /// A blank command under a `Bash(…)` key, which ConnectOnion stumbles over.
+    pub fn matches(&self, tool: &str, args: &Value) -> Result<bool, String> {
+        if self.text == tool {
+            return Ok(true);
+        }
+        if self.form == Form::Tool || !is_bash(tool) {
+            return Ok(false);
+        }
+        let command = args.get("command").map_or("", |command| command.as_str().unwrap_or(""));
+        self.fits(command)
+    }
+
+    /// Whether a command fits a `Bash(…)` key, or the key is the shell tool's own name.
+    pub(super) fn fits(&self, command: &str) -> Result<bool, String> {
+        let first = || {
+            command.split_whitespace().next().ok_or_else(|| {
+                "IndexError: the command is blank, and ConnectOnion takes its first word".to_owned()
+            })
+        };
+        Ok(match &self.form {
+            Form::Tool => self.text == "bash",
+            Form::Exact(exact) => exact == command || first().map(|_| false)?,
+            Form::Prefix(beginning) => {
+                begins(command, beginning)
+                    || format!("{beginning} *") == command
+                    || first()? == beginning
+            }
+        })
+    }
+}
+
+impl Permission {
+    /// What a person grants who approves for the session: the whole tool.
+    #[must_use]
+    pub fn session(tool: &str) -> Self {
+        Self {
+            source: Source::User,
+            reason: "approved for session".to_owned(),
+            expires: Expires::SessionEnd,
+            ..Self::skill(tool)
+        }
+    }
+
+    /// What a skill brings along for the turn.
+    #[must_use]
+    pub fn skill(pattern: &str) -> Self {
+        Self {
+            key: Key::new(pattern),
+            allowed: true,
+            source: Source::Skill,
+            reason: "allowed by a skill".to_owned(),
+            when: Vec::new(),
+            expires: Expires::TurnEnd,
+        }
+    }
+
+    /// Whether the arguments fit every glob of `when`; what is missing counts as empty.
+    #[must_use]
+    pub fn fits_args(&self, args: &Value, literally: bool) -> bool {
+        self.when.iter().all(|(name, glob)| match args.get(name) {
+            None => fnmatch("", glob),
+            Some(Value::String(text)) => {
+                // `docs/*` is no way to `docs/../.ssh`.
+                let climbs = !literally && text.split('/').any(|part| part == "..");
+                fnmatch(text, glob) && (!climbs || fnmatch(&flat(text), glob))
+            }
+            Some(Value::Bool(truth)) => fnmatch(if *truth { "True" } else { "False" }, glob),
+            Some(Value::Null) => fnmatch("None", glob),
+            Some(Value::Number(number)) => fnmatch(&number.to_string(), glob),
+            // FAIL-CLOSED: how a list looks as text is nobody's promise.
+            Some(value) => literally && fnmatch(&value.to_string(), glob),
+        })
+    }
+}
+
+/// Permissions in the order in which they were written; a key stands there once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions(Vec<Permission>);
+
+impl Permissions {
+    /// Adds one; what stands under the same key gives way, and its place is kept.
+    pub fn put(&mut self, permission: Permission) {
+        match self.0.iter_mut().find(|other| other.key == permission.key) {
+            Some(place) => *place = permission,
+            None => self.0.push(permission),
+        }
+    }
+
+    /// Those that allow.
+    pub fn allowed(&self) -> impl Iterator<Item = &Permission> {
+        self.0.iter().filter(|permission| permission.allowed)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Permission> {
+        self.0.iter()
+    }
+
+    /// Those alone that a person gave.
+    #[must_use]
+    pub fn of_people(&self) -> Self {
+        Self(self.0.iter().filter(|one| one.source == Source::User).cloned().collect())
+    }
+}
+
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Permission>>(all: I) -> Self {
+        let mut permissions = Self::default();
+        all.into_iter().for_each(|one| permissions.put(one));
+        permissions
+    }
+}
+
+/// ConnectOnion's shell tool, whose name it compares without case.
+pub(super) fn is_bash(tool: &str) -> bool {
+    tool.eq_ignore_ascii_case("bash")
+}
+
+/// `git diff` begins `git diff` and `git diff x`, never `git difftool`.
+fn begins(command: &str, beginning: &str) -> bool {
+    command.strip_prefix(beginning).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+fn flat(path: &str) -> String {
+    countersign_policy::place::clean(path, countersign_policy::place::Place::default()).into_owned()
+}

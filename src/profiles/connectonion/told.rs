@@ -1,0 +1,85 @@
+//! What ConnectOnion's model is told when a call does not run, in the words of its own plugin
+//! (connectonion `useful_plugins/tool_approval`, `useful_tools/ask_user`, August 2026).
+
+use super::workspace::POLICY;
+use crate::{End, Then};
+use countersign_policy::call::{Call, Kind};
+
+/// For the calls behind a hard rejection.
+pub(super) const BATCH_STOPPED: &str =
+    "User rejected this batch of tools. They want to provide input for the correct direction.";
+
+/// For a question without an answer.
+const NOT_ANSWERED: &str = "This is not approval. \
+    Do not send, post, publish, delete, overwrite, deploy, or spend anything that this question was \
+    gating. Continue with any part of the task that does not depend on the answer, then end your \
+    turn by stating the question and what you would have done, so the user can decide.";
+
+const EXPLAIN: &str = "\n\n<system-reminder>\
+    User clicked 'Explain' - they don't understand what you're doing.\n\n\
+    IMPORTANT: The user may have NO technical background. Explain like teaching a 15-year-old:\n\n\
+    1. CONTEXT: What are you trying to accomplish overall? (the big picture)\n\
+    2. CONCEPT: What is this type of action? (e.g., 'A bash command is like giving instructions to your computer through text')\n\
+    3. THIS STEP: What specifically will this do? Use simple analogies.\n\
+    4. WHY NEEDED: Why is this step necessary to complete the task?\n\
+    5. CONSEQUENCE: What happens after this runs? Is it reversible?\n\n\
+    Keep it simple, avoid jargon, use everyday analogies.\n\
+    After explaining, ask if they want to proceed or have more questions.\n\
+    Do NOT retry the tool until the user explicitly approves.\n\
+    </system-reminder>";
+
+const OFFER_OTHERS: &str = "Call ask_user to let the user choose direction:\n\
+    - Think about what the rejected tool was trying to accomplish\n\
+    - Offer 2-4 specific alternatives as options (not vague)\n\
+    - Always include a 'Skip this entirely' option\n\n\
+    ask_user(question=\"...contextual question...\", options=[\"alt 1\", \"alt 2\", \"Skip this entirely\"])\n\n\
+    Do not respond with text instead of calling ask_user.\
+    </system-reminder>";
+
+/// The words for an end; `None` where the call runs.
+pub(super) fn told(call: &Call, end: &End<'_>) -> Option<String> {
+    let tool = &call.tool;
+    let is_question = call.kind() == Kind::Question;
+    Some(match *end {
+        End::Approved { .. } => return None,
+        End::Denied { by, .. } if is_question => {
+            format!("NOT ANSWERED — {by} declined to answer. {NOT_ANSWERED}")
+        }
+        End::Denied { reason, then, .. } => rejected(tool, reason, then),
+        End::Forbidden { reason, rule: Some(POLICY) } => {
+            format!("Tool '{tool}' denied by {POLICY}: {reason}")
+        }
+        End::Forbidden { reason, .. } => reason.to_owned(),
+        End::TimedOut { .. } | End::Unreachable if is_question => {
+            format!("NOT ANSWERED — nobody is available to reply. {NOT_ANSWERED}")
+        }
+        End::TimedOut { after_s } => format!(
+            "Nobody answered within {after_s} seconds whether '{tool}' may run. This is not approval."
+        ),
+        End::Unreachable => {
+            format!("Nobody could be asked whether '{tool}' may run. This is not approval.")
+        }
+        End::Cancelled { .. } => {
+            format!("Connection closed while waiting for approval of '{tool}'")
+        }
+        End::BatchStopped { .. } => BATCH_STOPPED.to_owned(),
+    })
+}
+
+fn rejected(tool: &str, feedback: Option<&str>, then: Then) -> String {
+    let said = |label: &str| {
+        let words = feedback.filter(|words| !words.is_empty());
+        words.map_or_else(String::new, |words| format!(" {label}: {words}"))
+    };
+    match then {
+        Then::Stop => format!("User rejected tool '{tool}'.{}", said("Feedback")),
+        Then::Explain => {
+            format!("User wants explanation for tool '{tool}'.{}{EXPLAIN}", said("Context"))
+        }
+        Then::GoOn => format!(
+            "User rejected tool '{tool}'.{}\n\n<system-reminder>User skipped '{tool}'. Do not retry \
+             it.\n\n{OFFER_OTHERS}",
+            said("Feedback")
+        ),
+    }
+}

@@ -1,0 +1,272 @@
+//! The fixed policy of the profile `:workspace`: reads, edits inside the workspace and focused tests
+//! run, destruction and credentials never do, and the rest wants a person.
+
+use serde_json::Value;
+
+use super::bash;
+use super::control::{PATHS, is_control_file};
+use super::cover::commandeers;
+use super::words;
+use countersign_policy::call::Call;
+use countersign_policy::place::{self, Place};
+use countersign_policy::shell::{Scan, Via};
+use countersign_policy::verdict::Verdict;
+use countersign_policy::wrappers::base;
+
+/// The policy's name, as agents and models are told it.
+pub const POLICY: &str = "connectonion.workspace-auto-approve";
+
+/// What the policy says about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// What sort of effect it sees.
+    pub effect: &'static str,
+    /// What the verdict covers.
+    pub scope: &'static str,
+    /// Only a person's own grant lifts the ask; no file or skill does.
+    pub requires_human: bool,
+    /// Why, in the policy's own words.
+    pub reason: String,
+}
+
+impl Decision {
+    fn allow(effect: &'static str, scope: &'static str, reason: &str) -> Self {
+        let reason = reason.to_owned();
+        Self { verdict: Verdict::Allow, effect, scope, requires_human: false, reason }
+    }
+
+    fn ask(effect: &'static str, reason: &str) -> Self {
+        let (verdict, requires_human) = (Verdict::Ask, true);
+        Self { verdict, requires_human, ..Self::allow(effect, "call", reason) }
+    }
+
+    fn deny(effect: &'static str, reason: &str) -> Self {
+        Self { verdict: Verdict::Deny, ..Self::allow(effect, "call", reason) }
+    }
+}
+
+const READS: &[&str] = &[
+    "read",
+    "read_file",
+    "glob",
+    "grep",
+    "search",
+    "list",
+    "ls",
+    "list_files",
+    "get_file_info",
+    "task_output",
+    "get_emails",
+    "get_events",
+    "screenshot",
+    "load_guide",
+];
+const WORKFLOW: &[&str] =
+    &["task", "ask_user", "skill", "enter_plan_mode", "exit_plan_and_implement", "write_plan"];
+/// Tools that edit files; `:workspace` lets the owner's own run.
+pub(super) const EDITS: &[&str] = &["write", "edit", "multi_edit"];
+const DELETES: &[&str] = &["delete", "remove", "unlink", "rmdir", "delete_file"];
+const EXTERNAL: &[&str] = &[
+    "send_email",
+    "post",
+    "publish",
+    "deploy",
+    "transfer",
+    "pay",
+    "create_payment",
+    "delete_event",
+    "send_message",
+];
+const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
+
+/// What the policy says about a call. `scan` is bash's own reading, for whoever wants more than
+/// ConnectOnion's.
+#[must_use]
+pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>) -> Decision {
+    let name = call.tool.to_lowercase();
+    let is = |tools: &[&str]| tools.contains(&name.as_str());
+    let target = target(call);
+    let outside = target.iter().chain(&call.resolved).any(|path| place::outside(path, place));
+    if is(READS) {
+        return match outside {
+            true => Decision::ask(
+                "read_outside_workspace",
+                "reading outside the workspace requires approval",
+            ),
+            false => Decision::allow("read", "workspace", "read-only workspace operation"),
+        };
+    }
+    if is(WORKFLOW) {
+        let reason = "built-in planning or user-interaction workflow";
+        return Decision::allow("workflow", "session", reason);
+    }
+    if is(EDITS) {
+        return match target {
+            None => Decision::ask("workspace_edit", "edit target is missing or ambiguous"),
+            Some(path) if is_control_file(&path) => rewrites_control(),
+            _ if outside => Decision::deny(
+                "write_outside_workspace",
+                "writes outside the workspace are not auto-approved",
+            ),
+            _ => Decision::allow(
+                "workspace_edit",
+                "workspace",
+                "reversible edit inside the workspace",
+            ),
+        };
+    }
+    if is(DELETES) {
+        return Decision::deny("deletion", "deletion is never auto-approved");
+    }
+    if is(EXTERNAL) {
+        return Decision::ask("external_effect", "external side effects require human approval");
+    }
+    if is(SHELLS) {
+        let text = call.args.get("command").map(|text| match text {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        return command(&text.unwrap_or_default(), scan, place);
+    }
+    match name.as_str() {
+        "kill_task" => Decision::ask("task_control", "stopping a running task requires approval"),
+        _ => Decision::ask("unknown", "unknown tools never run silently"),
+    }
+}
+
+/// For whatever reaches for the files that decide what the agent may do.
+pub(super) fn rewrites_control() -> Decision {
+    Decision::deny("authorization_control", "agents cannot rewrite authorization control files")
+}
+
+fn target(call: &Call) -> Option<String> {
+    PATHS.iter().find_map(|name| {
+        let value = call.args.get(name)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (!text.is_empty() && !value.is_null()).then_some(text)
+    })
+}
+
+/// The strictest of all commands.
+fn command(text: &str, scan: Option<&Scan<'_>>, place: Place<'_>) -> Decision {
+    let unread = || Decision::ask("command", "command could not be parsed safely");
+    let Ok(commands) = bash::read(text) else { return unread() };
+    let mut all: Vec<Decision> = commands
+        .iter()
+        .map(|command| match words::split(&command.text()) {
+            Some(words) if !words.is_empty() => classify(&words),
+            _ => unread(),
+        })
+        .collect();
+    let count = all.len();
+    if let Some(scan) = scan {
+        all.extend(beyond(scan, place));
+    }
+    let strictest = all.into_iter().reduce(|a, b| if b.verdict > a.verdict { b } else { a });
+    match strictest {
+        Some(decision) if decision.verdict != Verdict::Allow => decision,
+        _ => {
+            let plural = if count == 1 { "" } else { "s" };
+            let reason = format!("focused verification chain ({count} command{plural})");
+            Decision::allow("verification", "workspace", &reason)
+        }
+    }
+}
+
+/// What ConnectOnion does not see: redirects, words that only the shell will know, programs from
+/// elsewhere, other commands than it read.
+fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
+    let ask = |reason: &str| Decision::ask("command", reason);
+    if let Some(refusal) = &scan.refusal {
+        return vec![ask(&format!("command could not be parsed safely: {refusal}"))];
+    }
+    let mut found = Vec::new();
+    for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
+        let words: Option<Vec<String>> =
+            command.argv.iter().map(|word| word.literal().map(str::to_owned)).collect();
+        found.push(match words {
+            None => ask("some word of it is only known when it runs"),
+            Some(words) if words.is_empty() => ask("it sets variables"),
+            Some(words) if words.first().is_some_and(|name| foreign(name, place)) => {
+                ask("the program lies outside the workspace")
+            }
+            Some(words) => classify(&words),
+        });
+        if command.assigns.iter().any(|one| commandeers(one.name)) {
+            found.push(ask("it sets variables that may change what it runs"));
+        }
+        for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
+            let path = redirect.target.literal().filter(|path| {
+                place::sink(path) || !place::outside(path, place) && !place::runs_later(path)
+            });
+            if path.is_none() {
+                found.push(ask("it writes where the policy does not look"));
+            }
+        }
+    }
+    found
+}
+
+fn foreign(name: &str, place: Place<'_>) -> bool {
+    name.contains('/')
+        && place::outside(name, place)
+        && !["/usr/bin/", "/bin/", "/usr/local/bin/"].iter().any(|dir| name.starts_with(dir))
+}
+
+const FOCUSED: &[&str] = &[
+    "pytest", "ruff", "mypy", "pyright", "eslint", "tsc", "vitest", "jest", "cargo", "go", "make",
+];
+const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
+const DESTRUCTIVE: &[&str] = &["rm", "rmdir", "shred", "truncate", "del", "erase", "format"];
+const NETWORK: &[&str] = &["curl", "wget", "ssh", "scp", "rsync", "mail", "sendmail"];
+const SENSITIVE: &[&str] = &["env", "printenv", "security", "keychain", "gcloud", "aws", "az"];
+const PUBLISHES: &[&str] = &["publish", "deploy", "release", "push"];
+
+/// One command by its words.
+fn classify(words: &[String]) -> Decision {
+    let lowered: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let word = |at: usize| words.get(at).map(String::as_str);
+    let any = |fits: &dyn Fn(&str) -> bool| lowered.iter().any(|word| fits(word));
+    let first = base(word(0).unwrap_or_default()).to_lowercase();
+    let is = |names: &[&str]| names.contains(&first.as_str());
+    if is(DESTRUCTIVE) {
+        return Decision::deny(
+            "deletion",
+            "destructive command requires an explicit safer workflow",
+        );
+    }
+    if any(&|word| PUBLISHES.contains(&word)) {
+        return Decision::ask("publication", "publishing and deployment require human approval");
+    }
+    if is(NETWORK) {
+        return Decision::ask(
+            "external_network",
+            "external network access requires human approval",
+        );
+    }
+    let secret =
+        |word: &str| [".env", "credential", "secret"].iter().any(|name| word.contains(name));
+    if is(SENSITIVE) || any(&secret) {
+        return Decision::deny("credentials", "credential access is never auto-approved");
+    }
+    let focused = match first.as_str() {
+        "cargo" => matches!(word(1), Some("test" | "check" | "clippy" | "build")),
+        "go" => word(1) == Some("test"),
+        "python" | "python3" => word(1) == Some("-m") && word(2) == Some("pytest"),
+        "uv" => word(1) == Some("run") && word(2).is_some_and(|name| FOCUSED.contains(&base(name))),
+        _ if is(RUNNERS) => {
+            lowered.iter().skip(1).take(3).any(|word| {
+                matches!(word.as_str(), "test" | "lint" | "build" | "check" | "typecheck")
+            })
+        }
+        _ => is(FOCUSED),
+    };
+    match focused {
+        true => {
+            Decision::allow("verification", "workspace", "focused test, lint, or build command")
+        }
+        false => Decision::ask("command", "command is outside the focused verification allowlist"),
+    }
+}

@@ -1,0 +1,296 @@
+//! molf's approval gate as a value: calls ask, people reply, sessions and workers end. No clock, no
+//! randomness, no file: the time and the random part of an id are given to it, and it keeps the texts
+//! of the workers' files, which its owner reads and writes.
+
+use std::collections::BTreeMap;
+
+pub use super::events::{Event, Outcome};
+use super::{approval_id, events::required, file};
+use crate::{End, Given, Grants, Profile, Then};
+use countersign_policy::call::Call;
+use countersign_policy::guardrail::Guardrail;
+use countersign_policy::rules::{self, Rule, Rules};
+use countersign_policy::ruling::Ruling;
+use countersign_policy::verdict::Verdict;
+
+/// The gate of one molf server.
+#[derive(Debug, Default)]
+pub struct Approvals {
+    compat: bool,
+    home: Option<String>,
+    /// The text of every worker's `permissions.jsonc`.
+    files: BTreeMap<String, String>,
+    sessions: BTreeMap<String, Session>,
+    pending: Vec<Pending>,
+    events: Vec<Event>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    runtime: Vec<Rule>,
+    agent: Option<Rules>,
+}
+
+/// A call that waits for a person.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What clients know it by.
+    pub id: String,
+    /// The call.
+    pub call: Call,
+    /// Its conversation.
+    pub session: String,
+    /// The worker that would run it.
+    pub worker: String,
+    always: Vec<Rule>,
+}
+
+/// What a person says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// This call may run.
+    Once,
+    /// So may every call that the offered patterns cover.
+    Always,
+    /// It may not; with words for the model.
+    Reject(Option<&'a str>),
+}
+
+/// An approval that has ended, for whoever waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which.
+    pub id: String,
+    /// How.
+    pub outcome: Outcome,
+    /// What the model is told; nothing where the call runs or the turn is over.
+    pub message: Option<String>,
+}
+
+/// What came of a reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Replied {
+    /// The approvals that ended: the one that was answered first, then those that the new rules cover.
+    /// None when the reply applied to nothing.
+    pub ended: Vec<Ended>,
+    /// Why Always does not do what its button said, if it does not.
+    pub but: Option<String>,
+}
+
+impl Approvals {
+    /// A gate without workers; `home` is what `~/` stands for.
+    #[must_use]
+    pub fn new(compat: bool, home: Option<&str>) -> Self {
+        Self { compat, home: home.map(ToOwned::to_owned), ..Self::default() }
+    }
+
+    /// A worker's file as it stands now; it is read on every evaluation.
+    pub fn set_file(&mut self, worker: &str, text: impl Into<String>) {
+        self.files.insert(worker.to_owned(), text.into());
+    }
+
+    /// The text of a worker's file: molf's defaults, until something else is written.
+    #[must_use]
+    pub fn file(&self, worker: &str) -> &str {
+        self.files.get(worker).map_or(file::DEFAULT, String::as_str)
+    }
+
+    /// Gives a subagent's session rules of its own; a deny of these is a veto.
+    pub fn set_agent(&mut self, session: &str, rules: Rules) {
+        self.sessions.entry(session.to_owned()).or_default().agent = Some(rules);
+    }
+
+    /// Rules on a call. The first evaluation of a worker seeds its file.
+    ///
+    /// # Errors
+    /// As [`crate::Dialect::rule`], and where the worker's file cannot be read.
+    pub fn evaluate(
+        &mut self,
+        call: &Call,
+        session: &str,
+        worker: &str,
+        now_ms: i64,
+    ) -> Result<Ruling, String> {
+        self.files.entry(worker.to_owned()).or_insert_with(|| file::DEFAULT.to_owned());
+        let none = Session::default();
+        self.rule(call, self.sessions.get(session).unwrap_or(&none), worker, now_ms)
+    }
+
+    fn rule(
+        &self,
+        call: &Call,
+        session: &Session,
+        worker: &str,
+        now_ms: i64,
+    ) -> Result<Ruling, String> {
+        let (text, home) = (self.file(worker), self.home.as_deref());
+        let dialect = Profile::Molf.open(Some(text), "permissions.jsonc", home, self.compat)?;
+        let given = Given {
+            mode: None,
+            grants: &Grants { rules: Rules::from_grants(&session.runtime), ..Grants::default() },
+            agent_rules: session.agent.as_ref(),
+            guardrail: &Guardrail::default(),
+            reachable: true,
+            now_ms,
+        };
+        crate::rule(&*dialect, call, &given)
+    }
+
+    /// Has a call wait for a person; `ruling` is what [`Approvals::evaluate`] said of it. Its id.
+    pub fn ask(
+        &mut self,
+        call: Call,
+        session: &str,
+        worker: &str,
+        ruling: &Ruling,
+        random: u32,
+    ) -> String {
+        let id = approval_id(session, random);
+        self.events.push(required(&id, &call, session));
+        self.pending.push(Pending {
+            id: id.clone(),
+            call,
+            session: session.to_owned(),
+            worker: worker.to_owned(),
+            always: ruling.always.clone(),
+        });
+        id
+    }
+
+    /// What waits in a session: replayed to clients that come back.
+    #[must_use]
+    pub fn replay(&self, session: &str) -> Vec<Event> {
+        let here = self.pending.iter().filter(|pending| pending.session == session);
+        here.map(|pending| required(&pending.id, &pending.call, session)).collect()
+    }
+
+    /// Everything that waits.
+    #[must_use]
+    pub fn pending(&self) -> &[Pending] {
+        &self.pending
+    }
+
+    /// The events since the last call of this.
+    pub fn events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Answers an approval. `session` is the one that the answer names: another one's approval is not
+    /// answered, except under compat, which looks at the id alone.
+    pub fn reply(&mut self, id: &str, session: &str, reply: Reply<'_>, now_ms: i64) -> Replied {
+        let owned = |pending: &Pending| self.compat || pending.session == session;
+        let Some(at) = self.pending.iter().position(|one| one.id == id && owned(one)) else {
+            return Replied::default();
+        };
+        let pending = self.pending.remove(at);
+        let mut ended = match reply {
+            Reply::Reject(feedback) => vec![self.reject(&pending, feedback, Outcome::Denied)],
+            Reply::Once | Reply::Always => vec![self.end(&pending, Outcome::Approved, None)],
+        };
+        let mut but = None;
+        if reply == Reply::Always {
+            but = self.remember(&pending, now_ms);
+            ended.extend(self.cascade(&pending.session, now_ms));
+        }
+        Replied { ended, but }
+    }
+
+    /// Adds the patterns to the session and to the worker's file. Why that does not do what it should.
+    fn remember(&mut self, pending: &Pending, now_ms: i64) -> Option<String> {
+        let rules = &pending.always;
+        let text = self.file(&pending.worker);
+        let after = if self.compat {
+            let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
+            Ok(file::remember(text, &pending.call.tool, &patterns, self.home.as_deref()))
+        } else {
+            rules::file::append(text, rules)
+        };
+        match after {
+            Ok(after) => self.set_file(&pending.worker, after),
+            Err(error) => return Some(error.to_string()),
+        }
+        let session = self.sessions.entry(pending.session.clone()).or_default();
+        session.runtime.extend(rules.iter().cloned());
+        let anew = Session { runtime: Vec::new(), agent: session.agent.clone() };
+        match self.rule(&pending.call, &anew, &pending.worker, now_ms) {
+            Ok(ruling) if ruling.verdict == Verdict::Allow => None,
+            Ok(ruling) => Some(format!("the stored rule does not win: {}", ruling.reason)),
+            Err(error) => Some(error),
+        }
+    }
+
+    /// Ends what else the session waits for and is allowed now. What cannot be ruled on waits on.
+    fn cascade(&mut self, session: &str, now_ms: i64) -> Vec<Ended> {
+        let none = Session::default();
+        let rules = self.sessions.get(session).unwrap_or(&none);
+        let allowed = |pending: &Pending| {
+            let ruling = self.rule(&pending.call, rules, &pending.worker, now_ms);
+            pending.session == session && ruling.is_ok_and(|r| r.verdict == Verdict::Allow)
+        };
+        let (now, still): (Vec<_>, Vec<_>) = self.pending.iter().cloned().partition(allowed);
+        self.pending = still;
+        now.iter().map(|pending| self.end(pending, Outcome::Approved, None)).collect()
+    }
+
+    /// Takes one back, silently for whoever waits.
+    pub fn cancel(&mut self, id: &str) -> Vec<Ended> {
+        self.take(|pending| pending.id == id, None, Outcome::Cancelled)
+    }
+
+    /// Ends a session's turn: what it waits for is cancelled; what was granted to it holds.
+    pub fn abort(&mut self, session: &str) -> Vec<Ended> {
+        self.take(|pending| pending.session == session, None, Outcome::Cancelled)
+    }
+
+    /// Ends a session: what it waits for is rejected, its own rules and its agent's are gone.
+    pub fn clear_session(&mut self, session: &str) -> Vec<Ended> {
+        self.sessions.remove(session);
+        self.take(|pending| pending.session == session, Some(None), Outcome::Denied)
+    }
+
+    /// Ends the sessions of a worker that is gone.
+    pub fn worker_gone(&mut self, worker: &str, sessions: &[&str]) -> Vec<Ended> {
+        let waiting = self.pending.iter().filter(|pending| pending.worker == worker);
+        let mut gone: Vec<String> = waiting.map(|pending| pending.session.clone()).collect();
+        gone.extend(sessions.iter().map(|session| (*session).to_owned()));
+        gone.iter().flat_map(|session| self.clear_session(session)).collect()
+    }
+
+    /// Ends everything.
+    pub fn clear_all(&mut self) -> Vec<Ended> {
+        self.sessions.clear();
+        self.take(|_| true, Some(Some("Server shutting down")), Outcome::Cancelled)
+    }
+
+    /// Ends what fits; `rejected` are the words for the model where it is told at all.
+    fn take(
+        &mut self,
+        fits: impl Fn(&Pending) -> bool,
+        rejected: Option<Option<&str>>,
+        outcome: Outcome,
+    ) -> Vec<Ended> {
+        let pending = std::mem::take(&mut self.pending);
+        let (taken, left): (Vec<_>, Vec<_>) = pending.into_iter().partition(fits);
+        self.pending = left;
+        let mut end = |pending: &Pending| match rejected {
+            Some(words) => self.reject(pending, words, outcome),
+            None => self.end(pending, outcome, None),
+        };
+        taken.iter().map(&mut end).collect()
+    }
+
+    fn reject(&mut self, pending: &Pending, words: Option<&str>, outcome: Outcome) -> Ended {
+        let end = End::Denied { by: "a person", reason: words, then: Then::GoOn };
+        self.end(pending, outcome, super::words::told(&pending.call, &end))
+    }
+
+    fn end(&mut self, pending: &Pending, outcome: Outcome, message: Option<String>) -> Ended {
+        self.events.push(Event::ToolApprovalResolved {
+            approval_id: pending.id.clone(),
+            outcome,
+            session_id: pending.session.clone(),
+        });
+        Ended { id: pending.id.clone(), outcome, message }
+    }
+}

@@ -1,0 +1,193 @@
+//! The profile `molf`: molf's approval gate.
+//!
+//! Strict, a call is ruled on twice: as molf would (its parser, its globs, its layers), and by the
+//! engine of the profile `standard` over the same rules; the stricter ruling holds. So it is never
+//! looser than molf, except that a pattern which Always stores covers the command it was made from; and
+//! what walks around molf's globs does not walk around it. With `compat` the first ruling stands
+//! alone. Guardrails are above both.
+
+pub mod approvals;
+pub mod commands;
+mod events;
+pub mod file;
+mod lenient;
+pub mod ruleset;
+mod setting;
+mod strict;
+mod subject;
+mod words;
+
+use jsonc_parser::parse_to_serde_value;
+use serde_json::Value;
+
+use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use commands::Piece;
+use countersign_policy::call::Call;
+use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
+use countersign_policy::ruling::{self, Layers, Mode, Ruling};
+use countersign_policy::verdict::Verdict;
+use ruleset::{Action, Ruleset};
+
+/// molf's gate with a worker's rules.
+#[derive(Clone, Debug)]
+struct Molf {
+    rules: Read,
+    home: Option<String>,
+}
+
+/// A `permissions.jsonc`, read.
+#[derive(Clone, Debug)]
+enum Read {
+    Strict(Rules),
+    Compat(Ruleset),
+}
+
+/// The id under which molf's clients know an approval.
+#[must_use]
+pub fn approval_id(session: &str, random: u32) -> String {
+    format!("{session}:{random:08x}")
+}
+
+/// Reads a worker's `permissions.jsonc`.
+///
+/// # Errors
+/// Strict only: sentences that name each mistake and its place.
+pub fn open(
+    text: Option<&str>,
+    name: &str,
+    home: Option<&str>,
+    compat: bool,
+) -> Result<Box<dyn Dialect>, String> {
+    let text = text.unwrap_or(file::DEFAULT);
+    let rules = if compat {
+        Read::Compat(file::load(text, home))
+    } else {
+        // An object that says nothing is no decision: molf's defaults hold.
+        let text = if says_nothing(text) { file::DEFAULT } else { text };
+        Read::Strict(Rules::parse(text, name, home).map_err(|problems| sentences(&problems))?)
+    };
+    Ok(Box::new(Molf { rules, home: home.map(ToOwned::to_owned) }))
+}
+
+fn says_nothing(text: &str) -> bool {
+    let value = parse_to_serde_value::<Option<Value>>(text, &OPTIONS).ok().flatten();
+    value.as_ref().and_then(Value::as_object).is_some_and(serde_json::Map::is_empty)
+}
+
+impl Dialect for Molf {
+    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+        let pieces = subject::pieces(call)?;
+        let on = match given.mode {
+            None | Some("on" | "default") => true,
+            Some("off") => false,
+            Some(other) => {
+                return Err(format!("there is no mode {other:?}; the modes are on and off"));
+            }
+        };
+        let mut ruling = match &self.rules {
+            Read::Strict(rules) => self.strict(rules, call, &pieces, given)?,
+            Read::Compat(rules) => self.literal(rules, call, &pieces, given)?,
+        };
+        if !on && !self.vetoed(call, &pieces, given)? {
+            ruling.verdict = Verdict::Allow;
+            ruling.rule = None;
+            ruling.reason = "The approval gate is off.".to_owned();
+            ruling.always.clear();
+        }
+        Ok(ruling)
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            choices: &[Choice::Always],
+            deny: Then::GoOn,
+            always: Life::Durable,
+            patience: Patience::Wait,
+            cascade: true,
+            parting: Parting::Deny,
+        }
+    }
+
+    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+        words::told(call, end)
+    }
+
+    fn has_mode(&self, word: &str) -> bool {
+        matches!(word, "on" | "default" | "off")
+    }
+}
+
+impl Molf {
+    /// As molf rules, with the facts that people want to see.
+    fn literal(
+        &self,
+        rules: &Ruleset,
+        call: &Call,
+        pieces: &[Piece],
+        given: &Given<'_>,
+    ) -> Result<Ruling, String> {
+        let home = self.home.as_deref();
+        let agent = given.agent_rules.map(|rules| Ruleset::of(rules, home, given.now_ms));
+        let runtime = Ruleset::of(&given.grants.rules, home, given.now_ms);
+        let layers: Vec<&Ruleset> = agent.iter().chain([rules, &runtime]).collect();
+        let tool = call.tool.as_str();
+        let veto: &[&Ruleset] = &agent.iter().collect::<Vec<_>>();
+        let deciding = match ruleset::evaluate(tool, pieces, veto)? {
+            Action::Known(Verdict::Deny) => veto,
+            _ => &layers,
+        };
+        let Action::Known(verdict) = ruleset::evaluate(tool, pieces, deciding)? else {
+            // FAIL-CLOSED: molf runs a call on an action that is none of its three words.
+            return Err("a rule says neither allow nor ask nor deny".to_owned());
+        };
+        let mut ruling = self.facts(call, pieces, given);
+        ruling.verdict = verdict;
+        ruling.rule = None;
+        ruling.reason = match verdict {
+            Verdict::Deny => words::denied(call, pieces, deciding, None)?,
+            Verdict::Ask => "No rule allows it.".to_owned(),
+            Verdict::Allow => "The rules allow it.".to_owned(),
+        };
+        if verdict == Verdict::Ask {
+            let always = pieces.iter().map(|piece| Rule::allow(tool, &*piece.always));
+            ruling.always = always.collect();
+        }
+        Ok(ruling)
+    }
+
+    /// What is known about the call, whatever is ruled.
+    fn facts(&self, call: &Call, pieces: &[Piece], given: &Given<'_>) -> Ruling {
+        let none = Rules::default();
+        let layers = Layers {
+            agent: None,
+            rules: &none,
+            grants: &none,
+            guardrail: given.guardrail,
+            now_ms: given.now_ms,
+        };
+        let mut ruling = ruling::rule(call, &layers, Mode::Default);
+        ruling.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
+        ruling.always.clear();
+        ruling.exact.clear();
+        ruling
+    }
+
+    /// The agent's own rules forbid the call: nothing lifts that, except that molf's switch does.
+    fn vetoed(&self, call: &Call, pieces: &[Piece], given: &Given<'_>) -> Result<bool, String> {
+        let (Some(agent), Read::Strict(_)) = (given.agent_rules, &self.rules) else {
+            return Ok(false);
+        };
+        let none = Rules::default();
+        let only = Layers {
+            agent: None,
+            rules: agent,
+            grants: &none,
+            guardrail: given.guardrail,
+            now_ms: given.now_ms,
+        };
+        let theirs = Ruleset::of(agent, self.home.as_deref(), given.now_ms);
+        let theirs = ruleset::evaluate(call.canonical_tool(), pieces, &[&theirs])?;
+        let ours = ruling::decide(call, &only, Mode::Default).verdict;
+        Ok(theirs == Action::Known(Verdict::Deny) || ours == Verdict::Deny)
+    }
+}

@@ -1,0 +1,238 @@
+//! molf's rules as molf evaluates them: one flat list, globs as picomatch reads them, the last
+//! match wins.
+
+use serde_json::{Map, Value, json};
+
+use super::commands::Piece;
+pub use super::setting::{Action, Setting};
+use countersign_policy::glob::{Glob, GlobError};
+use countersign_policy::rules::{Rules, expand_home};
+use countersign_policy::verdict::Verdict;
+
+/// Rules in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Ruleset {
+    lines: Vec<Line>,
+}
+
+/// A rule, compiled, with what it is called.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The rule.
+    pub setting: Setting,
+    /// The rule in words, with its place where that is known.
+    pub label: String,
+    tool: Matcher,
+    value: Matcher,
+}
+
+#[derive(Clone, Debug)]
+enum Matcher {
+    Glob(Glob),
+    /// picomatch throws on it.
+    Empty,
+    /// A glob that we do not read, except as itself.
+    Unread(Box<str>, GlobError),
+}
+
+impl Ruleset {
+    /// These rules; `home` replaces `~/` and `$HOME/` in front of their patterns.
+    #[must_use]
+    pub fn new(settings: impl IntoIterator<Item = Setting>, home: Option<&str>) -> Self {
+        let lines = settings.into_iter().map(|mut setting| {
+            setting.pattern = expand(&setting.pattern, home);
+            Line::new(setting, None)
+        });
+        Self { lines: lines.collect() }
+    }
+
+    /// The rules of a file that was read strictly, as far as they are in force.
+    #[must_use]
+    pub fn of(rules: &Rules, home: Option<&str>, now_ms: i64) -> Self {
+        // An empty pattern matches nothing.
+        let rules = rules.in_force(now_ms).filter(|(rule, _)| !rule.pattern.is_empty());
+        let lines = rules.map(|(rule, label)| {
+            let pattern = expand(&rule.pattern, home);
+            Line::new(Setting { pattern, ..rule.into() }, Some(label))
+        });
+        Self { lines: lines.collect() }
+    }
+
+    /// The rules of a compact configuration, in the order in which JavaScript lists its keys.
+    #[must_use]
+    pub fn from_config(config: &Map<String, Value>, home: Option<&str>) -> Self {
+        let mut settings = Vec::new();
+        for (permission, value) in listed(config) {
+            let mut push = |pattern: &str, action: &Value| {
+                let (permission, pattern) = (permission.clone(), pattern.to_owned());
+                settings.push(Setting { permission, pattern, action: Action::of(action) });
+            };
+            match value {
+                Value::String(_) => push("*", value),
+                Value::Object(patterns) => {
+                    listed(patterns)
+                        .into_iter()
+                        .for_each(|(pattern, action)| push(pattern, action));
+                }
+                _ => {}
+            }
+        }
+        Self::new(settings, home)
+    }
+
+    /// The compact configuration that says the same.
+    #[must_use]
+    pub fn to_config(&self) -> Map<String, Value> {
+        let mut config = Map::new();
+        for Setting { permission, pattern, action } in self.settings() {
+            let action = json!(action);
+            match config.get_mut(permission) {
+                None if pattern == "*" => {
+                    config.insert(permission.clone(), action);
+                }
+                None => {
+                    config.insert(permission.clone(), json!({ pattern: action }));
+                }
+                Some(Value::Object(patterns)) => {
+                    patterns.insert(pattern.clone(), action);
+                }
+                Some(simple) => {
+                    let mut patterns = Map::from_iter([("*".to_owned(), simple.take())]);
+                    patterns.insert(pattern.clone(), action);
+                    *simple = Value::Object(patterns);
+                }
+            }
+        }
+        config
+    }
+
+    /// The rules in their order.
+    pub fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.lines.iter().map(|line| &line.setting)
+    }
+
+    /// The rules that match a value, whatever they say.
+    ///
+    /// # Errors
+    /// As [`last`].
+    pub fn matching(&self, tool: &str, value: &str) -> Result<Vec<&Setting>, String> {
+        let mut found = Vec::new();
+        for line in &self.lines {
+            if line.matches(tool, value)? {
+                found.push(&line.setting);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What the layers say about a tool and the pieces of its call: the strictest of the pieces; with no
+/// piece, what they say about `*`.
+///
+/// # Errors
+/// As [`last`].
+pub fn evaluate(tool: &str, pieces: &[Piece], layers: &[&Ruleset]) -> Result<Action, String> {
+    let pieces = or_every_call(pieces);
+    if let [one] = &*pieces {
+        return Ok(action(last(tool, one, Covers::Text, layers)?));
+    }
+    let mut worst = Verdict::Allow;
+    for piece in pieces.iter() {
+        if let Action::Known(verdict) = action(last(tool, piece, Covers::Text, layers)?) {
+            worst = worst.max(verdict);
+        }
+    }
+    Ok(Action::Known(worst))
+}
+
+/// What makes an allow rule cover a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Covers {
+    /// Its pattern matches the text.
+    Text,
+    /// The same, or its pattern is the one that Always stores for the piece: otherwise molf asks again
+    /// where a redirect, a substitution or an assignment keeps that pattern from matching.
+    TextOrAlways,
+}
+
+/// The last rule that matches a piece.
+///
+/// # Errors
+/// A sentence about a pattern on which molf's own evaluation throws.
+pub fn last<'r>(
+    tool: &str,
+    piece: &Piece,
+    covers: Covers,
+    layers: &[&'r Ruleset],
+) -> Result<Option<&'r Line>, String> {
+    for line in layers.iter().rev().flat_map(|layer| layer.lines.iter().rev()) {
+        let allows = line.setting.action == Action::Known(Verdict::Allow);
+        let stored = covers == Covers::TextOrAlways
+            && allows
+            && line.setting.pattern == piece.always
+            && line.tool.is_match(tool)?;
+        if stored || line.matches(tool, &piece.text)? {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
+}
+
+/// The pieces, or the one that stands for every call.
+#[must_use]
+pub fn or_every_call(pieces: &[Piece]) -> std::borrow::Cow<'_, [Piece]> {
+    if pieces.is_empty() {
+        let every = Piece { text: "*".to_owned(), always: "*".to_owned() };
+        return vec![every].into();
+    }
+    pieces.into()
+}
+
+fn action(line: Option<&Line>) -> Action {
+    line.map_or(Action::Known(Verdict::Ask), |line| line.setting.action.clone())
+}
+
+/// `~`, `~/…`, `$HOME` and `$HOME/…` in front.
+#[must_use]
+pub fn expand(pattern: &str, home: Option<&str>) -> String {
+    expand_home(pattern, home).into_owned()
+}
+
+/// The properties as JavaScript lists them: those that look like array indexes first, by number.
+fn listed(config: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let index = |key: &str| key.parse::<u32>().ok().filter(|n| n.to_string() == key);
+    let mut listed: Vec<_> = config.iter().collect();
+    listed.sort_by_key(|(key, _)| index(key).map_or((1, 0), |at| (0, at)));
+    listed
+}
+
+impl Line {
+    fn new(setting: Setting, label: Option<&str>) -> Self {
+        let label = label.map_or_else(|| setting.to_string(), ToOwned::to_owned);
+        let (tool, value) = (Matcher::new(&setting.permission), Matcher::new(&setting.pattern));
+        Self { setting, label, tool, value }
+    }
+
+    fn matches(&self, tool: &str, value: &str) -> Result<bool, String> {
+        Ok(self.tool.is_match(tool)? && self.value.is_match(value)?)
+    }
+}
+
+impl Matcher {
+    fn new(glob: &str) -> Self {
+        match Glob::parse(glob) {
+            _ if glob.is_empty() => Self::Empty,
+            Ok(glob) => Self::Glob(glob),
+            Err(error) => Self::Unread(glob.into(), error),
+        }
+    }
+
+    fn is_match(&self, value: &str) -> Result<bool, String> {
+        match self {
+            Self::Glob(glob) => Ok(glob.matches(value)),
+            Self::Unread(source, _) if **source == *value => Ok(true),
+            Self::Unread(_, error) => Err(error.to_string()),
+            Self::Empty => Err("a rule has an empty pattern, which fails every call".to_owned()),
+        }
+    }
+}

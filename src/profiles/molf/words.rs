@@ -1,0 +1,62 @@
+//! What molf's model is told, word for word.
+
+use serde_json::json;
+
+use super::commands::Piece;
+use super::ruleset::{Ruleset, Setting, or_every_call};
+use crate::End;
+use countersign_policy::call::Call;
+
+/// The sentence about a call that rules deny: the first piece, whichever of them is denied, and the
+/// rules that match any; `decided` is the rule behind a denial that molf itself would not have made.
+///
+/// # Errors
+/// As [`super::ruleset::last`].
+pub fn denied(
+    call: &Call,
+    pieces: &[Piece],
+    layers: &[&Ruleset],
+    decided: Option<Setting>,
+) -> Result<String, String> {
+    let mut relevant: Vec<Setting> = Vec::new();
+    let pieces_or_all = or_every_call(pieces);
+    for piece in pieces_or_all.iter() {
+        for layer in layers {
+            for setting in layer.matching(&call.tool, &piece.text)? {
+                if !relevant.contains(setting) {
+                    relevant.push(setting.clone());
+                }
+            }
+        }
+    }
+    relevant.extend(decided.filter(|decided| !relevant.contains(decided)));
+    let mut text = format!("Tool {:?} denied by policy", call.tool);
+    if let Some(first) = pieces.first().filter(|first| !first.text.is_empty()) {
+        text = format!("{text} for pattern: {}", first.text);
+    }
+    if !relevant.is_empty() {
+        text = format!("{text}\nRelevant rules: {}", json!(relevant));
+    }
+    Ok(text)
+}
+
+/// What the model gets as the result of a call that did not run; `None` where it runs, and where the
+/// turn is over and nobody listens.
+pub fn told(call: &Call, end: &End<'_>) -> Option<String> {
+    let rejected = |feedback: Option<&str>| {
+        let feedback = feedback.filter(|words| !words.is_empty());
+        let base = format!("Tool {:?} rejected by user", call.tool);
+        feedback.map_or(base.clone(), |words| format!("{base}: {words}"))
+    };
+    let by_policy = |why: &str| format!("Tool {:?} denied by policy: {why}", call.tool);
+    Some(match end {
+        End::Approved { .. } | End::Cancelled { .. } => return None,
+        End::Denied { reason, .. } => rejected(*reason),
+        // A denial by a rule has molf's words already; a guardrail has only its reason.
+        End::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
+        End::Forbidden { reason, rule: None } => by_policy(reason),
+        End::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),
+        End::Unreachable => by_policy("nobody could be asked"),
+        End::BatchStopped { tool, .. } => by_policy(&format!("{tool} before it was denied")),
+    })
+}

@@ -1,0 +1,126 @@
+//! What a tool declares of itself.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::resolve::from_word;
+use countersign_policy::call::Call;
+use countersign_policy::verdict::Verdict;
+
+/// What a tool's calls may do, in the order of its breadth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// Reads data, or changes what only a screen shows.
+    Read,
+    /// Changes the workspace or the session and runs no code.
+    Write,
+    /// Runs code, drives a browser, starts agents, or the like.
+    Exec,
+}
+
+/// A tool's declaration for one call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// The tier, where it is one; a tool that names none counts as [`Tier::Exec`].
+    pub tier: Option<Tier>,
+    /// The tool wants a person, whatever its user allows. Yolo does not hear it.
+    pub overrides: bool,
+    /// The tool's own verdict.
+    pub policy: Option<Verdict>,
+    /// The name under `tools.approval` that is asked before the tool's.
+    pub policy_key: Option<String>,
+    /// Why, in the tool's words.
+    pub reason: Option<String>,
+}
+
+impl Declared {
+    /// What the caller says that the tool declares.
+    // FAIL-CLOSED: a tier that is none is exec; an override that is no yes or no is a yes, except
+    // under `compat`, where it is a no as in the system itself.
+    #[must_use]
+    pub fn of(call: &Call, compat: bool) -> Self {
+        // A policy may bring its key along: `{"policy": "prompt", "policyKey": "write"}`.
+        let said = |name| call.policy.as_ref().and_then(|policy| policy.get(name));
+        let key = said("policyKey").and_then(Value::as_str);
+        Self {
+            tier: call.tier.as_deref().and_then(Tier::from_word),
+            overrides: match &call.overrides {
+                None | Some(Value::Null) => false,
+                Some(Value::Bool(overrides)) => *overrides,
+                Some(_) => !compat,
+            },
+            policy: said("policy")
+                .or(call.policy.as_ref())
+                .and_then(Value::as_str)
+                .and_then(from_word),
+            policy_key: call
+                .policy_key
+                .as_deref()
+                .or(key)
+                .filter(|key| !key.is_empty())
+                .map(str::to_owned),
+            reason: call.reason.clone().filter(|reason| !reason.is_empty()),
+        }
+    }
+
+    /// A call that always wants a person.
+    #[must_use]
+    pub fn critical() -> Self {
+        Self {
+            tier: Some(Tier::Exec),
+            overrides: true,
+            reason: Some("Critical pattern detected".to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// The tier that counts.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        self.tier.unwrap_or(Tier::Exec)
+    }
+
+    /// This declaration together with what is known about the call: the stricter of the two.
+    #[must_use]
+    pub fn with(self, known: Self) -> Self {
+        let bare = !self.overrides && self.policy.is_none();
+        let decides = known.overrides || known.policy.is_some();
+        let stricter = known.policy == Some(Verdict::Deny) && self.policy != Some(Verdict::Deny);
+        match (bare, decides) {
+            (_, false) => self,
+            (true, true) => Self { policy_key: self.policy_key, ..known },
+            (false, true) if stricter => Self { policy_key: self.policy_key, ..known },
+            (false, true) if known.overrides && self.policy != Some(Verdict::Deny) => Self {
+                overrides: true,
+                policy: known.policy.or(self.policy.filter(|own| *own != Verdict::Allow)),
+                reason: known.reason.or(self.reason),
+                ..self
+            },
+            (false, true) => self,
+        }
+    }
+}
+
+impl Tier {
+    /// Reads one of the three words.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "read" => Some(Self::Read),
+            "write" => Some(Self::Write),
+            "exec" => Some(Self::Exec),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Exec => "exec",
+        })
+    }
+}

@@ -1,0 +1,265 @@
+//! The profile `ohmypi`: as oh-my-pi's approval modes rule.
+//!
+//! A call comes with what its tool declares of itself (`tier`, `override`, `policy`, `policyKey`,
+//! `reason`); the user's `config.yml` brings a mode and a policy per tool. Both orders of the system,
+//! that of its first document and the later one with tool-owned policies, are the same order for tools
+//! without a policy of their own, so there is one here: [`resolve`].
+
+pub mod bash;
+mod chain;
+pub mod config;
+pub mod critical;
+pub mod declare;
+pub mod pattern;
+pub mod prompt;
+pub mod resolve;
+mod segments;
+
+use serde_json::Value;
+
+use super::{Choice, Dialect, End, Given, Grants, Life, Manners, Parting, Patience, Then};
+use config::Settings;
+use countersign_policy::call::{Call, Kind};
+use countersign_policy::glob::escape;
+use countersign_policy::guardrail::Guardrail;
+use countersign_policy::rules::{Rule, Rules};
+use countersign_policy::ruling::{self, Layers, Ruling};
+use countersign_policy::verdict::Verdict;
+use declare::Declared;
+use resolve::{Mode, Resolved, Source};
+
+/// oh-my-pi's configuration, as a dialect.
+#[derive(Debug)]
+struct Ohmypi {
+    settings: Settings,
+    name: String,
+    compat: bool,
+}
+
+/// Reads oh-my-pi's own `config.yml`, as YAML or as JSON.
+///
+/// # Errors
+/// Sentences that name each mistake and its place.
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
+    let settings = Settings::read(text.unwrap_or_default(), name, compat)?;
+    Ok(Box::new(Ohmypi { settings, name: name.to_owned(), compat }))
+}
+
+impl Dialect for Ohmypi {
+    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+        let mode = match given.mode {
+            Some(word) => word.parse()?,
+            None => self.settings.mode,
+        };
+        let facts = facts(call, given);
+        let declared = self.declared(call, &facts);
+        let resolved = resolve::resolve(&call.tool, &declared, mode, &self.settings.approval);
+        let verdict = self.verdict(call, given, &resolved);
+        let offers = verdict == Verdict::Ask && offers_grants(call, &resolved);
+        Ok(Ruling {
+            verdict,
+            rule: self.rule_behind(&resolved, mode),
+            reason: self.reason(call, &resolved, verdict, mode),
+            critical: self.is_critical(call, &facts),
+            always: if offers { vec![Rule::allow(&call.tool, "*")] } else { Vec::new() },
+            exact: if offers { file_grants(call) } else { Vec::new() },
+            prompt: if verdict == Verdict::Ask { prompt_of(call, &resolved) } else { Vec::new() },
+            ..facts
+        })
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            choices: &[Choice::Session, Choice::Exact],
+            deny: Then::GoOn,
+            always: Life::Session,
+            patience: Patience::Wait,
+            cascade: false,
+            parting: Parting::Cancel,
+        }
+    }
+
+    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+        let tool = &call.tool;
+        let text = match end {
+            End::Approved { .. } => return None,
+            // The ruling's reason is the system's own error text.
+            End::Forbidden { reason, .. } => (*reason).to_owned(),
+            End::Denied { by, reason, .. } => {
+                let why = reason.map(|why| format!("\nReason: {why}")).unwrap_or_default();
+                format!("Tool \"{tool}\" was denied by {by}.{why}")
+            }
+            End::TimedOut { after_s } => {
+                format!(
+                    "Tool \"{tool}\" was not approved: nobody answered within {after_s} seconds."
+                )
+            }
+            End::Unreachable => unreachable_text(tool),
+            End::Cancelled { reason } => format!("Tool \"{tool}\" was cancelled: {reason}."),
+            End::BatchStopped { tool: first, .. } => {
+                format!("Tool \"{tool}\" was not run: \"{first}\" before it was denied.")
+            }
+        };
+        Some(text)
+    }
+
+    fn has_mode(&self, word: &str) -> bool {
+        word.parse::<Mode>().is_ok()
+    }
+}
+
+impl Ohmypi {
+    /// What the tool says of itself, and what is known about the call.
+    fn declared(&self, call: &Call, facts: &Ruling) -> Declared {
+        let said = Declared::of(call, self.compat);
+        let known = match call.command().filter(|_| call.tool == bash::TOOL) {
+            Some(command) => bash::declare(command, &self.settings.bash, self.compat),
+            None if self.is_critical(call, facts) => Declared::critical(),
+            None => Declared::default(),
+        };
+        said.with(known)
+    }
+
+    fn is_critical(&self, call: &Call, facts: &Ruling) -> bool {
+        let raw = || call.kind() == Kind::Shell && call.command().is_some_and(critical::matches);
+        raw() || (!self.compat && facts.critical)
+    }
+
+    fn verdict(&self, call: &Call, given: &Given<'_>, resolved: &Resolved) -> Verdict {
+        let covered = resolved.source != Source::Tool && granted(call, given.grants);
+        let wanted = match resolved.verdict {
+            Verdict::Deny => return Verdict::Deny,
+            // SECURITY: what the model's provider holds back for a person is for a person in any mode.
+            _ if held_by_provider(call) => Verdict::Ask,
+            Verdict::Ask if covered => Verdict::Allow,
+            verdict => verdict,
+        };
+        // A prompt that nobody can answer rejects the call.
+        match wanted {
+            Verdict::Ask if !given.reachable => Verdict::Deny,
+            verdict => verdict,
+        }
+    }
+
+    fn rule_behind(&self, resolved: &Resolved, mode: Mode) -> Option<String> {
+        let name = &self.name;
+        Some(match &resolved.source {
+            Source::User => {
+                let word = resolve::word(resolved.verdict);
+                format!("tools.approval.{}: {word} ({name})", resolved.key)
+            }
+            Source::Mode => format!("tools.approvalMode: {mode} ({name})"),
+            Source::Tool => return None,
+        })
+    }
+
+    fn reason(&self, call: &Call, resolved: &Resolved, verdict: Verdict, mode: Mode) -> String {
+        let tool = &call.tool;
+        let held = held_by_provider(call);
+        match (verdict, &resolved.reason) {
+            (Verdict::Deny, _) if resolved.verdict == Verdict::Deny => resolved.error(tool),
+            (Verdict::Deny, _) if held => {
+                "pending provider safety checks but no interactive UI is available".to_owned()
+            }
+            (Verdict::Deny, _) => unreachable_text(tool),
+            (Verdict::Ask, _) if held => "The provider asks for a safety check.".to_owned(),
+            (_, Some(reason)) => reason.clone(),
+            (Verdict::Allow, None) if resolved.verdict == Verdict::Ask => {
+                format!("{tool} is approved for this session.")
+            }
+            (Verdict::Allow, None) => match resolved.source {
+                Source::Tool => "The tool's own policy allows it.".to_owned(),
+                Source::User => "The user's policy allows it.".to_owned(),
+                Source::Mode => format!("Mode {mode} allows calls of tier {}.", resolved.tier),
+            },
+            (Verdict::Ask, None) => match resolved.source {
+                Source::Tool => "The tool itself asks for a person.".to_owned(),
+                Source::User => "The user's policy asks for a person.".to_owned(),
+                Source::Mode => format!("Mode {mode} asks about calls of tier {}.", resolved.tier),
+            },
+        }
+    }
+}
+
+/// The prompt as the system itself words it.
+fn prompt_of(call: &Call, resolved: &Resolved) -> Vec<String> {
+    let declared = call.tier.is_some() || call.overrides.is_some() || call.policy.is_some();
+    prompt::lines(&call.tool, declared, resolved.reason.as_deref(), &prompt::details(call))
+}
+
+fn unreachable_text(tool: &str) -> String {
+    format!("Tool \"{tool}\" requires approval but nobody can be asked.")
+}
+
+/// What our own engine knows about the call, with no rule in it.
+fn facts(call: &Call, given: &Given<'_>) -> Ruling {
+    let none = Rules::default();
+    let guardrail = Guardrail::default();
+    let layers = Layers {
+        agent: None,
+        rules: &none,
+        grants: &none,
+        guardrail: &guardrail,
+        now_ms: given.now_ms,
+    };
+    ruling::rule(call, &layers, ruling::Mode::Default)
+}
+
+/// Calls of the model's provider that carry checks of its own.
+fn held_by_provider(call: &Call) -> bool {
+    let checks = call.args.get("pendingSafetyChecks");
+    checks.is_some_and(|checks| !matches!(checks, Value::Null | Value::Array(_)))
+        || checks.and_then(Value::as_array).is_some_and(|checks| !checks.is_empty())
+}
+
+/// The tool whose calls have no bounds that a grant could name.
+const SUBAGENT: &str = "task";
+
+fn offers_grants(call: &Call, resolved: &Resolved) -> bool {
+    call.tool != SUBAGENT
+        && resolved.source != Source::Tool
+        && call.kind() != Kind::Question
+        && !held_by_provider(call)
+}
+
+/// Approving a write of a file covers later writes and edits of that file, never its removal.
+fn file_grants(call: &Call) -> Vec<Rule> {
+    let (Some(path), false) = (written_file(call), removes(call)) else { return Vec::new() };
+    ["write_file", "edit_file"].map(|tool| Rule::allow(tool, escape(path))).into()
+}
+
+fn written_file(call: &Call) -> Option<&str> {
+    let writes = matches!(call.kind(), Kind::Write | Kind::Edit);
+    let path = ["path", "file_path"].iter().find_map(|key| call.args.get(key)?.as_str());
+    path.filter(|_| writes)
+}
+
+/// The call deletes its file or moves it away.
+fn removes(call: &Call) -> bool {
+    let args = &call.args;
+    let moves = ["rename", "move", "new_path", "destination"];
+    let op = ["op", "operation", "action"].iter().find_map(|key| args.get(key)?.as_str());
+    moves.iter().any(|key| args.get(key).is_some_and(|to| !to.is_null()))
+        || op.is_some_and(|op| ["delete", "remove", "move", "rename"].contains(&op))
+}
+
+fn granted(call: &Call, grants: &Grants) -> bool {
+    if call.tool == SUBAGENT || call.kind() == Kind::Question {
+        return false;
+    }
+    if grants.tools.contains(&call.tool) {
+        return true;
+    }
+    let whole_tool = |rule: &Rule| rule.pattern == "*" && rule.tool == call.tool;
+    if grants.rules.iter().any(|rule| rule.verdict == Verdict::Allow && whole_tool(rule)) {
+        return true;
+    }
+    let file = written_file(call).map(escape).filter(|_| !removes(call));
+    file.is_some_and(|file| {
+        grants.rules.iter().any(|rule| {
+            rule.verdict == Verdict::Allow
+                && rule.pattern == file
+                && rule.tool == call.canonical_tool()
+        })
+    })
+}

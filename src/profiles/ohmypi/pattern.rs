@@ -1,0 +1,104 @@
+//! One entry of `bash.patterns`.
+
+use countersign_policy::verdict::Verdict;
+
+/// Commands of a form, and what happens to them. A `*` stands for any text, also for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    text: String,
+    verdict: Verdict,
+}
+
+/// How far a star reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Star {
+    /// Over anything.
+    Everything,
+    /// To the end of the line, as the system's own stars do.
+    OneLine,
+}
+
+impl Pattern {
+    /// A pattern; `None` for an empty one.
+    #[must_use]
+    pub fn new(text: &str, verdict: Verdict) -> Option<Self> {
+        let text = normal(text);
+        (!text.is_empty()).then_some(Self { text, verdict })
+    }
+
+    /// The pattern as it counts, blanks made single.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What happens to the commands that match.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// It names one command and no others.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.text.contains('*')
+    }
+
+    /// Matches a whole text whose blanks are single already.
+    pub(super) fn covers(&self, text: &str, star: Star) -> bool {
+        let mut parts = self.text.split('*');
+        let Some(rest) = parts.next().and_then(|head| text.strip_prefix(head)) else {
+            return false;
+        };
+        let Some(tail) = parts.next_back() else { return rest.is_empty() };
+        let Some(mut rest) = rest.strip_suffix(tail) else { return false };
+        if star == Star::OneLine && rest.contains(['\n', '\r', '\u{2028}', '\u{2029}']) {
+            return false;
+        }
+        parts.all(|part| match rest.split_once(part) {
+            Some((_, after)) => {
+                rest = after;
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+/// A text with single blanks and none at its ends.
+pub(super) fn normal(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::{Pattern, Star, Verdict};
+
+    #[test]
+    fn a_star_stands_for_any_text_between_its_neighbours() {
+        let covers = |pattern: &str, text: &str| {
+            Pattern::new(pattern, Verdict::Deny).unwrap().covers(text, Star::Everything)
+        };
+        for (pattern, text) in [
+            ("git *", "git status"),
+            ("git *", "git "),
+            ("*", ""),
+            ("* && rm *", "a && b && rm c"),
+            ("a*a", "aa"),
+            ("rm  -rf\t*", "rm -rf x"),
+        ] {
+            assert!(covers(pattern, text), "{pattern} does not match {text}");
+        }
+        for (pattern, text) in [("git *", "git"), ("a*a", "a"), ("git", "git status"), ("*b*", "a")]
+        {
+            assert!(!covers(pattern, text), "{pattern} matches {text}");
+        }
+    }
+
+    #[test]
+    fn the_systems_own_star_ends_with_the_line() {
+        let rm = Pattern::new("rm *", Verdict::Deny).unwrap();
+        assert!(rm.covers("rm a\nb", Star::Everything));
+        assert!(!rm.covers("rm a\nb", Star::OneLine));
+    }
+}

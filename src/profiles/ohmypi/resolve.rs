@@ -1,0 +1,161 @@
+//! Who decides about a call: its tool, its user, or the mode.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::config::Approval;
+use super::declare::{Declared, Tier};
+use countersign_policy::verdict::Verdict;
+
+/// Which tiers run without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Only reads.
+    AlwaysAsk,
+    /// Reads and writes.
+    Write,
+    /// All of them; a tool's wish to be asked about counts no more.
+    Yolo,
+}
+
+/// Who decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The tool's own declaration.
+    Tool,
+    /// `tools.approval`.
+    User,
+    /// `tools.approvalMode`.
+    Mode,
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// What happens to the call.
+    pub verdict: Verdict,
+    /// The tier that was compared.
+    pub tier: Tier,
+    /// Who decided.
+    pub source: Source,
+    /// The tool's reason, where the tool is why somebody is asked.
+    pub reason: Option<String>,
+    /// The name under `tools.approval` that decided, or would have.
+    pub key: String,
+}
+
+/// The verdict on a call.
+///
+/// The order: a tool's deny; a user's deny; in yolo the tool's allow, then the user, then the tool's
+/// prompt, else allow; elsewhere an override, which only the tool's own allow answers; then the tool's
+/// allow or prompt, then the user, then the tier. A tool without a policy of its own meets exactly the
+/// six steps of the system's first document.
+#[must_use]
+pub fn resolve(tool: &str, declared: &Declared, mode: Mode, users: &Approval) -> Resolved {
+    let (user, key) = users.of(tool, declared.policy_key.as_deref());
+    let by = |source, verdict| Resolved {
+        verdict,
+        tier: declared.tier(),
+        source,
+        reason: declared.reason.clone().filter(|_| source == Source::Tool),
+        key: key.to_owned(),
+    };
+    if declared.policy == Some(Verdict::Deny) {
+        return by(Source::Tool, Verdict::Deny);
+    }
+    if user == Some(Verdict::Deny) {
+        return by(Source::User, Verdict::Deny);
+    }
+    if mode == Mode::Yolo {
+        return match (declared.policy, user) {
+            (Some(Verdict::Allow), _) => by(Source::Tool, Verdict::Allow),
+            (_, Some(user)) => by(Source::User, user),
+            (Some(tool), None) => by(Source::Tool, tool),
+            (None, None) => by(Source::Mode, Verdict::Allow),
+        };
+    }
+    match (declared.overrides, declared.policy, user) {
+        (true, Some(Verdict::Allow), _) => by(Source::Tool, Verdict::Allow),
+        (true, ..) => by(Source::Tool, Verdict::Ask),
+        (false, Some(tool), _) => by(Source::Tool, tool),
+        (false, None, Some(user)) => by(Source::User, user),
+        (false, None, None) if declared.tier() <= mode.most() => by(Source::Mode, Verdict::Allow),
+        (false, None, None) => {
+            Resolved { reason: declared.reason.clone(), ..by(Source::Mode, Verdict::Ask) }
+        }
+    }
+}
+
+impl Resolved {
+    /// The system's own error for a call that is denied.
+    #[must_use]
+    pub fn error(&self, tool: &str) -> String {
+        if self.source == Source::Tool {
+            let reason = self.reason.as_ref();
+            let reason = reason.map(|reason| format!("\nReason: {reason}")).unwrap_or_default();
+            return format!("Tool \"{tool}\" is blocked by tool policy.{reason}");
+        }
+        let key = &self.key;
+        format!(
+            "Tool \"{key}\" is blocked by user policy.\n\
+             To allow: remove \"tools.approval.{key}: deny\" from config."
+        )
+    }
+}
+
+impl Mode {
+    /// The broadest tier that runs without asking.
+    fn most(self) -> Tier {
+        match self {
+            Self::AlwaysAsk => Tier::Read,
+            Self::Write => Tier::Write,
+            Self::Yolo => Tier::Exec,
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "always-ask" => Ok(Self::AlwaysAsk),
+            "write" => Ok(Self::Write),
+            "yolo" => Ok(Self::Yolo),
+            _ => Err(format!(
+                "there is no approval mode {word:?}; the modes are always-ask, write and yolo"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AlwaysAsk => "always-ask",
+            Self::Write => "write",
+            Self::Yolo => "yolo",
+        })
+    }
+}
+
+/// The system's word for a verdict.
+#[must_use]
+pub fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask => "prompt",
+        Verdict::Deny => "deny",
+    }
+}
+
+/// Reads the system's word for a verdict: trimmed, in any case. Anything else is none.
+#[must_use]
+pub fn from_word(word: &str) -> Option<Verdict> {
+    match word.trim().to_lowercase().as_str() {
+        "allow" => Some(Verdict::Allow),
+        "prompt" => Some(Verdict::Ask),
+        "deny" => Some(Verdict::Deny),
+        _ => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! The profile `wcore`: as wayland-core rules.
+//!
+//! The stages are fixed: allow list, tools granted by name, mode, granted categories, granted
+//! prefixes; what passes none of them asks. Strict, a critical call and one beyond the workspace
+//! pass none but force, and a prefix must be honoured by wayland-core's text rules and by the
+//! scanner both.
+
+pub mod card;
+mod category;
+mod config;
+pub mod literal;
+mod mode;
+pub mod paths;
+pub mod prefix;
+pub mod question;
+mod scope;
+mod stage;
+mod words;
+
+pub use category::Category;
+pub use mode::{Change, SessionMode, Source, change};
+pub use scope::{ApprovalScope, Remembered, asks_every_time};
+pub use words::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
+
+use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use config::Config;
+use countersign_policy::call::{Call, Kind};
+use countersign_policy::rules::Rule;
+use countersign_policy::ruling::{self, Ruling};
+use countersign_policy::verdict::Verdict;
+use stage::Stage;
+
+/// How long an approval waits before it is denied, and how often that is looked for; seconds.
+pub const PATIENCE_S: u32 = 300;
+
+/// wayland-core's rules with its own configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Wcore {
+    allow_list: Vec<String>,
+    compat: bool,
+}
+
+/// Reads wayland-core's own configuration.
+///
+/// # Errors
+/// Sentences that name each mistake and its place.
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
+    Wcore::read(text, name, compat).map(|wcore| Box::new(wcore) as Box<dyn Dialect>)
+}
+
+impl Wcore {
+    /// Reads wayland-core's own configuration.
+    ///
+    /// # Errors
+    /// Sentences that name each mistake and its place.
+    pub fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Self, String> {
+        let allow_list = Config::read(text, name)?.tools.allow_list;
+        Ok(Self { allow_list, compat })
+    }
+
+    /// Whether the unsafe spots are open, as wayland-core has them.
+    #[must_use]
+    pub fn is_compat(&self) -> bool {
+        self.compat
+    }
+
+    /// What Always and Always-prefix would store.
+    // INVARIANT: with what is offered granted the same call is allowed.
+    fn offer(&self, ruling: &mut Ruling, call: &Call, category: Category) {
+        if asks_every_time(&call.tool)
+            || call.kind() == Kind::Question
+            || ruling.critical && !self.compat
+        {
+            return;
+        }
+        ruling.always = vec![Rule::allow(&call.tool, "*")];
+        ruling.prefix = match call.command() {
+            Some(command) if self.compat => Some(literal::infer_prefix(command))
+                .filter(|prefix| !prefix.is_empty())
+                .into_iter()
+                .collect(),
+            Some(command) if call.kind() == Kind::Shell => prefix::offers(command, category),
+            _ => Vec::new(),
+        };
+    }
+}
+
+impl Dialect for Wcore {
+    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+        let mode = given.mode.map_or(Ok(SessionMode::Default), str::parse)?;
+        let category = Category::of(call)?;
+        let mut ruling = ruling::facts(call);
+        let stage = Stage { wcore: self, call, category, mode, grants: given.grants };
+        if mode != SessionMode::Force
+            && let Some(path) = paths::beyond(call, &given.grants.roots, !self.compat)
+        {
+            ruling.reason = format!("{path} lies beyond the workspace.");
+        } else if let Some(pass) = stage.pass(ruling.critical) {
+            ruling.verdict = Verdict::Allow;
+            ruling.reason = pass.reason();
+            ruling.rule = Some(pass.to_string());
+            ruling.effects.clear();
+        } else {
+            self.offer(&mut ruling, call, category);
+        }
+        Ok(ruling)
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            choices: &[Choice::Prefix, Choice::Always],
+            deny: Then::GoOn,
+            always: Life::Session,
+            patience: Patience::Deny(PATIENCE_S),
+            cascade: false,
+            parting: Parting::Deny,
+        }
+    }
+
+    fn told(&self, _call: &Call, end: &End<'_>) -> Option<String> {
+        reason(end).map(|reason| denied(&reason))
+    }
+
+    fn has_mode(&self, word: &str) -> bool {
+        word.parse::<SessionMode>().is_ok()
+    }
+}

@@ -1,0 +1,129 @@
+//! The edge of the workspace, and directories beyond it that a person opened.
+
+use countersign_policy::call::{Call, Kind};
+use countersign_policy::place::{self, Place};
+use countersign_policy::values::Values;
+
+/// The most directories that a session may have opened.
+pub const MOST_ROOTS: usize = 64;
+
+/// Directories beyond the workspace that a session may look into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roots(Vec<Root>);
+
+/// One such directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The directory, cleaned.
+    pub path: String,
+    /// Whether files there may be written, too.
+    pub write: bool,
+}
+
+impl Roots {
+    /// Opens a directory.
+    ///
+    /// # Errors
+    /// A sentence, when it must stay closed; the call that it was opened for may run all the same.
+    // SECURITY: never everything, never a home directory, never where keys are kept.
+    pub fn open(&mut self, root: &str, write: bool, home: Option<&str>) -> Result<(), String> {
+        let place = Place { cwd: None, home };
+        let path = place::clean(root, place).into_owned();
+        if !path.starts_with('/') {
+            return Err(format!("{root:?} is no absolute path"));
+        }
+        if path == "/" || place::in_home(&path, place) == Some("") {
+            return Err(format!("{path} holds everything; name a directory inside it"));
+        }
+        if place::secret(&path, place) || place::startup(&path, place) || keeps_keys(&path) {
+            return Err(format!("{path} is where keys and start-up files are kept"));
+        }
+        if let Some(known) = self.0.iter_mut().find(|known| known.path == path) {
+            known.write |= write;
+            return Ok(());
+        }
+        if self.0.len() >= MOST_ROOTS {
+            return Err(format!("{MOST_ROOTS} directories are open already"));
+        }
+        self.0.push(Root { path, write });
+        Ok(())
+    }
+
+    /// The open directories, oldest first.
+    #[must_use]
+    pub fn list(&self) -> &[Root] {
+        &self.0
+    }
+
+    fn covers(&self, path: &str, writes: bool) -> bool {
+        self.0.iter().any(|root| place::within(path, &root.path) && (root.write || !writes))
+    }
+}
+
+/// A path of the call that lies beyond the workspace and all open directories. Only where the
+/// workspace is known; `writers` looks at the tools that write, too.
+#[must_use]
+pub fn beyond(call: &Call, roots: &Roots, writers: bool) -> Option<String> {
+    let writes = matches!(call.kind(), Kind::Write | Kind::Edit);
+    let looks = matches!(call.kind(), Kind::Read | Kind::Glob | Kind::Grep);
+    let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    place.cwd?;
+    if !(looks || writes && writers) {
+        return None;
+    }
+    let values = Values::of(call).list;
+    let paths = values.iter().filter(|value| value.is_path).map(|value| &value.text);
+    paths
+        .map(|path| place::clean(path, place).into_owned())
+        .find(|path| place::outside(path, place) && !roots.covers(path, writes))
+}
+
+fn keeps_keys(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, ".ssh" | ".gnupg" | ".aws" | ".azure" | ".kube"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everything_home_and_keys_stay_closed() {
+        let mut roots = Roots::default();
+        for root in
+            ["/", "/home/ana", "~", "/home/ana/.ssh", "/home/ana/.aws", "/etc", "x", "/a/.."]
+        {
+            assert!(roots.open(root, false, Some("/home/ana")).is_err(), "{root}");
+        }
+        assert_eq!(roots.list(), []);
+        roots.open("/srv/reports/", false, Some("/home/ana")).unwrap();
+        assert_eq!(roots.list(), [Root { path: "/srv/reports".into(), write: false }]);
+    }
+
+    #[test]
+    fn only_so_many_directories_are_open_at_once() {
+        let mut roots = Roots::default();
+        for n in 0..MOST_ROOTS {
+            roots.open(&format!("/data/{n}"), false, None).unwrap();
+        }
+        assert!(roots.open("/data/more", false, None).is_err());
+        roots.open("/data/1", true, None).unwrap();
+        assert_eq!(roots.list().len(), MOST_ROOTS);
+    }
+
+    #[test]
+    fn a_root_for_reading_opens_nothing_for_writing() {
+        let mut roots = Roots::default();
+        roots.open("/srv/reports", false, None).unwrap();
+        let call = |tool: &str, path: &str| Call {
+            cwd: Some("/work".into()),
+            ..Call::new(tool, json!({ "file_path": path }))
+        };
+        assert_eq!(beyond(&call("Read", "/srv/reports/q3.md"), &roots, true), None);
+        assert_eq!(beyond(&call("Read", "src/../a"), &roots, true), None);
+        for (tool, path) in [("Write", "/srv/reports/q3.md"), ("Read", "/srv/reports/../keys")] {
+            assert!(beyond(&call(tool, path), &roots, true).is_some(), "{tool} {path}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Granted prefixes by what the shell would really run: every command, in whole words, without
+//! redirects, and nothing behind a wrapper that no prefix names.
+
+use super::category::Category;
+use super::literal::infer_prefix;
+use crate::Prefix;
+use countersign_policy::always;
+use countersign_policy::builtins::{Builtin, builtin};
+use countersign_policy::place;
+use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Scan, Via, Word, WordKind};
+use countersign_policy::wrappers::{Inner, Passage, unwrap};
+
+/// Commands inside commands are followed this deep.
+const MAX_DEPTH: u32 = 4;
+
+/// Whether every command of a text is covered by the prefixes granted to the category.
+// SECURITY: only a text that is understood to its end, with nothing in it that is decided when it
+// runs, is covered.
+#[must_use]
+pub fn covers(prefixes: &[Prefix], category: Category, text: &str) -> bool {
+    let scan = shell::scan(text);
+    let heads: Vec<Vec<String>> = prefixes
+        .iter()
+        .filter(|prefix| prefix.category == category.word())
+        .flat_map(|prefix| heads(&prefix.text))
+        .collect();
+    plain(&scan) && scan.commands.iter().all(|command| argv(&heads, &command.argv, 0))
+}
+
+/// The prefixes that would cover a text, one for each of its commands; none where one of them is of
+/// a kind that no prefix should be granted to (shells, wrappers, interpreters).
+#[must_use]
+pub fn offers(text: &str, category: Category) -> Vec<String> {
+    let scan = shell::scan(text);
+    let offered: Option<Vec<String>> = match plain(&scan) {
+        true => scan.commands.iter().map(offer).collect(),
+        false => None,
+    };
+    let mut offered = offered.unwrap_or_default();
+    offered.sort();
+    offered.dedup();
+    let prefix = |text: &String| Prefix { text: text.clone(), category: category.word().into() };
+    let granted: Vec<Prefix> = offered.iter().map(prefix).collect();
+    if covers(&granted, category, text) { offered } else { Vec::new() }
+}
+
+fn offer(command: &Command<'_>) -> Option<String> {
+    always::of_command(&command.argv, 0)?;
+    Some(infer_prefix(&always::spoken(&command.argv)))
+}
+
+/// Nothing but simple commands with words that are known.
+fn plain(scan: &Scan<'_>) -> bool {
+    let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
+    scan.understood()
+        && !scan.background
+        && scan.functions.is_empty()
+        && !scan.commands.is_empty()
+        && scan.commands.iter().all(|command| {
+            command.via == Via::Direct
+                && command.assigns.is_empty()
+                && command.redirects.iter().all(harmless)
+                && command.argv.iter().all(known)
+        })
+}
+
+/// To nowhere, or from one stream to another.
+fn harmless(redirect: &Redirect<'_>) -> bool {
+    redirect.op == RedirectOp::Duplicate || redirect.target.literal().is_some_and(place::sink)
+}
+
+/// A command is covered when it begins so, and so does all that it runs.
+fn argv(heads: &[Vec<String>], words: &[Word<'_>], depth: u32) -> bool {
+    let begins = heads.iter().any(|head| {
+        words.len() >= head.len()
+            && head.iter().zip(words).all(|(head, word)| word.literal() == Some(head))
+    });
+    if !begins || depth > MAX_DEPTH || matches!(builtin(words), Some(Builtin::Poison(_))) {
+        return false;
+    }
+    let Some(behind) = unwrap(words) else { return true };
+    match behind.passage {
+        Passage::DenyOnly => false,
+        Passage::Outer => true,
+        Passage::Inner | Passage::Both => behind.inner.iter().all(|inner| match inner {
+            Inner::Argv { argv: words, .. } => argv(heads, words, depth + 1),
+            Inner::Script { .. } | Inner::Input(_) | Inner::Unknown => false,
+        }),
+    }
+}
+
+/// The beginnings that a prefix spells: `cargo {build,test}:*` is `cargo build` and `cargo test`.
+/// None where it spells nothing in particular.
+fn heads(prefix: &str) -> Vec<Vec<String>> {
+    let text = prefix.trim();
+    let text = text.strip_suffix(":*").or_else(|| text.strip_suffix('*')).unwrap_or(text);
+    let mut heads: Vec<Vec<String>> = vec![Vec::new()];
+    for word in text.split_whitespace() {
+        let spelled = alternatives(word);
+        heads = heads
+            .iter()
+            .flat_map(|head| {
+                spelled.iter().map(|word| [head.as_slice(), std::slice::from_ref(word)].concat())
+            })
+            .collect();
+    }
+    // FAIL-CLOSED: no words cover nothing, and a pattern inside a word stands for no word.
+    let spelled = |head: &Vec<String>| {
+        !head.is_empty() && head.iter().all(|word| !word.contains(['{', '}', '*', '?', '[']))
+    };
+    heads.into_iter().filter(spelled).collect()
+}
+
+/// `x{a,b}y` as `xay` and `xby`; any other word as itself.
+fn alternatives(word: &str) -> Vec<String> {
+    let parts = word.split_once('{').and_then(|(before, rest)| {
+        rest.split_once('}').map(|(inside, after)| (before, inside, after))
+    });
+    match parts {
+        Some((before, inside, after)) => {
+            inside.split(',').map(|choice| format!("{before}{choice}{after}")).collect()
+        }
+        None => vec![word.to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn granted(prefix: &str, command: &str) -> bool {
+        let prefix = Prefix { text: prefix.to_owned(), category: "exec".to_owned() };
+        covers(&[prefix], Category::Exec, command)
+    }
+
+    #[test]
+    fn a_prefix_covers_whole_words_only() {
+        assert!(granted("cargo ", "cargo build --release"));
+        assert!(granted("npm run test:unit ", "npm run test:unit -- --bail"));
+        for command in ["cargo-evil", "cargobuild", "xcargo build", "./cargo build"] {
+            assert!(!granted("cargo", command), "{command}");
+        }
+        assert!(!granted("npm run test:unit ", "npm run test"));
+    }
+
+    #[test]
+    fn alternatives_mean_what_they_show() {
+        assert!(granted("cargo {build,test}:*", "cargo test --lib"));
+        assert!(!granted("cargo {build,test}:*", "cargo publish"));
+        for prefix in ["", "*", ":*", "{a,b", "c*go build", "{,}"] {
+            assert!(!granted(prefix, "cargo build"), "{prefix}");
+        }
+    }
+
+    #[test]
+    fn what_a_wrapper_runs_needs_a_prefix_of_its_own() {
+        assert!(!granted("timeout ", "timeout 5 rm x"));
+        assert!(!granted("find ", "find . -exec rm {} +"));
+        assert!(!granted("sudo ", "sudo ls"));
+        assert!(!granted("bash ", "bash -c 'rm x'"));
+        assert!(!granted("eval ", "eval ls"));
+        assert!(!granted("alias ", "alias ls=rm"));
+        assert!(granted("find ", "find . -name x"));
+    }
+
+    #[test]
+    fn a_redirect_is_no_argument() {
+        assert!(granted("cargo ", "cargo build > /dev/null 2>&1"));
+        for command in ["cargo build > x", "cargo build >> ~/.bashrc", "cargo build < in"] {
+            assert!(!granted("cargo ", command), "{command}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_only_the_shell_will_know_is_covered() {
+        for command in [
+            "cargo build $X",
+            "cargo build ${X:-$(id)}",
+            "cargo build {a,$b}",
+            "PATH=. cargo build",
+            "cargo() { rm x; }; cargo",
+            "cargo build & cargo test",
+            "cargo build\rcurl x",
+        ] {
+            assert!(!granted("cargo ", command), "{command}");
+        }
+    }
+
+    #[test]
+    fn every_offer_covers_its_command_and_wrappers_get_none() {
+        let of = |command| offers(command, Category::Exec);
+        assert_eq!(of("cargo test --lib && git status"), ["cargo test ", "git status "]);
+        assert_eq!(of("ls"), ["ls "]);
+        for command in
+            ["sudo rm x", "bash x.sh", "FOO=1 cargo build", "cargo test > x", "git -C x push", ""]
+        {
+            assert_eq!(of(command), Vec::<String>::new(), "{command}");
+        }
+    }
+}

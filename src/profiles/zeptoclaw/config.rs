@@ -1,0 +1,161 @@
+//! `config.json`, as far as approvals go.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::agent_mode::AgentMode;
+use super::policy::DANGEROUS;
+use countersign_policy::rules::suggest::nearest;
+
+/// The approval policy, as a configuration file spells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalPolicyConfig {
+    /// Every tool runs without approval.
+    #[default]
+    AlwaysAllow,
+    /// Every call wants approval.
+    AlwaysRequire,
+    /// The tools in `require_for` want approval.
+    RequireForTools,
+    /// The tools in `dangerous_tools` want approval.
+    RequireForDangerous,
+}
+
+/// The `approval` section of `config.json`.
+///
+/// Its default is that of the system's document: disabled. A file that the daemon reads starts from
+/// [`ApprovalConfig::careful`] instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ApprovalConfig {
+    /// The master switch; without it no tool wants approval, whatever the policy says.
+    pub enabled: bool,
+    /// The policy.
+    pub policy: ApprovalPolicyConfig,
+    /// Tools that want approval under `RequireForTools`.
+    pub require_for: Vec<String>,
+    /// Tools that want approval under `RequireForDangerous`; a list here replaces the default one.
+    pub dangerous_tools: Vec<String>,
+    /// After so many seconds without an answer the call is approved; 0 waits for ever.
+    pub auto_approve_timeout_secs: u64,
+}
+
+/// What of a `config.json` bears on approvals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The `approval` section.
+    pub approval: ApprovalConfig,
+    /// `agent_mode.mode`.
+    pub mode: AgentMode,
+    /// What is wrong with the mode that the file names, where it counts as another.
+    pub doubt: Option<String>,
+}
+
+impl Default for ApprovalConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            policy: ApprovalPolicyConfig::AlwaysAllow,
+            require_for: Vec::new(),
+            dangerous_tools: DANGEROUS.map(str::to_owned).into(),
+            auto_approve_timeout_secs: 0,
+        }
+    }
+}
+
+impl ApprovalConfig {
+    /// The defaults that the system has had since March 2026: enabled, for the dangerous tools and
+    /// `google`.
+    #[must_use]
+    pub fn careful() -> Self {
+        let google = std::iter::once("google".to_owned());
+        let listed = Self::default().dangerous_tools;
+        Self {
+            enabled: true,
+            policy: ApprovalPolicyConfig::RequireForDangerous,
+            dangerous_tools: listed.into_iter().chain(google).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads a section; what it does not say is as in `silent`.
+    ///
+    /// # Errors
+    /// A sentence about a key or value that is none.
+    pub fn over(silent: Self, section: &Value) -> Result<Self, String> {
+        let Value::Object(section) = section else {
+            return Err(format!("approval is {section}, not a section of settings"));
+        };
+        let mut all = match serde_json::to_value(silent) {
+            Ok(Value::Object(all)) => all,
+            Ok(_) | Err(_) => Map::new(),
+        };
+        for (key, value) in section {
+            if !KEYS.contains(&key.as_str()) {
+                let meant = nearest(key, KEYS);
+                let meant = meant.map(|key| format!("; did you mean {key}?")).unwrap_or_default();
+                return Err(format!("approval has no setting {key}{meant}"));
+            }
+            all.insert(key.clone(), value.clone());
+        }
+        serde_json::from_value(Value::Object(all)).map_err(|error| format!("approval: {error}"))
+    }
+}
+
+const KEYS: [&str; 5] =
+    ["enabled", "policy", "require_for", "dangerous_tools", "auto_approve_timeout_secs"];
+
+impl Settings {
+    /// Reads a whole `config.json`, or its approval section alone. Other sections are the system's own
+    /// business.
+    ///
+    /// # Errors
+    /// A sentence that names the mistake and its place.
+    pub fn read(text: &str, name: &str, compat: bool) -> Result<Self, String> {
+        let file: Value = serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?;
+        let Value::Object(sections) = &file else {
+            return Err(format!("{name}: a configuration is an object with a section `approval`"));
+        };
+        let alone = !sections.is_empty() && sections.keys().all(|key| KEYS.contains(&key.as_str()));
+        let empty = Value::Object(Map::new());
+        let section = if alone { &file } else { sections.get("approval").unwrap_or(&empty) };
+        let careful = ApprovalConfig::careful();
+        // The list of what is dangerous stays the longer one: it can only ask more.
+        let literal = ApprovalConfig {
+            enabled: false,
+            policy: ApprovalPolicyConfig::AlwaysAllow,
+            ..careful.clone()
+        };
+        let approval = ApprovalConfig::over(if compat { literal } else { careful }, section)
+            .map_err(|why| format!("{name}: {why}"))?;
+        let (mode, doubt) = mode(sections, name, compat)?;
+        Ok(Self { approval, mode, doubt })
+    }
+}
+
+/// The agent mode of a file. The system takes a mode that it does not know for autonomous.
+// FAIL-CLOSED: here it is assistant, and every ruling under it says so.
+fn mode(
+    sections: &Map<String, Value>,
+    name: &str,
+    compat: bool,
+) -> Result<(AgentMode, Option<String>), String> {
+    let section = sections.get("agent_mode");
+    let word = match section.map(|section| section.get("mode").unwrap_or(section)) {
+        None => return Ok((AgentMode::default(), None)),
+        Some(Value::Object(section)) if section.is_empty() => {
+            return Ok((AgentMode::default(), None));
+        }
+        Some(Value::String(word)) => word,
+        Some(other) => return Err(format!("{name}: agent_mode.mode is {other}, not a word")),
+    };
+    match word.parse() {
+        Ok(mode) => Ok((mode, None)),
+        Err(_) if compat => Ok((AgentMode::Autonomous, None)),
+        Err(why) => {
+            let doubt = format!("({name}: agent_mode.mode: {why}; it counts as assistant.)");
+            Ok((AgentMode::Assistant, Some(doubt)))
+        }
+    }
+}
