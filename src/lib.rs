@@ -16,6 +16,7 @@
 //! - No secret in a card, a log, an argument or an error.
 
 pub mod agents;
+pub mod ask;
 pub mod bridge;
 pub mod cli;
 pub mod client;

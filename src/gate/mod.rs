@@ -10,24 +10,21 @@
 pub mod answer;
 mod answering;
 pub mod approvers;
-pub mod ask;
 mod attending;
-pub mod call;
 mod deadlines;
 mod following;
 mod granting;
 mod handing_in;
-pub mod keepers;
 mod layers;
 mod partings;
 mod policy;
-pub mod question;
 mod rules_file;
 mod ruling;
 mod sessions;
 mod waiting;
 mod workers;
 
+pub use crate::ask::{self, call, keepers, question};
 pub use answering::{DAMAGED, Reply, Told};
 pub use attending::Attendance;
 pub use granting::Revoked;

@@ -5,11 +5,7 @@ use super::{
     lease::{DAEMON, ms},
     read, write,
 };
-use crate::gate::{
-    ask::{Answer, Ask, Body, Decision, State},
-    keepers::Keepers,
-    question::Progress,
-};
+use crate::ask::{Answer, Ask, Body, Decision, State, keepers::Keepers, question::Progress};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;

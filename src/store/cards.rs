@@ -1,7 +1,7 @@
 //! Cards: one row per ask and target.
 
 use super::{Store, StoreError, Tx, asks};
-use crate::gate::ask::Ask;
+use crate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// A card to be posted.

@@ -1,10 +1,7 @@
 //! Closing an ask, and progress on it: one compare-and-set each.
 
 use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, write};
-use crate::gate::{
-    ask::{Answer, Ask, State},
-    question::Progress,
-};
+use crate::ask::{Answer, Ask, State, question::Progress};
 
 /// What became of a compare-and-set.
 #[derive(Debug)]

@@ -5,10 +5,7 @@ use super::{
     engines::on_both,
     tests::{answered, new_ask},
 };
-use crate::gate::{
-    ask::{Ask, Body, Decision},
-    call::Call,
-};
+use crate::ask::{Ask, Body, Decision, call::Call};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The store when the disk, the file or the server fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{engines::Fresh, *};
-use crate::gate::ask::Decision;
+use crate::ask::Decision;
 use crate::store::tests::{answered, new_ask};
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 use std::{os::unix::fs::PermissionsExt, path::PathBuf};

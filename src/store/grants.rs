@@ -1,7 +1,7 @@
 //! Grants: remembered approvals.
 
 use super::{Reading, Store, StoreError, Tx, events, read, write};
-use crate::gate::ask::By;
+use crate::ask::By;
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
 use serde_json::json;

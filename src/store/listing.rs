@@ -4,7 +4,7 @@ use super::{
     Store, StoreError,
     asks::{ask, columns, select, whole},
 };
-use crate::gate::ask::Ask;
+use crate::ask::Ask;
 use sqlx::Row;
 
 /// Open asks, oldest first.
@@ -123,7 +123,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        gate::ask::Decision,
+        ask::Decision,
         store::{
             Closed, Inserted, NewAsk,
             engines::on_both,

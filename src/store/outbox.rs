@@ -1,7 +1,7 @@
 //! The outbox, kept in the rows of the cards: what is due at a target, and what became of it.
 
 use super::{CardRow, Fence, Store, StoreError, Tx, asks, asks::columns, cards, lease};
-use crate::gate::ask::Ask;
+use crate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// A card that is behind, and its ask as it stands.

@@ -5,8 +5,8 @@
     reason = "tests fail by panicking"
 )]
 use super::{engines::on_both, *};
-use crate::gate::{
-    ask::{Answer, Ask, Body, By, Decision, Scope, State},
+use crate::ask::{
+    Answer, Ask, Body, By, Decision, Scope, State,
     call::Call,
     keepers::Keepers,
     question::{Progress, Reply},

@@ -1,8 +1,14 @@
 //! An ask and its answer: the states and what they hold. Pure.
 
-use super::{call::Call, keepers::Keepers, question::Progress};
+pub mod call;
+pub mod keepers;
+pub mod question;
+
+use call::Call;
 use countersign_policy::Rule;
 use countersign_profiles::{Choice, Life, Then};
+use keepers::Keepers;
+use question::Progress;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
