@@ -1,5 +1,6 @@
 //! The config: one file, every key also from the environment, every mistake named with its place.
 
+mod limits;
 mod node;
 mod places;
 mod read;
@@ -20,6 +21,7 @@ use std::{
 };
 
 pub use countersign_profiles::Profile;
+pub use limits::Limits;
 pub use places::Places;
 
 /// The default config file, as `countersign init` writes it.
@@ -44,6 +46,8 @@ pub struct Config {
     pub discord: Option<Discord>,
     /// Who may answer.
     pub approvers: Approvers,
+    /// How much the daemon takes.
+    pub limits: Limits,
 }
 
 /// What the daemon listens on and keeps.

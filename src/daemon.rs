@@ -8,6 +8,7 @@ mod welcome;
 use crate::{
     agents::http::{self, Api, Keys, Surface},
     config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
+    connections,
     gate::{
         Audience, Gate, OnTimeout, Policy, Settings,
         approvers::{Approvers, Local},
@@ -16,6 +17,7 @@ use crate::{
     store::{Database, Store, Tail, Trouble},
 };
 use anyhow::{Context, Result, anyhow, bail};
+use axum::middleware;
 use countersign_policy::Guardrail;
 use countersign_port::{Adapter, CancellationToken};
 use countersign_profiles::Patience;
@@ -88,8 +90,12 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
     let on_socket = http::router(api.clone(), Surface::Socket);
-    servers.spawn(serve(socket, on_socket, drain.clone()));
-    servers.spawn(serve(tcp, http::router(api, Surface::Tcp).merge(inbox), drain.clone()));
+    let inbox = inbox.layer(middleware::from_fn(connections::prove_by_inbox));
+    let on_tcp = http::router(api, Surface::Tcp).merge(inbox);
+    // Each has its own connections, so that neither takes the other's.
+    let limits = connections::as_far_as_files_reach(config.limits.connections);
+    servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));
+    servers.spawn(connections::serve(tcp, on_tcp, limits, drain.clone()));
 
     // Before "ready" is said: whoever reads it may say stop at once.
     let told_to_stop = told_to_stop()?;
@@ -306,17 +312,6 @@ fn spawn<F: Future<Output = ()> + Send + 'static>(
     task: impl FnOnce(Arc<Gate>, CancellationToken) -> F,
 ) {
     tasks.spawn(task(gate.clone(), stop.clone()));
-}
-
-async fn serve<L>(listener: L, router: axum::Router, drain: CancellationToken)
-where
-    L: axum::serve::Listener,
-    L::Addr: std::fmt::Debug,
-{
-    let server = axum::serve(listener, router).with_graceful_shutdown(drain.cancelled_owned());
-    if let Err(error) = server.await {
-        tracing::error!(%error, "a listener ended");
-    }
 }
 
 fn told_to_stop() -> Result<impl Future<Output = ()>> {

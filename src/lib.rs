@@ -22,6 +22,7 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub mod connections;
 pub mod daemon;
 pub mod gate;
 pub mod ids;

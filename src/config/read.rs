@@ -19,8 +19,8 @@ use std::{
 /// What the names of overriding environment variables begin with.
 pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
-const SECTIONS: [&str; 7] =
-    ["daemon", "client", "store", "policy", "telegram", "discord", "approvers"];
+const SECTIONS: [&str; 8] =
+    ["daemon", "client", "store", "policy", "telegram", "discord", "approvers", "limits"];
 
 /// The keys that hold secrets: each may be read from a file named in `…_FILE`.
 pub(super) const SECRETS: [(&str, &str); 6] = [
@@ -65,6 +65,7 @@ pub(super) fn config(
         telegram: reader.telegram(),
         discord: reader.discord(),
         approvers: reader.approvers(),
+        limits: super::limits::read(reader.section("limits")),
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 use super::*;
+use crate::connections;
 
 fn places() -> Places {
     Places {
@@ -55,6 +56,7 @@ fn defaults() -> Config {
         telegram: None,
         discord: None,
         approvers: Approvers::default(),
+        limits: Limits::default(),
     }
 }
 
@@ -75,7 +77,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = TEMPLATE.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (28, 2));
+    assert_eq!((keys.count(), sections.count()), (30, 2));
     let uncommented: String = TEMPLATE
         .lines()
         .map(|line| {
@@ -134,6 +136,9 @@ fn everything_can_be_set() {
         inbox = false
         quorum = 1
         four_eyes = false
+        [limits]
+        connections = 9
+        connections_per_peer = 3
         "#,
     )
     .unwrap();
@@ -185,6 +190,7 @@ fn everything_can_be_set() {
             discord_roles: ids(&["8"]),
             inbox: Some(false),
         },
+        limits: Limits { connections: connections::Limits { connections: 9, per_peer: 3 } },
     };
     assert_eq!(config, expected);
 }
@@ -228,7 +234,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
              mode, rules, compat, timeout, on_timeout",
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
-             client, store, policy, telegram, discord, approvers",
+             client, store, policy, telegram, discord, approvers, limits",
         ]
     );
     assert_eq!(

@@ -1,18 +1,18 @@
 //! The rules of molf's workers: a `permissions.jsonc` for each, written when it is first looked at,
 //! read again when it changes, added to when somebody says Always.
 
+mod known;
+
 use super::rules_file::{self, Stamp};
 use countersign_policy::{Guardrail, Rule, Rules, Ruling, file};
 use countersign_profiles::{Dialect, Given, Profile, molf};
+use known::Known;
 use std::{
-    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
-
-/// More workers than this are refused: each has a folder.
-const MOST: usize = 1000;
 
 /// The files of all workers.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Workers {
     home: Option<String>,
     guardrail: Guardrail,
     compat: bool,
-    last: Mutex<HashMap<PathBuf, Arc<Worker>>>,
+    last: Mutex<Known<Worker>>,
     /// Two Always at once are written one after the other.
     writing: Mutex<()>,
 }
@@ -61,7 +61,7 @@ impl Workers {
         };
         let worker = workers.seeded(main).and_then(|stamp| workers.load(main, stamp, &[]))?;
         let mut last = workers.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.insert(main.to_owned(), Arc::new(worker));
+        last.put(main, Arc::new(worker), Instant::now());
         drop(last);
         Ok(workers)
     }
@@ -90,7 +90,7 @@ impl Workers {
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.values().find_map(|worker| worker.problem.clone())
+        last.all().find_map(|worker| worker.problem.clone())
     }
 
     /// Adds rules at the end of a worker's file, keeping comments and layout. All or none are written.
@@ -141,9 +141,11 @@ impl Workers {
     // rules, and its calls are refused with the reason.
     fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<Worker>, String> {
         let mut all = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = all.get(path).cloned();
+        let (before, now) = (all.get(path), Instant::now());
+        if before.is_none() {
+            all.make_room(&self.main, now).iter().for_each(|forgotten| self.clear_away(forgotten));
+        }
         let found = match &before {
-            None if all.len() > MOST => Err(format!("there are more than {MOST} workers")),
             None => self.seeded(path),
             Some(_) => rules_file::stamp(path).map_err(|why| rules_file::cannot_read(path, &why)),
         };
@@ -152,6 +154,7 @@ impl Workers {
             (Ok(stamp), Some(last))
                 if stamp == last.stamp && last.problem.is_none() && last.granted == granted =>
             {
+                all.put(path, last.clone(), now);
                 return Ok(last.clone());
             }
             (Ok(stamp), _) => self.load(path, stamp, granted),
@@ -174,7 +177,7 @@ impl Workers {
             }
         };
         let worker = Arc::new(worker);
-        all.insert(path.to_owned(), worker.clone());
+        all.put(path, worker.clone(), now);
         Ok(worker)
     }
 
@@ -187,6 +190,17 @@ impl Workers {
             tracing::info!(file = %path.display(), "a worker's rules begin with molf's defaults");
         }
         look()
+    }
+
+    /// Takes the file of a forgotten worker away if it holds no more than it began with: names that
+    /// somebody made up leave nothing behind.
+    fn clear_away(&self, path: &Path) {
+        let _nobody_writes = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if fs::read_to_string(path).is_ok_and(|text| text == molf::file::DEFAULT) {
+            // A folder that holds anything else stays.
+            let folder = path.parent().unwrap_or(path);
+            let _ = fs::remove_file(path).and_then(|()| fs::remove_dir(folder));
+        }
     }
 
     fn load(&self, path: &Path, stamp: Stamp, granted: &[Rule]) -> Result<Worker, String> {
@@ -248,6 +262,28 @@ mod tests {
         }
         let path = workers.path(Some("3f2a-W_1.b")).unwrap();
         assert_eq!(path, folder.path().join("workers/3f2a-W_1.b/permissions.jsonc"));
+    }
+
+    #[test]
+    fn names_that_somebody_made_up_lock_nobody_out_and_leave_no_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let workers = workers(folder.path());
+        let path = |name: &str| workers.path(Some(name)).unwrap();
+        workers.current(&path("honest"), &[]).unwrap();
+        let (tool, pattern) = ("shell_exec".to_owned(), "make *".to_owned());
+        let always = Rule { tool, pattern, verdict: countersign_policy::Verdict::Allow };
+        workers.append(Some("honest"), &[always]).unwrap();
+        workers.current(&path("mine"), &[]).unwrap();
+        for n in 0..=known::MOST {
+            workers.current(&path(&format!("made-up-{n}")), &[]).unwrap();
+        }
+        let there = fs::read_dir(folder.path().join("workers")).unwrap().count();
+        assert!((known::MOST..=known::MOST + 1).contains(&there), "{there}");
+        assert!(fs::read_to_string(path("honest")).unwrap().contains("make *"));
+        assert!(!path("mine").exists(), "it held the defaults only");
+        for name in ["honest", "mine", "another"] {
+            workers.current(&path(name), &[]).unwrap();
+        }
     }
 
     #[test]

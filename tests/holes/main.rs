@@ -32,6 +32,7 @@ mod world;
 
 mod bodies;
 mod cards;
+mod connections;
 mod hook;
 mod log;
 mod names;

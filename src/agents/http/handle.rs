@@ -1,7 +1,7 @@
 //! Which handle a request holds.
 
 use super::Fault;
-use crate::{gate::approvers::Who, secret::TokenHash};
+use crate::{connections::Connection, gate::approvers::Who, secret::TokenHash};
 use axum::{
     extract::{Request, State},
     http::{StatusCode, header},
@@ -65,6 +65,9 @@ pub(super) async fn authenticate(
 ) -> Response {
     match handle(&keys, surface, &request) {
         Ok(handle) => {
+            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+                connection.mark_proven();
+            }
             request.extensions_mut().insert(handle);
             next.run(request).await
         }

@@ -1,0 +1,49 @@
+//! Every connection is an open file, and systems let a process open few of them unless it asks for more.
+
+use super::Limits;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What else is open: the store, chats, rules files.
+const OTHERS: u64 = 200;
+
+/// Asks for as many files as two listeners with these limits may need. What remains of the limits where the
+/// system allows fewer: the store and the chats must never lack files because of connections.
+pub(crate) fn as_far_as_files_reach(wanted: Limits) -> Limits {
+    let needed = u64::try_from(wanted.connections).unwrap_or(u64::MAX / 4) * 2 + OTHERS;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let (now, most) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
+    if now >= needed {
+        return wanted;
+    }
+    let more = Rlimit { current: Some(needed.min(most)), maximum };
+    let now = if setrlimit(Resource::Nofile, more).is_ok() { needed.min(most) } else { now };
+    let fit = fitting(wanted, now);
+    if fit != wanted {
+        tracing::warn!(
+            wanted.connections,
+            fit.connections,
+            files = now,
+            "this process may not open enough files for [limits] connections; raise its limit \
+             (LimitNOFILE in systemd, ulimit -Hn in a shell)"
+        );
+    }
+    fit
+}
+
+fn fitting(wanted: Limits, files: u64) -> Limits {
+    let room = usize::try_from(files.saturating_sub(OTHERS) / 2).unwrap_or(usize::MAX).max(8);
+    Limits { connections: wanted.connections.min(room), per_peer: wanted.per_peer.min(room) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_files_to_the_store_and_the_chats() {
+        let wanted = Limits { connections: 1000, per_peer: 750 };
+        assert_eq!(fitting(wanted, 2200), wanted);
+        assert_eq!(fitting(wanted, 1024), Limits { connections: 412, per_peer: 412 });
+        assert_eq!(fitting(wanted, 64), Limits { connections: 8, per_peer: 8 });
+    }
+}
