@@ -4,7 +4,7 @@ mod decided;
 mod transport;
 mod wire;
 
-pub use decided::{Answer, Decided, Ending};
+pub use decided::{Answer, Decided, Ending, Opened};
 pub use transport::ClientError;
 
 use crate::{config::Client as Settings, gate::call::Call, secret::Secret};
@@ -28,15 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Client {
     transport: Transport,
-}
-
-/// A call that was handed in.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Opened {
-    /// It is decided already.
-    Decided(Box<Decided>),
-    /// It waits for a person, under this id.
-    Ask(String),
 }
 
 impl Client {

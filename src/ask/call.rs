@@ -1,6 +1,11 @@
 //! A call as an agent hands it in.
 
-use super::question::{self, Choice, Question};
+pub use super::malformed::Malformed;
+
+use super::{
+    malformed::is_no_longer,
+    question::{self, Choice, Question},
+};
 use crate::text::{line, visible};
 use countersign_policy::call::{Kind, kind_of, level};
 use serde::{Deserialize, Serialize};
@@ -93,11 +98,6 @@ pub struct Behind {
 
 /// How deep values may be nested. JSON is read to 127 levels, and the store puts a call into another value.
 const DEEPEST: usize = 100;
-
-/// Why a call was not taken; a sentence for its caller.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Malformed(pub String);
 
 impl Call {
     /// A call of a tool, with nothing else said about it.
@@ -249,17 +249,6 @@ impl Call {
         let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
         // Texts, lists and maps with texts as keys are always written.
         crate::ids::sha256_hex(&bound.unwrap_or_default())
-    }
-}
-
-/// Takes a text of at most so many characters.
-pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), Malformed> {
-    let length = text.chars().count();
-    match length <= most {
-        true => Ok(()),
-        false => {
-            Err(Malformed(format!("`{field}` has {length} characters; at most {most} are taken")))
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod call;
 pub mod keepers;
+mod malformed;
 pub mod question;
 
 use call::Call;

@@ -1,6 +1,6 @@
 //! Questions to a person, and what has been answered of them so far. Pure.
 
-use super::call::{Malformed, is_no_longer};
+use super::malformed::{Malformed, is_no_longer};
 use crate::text::line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -8,6 +8,7 @@
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod elsewhere;
+mod page;
 mod start;
 mod unnoted;
 
@@ -22,6 +23,7 @@ use crate::{
 };
 use countersign_port::{Adapter, CancellationToken, MessageRef, SendError, Target};
 use elsewhere::Elsewhere;
+use page::PAGE;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -32,8 +34,6 @@ const LONGEST_SEND: Duration = Duration::from_secs(60);
 const LOOK_AGAIN_MS: i64 = 30_000;
 /// How often it is looked for what other daemons changed, when no hint of it came.
 const LOOK_MS: i64 = 1_000;
-/// How many due cards are read at once.
-const PAGE: u32 = 100;
 /// For how long they are taken to stand as they were read: new asks come before old redraws.
 const FRESH: Duration = Duration::from_millis(10);
 

@@ -8,6 +8,7 @@ mod caller;
 
 mod completions;
 mod connect;
+mod context;
 mod doctor;
 mod exit;
 mod grants;
@@ -23,14 +24,11 @@ mod serve;
 pub(crate) mod terminal;
 mod token;
 
-use crate::{
-    client::Client,
-    config::{self, Config},
-};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use context::Context;
 use exit::Exit;
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{path::PathBuf, process::ExitCode};
 
 /// The approval bridge between AI agents and the people who answer for them.
 #[derive(Debug, Parser)]
@@ -91,32 +89,11 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// What every command starts from.
-struct Context {
-    flag: Option<PathBuf>,
-}
-
-impl Context {
-    fn config(&self) -> Result<Config> {
-        Ok(Config::load(self.flag.as_deref())?)
-    }
-
-    /// A client with an agent's handle.
-    fn client(&self) -> Result<Client> {
-        Ok(Client::new(&self.config()?.client, Duration::from_secs(5))?)
-    }
-
-    /// The config file that was named by flag or environment.
-    fn named(&self) -> Option<PathBuf> {
-        config::named(self.flag.as_deref())
-    }
-}
-
 /// Parses the arguments, runs the command, says what went wrong.
 #[must_use]
 pub fn main() -> ExitCode {
     let Cli { config: flag, command } = Cli::parse();
-    let context = Context { flag };
+    let context = Context::new(flag);
     match dispatch(&context, command) {
         Ok(exit) => exit.into(),
         Err(error) => {

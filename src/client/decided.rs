@@ -7,6 +7,15 @@ use crate::gate::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+/// A call that was handed in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opened {
+    /// It is decided already.
+    Decided(Box<Decided>),
+    /// It waits for a person, under this id.
+    Ask(String),
+}
+
 /// A decided call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {

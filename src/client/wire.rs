@@ -1,6 +1,6 @@
 //! The replies of the API, read so that nothing but a plain "allow" is ever a yes.
 
-use super::{Answer, Decided, Ending, Opened};
+use super::decided::{Answer, Decided, Ending, Opened};
 use crate::gate::ask::Decision;
 use serde::Deserialize;
 

@@ -21,6 +21,7 @@ mod policy;
 mod rules_file;
 mod ruling;
 mod sessions;
+mod waiters;
 mod waiting;
 mod workers;
 
@@ -41,7 +42,7 @@ use ask::{Ask, State};
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use waiting::Waiters;
+use waiters::Waiters;
 
 /// The core. One per daemon.
 #[derive(Debug)]

@@ -1,62 +1,8 @@
-//! Waiting for an answer: pending oneshots, woken when the row has changed.
+//! Waiting for an answer, woken when the row has changed.
 
-use super::{Gate, ask::Ask, partings::Partings};
+use super::{Gate, ask::Ask, waiters::News};
 use crate::{clock, store::StoreError};
-use dashmap::DashMap;
 use std::{sync::Arc, time::Duration};
-use tokio::sync::oneshot;
-
-/// Who waits for which ask, and how many callers stand behind it.
-#[derive(Debug, Default)]
-pub(super) struct Waiters {
-    pending: DashMap<String, Vec<oneshot::Sender<News>>>,
-    pub(super) attached: DashMap<String, usize>,
-    pub(super) partings: Partings,
-}
-
-/// What a waiter is woken with.
-#[derive(Debug)]
-enum News {
-    /// The ask, closed and committed: nothing happens to it any more.
-    Closed(Box<Ask>),
-    /// Something happened; the row says what.
-    Look,
-}
-
-impl Waiters {
-    fn register(&self, id: &str) -> oneshot::Receiver<News> {
-        let (wake, woken) = oneshot::channel();
-        let mut waiting = self.pending.entry(id.to_owned()).or_default();
-        waiting.retain(|other| !other.is_closed());
-        waiting.push(wake);
-        woken
-    }
-
-    /// Brings a closed ask to whoever waits for it here.
-    pub(super) fn bring(&self, closed: &Ask) {
-        self.send(&closed.id, || News::Closed(Box::new(closed.clone())));
-    }
-
-    /// Lets whoever waits for this ask here look at its row.
-    pub(super) fn wake(&self, id: &str) {
-        self.send(id, || News::Look);
-    }
-
-    fn send(&self, id: &str, news: impl Fn() -> News) {
-        for waiting in self.pending.remove(id).into_iter().flat_map(|(_, waiting)| waiting) {
-            // The other side may have left; the row keeps the answer for it.
-            let _ = waiting.send(news());
-        }
-    }
-
-    fn tidy(&self) {
-        self.pending.retain(|_, waiting| {
-            waiting.retain(|wake| !wake.is_closed());
-            !waiting.is_empty()
-        });
-        self.partings.tidy();
-    }
-}
 
 /// Who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

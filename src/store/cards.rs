@@ -1,6 +1,6 @@
 //! Cards: one row per ask and target.
 
-use super::{Store, StoreError, Tx, asks};
+use super::{Store, StoreError, Tx, rows};
 use crate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
@@ -44,13 +44,13 @@ impl Store {
         adapter: &str,
         message: Option<&str>,
     ) -> Result<Option<Ask>, StoreError> {
-        let query = sqlx::query(asks::select!(
+        let query = sqlx::query(rows::select!(
             "WHERE id = (SELECT ask FROM card WHERE nonce = $1 AND adapter = $2 AND NOT EXISTS \
              (SELECT 1 FROM card AS other WHERE other.adapter = $2 AND other.message = $3 \
              AND other.nonce <> $1))"
         ));
         let row = self.maybe(query.bind(nonce).bind(adapter).bind(message)).await?;
-        row.as_ref().map(asks::ask).transpose()
+        row.as_ref().map(rows::ask).transpose()
     }
 
     /// The cards of an ask that stand somewhere.

@@ -1,6 +1,6 @@
 //! Closing an ask, and progress on it: one compare-and-set each.
 
-use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, write};
+use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, rows::write};
 use crate::ask::{Answer, Ask, State, question::Progress};
 
 /// What became of a compare-and-set.

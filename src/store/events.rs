@@ -1,6 +1,9 @@
 //! Events: what happened, in order. The audit log and the stream at `/v1/events`.
 
-use super::{Store, StoreError, Tx, read, write};
+use super::{
+    Store, StoreError, Tx,
+    rows::{read, write},
+};
 use serde_json::Value;
 use sqlx::{Row, any::AnyRow};
 

@@ -1,6 +1,9 @@
 //! Grants: remembered approvals.
 
-use super::{Reading, Store, StoreError, Tx, events, read, write};
+use super::{
+    Reading, Store, StoreError, Tx, events,
+    rows::{read, write},
+};
 use crate::ask::By;
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;

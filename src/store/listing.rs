@@ -2,7 +2,7 @@
 
 use super::{
     Store, StoreError,
-    asks::{ask, columns, select, whole},
+    rows::{ask, columns, select, whole},
 };
 use crate::ask::Ask;
 use sqlx::Row;

@@ -10,6 +10,7 @@ mod cards;
 mod closing;
 mod database;
 mod engine;
+mod error;
 mod events;
 mod grants;
 mod identity;
@@ -21,6 +22,7 @@ mod outbox;
 
 mod reconcile;
 mod retention;
+mod rows;
 mod sessions;
 mod shared;
 mod soundness;
@@ -32,6 +34,7 @@ pub use asks::{Inserted, NewAsk};
 pub use backup::{BackupError, back_up};
 pub use cards::{CardRow, NewCard};
 pub use closing::Closed;
+pub use error::StoreError;
 pub use events::Event;
 pub use grants::{Grant, GrantScope};
 pub use lease::{DAEMON, Fence, Leader};
@@ -45,7 +48,7 @@ pub use database::Database;
 use crate::{clock, ids};
 use engine::{Engine, LIMITS, Limits, Reading, Statement, Tx, Work};
 use sqlx::any::AnyRow;
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 use tokio::sync::Notify;
 use trouble::Condition;
 
@@ -59,73 +62,6 @@ pub struct Store {
     name: Arc<str>,
     /// Something changed that other daemons may want to know.
     news: Arc<Notify>,
-}
-
-/// The store could not do it. Nothing was changed, unless it says that this is uncertain.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The database said no.
-    #[error("the store failed: {0}")]
-    Sql(Arc<sqlx::Error>),
-    /// The line broke while the database was told to commit.
-    #[error("it is uncertain whether the store kept it: {0}")]
-    Uncertain(String),
-    /// The database does not answer.
-    #[error("the store gave no answer in time")]
-    Late,
-    /// The store is closed, because the daemon ends.
-    #[error("the store is closed")]
-    Closed,
-    /// Somebody else has it.
-    #[error("{0}")]
-    NotOurs(String),
-    /// The file is damaged.
-    #[error("the store is damaged: {0}")]
-    Damaged(String),
-    /// What was committed last is not there any more.
-    #[error("the store's write-ahead log lacks {missing} of the pages that were committed to it")]
-    LogCut {
-        /// The write-ahead log.
-        log: PathBuf,
-        /// Its index, which remembers more.
-        index: PathBuf,
-        /// How many pages.
-        missing: u32,
-    },
-    /// The database is not in the shape this program knows.
-    #[error("the store could not be brought up to date: {0}")]
-    Migrate(sqlx::migrate::MigrateError),
-    /// The database knows more than this program.
-    #[error(
-        "the store was written by a newer countersign (its tables are at step {0}); start that \
-         version, or put a backup of this version in its place"
-    )]
-    Newer(i64),
-    /// A row does not read back; nothing is made of it.
-    #[error("the store holds something unreadable in `{column}`: {source}")]
-    Unreadable {
-        /// Where.
-        column: &'static str,
-        /// What the reader said.
-        source: serde_json::Error,
-    },
-    /// The row of an ask does not read back as it was written; nothing is made of it.
-    #[error(
-        "the ask `{ask}` is damaged in the store ({why}), so it cannot be shown or answered; look at \
-         the disk, and have its agent ask again"
-    )]
-    DamagedAsk {
-        /// Which ask.
-        ask: String,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Sql(Arc::new(error))
-    }
 }
 
 impl Store {
@@ -220,14 +156,6 @@ impl Store {
         })
         .await
     }
-}
-
-fn read<T: serde::de::DeserializeOwned>(column: &'static str, json: &str) -> Result<T, StoreError> {
-    serde_json::from_str(json).map_err(|source| StoreError::Unreadable { column, source })
-}
-
-fn write<T: serde::Serialize>(column: &'static str, value: &T) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|source| StoreError::Unreadable { column, source })
 }
 
 #[cfg(test)]

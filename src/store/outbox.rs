@@ -1,6 +1,6 @@
 //! The outbox, kept in the rows of the cards: what is due at a target, and what became of it.
 
-use super::{CardRow, Fence, Store, StoreError, Tx, asks, asks::columns, cards, lease};
+use super::{CardRow, Fence, Store, StoreError, Tx, cards, lease, rows, rows::columns};
 use crate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
@@ -242,7 +242,7 @@ async fn note(
 }
 
 fn due(row: &AnyRow) -> Result<Due, StoreError> {
-    Ok(Due { card: cards::card(row)?, ask: asks::ask(row) })
+    Ok(Due { card: cards::card(row)?, ask: rows::ask(row) })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The bodies of Discord's requests, and which files stay with a message.
 
 use crate::markdown::{escape, one_line};
-use crate::render::{Drawn, File};
+use crate::{render::Drawn, sheet::File};
 use countersign_port::Card;
 use serde::{Deserialize, Serialize};
 use serenity::all::{

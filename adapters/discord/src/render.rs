@@ -3,14 +3,12 @@
 //! Text and not an embed: people can switch embeds off, servers can forbid them, and then a card would
 //! be buttons without the command.
 
-use crate::sheet::{Sheet, texts};
+use crate::sheet::{File, LEAST, Sheet, texts};
 use countersign_port::{Button, ButtonStyle, Card, excerpt};
 use serenity::all::{ButtonStyle as Style, CreateActionRow, CreateButton};
 
 /// The most that a message's text holds.
 const LIMIT: usize = 2000;
-/// What a text is cut to before whole blocks are left out.
-pub(crate) const LEAST: usize = 16;
 /// Room that cuts nothing which could fit: words beside what would run get half of it.
 const WHOLE: usize = 2 * LIMIT;
 /// No card has more blocks than this to read on a phone.
@@ -25,15 +23,6 @@ pub(crate) struct Drawn {
     pub rows: Vec<CreateActionRow>,
     /// What the content does not show whole.
     pub files: Vec<File>,
-}
-
-/// A text that stands with a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct File {
-    /// Letters, digits, `-`, `_` and `.`, so that Discord keeps it.
-    pub name: String,
-    /// Exactly.
-    pub text: String,
 }
 
 /// Draws a card. Whatever it holds, it fits, and what is left out is said and attached.

@@ -7,7 +7,7 @@
 use crate::errors::Problem;
 use crate::message::{Body, Reply, Standing};
 use crate::pace::{self, Pace};
-use crate::render::File;
+use crate::sheet::File;
 use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
 use reqwest::{Client, Method, RequestBuilder, Response, multipart};
 use serde_json::{Value, json};

@@ -1,13 +1,24 @@
 //! A message's text while it is written.
 
 use crate::markdown::{code, escape, one_line, quote, units};
-use crate::render::{File, LEAST};
 use countersign_port::{Block, Card, Excerpt, Tone, excerpt, folded, visible};
 
 /// The most files that a message holds.
 const FILES: usize = 10;
 
 /// The text and the files of a card, with a bound on the length of every single text.
+/// What a text is cut to before whole blocks are left out.
+pub(crate) const LEAST: usize = 16;
+
+/// A text that stands with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct File {
+    /// Letters, digits, `-`, `_` and `.`, so that Discord keeps it.
+    pub name: String,
+    /// Exactly.
+    pub text: String,
+}
+
 pub(crate) struct Sheet<'a> {
     card: &'a Card,
     texts: &'a [String],

@@ -16,6 +16,7 @@ mod prompt;
 mod pull;
 mod recent;
 mod render;
+mod retry;
 mod send;
 
 use api::Api;

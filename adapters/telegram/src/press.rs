@@ -1,18 +1,19 @@
 //! What people do: buttons, replies to prompts, questions for an id.
 
 use crate::address::{Chat, Place};
-use crate::api::{Api, Failure, PATIENCE};
-use crate::errors::{pause, too_late_to_answer};
+use crate::api::{Api, PATIENCE};
+use crate::errors::too_late_to_answer;
 use crate::hello::{Manners, asks_for_id, introduction};
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
+use crate::retry::patiently;
 use crate::send::{Cards, no_preview};
 use crate::{NAME, errors};
 use countersign_port::{Outcome, Press, Presser, Presses, Receipt};
 use serde::{Deserialize as _, de::IgnoredAny};
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use teloxide::payloads::{
     AnswerCallbackQuery, AnswerCallbackQuerySetters as _, SendMessage, SendMessageSetters as _,
 };
@@ -171,27 +172,6 @@ impl Desk {
         if self.manners.may_speak(to.chat.id.0, Instant::now()) {
             self.telling.spawn(tell(self.api.clone(), to.clone(), page));
         }
-    }
-}
-
-/// Repeats a call while that makes sense, for half a minute at most: a person waits for it.
-pub(crate) async fn patiently<T, F, R>(call: F) -> Result<T, Failure>
-where
-    F: Fn() -> R,
-    R: Future<Output = Result<T, Failure>>,
-{
-    let give_up = Instant::now() + Duration::from_secs(30);
-    let mut backoff = Duration::from_millis(250);
-    loop {
-        let failure = match call().await {
-            Ok(done) => return Ok(done),
-            Err(failure) => failure,
-        };
-        match pause(&failure, backoff) {
-            Some(pause) if Instant::now() + pause < give_up => tokio::time::sleep(pause).await,
-            _ => return Err(failure),
-        }
-        backoff = (backoff * 2).min(Duration::from_secs(5));
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::address::Place;
 use crate::api::{Api, PATIENCE, Sent};
 use crate::page::{Page, Style, escape};
-use crate::press::patiently;
+use crate::retry::patiently;
 use crate::send::no_preview;
 use countersign_port::line;
 use teloxide::payloads::{SendMessage, SendMessageSetters as _};

@@ -1,6 +1,6 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{PAGE, Postman, elsewhere::Elsewhere, shown};
+use super::{Postman, elsewhere::Elsewhere, page::PAGE, shown};
 use crate::{
     bridge::card,
     store::{Due, StoreError},

@@ -1,7 +1,7 @@
 //! What cards show and the store does not know yet. Noting costs a commit: what comes within a breath
 //! shares one, and no answer waits for it.
 
-use super::PAGE;
+use super::page::PAGE;
 use crate::store::{Due, Shown};
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
