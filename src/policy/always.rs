@@ -5,6 +5,8 @@ mod arity;
 
 pub use arity::{molf_prefix, prefix};
 
+use std::collections::HashSet;
+
 use crate::builtins::{Builtin, builtin};
 use crate::call::{Kind, canonical};
 use crate::glob::escape;
@@ -13,7 +15,6 @@ use crate::rules::Rule;
 use crate::ruling::{Decision, Layers, Mode, Subject, verdict};
 use crate::shell::{self, Command, Dialect, Scan, Via, Word};
 use crate::tool_name;
-use crate::values::Values;
 use crate::verdict::Verdict;
 use crate::wrappers::{Inner, Passage, base, unwrap};
 
@@ -55,7 +56,10 @@ pub(crate) fn exact(
             exact_commands(scan).into_iter().chain([whole]).collect()
         }
         None if kind == Kind::Fetch => {
-            let values = Values::of(subject.call).list;
+            let values = &subject.values.list;
+            if values.len() > MOST_RULES {
+                return Vec::new();
+            }
             vec![values.iter().map(|url| Rule::allow("web_fetch", escape(&url.text))).collect()]
         }
         None if matches!(kind, Kind::Read | Kind::Write | Kind::Edit | Kind::Skill) => {
@@ -91,17 +95,17 @@ fn first_to_cover(
 
 /// One rule per command with its very words.
 fn exact_commands(scan: &Scan<'_>) -> Option<Vec<Rule>> {
-    let mut rules: Vec<Rule> = Vec::new();
+    let (mut rules, mut seen) = (Vec::new(), HashSet::new());
     for command in scan.commands.iter().filter(|command| !command.argv.is_empty()) {
         if builtin(&command.argv) == Some(Builtin::Harmless) {
             continue;
         }
         let rule = Rule::allow("shell_exec", escape(&spoken(&command.argv)));
-        if !rules.contains(&rule) {
+        if seen.insert(rule.clone()) {
             rules.push(rule);
         }
     }
-    (!rules.is_empty()).then_some(rules)
+    (1..=MOST_RULES).contains(&rules.len()).then_some(rules)
 }
 
 /// True when the call is allowed once these rules are granted.
@@ -150,21 +154,16 @@ fn of_text(
         }
         let bare = Command { redirects: Vec::new(), ..command.clone() };
         let alone = Scan { commands: vec![bare], ..Scan::default() };
-        let part = Subject { call: subject.call, place: subject.place, scan: Some(("", alone)) };
+        let part = subject.part("", alone);
         if verdict(&part, layers, mode) != Verdict::Allow {
             let patterns = of_command(&command.argv, 0)?;
             rules.extend(patterns.into_iter().map(|pattern| Rule::allow("shell_exec", pattern)));
         }
         rules.extend(files);
     }
-    let mut seen = Vec::with_capacity(rules.len());
-    rules.retain(|rule| {
-        !seen.contains(rule) && {
-            seen.push(rule.clone());
-            true
-        }
-    });
-    Some(rules)
+    let mut seen = HashSet::with_capacity(rules.len());
+    rules.retain(|rule| seen.insert(rule.clone()));
+    (rules.len() <= MOST_RULES).then_some(rules)
 }
 
 /// Rules for the workspace files that a command's redirects write.
@@ -250,12 +249,19 @@ fn of_words(argv: &[Word<'_>], open: bool) -> Option<Vec<String>> {
     Some(vec![format!("{} *", escape(&head))])
 }
 
+/// More rules than this are more than a person reads before pressing Always.
+const MOST_RULES: usize = 50;
+
 /// Rules for the values of a tool that is no shell.
 fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
     let call = subject.call;
     let tool = canonical(&call.tool);
-    let values = Values::of(call);
+    let values = &subject.values;
     if values.missing || call.kind() == Kind::Shell {
+        return None;
+    }
+    let one_each = matches!(call.kind(), Kind::Read | Kind::Write | Kind::Edit | Kind::Skill);
+    if one_each && values.list.len() > MOST_RULES {
         return None;
     }
     Some(match call.kind() {

@@ -78,12 +78,13 @@ impl Call {
     }
 
     /// The paths that the call names, from the root where `cwd` is known: for a caller that can
-    /// look where they lead and fill in `resolved`.
+    /// look where they lead and fill in `resolved`. Of those beyond what rules look at none.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let place = Place { cwd: self.cwd.as_deref(), home: self.home.as_deref() };
-        let values = Values::of(self).list;
-        let paths = values.iter().filter(|v| v.is_path);
+        let values = Values::of(self);
+        let (seen, _) = values.in_view();
+        let paths = seen.iter().filter(|v| v.is_path);
         paths.map(|v| place::clean(&v.text, place).into_owned()).collect()
     }
 

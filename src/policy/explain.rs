@@ -44,7 +44,7 @@ pub fn explain(call: &Call, layers: &Layers<'_>, mode: Mode) -> Explanation {
     if let (Some((text, scan)), Kind::Shell) = (&subject.scan, call.kind()) {
         for command in scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty()) {
             let alone = Scan { commands: vec![command.clone()], ..Scan::default() };
-            let part = Subject { call, place: subject.place, scan: Some((*text, alone)) };
+            let part = subject.part(text, alone);
             let finding = part.decide(layers, mode).finding;
             let words = finding.rule.map(|entry| {
                 let named = entry.pattern.words().min(command.argv.len());

@@ -16,7 +16,13 @@ pub fn critical(
     if !matches!(kind, Kind::Write | Kind::Edit) {
         return None;
     }
-    let named = values.list.iter().filter(|value| value.is_path).map(|value| &value.text);
+    let (seen, beyond) = values.in_view();
+    if !beyond.is_empty() {
+        // FAIL-CLOSED: one of those that nobody has looked at may be such a file.
+        let reason = "changes more files than are looked at";
+        return Some(CriticalFinding { reason, span: 0..0 });
+    }
+    let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
     named.chain(resolved).find_map(|path| {
         // `place::system` knows no workspace: one that lies in `/srv` is no part of the system.
         let reason = if place::startup(path, place) {

@@ -51,7 +51,9 @@ pub fn of_shell(text: &str, place: Place<'_>) -> Vec<Highlight> {
             if at >= MOST_READ {
                 break;
             }
-            found.commands(line, at, &shell::scan(line), place, 0);
+            if !line.trim().is_empty() {
+                found.commands(line, at, &shell::scan(line), place, 0);
+            }
             at += line.len();
         }
     }

@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::rules::{Rule, Rules};
 use crate::shell::{self, Scan, Via};
 use crate::stack::Stack;
-use crate::values::Values;
+use crate::values::{self, Value, Values};
 use crate::verdict::Verdict;
 use crate::wrappers::{self, Unwrapped};
 
@@ -165,6 +165,8 @@ pub(crate) struct Subject<'c> {
     pub(crate) call: &'c Call,
     pub(crate) place: Place<'c>,
     pub(crate) scan: Option<(&'c str, Scan<'c>)>,
+    /// None for a shell text.
+    pub(crate) values: Values,
 }
 
 /// What was found about a whole call.
@@ -181,7 +183,14 @@ impl<'c> Subject<'c> {
             (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
             _ => None,
         };
-        Self { call, place: place(call, layers), scan }
+        let values = if scan.is_some() { Values::default() } else { Values::of(call) };
+        Self { call, place: place(call, layers), scan, values }
+    }
+
+    /// A part of the call's text, as if it stood alone.
+    pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
+        let scan = Some((text, alone));
+        Self { call: self.call, place: self.place, scan, values: Values::default() }
     }
 
     pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
@@ -192,8 +201,8 @@ impl<'c> Subject<'c> {
         let critical = match &self.scan {
             Some((_, scan)) => critical::among(scan, &behind),
             None => {
-                let (call, values) = (self.call, Values::of(self.call));
-                files::critical(call.kind(), &values, &call.resolved, self.place)
+                let call = self.call;
+                files::critical(call.kind(), &self.values, &call.resolved, self.place)
             }
         };
         let own = [layers.rules, layers.grants];
@@ -279,45 +288,59 @@ impl<'c> Subject<'c> {
     }
 
     fn values<'r>(&self, stack: &Stack<'r>) -> Finding<'r> {
-        let values = Values::of(self.call);
         let tool = &self.call.tool;
         let every = || Finding::of(stack.every_call(), || format!("Every call of {tool}"));
-        let found = values
-            .list
+        let (seen, beyond) = self.values.in_view();
+        let found = seen
             .iter()
-            .map(|value| {
-                let hit = stack.value(value, self.place);
-                let path = value.is_path.then_some(&*value.text);
-                let beyond = path.and_then(|path| {
-                    files::beyond_every_path(self.call.kind(), &hit, path, self.place)
-                });
-                let what = || format!("{tool} of {}", shorten(&value.text, 80));
-                let found = match (beyond, hit.entry) {
-                    (Some(why), Some(entry)) => Finding {
-                        rule: Some(entry),
-                        ..Finding::ask(format!(
-                            "{} goes beyond the rule {}: {why}.",
-                            what(),
-                            entry.label
-                        ))
-                    },
-                    _ => Finding::of(hit, what),
-                };
-                if value.is_alias() {
-                    let odd = "The path is another name that the kernel gives some file.";
-                    return found.max(Finding::blind(odd));
-                }
-                found
-            })
+            .map(|value| self.value(stack, value))
+            .chain((!beyond.is_empty()).then(|| self.unseen(stack, beyond)))
             .reduce(Finding::max)
             .unwrap_or_else(every);
         // FAIL-CLOSED: a shell call without its text, a file tool without its path.
-        if values.missing || self.call.kind() == Kind::Shell {
+        if self.values.missing || self.call.kind() == Kind::Shell {
             return found.max(Finding::blind(format!(
                 "{tool} came without the argument that its rules look at, or with a wrong one."
             )));
         }
         found
+    }
+
+    fn value<'r>(&self, stack: &Stack<'r>, value: &Value) -> Finding<'r> {
+        let hit = stack.value(value, self.place);
+        let path = value.is_path.then_some(&*value.text);
+        let beyond = path
+            .and_then(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.place));
+        let what = || format!("{} of {}", self.call.tool, shorten(&value.text, 80));
+        let found = match (beyond, hit.entry) {
+            (Some(why), Some(entry)) => Finding {
+                rule: Some(entry),
+                ..Finding::ask(format!("{} goes beyond the rule {}: {why}.", what(), entry.label))
+            },
+            _ => Finding::of(hit, what),
+        };
+        if value.is_alias() {
+            let odd = "The path is another name that the kernel gives some file.";
+            return found.max(Finding::blind(odd));
+        }
+        found
+    }
+
+    /// Values that rules do not look at, because there are too many or they are too long.
+    fn unseen<'r>(&self, stack: &Stack<'r>, beyond: &[Value]) -> Finding<'r> {
+        let hit = stack.unseen();
+        let tool = &self.call.tool;
+        match hit.verdict {
+            // Where an allow depends on a path, each path has to be looked at.
+            Verdict::Allow if beyond.iter().all(|value| !value.is_path) => {
+                Finding::allow(hit.entry)
+            }
+            Verdict::Deny => Finding::of(hit, || format!("Every call of {tool}")),
+            Verdict::Allow | Verdict::Ask => Finding::blind(format!(
+                "{tool} names more than rules look at, which is {}.",
+                values::LIMIT
+            )),
+        }
     }
 
     fn sentence(&self, finding: Finding<'_>) -> String {
@@ -335,7 +358,7 @@ impl<'c> Subject<'c> {
     fn understood(&self) -> bool {
         match &self.scan {
             Some((_, scan)) => scan.understood(),
-            None => self.call.kind() != Kind::Shell && !Values::of(self.call).missing,
+            None => self.call.kind() != Kind::Shell && !self.values.missing,
         }
     }
 
@@ -364,18 +387,19 @@ impl<'c> Subject<'c> {
 
     fn facts(&self, ruling: &mut Ruling) {
         let Some((text, scan)) = &self.scan else {
-            let values = Values::of(self.call);
             let act = match self.call.kind() {
                 Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
                 Kind::Write | Kind::Edit => Act::Write,
                 Kind::Fetch => Act::Fetch,
                 _ => Act::Unknown,
             };
-            let named = values.list.into_iter().filter(|value| !value.is_leaf);
-            ruling.patterns = named.map(|value| value.text).collect();
+            let named = self.values.list.iter().filter(|value| !value.is_leaf);
+            ruling.patterns = named.map(|value| value.text.clone()).collect();
             if ruling.verdict == Verdict::Ask {
-                let texts: Vec<&str> = ruling.patterns.iter().map(String::as_str).collect();
-                ruling.effects = effects::of_tool(act, &texts, self.place);
+                let (seen, beyond) = self.values.in_view();
+                let named = seen.iter().filter(|value| !value.is_leaf);
+                let texts: Vec<&str> = named.map(|value| &*value.text).collect();
+                ruling.effects = effects::of_values(act, &texts, !beyond.is_empty(), self.place);
             }
             return;
         };

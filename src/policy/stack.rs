@@ -105,6 +105,15 @@ impl<'r> Stack<'r> {
         self.last(None, |entry| if entry.pattern.is_all() { Reach::Yes } else { Reach::No })
     }
 
+    /// The rule for a value that nobody has looked at: those for every call hold, stricter ones may.
+    pub(crate) fn unseen(&self) -> Hit<'r> {
+        self.last(None, |entry| match (entry.pattern.is_all(), entry.rule.verdict) {
+            (true, _) => Reach::Yes,
+            (false, Verdict::Allow) => Reach::No,
+            (false, Verdict::Ask | Verdict::Deny) => Reach::Maybe,
+        })
+    }
+
     /// The rule that allows the whole text, word for word, with no stricter rule behind it.
     pub(crate) fn whole_text(&self, text: &str) -> Option<&'r Entry> {
         let text = text.trim();

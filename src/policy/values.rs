@@ -1,5 +1,7 @@
 //! The values of a call that is no shell: what its rules are matched against, in which spellings.
 
+use std::collections::HashSet;
+
 use serde_json::Value as Json;
 
 use crate::call::{Call, Kind};
@@ -13,7 +15,15 @@ pub struct Values {
     pub list: Vec<Value>,
     /// The tool needs a value that is missing or of the wrong type.
     pub(crate) missing: bool,
+    /// How long the folder is that paths are seen from; bytes.
+    folder: usize,
 }
+
+/// Rules look at so many values of a call, and at so many bytes of them.
+const MOST: usize = 1_000;
+const MOST_BYTES: usize = 128 * 1024;
+/// The same in a sentence.
+pub(crate) const LIMIT: &str = "1,000 values and 128 KiB of them";
 
 /// One value.
 #[derive(Debug)]
@@ -58,33 +68,27 @@ impl Values {
     /// The values of a call.
     #[must_use]
     pub fn of(call: &Call) -> Self {
-        let args = &call.args;
-        let mut values = Self::default();
-        match call.kind() {
-            Kind::Shell | Kind::Question => {}
-            Kind::Read | Kind::Write | Kind::Edit => {
-                values.missing = !values.take(args, PATHS, true);
-            }
-            Kind::Glob => {
-                values.take(args, &["pattern", "glob"], true);
-                values.take(args, PATHS, true);
-                values.take(args, &["directory", "dir_path"], true);
-            }
-            Kind::Grep => {
-                values.take(args, PATHS, true);
-                values.take(args, &["glob", "include", "directory", "dir_path"], true);
-            }
-            Kind::Skill => {
-                values.take(args, &["name", "skill", "command"], false);
-            }
-            Kind::Fetch => values.missing = !values.take(args, &["url", "uri"], false),
-            Kind::Other if call.tool.starts_with("mcp:") => values.text(&call.tool, false),
-            Kind::Other => values.leaves(args),
-        }
+        let mut collected = Collected::default();
+        collected.values.folder = call.cwd.as_ref().map_or(0, String::len);
+        collected.arguments(call);
         for path in &call.resolved {
-            values.text(path, true);
+            collected.text(path, true);
         }
-        values
+        collected.values
+    }
+
+    /// The values that rules look at, and those beyond what they look at.
+    #[must_use]
+    // FAIL-CLOSED: what nobody has looked at is allowed by no rule that would have to look at it.
+    pub fn in_view(&self) -> (&[Value], &[Value]) {
+        let mut bytes = 0_usize;
+        let fits = |value: &&Value| {
+            let folder = if value.is_path { self.folder } else { 0 };
+            bytes = bytes.saturating_add(value.text.len()).saturating_add(folder);
+            bytes <= MOST_BYTES
+        };
+        let seen = self.list.iter().take(MOST).take_while(fits).count();
+        self.list.split_at_checked(seen).unwrap_or((&[], &self.list))
     }
 
     /// Every text of the call that may name a file, a program or an address.
@@ -103,10 +107,44 @@ impl Values {
         }
         texts
     }
+}
+
+/// The values of a call while they are collected: each once, where it comes first.
+#[derive(Default)]
+struct Collected<'c> {
+    values: Values,
+    seen: HashSet<&'c str>,
+}
+
+impl<'c> Collected<'c> {
+    fn arguments(&mut self, call: &'c Call) {
+        let args = &call.args;
+        match call.kind() {
+            Kind::Shell | Kind::Question => {}
+            Kind::Read | Kind::Write | Kind::Edit => {
+                self.values.missing = !self.take(args, PATHS, true);
+            }
+            Kind::Glob => {
+                self.take(args, &["pattern", "glob"], true);
+                self.take(args, PATHS, true);
+                self.take(args, &["directory", "dir_path"], true);
+            }
+            Kind::Grep => {
+                self.take(args, PATHS, true);
+                self.take(args, &["glob", "include", "directory", "dir_path"], true);
+            }
+            Kind::Skill => {
+                self.take(args, &["name", "skill", "command"], false);
+            }
+            Kind::Fetch => self.values.missing = !self.take(args, &["url", "uri"], false),
+            Kind::Other if call.tool.starts_with("mcp:") => self.text(&call.tool, false),
+            Kind::Other => self.leaves(args),
+        }
+    }
 
     /// Takes the strings (or lists of strings) under `keys`; false when there is none or one is
     /// of another type.
-    fn take(&mut self, args: &Json, keys: &[&str], is_path: bool) -> bool {
+    fn take(&mut self, args: &'c Json, keys: &[&str], is_path: bool) -> bool {
         let (mut found, mut odd) = (false, false);
         for json in keys.iter().filter_map(|key| args.get(key)) {
             match json {
@@ -127,11 +165,11 @@ impl Values {
                 _ => odd = true,
             }
         }
-        self.missing |= odd;
+        self.values.missing |= odd;
         found && !odd
     }
 
-    fn leaves(&mut self, args: &Json) {
+    fn leaves(&mut self, args: &'c Json) {
         let mut rest = vec![args];
         while let Some(json) = rest.pop() {
             match json {
@@ -143,13 +181,13 @@ impl Values {
         }
     }
 
-    fn text(&mut self, text: &str, is_path: bool) {
+    fn text(&mut self, text: &'c str, is_path: bool) {
         self.push(text, is_path, false);
     }
 
-    fn push(&mut self, text: &str, is_path: bool, is_leaf: bool) {
-        if !self.list.iter().any(|value| value.text == text) {
-            self.list.push(Value { text: text.to_owned(), is_path, is_leaf });
+    fn push(&mut self, text: &'c str, is_path: bool, is_leaf: bool) {
+        if self.seen.insert(text) {
+            self.values.list.push(Value { text: text.to_owned(), is_path, is_leaf });
         }
     }
 }

@@ -71,8 +71,14 @@ fn shown(text: &str, span: &Range<usize>) -> String {
     }
 }
 
+/// Looks no further than it has to: one endless line may have thousands of places.
 fn fits(text: &str, span: &Range<usize>) -> bool {
-    lines_of(text, span).len() <= WIDTH
+    let before = text.as_bytes().get(..span.start).unwrap_or_default();
+    let after = text.as_bytes().get(span.end..).unwrap_or_default();
+    let near = |bytes: &mut dyn Iterator<Item = &u8>| {
+        bytes.take(WIDTH + 1).take_while(|byte| **byte != b'\n').count()
+    };
+    near(&mut before.iter().rev()) + span.len() + near(&mut after.iter()) <= WIDTH
 }
 
 /// From the beginning of the first line to the end of the last.

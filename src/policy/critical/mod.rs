@@ -8,13 +8,16 @@ mod repository;
 mod stream;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::deeds::{self, Deed};
 use crate::moved::{Moved, moved, written_out};
 use crate::place::{self, Place};
-use crate::shell::{Command, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as};
-use crate::wrappers::{Inner, Unwrapped, base, behind, unwrap};
+use crate::shell::{
+    Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as,
+};
+use crate::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
 
 /// Why a text is critical, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,7 @@ pub struct CriticalFinding {
 
 /// Literal scripts inside each other are followed this deep.
 const MAX_DEPTH: u32 = 4;
+const TOO_MANY: &str = "runs more commands behind commands than can be followed";
 /// Where no home directory or workspace is given: the patterns hold everywhere.
 const NOWHERE: Place<'static> = Place { cwd: None, home: None };
 
@@ -65,7 +69,7 @@ pub(crate) fn findings<'s, 'a>(
     let critical = seen.filter_map(move |(command, behind)| {
         let behind = behind.as_ref();
         let reason = command.redirects.iter().find_map(redirect).or_else(|| {
-            argv(&command.argv, behind, command, depth)
+            argv(&command.argv, behind, command, depth, &Effort::of(&command.argv))
                 .or_else(|| stream.see(command, behind))
                 .or_else(|| elsewhere(scan, command, depth))
         });
@@ -80,10 +84,14 @@ fn argv(
     behind: Option<&Unwrapped<'_, '_>>,
     command: &Command<'_>,
     depth: u32,
+    effort: &Effort,
 ) -> Option<&'static str> {
     let (first, args) = words.split_first()?;
     if depth > MAX_DEPTH {
         return Some("runs commands inside commands inside commands");
+    }
+    if !effort.spend(words) {
+        return Some(TOO_MANY);
     }
     if let Some(path) = first.literal() {
         // Names are matched as bytes throughout: the compiler makes one tree of such patterns, but a
@@ -99,8 +107,11 @@ fn argv(
             return reason;
         }
     }
-    behind?.inner.iter().find_map(|inner| match inner {
-        Inner::Argv { argv: words, .. } => argv(words, unwrap(words).as_ref(), command, depth + 1),
+    let behind = behind?;
+    let found = behind.inner.iter().find_map(|inner| match inner {
+        Inner::Argv { argv: words, .. } => {
+            argv(words, unwrap(words).as_ref(), command, depth + 1, effort)
+        }
         Inner::Script { text, dialect } => script(text, *dialect, depth),
         Inner::Input(dialect) => {
             let body = command
@@ -111,7 +122,8 @@ fn argv(
             script(body.target.literal()?, *dialect, depth)
         }
         Inner::Unknown => None,
-    })
+    });
+    found.or_else(|| behind.is_cut().then_some(TOO_MANY))
 }
 
 fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'static str> {
@@ -132,7 +144,7 @@ fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'sta
     written.find_map(|redirect| target(&written_out(&redirect.target, &directory))).or_else(|| {
         let words = command.argv.iter().map(|word| written_out(word, &directory));
         let words: Vec<Word<'_>> = words.collect();
-        argv(&words, unwrap(&words).as_ref(), command, depth)
+        argv(&words, unwrap(&words).as_ref(), command, depth, &Effort::of(&words))
     })
 }
 
@@ -205,16 +217,21 @@ fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
     if scan.functions.is_empty() {
         return None;
     }
-    scan.functions.iter().find_map(|function| {
-        let calls = || {
-            scan.commands.iter().filter(|c| {
-                c.via == Via::Function && c.argv.first().and_then(Word::literal) == Some(function)
-            })
-        };
-        let piped = calls().filter(|c| c.pipe != crate::shell::PipePosition::Alone).count();
-        let breeds = piped >= 2 || (scan.background && calls().count() >= 1);
-        if breeds { calls().next().map(span) } else { None }
-    })
+    let mut calls: HashMap<&str, Calls<'_, '_>> = HashMap::new();
+    for command in scan.commands.iter().filter(|command| command.via == Via::Function) {
+        let Some(name) = command.argv.first().and_then(Word::literal) else { continue };
+        let calls = calls.entry(name).or_insert(Calls { first: command, piped: 0 });
+        calls.piped += usize::from(command.pipe != PipePosition::Alone);
+    }
+    let called = scan.functions.iter().filter_map(|function| calls.get(function));
+    let mut breeds = called.filter(|calls| calls.piped >= 2 || scan.background);
+    breeds.next().map(|calls| span(calls.first))
+}
+
+/// Where a name is called in the bodies of functions.
+struct Calls<'s, 'a> {
+    first: &'s Command<'a>,
+    piped: usize,
 }
 
 pub(crate) fn span(command: &Command<'_>) -> Range<usize> {

@@ -185,6 +185,12 @@ pub fn of_shell(scan: &Scan<'_>, place: Place<'_>) -> Vec<Effect> {
 /// Effects of any other tool: what it does, with which paths or URLs.
 #[must_use]
 pub fn of_tool(act: Act, values: &[&str], place: Place<'_>) -> Vec<Effect> {
+    of_values(act, values, false, place)
+}
+
+/// The same where the tool may name more than these.
+#[must_use]
+pub fn of_values(act: Act, values: &[&str], more: bool, place: Place<'_>) -> Vec<Effect> {
     let mut list = List::default();
     for value in values {
         match act {
@@ -199,6 +205,8 @@ pub fn of_tool(act: Act, values: &[&str], place: Place<'_>) -> Vec<Effect> {
     }
     if act == Act::Unknown {
         list.unknown("what this tool does is not known");
+    } else if more {
+        list.unknown("the call names more than is looked at");
     } else if values.is_empty() {
         list.unknown("the call names nothing that it works on");
     }

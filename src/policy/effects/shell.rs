@@ -4,7 +4,7 @@ use super::{Effect, List, reach};
 use crate::deeds::{self, Deed};
 use crate::place::{self, Place};
 use crate::shell::{Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, scan_as};
-use crate::wrappers::{Inner, base, unwrap};
+use crate::wrappers::{Effort, Inner, base, unwrap};
 
 /// Literal scripts inside each other are followed this deep.
 const MAX_DEPTH: u32 = 4;
@@ -12,7 +12,8 @@ const MAX_DEPTH: u32 = 4;
 /// Adds the effects of every command.
 pub(super) fn text(scan: &Scan<'_>, place: Place<'_>, list: &mut List, depth: u32) {
     for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
-        argv(&command.argv, command, place, list, depth);
+        let at = At { command, place, depth, effort: &Effort::of(&command.argv) };
+        argv(&command.argv, at, list);
         for redirect in &command.redirects {
             redirected(redirect, place, list);
         }
@@ -25,14 +26,27 @@ pub(super) fn text(scan: &Scan<'_>, place: Place<'_>, list: &mut List, depth: u3
     }
 }
 
-fn argv(words: &[Word<'_>], command: &Command<'_>, place: Place<'_>, list: &mut List, depth: u32) {
+/// Where an argument vector stands.
+#[derive(Clone, Copy)]
+struct At<'e, 'a> {
+    /// The command that it is, or that it stands behind.
+    command: &'e Command<'a>,
+    place: Place<'e>,
+    depth: u32,
+    effort: &'e Effort,
+}
+
+fn argv(words: &[Word<'_>], at: At<'_, '_>, list: &mut List) {
     let Some((first, args)) = words.split_first() else { return };
     let Some(path) = first.literal() else {
         return list.unknown(&format!("which program {} is", first.text));
     };
     let name = base(path);
-    if depth > MAX_DEPTH {
+    if at.depth > MAX_DEPTH {
         return list.unknown("commands inside commands are too deep to follow");
+    }
+    if !at.effort.spend(words) {
+        return list.unknown("commands inside commands are too many to follow");
     }
     if let Some(found) = unwrap(words) {
         if matches!(name, "sudo" | "doas" | "su" | "pkexec" | "runuser" | "gosu") {
@@ -41,13 +55,13 @@ fn argv(words: &[Word<'_>], command: &Command<'_>, place: Place<'_>, list: &mut 
             list.add(Effect::Runs { what: path.to_owned() });
         }
         for inner in &found.inner {
-            behind(inner, path, command, place, list, depth);
+            behind(inner, path, at, list);
         }
     } else if !quiet(name) {
         list.add(Effect::Runs { what: reach::title(path, args) });
     }
     for (deed, word) in deeds::deeds(words) {
-        touched(deed, word, place, list);
+        touched(deed, word, at.place, list);
     }
     reach::add(name, args, list);
     if matches!(name, "." | "source") {
@@ -55,30 +69,23 @@ fn argv(words: &[Word<'_>], command: &Command<'_>, place: Place<'_>, list: &mut 
     }
 }
 
-fn behind(
-    inner: &Inner<'_, '_>,
-    wrapper: &str,
-    command: &Command<'_>,
-    place: Place<'_>,
-    list: &mut List,
-    depth: u32,
-) {
+fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: At<'_, '_>, list: &mut List) {
     let script = |source: &str, dialect: Dialect, list: &mut List| {
-        if depth >= MAX_DEPTH {
+        if at.depth >= MAX_DEPTH {
             return list.unknown("commands inside commands are too deep to follow");
         }
-        text(&scan_as(source, dialect), place, list, depth + 1);
+        text(&scan_as(source, dialect), at.place, list, at.depth + 1);
     };
     match inner {
         Inner::Argv { argv: words, open } => {
-            argv(words, command, place, list, depth + 1);
+            argv(words, At { depth: at.depth + 1, ..at }, list);
             if *open {
                 list.unknown(&format!("what {wrapper} appends to the command"));
             }
         }
         Inner::Script { text, dialect } => script(text, *dialect, list),
         Inner::Input(dialect) => {
-            let texts = command.redirects.iter().rev();
+            let texts = at.command.redirects.iter().rev();
             let body = texts
                 .into_iter()
                 .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString));

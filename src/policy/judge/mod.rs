@@ -14,11 +14,23 @@ use crate::place::{self, Place};
 use crate::shell::{self, Command, Dialect, RedirectOp, Scan, Via, Word, WordKind};
 use crate::stack::{Hit, Spelling, Stack};
 use crate::verdict::Verdict;
-use crate::wrappers::{self, Inner, Passage, Unwrapped, base, unwrap};
+use crate::wrappers::{self, Effort, Inner, Passage, Unwrapped, base, unwrap};
 pub(crate) use files::Files;
 
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
+const TOO_MANY_WAYS: &str = "It may run commands behind commands in more ways than are followed.";
+
+/// Where an argument vector stands.
+#[derive(Clone, Copy)]
+struct At<'e, 'a> {
+    /// The text in which it is written out, for the command itself.
+    source: Option<&'e str>,
+    /// The command that it is, or that it stands behind.
+    command: &'e Command<'a>,
+    depth: u32,
+    effort: &'e Effort,
+}
 
 /// What of a finding still matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,7 +169,9 @@ impl<'r> Judge<'r, '_> {
             };
             (hit, found)
         } else {
-            self.argv(&command.argv, behind, false, Some(source), command, depth)
+            let at =
+                At { source: Some(source), command, depth, effort: &Effort::of(&command.argv) };
+            self.argv(&command.argv, behind, false, at)
         };
         if found.verdict == Verdict::Deny {
             return found;
@@ -179,11 +193,12 @@ impl<'r> Judge<'r, '_> {
         argv: &[Word<'_>],
         behind: Option<&Unwrapped<'_, '_>>,
         open: bool,
-        source: Option<&str>,
-        command: &Command<'_>,
-        depth: u32,
+        at: At<'_, '_>,
     ) -> (Hit<'r>, Finding<'r>) {
-        let written = source.map(|source| (source, command));
+        if !at.effort.spend(argv) {
+            return (Hit::NONE, Finding::blind(TOO_MANY_WAYS));
+        }
+        let written = at.source.map(|source| (source, at.command));
         let hit = if self.care.get() == Care::Denies && !self.commands.may_deny(argv) {
             Hit::NONE
         } else if open {
@@ -201,7 +216,7 @@ impl<'r> Judge<'r, '_> {
         if hit.verdict == Verdict::Deny {
             return (hit, self.finding(hit, || quote(argv)));
         }
-        let inner = behind.map(|behind| self.behind(behind, command, depth));
+        let inner = behind.map(|behind| self.behind(behind, at));
         if let Some(inner) = inner.as_ref().filter(|inner| inner.verdict == Verdict::Deny) {
             return (hit, inner.clone());
         }
@@ -289,8 +304,8 @@ impl<'r> Judge<'r, '_> {
     }
 
     /// Everything that runs behind a wrapper.
-    fn behind(&self, behind: &Unwrapped<'_, '_>, command: &Command<'_>, depth: u32) -> Finding<'r> {
-        if depth >= MAX_DEPTH {
+    fn behind(&self, behind: &Unwrapped<'_, '_>, at: At<'_, '_>) -> Finding<'r> {
+        if at.depth >= MAX_DEPTH {
             return Finding::blind("Commands run inside commands inside commands.");
         }
         behind
@@ -298,11 +313,12 @@ impl<'r> Judge<'r, '_> {
             .iter()
             .map(|inner| match inner {
                 Inner::Argv { argv, open } => {
-                    self.argv(argv, unwrap(argv).as_ref(), *open, None, command, depth + 1).1
+                    let at = At { source: None, depth: at.depth + 1, ..at };
+                    self.argv(argv, unwrap(argv).as_ref(), *open, at).1
                 }
-                Inner::Script { text, dialect } => self.script(text, *dialect, depth),
-                Inner::Input(dialect) => match script_input(command) {
-                    Some(text) => self.script(text, *dialect, depth),
+                Inner::Script { text, dialect } => self.script(text, *dialect, at.depth),
+                Inner::Input(dialect) => match script_input(at.command) {
+                    Some(text) => self.script(text, *dialect, at.depth),
                     None => Finding::blind("A shell reads commands that are not in the text."),
                 },
                 Inner::Unknown => Finding::blind("What it runs is only known when it runs."),

@@ -402,6 +402,7 @@ pub(crate) fn host(url: &str) -> Option<String> {
     let host = authority.split(':').next()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     // SECURITY: user names, backslashes and other scripts make the real host a matter of taste.
-    (!host.is_empty() && host.bytes().all(plain) && !authority.contains('@'))
+    // No name in DNS is longer.
+    ((1..=253).contains(&host.len()) && host.bytes().all(plain) && !authority.contains('@'))
         .then(|| host.trim_end_matches('.').to_ascii_lowercase())
 }

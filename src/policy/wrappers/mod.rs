@@ -4,6 +4,7 @@ mod shells;
 mod table;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use crate::shell::{Command, Dialect, Word};
 use table::Spec;
@@ -63,6 +64,46 @@ impl<'w, 'a> Unwrapped<'w, 'a> {
     }
 }
 
+/// More inner commands of one command than this are not looked at one by one.
+const MOST_INNER: usize = 64;
+
+impl Unwrapped<'_, '_> {
+    /// Some inner commands are not among [`Unwrapped::inner`], because there are too many.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.inner.len() > MOST_INNER
+    }
+
+    // FAIL-CLOSED: with the rest unknown it is an ask at best.
+    fn cut(mut self) -> Self {
+        if self.inner.len() > MOST_INNER {
+            self.inner.truncate(MOST_INNER);
+            self.inner.push(Inner::Unknown);
+            self.passage = Passage::DenyOnly;
+        }
+        self
+    }
+}
+
+/// How many words behind one command are still looked at. A wrapper with unknown options has several
+/// guesses for what it runs, and each of them may be such a wrapper: `parallel parallel parallel …`.
+pub(crate) struct Effort(Cell<usize>);
+
+impl Effort {
+    /// Enough for what people write, and in proportion to the command.
+    pub(crate) fn of(argv: &[Word<'_>]) -> Self {
+        Self(Cell::new(argv.len().saturating_mul(16).saturating_add(32)))
+    }
+
+    /// Takes what looking at these words costs; false when it is spent.
+    #[must_use]
+    pub(crate) fn spend(&self, argv: &[Word<'_>]) -> bool {
+        let left = self.0.get().checked_sub(argv.len().max(1));
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+}
+
 /// The name of a program without its directory.
 #[must_use]
 pub fn base(name: &str) -> &str {
@@ -108,7 +149,7 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     if !trusted && found.passage != Passage::Outer {
         found.passage = Passage::DenyOnly;
     }
-    Some(found)
+    Some(found.cut())
 }
 
 /// Steps over a wrapper's own options and operands.

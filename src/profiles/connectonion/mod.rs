@@ -156,12 +156,16 @@ fn ruling(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, found: Found) 
             (commands(scan, text), patterns(scan, text), effects)
         }
         _ => {
-            let values: Vec<String> =
-                Values::of(call).list.into_iter().filter(|v| !v.is_leaf).map(|v| v.text).collect();
-            let texts: Vec<&str> = values.iter().map(String::as_str).collect();
-            let act = act(call);
-            let effects = if asks { effects::of_tool(act, &texts, place) } else { Vec::new() };
-            (Vec::new(), values, effects)
+            let values = Values::of(call);
+            let (seen, beyond) = values.in_view();
+            let texts: Vec<&str> = seen.iter().filter(|v| !v.is_leaf).map(|v| &*v.text).collect();
+            let more = !beyond.is_empty();
+            let effects = match asks {
+                true => effects::of_values(act(call), &texts, more, place),
+                false => Vec::new(),
+            };
+            let named = values.list.iter().filter(|value| !value.is_leaf);
+            (Vec::new(), named.map(|value| value.text.clone()).collect(), effects)
         }
     };
     let understood = match (scan, text) {

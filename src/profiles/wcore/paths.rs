@@ -2,7 +2,7 @@
 
 use countersign_policy::call::{Call, Kind};
 use countersign_policy::place::{self, Place};
-use countersign_policy::values::Values;
+use countersign_policy::values::{Value, Values};
 
 /// The most directories that a session may have opened.
 pub const MOST_ROOTS: usize = 64;
@@ -71,11 +71,13 @@ pub fn beyond(call: &Call, roots: &Roots, writers: bool) -> Option<String> {
     if !(looks || writes && writers) {
         return None;
     }
-    let values = Values::of(call).list;
-    let paths = values.iter().filter(|value| value.is_path).map(|value| &value.text);
-    paths
-        .map(|path| place::clean(path, place).into_owned())
-        .find(|path| place::outside(path, place) && !roots.covers(path, writes))
+    let values = Values::of(call);
+    let (seen, unseen) = values.in_view();
+    let path = |value: &Value| place::clean(&value.text, place).into_owned();
+    let beyond = |path: &String| place::outside(path, place) && !roots.covers(path, writes);
+    let mut paths = seen.iter().filter(|value| value.is_path).map(path);
+    // FAIL-CLOSED: a path that is one too many to be looked at may lie anywhere.
+    paths.find(beyond).or_else(|| unseen.iter().find(|value| value.is_path).map(path))
 }
 
 fn keeps_keys(path: &str) -> bool {
