@@ -38,4 +38,5 @@ mod log;
 mod names;
 mod questions;
 mod samples;
+mod sizes;
 mod tokens;

@@ -1,6 +1,11 @@
 //! Hostile texts: no shape overflows the stack, none takes long, and every refusal keeps the deny
 //! rules' sight.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 
 use std::time::{Duration, Instant};
 
@@ -154,4 +159,116 @@ fn a_semicolon_behind_a_here_document_in_a_substitution_is_not_trusted() {
     }
     assert!(scan("cat <<E\nx\nE\na; b").understood());
     assert!(scan("echo $(cat <<E\nx\nE\n); a; b").understood());
+}
+
+/// A ruling under these rules; `mode` is the default one.
+fn ruled(rules: &str, call: &Call, mode: Mode) -> countersign_policy::Ruling {
+    let rules = Rules::parse(rules, "rules", Some("/home/u")).unwrap();
+    let own = ["/home/u/.config/countersign".to_owned()];
+    let guardrail = Guardrail::new(own, ["countersign"], []);
+    let grants = Rules::default();
+    let layers =
+        Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
+    let call = Call { cwd: Some("/home/u/w".into()), home: Some("/home/u".into()), ..call.clone() };
+    rule(&call, &layers, mode)
+}
+
+fn reads(paths: &[String]) -> Call {
+    Call::new("Read", serde_json::json!({ "paths": paths }))
+}
+
+fn files(count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("d/f{n}")).collect()
+}
+
+#[test]
+fn more_paths_than_rules_look_at_ask_whatever_allows_them_and_no_button_remembers_that() {
+    let all = r#"{"*": "allow"}"#;
+    assert_eq!(ruled(all, &reads(&files(1_000)), Mode::Default).verdict, Verdict::Allow);
+    let asked = ruled(all, &reads(&files(105_000)), Mode::Default);
+    assert_eq!(asked.verdict, Verdict::Ask);
+    assert_eq!(
+        asked.reason,
+        "Read names more than rules look at, which is 1,000 values and 128 KiB of them."
+    );
+    assert_eq!((asked.always, asked.exact), (vec![], vec![]));
+    let unknown = asked.effects.iter().any(|e| e.to_string().contains("more than is looked at"));
+    assert!(unknown, "{:?}", asked.effects);
+    let guarded = r#"{"*": "allow", "read_file": {"*": "allow", "*.env": "deny"}}"#;
+    let yolo = ruled(guarded, &reads(&files(2_000)), Mode::Yolo);
+    assert_eq!(yolo.verdict, Verdict::Ask, "one of them may be an .env");
+    let writes = Call::new("Write", serde_json::json!({ "paths": files(2_000) }));
+    assert!(ruled(all, &writes, Mode::Default).critical, "one of them may be ~/.bashrc");
+}
+
+#[test]
+fn denies_hold_among_those_that_are_looked_at_and_the_guardrail_among_all() {
+    let rules = r#"{"read_file": {"*": "allow", "*.env": "deny"}}"#;
+    let with = |at: usize, path: &str| {
+        let mut paths = files(5_000);
+        paths[at] = path.to_owned();
+        ruled(rules, &reads(&paths), Mode::Default).verdict
+    };
+    assert_eq!(with(0, "x/.env"), Verdict::Deny);
+    assert_eq!(with(999, "x/.env"), Verdict::Deny);
+    assert_eq!(with(4_999, "x/.env"), Verdict::Ask);
+    assert_eq!(with(4_999, "~/.config/countersign/approver.token"), Verdict::Deny);
+    let none = r#"{"read_file": "deny"}"#;
+    assert_eq!(ruled(none, &reads(&files(5_000)), Mode::Default).verdict, Verdict::Deny);
+}
+
+#[test]
+fn texts_of_other_tools_are_covered_by_a_rule_for_every_call_until_another_has_to_look() {
+    let call = Call::new("my_tool", serde_json::json!({ "body": "a".repeat(900_000) }));
+    let verdict = |rules: &str| ruled(rules, &call, Mode::Default).verdict;
+    assert_eq!(verdict(r#"{"my_tool": "allow"}"#), Verdict::Allow);
+    assert_eq!(verdict(r#"{"my_tool": {"*": "allow", "*b*": "deny"}}"#), Verdict::Ask);
+    assert_eq!(verdict(r#"{"my_tool": {"*": "ask", "a*": "allow"}}"#), Verdict::Ask);
+    assert_eq!(verdict(r#"{"my_tool": {"*": "deny", "a*": "allow"}}"#), Verdict::Deny);
+}
+
+#[test]
+fn a_host_that_is_longer_than_any_name_is_any_host() {
+    let call = Call::new(
+        "WebFetch",
+        serde_json::json!({ "url": format!("https://{}example/", "a.".repeat(10_000)) }),
+    );
+    let allowed = r#"{"web_fetch": {"*": "ask", "domain:*.example": "allow"}}"#;
+    assert_eq!(ruled(allowed, &call, Mode::Default).verdict, Verdict::Ask);
+    let denied = r#"{"web_fetch": {"*": "allow", "domain:evil.example": "deny"}}"#;
+    assert_eq!(ruled(denied, &call, Mode::Default).verdict, Verdict::Deny);
+}
+
+#[test]
+fn commands_that_may_run_others_in_ever_more_ways_ask_and_are_critical() {
+    let all = r#"{"*": "allow"}"#;
+    for link in ["parallel ", "su x ", "fd -xa ", "docker exec ", "xargs -Z "] {
+        let asked = ruled(all, &Call::shell(format!("{}ls", link.repeat(60))), Mode::Default);
+        assert_eq!(asked.verdict, Verdict::Ask, "{link}");
+    }
+    let many = Call::shell(format!("{}ls", "parallel ".repeat(300)));
+    assert!(ruled(all, &many, Mode::Default).critical, "what it may run was not all looked at");
+    // What people write is far below the limit.
+    let plain = "sudo -u ana env A=1 timeout 5 xargs -n 1 rm";
+    assert!(!ruled(all, &Call::shell(plain), Mode::Default).critical);
+    let texts = format!("git submodule foreach {}", "'ls' ".repeat(100));
+    assert!(ruled(all, &Call::shell(texts), Mode::Default).critical);
+}
+
+#[test]
+fn a_bomb_among_a_thousand_functions_is_found() {
+    let harmless: String = (0..1_000).map(|n| format!("f{n}() {{ ls; }}; ")).collect();
+    let text = format!("{harmless} b() {{ b | b & }}; b");
+    assert_eq!(critical(&scan(&text)).unwrap().reason, "starts copies of itself without end");
+    assert_eq!(critical(&scan(&harmless)), None);
+}
+
+#[test]
+fn more_redirects_than_a_person_reads_are_offered_no_rule() {
+    let asks = r#"{"*": "ask"}"#;
+    let with = |count: usize| {
+        let text: String = (0..count).map(|n| format!(" >f{n}")).collect();
+        ruled(asks, &Call::shell(format!("tool run{text}")), Mode::Default).always.len()
+    };
+    assert_eq!((with(10), with(100)), (11, 0));
 }
