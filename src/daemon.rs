@@ -5,6 +5,8 @@ mod leading;
 mod listen;
 mod welcome;
 
+pub(crate) use listen::token_file as inbox_token_file;
+
 use crate::{
     agents::http::{self, Api, Keys, Surface},
     config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
@@ -66,10 +68,10 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
     let local = listen::Inbox::new(state, address)?;
     let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
     let accounts = accounts(&config, &gate, &all);
-    let keys = Keys {
-        agent: config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
-        approver: config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
-    };
+    let keys = Keys::new(
+        config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
+        config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
+    );
     let leases = accounts.iter().map(|at| (at.adapter.name(), at.lease.clone())).collect();
     let api = Api {
         gate: gate.clone(),
@@ -77,6 +79,7 @@ pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
         keys: Arc::new(keys),
         leases: Arc::new(leases),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
+        inbox: local.base(),
     };
 
     let stop = CancellationToken::new();

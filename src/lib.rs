@@ -27,6 +27,7 @@ pub mod daemon;
 pub mod gate;
 pub mod ids;
 pub mod links;
+mod proof;
 pub mod secret;
 pub mod store;
 pub mod text;

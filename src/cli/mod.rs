@@ -14,6 +14,7 @@ mod exit;
 mod grants;
 mod hook;
 mod host;
+mod inbox;
 mod init;
 mod log;
 mod pending;
@@ -73,6 +74,8 @@ enum Command {
     Disconnect(connect::Args),
     /// List what waits for an answer
     Pending(pending::Args),
+    /// Print the inbox's address, for you alone: whoever has it may answer
+    Inbox(inbox::Args),
     /// Approve what waits; needs the approver's token
     Approve(answer::Approve),
     /// Deny what waits; needs the approver's token
@@ -118,6 +121,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit> {
         Command::Connect(args) => connect::connect(context, &args),
         Command::Disconnect(args) => connect::disconnect(&args),
         Command::Pending(args) => wait(pending::run(context, &args)),
+        Command::Inbox(args) => wait(inbox::run(context, &args)),
         Command::Approve(args) => wait(answer::approve(context, args)),
         Command::Deny(args) => wait(answer::deny(context, args)),
         Command::Answer(args) => wait(answer::answer(context, args)),

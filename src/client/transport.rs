@@ -1,9 +1,12 @@
 //! One request to the daemon and its reply, or what became of it instead.
 
+mod line;
+
 use crate::{
     config::{Client as Settings, Server},
     secret::Secret,
 };
+use line::Line;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use std::{
@@ -24,13 +27,20 @@ pub(super) struct Transport {
     token: Option<Secret>,
 }
 
-/// One daemon.
-#[derive(Debug)]
-struct Line {
-    http: reqwest::Client,
-    base: String,
-    server: Server,
-    token: Option<Secret>,
+/// One request.
+struct Ask<'a> {
+    method: Method,
+    path: &'a [&'a str],
+    query: &'a [(&'a str, String)],
+    body: Option<&'a Value>,
+    timeout: Duration,
+}
+
+/// What a request shows of us.
+#[derive(Clone, Copy)]
+enum Shows {
+    Token,
+    Nothing,
 }
 
 /// Why the daemon gave no answer. None of these ever permits anything.
@@ -94,7 +104,8 @@ impl Transport {
         body: Option<&Value>,
         timeout: Duration,
     ) -> Result<Value, ClientError> {
-        let (line, status, text) = self.exchange(method, path, query, body, timeout).await?;
+        let ask = Ask { method, path, query, body, timeout };
+        let (line, status, text) = self.exchange(&ask, Shows::Token).await?;
         if status.is_success() {
             return serde_json::from_str(&text).map_err(|error| self.unreadable(error));
         }
@@ -116,7 +127,9 @@ impl Transport {
 
     /// What a route says of the daemon, whether it is well or not.
     pub(super) async fn look(&self, path: &str, timeout: Duration) -> Result<Value, ClientError> {
-        let (_, _, text) = self.exchange(Method::GET, &[path], &[], None, timeout).await?;
+        let path = &[path];
+        let ask = Ask { method: Method::GET, path, query: &[], body: None, timeout };
+        let (_, _, text) = self.exchange(&ask, Shows::Nothing).await?;
         serde_json::from_str(&text).map_err(|error| self.unreadable(error))
     }
 
@@ -124,24 +137,18 @@ impl Transport {
     /// is tried only while none has heard of it.
     async fn exchange(
         &self,
-        method: Method,
-        path: &[&str],
-        query: &[(&str, String)],
-        body: Option<&Value>,
-        timeout: Duration,
+        ask: &Ask<'_>,
+        shows: Shows,
     ) -> Result<(usize, StatusCode, String), ClientError> {
         let first = self.current.load(Ordering::Relaxed);
         let mut failed = None;
         for turn in first..first + self.lines.len() {
             let Some(line) = self.lines.get(turn % self.lines.len()) else { break };
-            let mut request = line.http.request(method.clone(), line.url(path)?).query(query);
-            if let Some(token) = self.token.as_ref().or(line.token.as_ref()) {
-                request = request.bearer_auth(token.reveal());
-            }
-            if let Some(body) = body {
-                request = request.json(body);
-            }
-            match line.exchange(request.timeout(timeout)).await {
+            let reply = match shows {
+                Shows::Token => line.authorized(ask, self.token.as_ref()).await,
+                Shows::Nothing => line.plain(ask).await,
+            };
+            match reply {
                 Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
                 Err(lost) => {
                     self.turn_from(turn);
@@ -179,65 +186,5 @@ impl Transport {
 
     pub(super) fn unreadable(&self, why: impl std::fmt::Display) -> ClientError {
         ClientError::Unreadable { server: self.server(), why: why.to_string() }
-    }
-}
-
-impl Line {
-    fn new(server: &Server, settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
-        let set_up = |why: String| ClientError::SetUp(why);
-        let mut http = reqwest::Client::builder().connect_timeout(connect).no_proxy();
-        let base = match server {
-            Server::Unix(path) => {
-                http = http.unix_socket(path.as_path());
-                "http://localhost".to_owned()
-            }
-            Server::Http(_) => server.to_string(),
-        };
-        if let Some(file) = &settings.ca_file {
-            let named = |why: String| format!("[client] ca_file {}: {why}", file.display());
-            let pem = std::fs::read(file).map_err(|error| set_up(named(error.to_string())))?;
-            let authority = reqwest::Certificate::from_pem(&pem)
-                .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
-            http = http.add_root_certificate(authority);
-        }
-        // The socket knows its user; a token would only be one more thing to be wrong.
-        let token = match server {
-            Server::Unix(_) => None,
-            Server::Http(_) => settings.token.clone(),
-        };
-        let http = http.build().map_err(|error| set_up(error.to_string()))?;
-        Ok(Self { http, base, server: server.clone(), token })
-    }
-
-    async fn exchange(
-        &self,
-        request: reqwest::RequestBuilder,
-    ) -> Result<(StatusCode, String), ClientError> {
-        let reply = request.send().await.map_err(|error| self.unreachable(&error))?;
-        let status = reply.status();
-        let text = reply.text().await.map_err(|error| self.unreachable(&error))?;
-        Ok((status, text))
-    }
-
-    /// Ids come from people and agents: each is one segment of the path, whatever it holds.
-    fn url(&self, path: &[&str]) -> Result<reqwest::Url, ClientError> {
-        let mut url = reqwest::Url::parse(&self.base)
-            .map_err(|error| ClientError::SetUp(format!("{}: {error}", self.base)))?;
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
-        }
-        Ok(url)
-    }
-
-    fn unreachable(&self, error: &reqwest::Error) -> ClientError {
-        let mut cause: &dyn std::error::Error = error;
-        while let Some(deeper) = cause.source() {
-            cause = deeper;
-        }
-        let (server, why) = (self.server.to_string(), cause.to_string());
-        match error.is_connect() {
-            true => ClientError::Unreachable { server, why },
-            false => ClientError::Lost { server, why },
-        }
     }
 }

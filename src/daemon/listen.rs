@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::{
     fs, io,
     net::SocketAddr,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 use tokio::net::{TcpListener, UnixListener, UnixStream};
@@ -56,44 +56,48 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// The inbox's address and its own access token, which lasts so that an open page stays valid.
+/// The inbox's address and its own access token, which is a new one at every start.
 pub(super) struct Inbox {
     pub(super) address: SocketAddr,
     pub(super) token: Secret,
 }
 
 impl Inbox {
-    /// Reads the access token, or makes one.
+    /// Makes the access token of this start, and leaves it where `countersign inbox` finds it.
     ///
     /// # Errors
     /// When the state folder cannot be written.
+    // SECURITY: whatever a page sent to somebody else who answered on the port while the daemon was away
+    // was made with an earlier token, and opens nothing any more.
     pub(super) fn new(state: &Path, address: SocketAddr) -> Result<Self> {
-        let file: PathBuf = state.join("inbox.token");
-        let token = match fs::read_to_string(&file) {
-            Ok(token) if token.trim().len() >= 32 => token.trim().to_owned(),
-            _ => {
-                let token = ids::token();
-                let mut options = fs::OpenOptions::new();
-                options.write(true).create(true).truncate(true).mode(0o600);
-                let written = options.open(&file).and_then(|mut out| {
-                    out.set_permissions(fs::Permissions::from_mode(0o600))?;
-                    io::Write::write_all(&mut out, token.as_bytes())
-                });
-                written.with_context(|| format!("cannot write {}", file.display()))?;
-                token
-            }
-        };
+        let file = token_file(state);
+        let token = ids::token();
+        let written = tempfile::NamedTempFile::new_in(state).and_then(|mut new| {
+            io::Write::write_all(&mut new, token.as_bytes())?;
+            new.persist(&file).map_err(|failed| failed.error)
+        });
+        written.with_context(|| format!("cannot write {}", file.display()))?;
         Ok(Self { address, token: Secret::new(token) })
     }
 
     /// The page, with its access token.
     pub(super) fn url(&self) -> String {
+        format!("{}/?token={}", self.base(), self.token.reveal())
+    }
+
+    /// The page's address without its token.
+    pub(super) fn base(&self) -> String {
         let host = match self.address.ip() {
             ip if ip.is_unspecified() => format!("127.0.0.1:{}", self.address.port()),
             _ => self.address.to_string(),
         };
-        format!("http://{host}/?token={}", self.token.reveal())
+        format!("http://{host}")
     }
+}
+
+/// Where the inbox's access token is kept, for whoever may read the state folder.
+pub(crate) fn token_file(state: &Path) -> PathBuf {
+    state.join("inbox.token")
 }
 
 fn is_socket(found: &fs::Metadata) -> bool {

@@ -96,12 +96,13 @@ async fn whatever_is_wrong_the_hook_is_silent_and_quick() {
 
 #[tokio::test]
 async fn a_daemon_that_talks_nonsense_decides_nothing() {
-    let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", server.local_addr().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("countersign.sock");
+    let server = tokio::net::UnixListener::bind(&socket).unwrap();
+    let url = format!("unix:{}", socket.display());
     let yes = || async { axum::Json(json!({"verdict": "allow", "state": "open", "reason": "x"})) };
     let router = axum::Router::new().fallback(yes);
     tokio::spawn(async { axum::serve(server, router).await.unwrap() });
-    let folder = tempfile::tempdir().unwrap();
     let mut hook = tokio::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
     hook.args(HOOK).env_clear().env("HOME", folder.path()).env("COUNTERSIGN__CLIENT__URL", &url);
     let request = stdin(&golden("01_hook_allow_once"));

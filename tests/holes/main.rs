@@ -10,6 +10,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "../support/browser.rs"]
+mod browser;
 #[path = "../journeys/chats.rs"]
 mod chats;
 #[path = "../support/daemon.rs"]
@@ -34,8 +36,10 @@ mod bodies;
 mod cards;
 mod connections;
 mod hook;
+mod impostor;
 mod log;
 mod names;
+mod page;
 mod questions;
 mod samples;
 mod sizes;

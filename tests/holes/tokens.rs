@@ -1,9 +1,16 @@
-//! Row 5: the agents' token that is the approver's too.
+//! Row 5: the agents' token that is the approver's too. Row 4: tokens on lines at whose end somebody else
+//! may answer.
 
 use crate::{
-    daemon::private_file,
-    process::{Ended, Process},
+    daemon::{AGENT, APPROVER, Daemon, private_file, shell},
+    impostor::{Heard, Impostor},
+    process::{self, Ended, Process},
 };
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
 use std::path::Path;
 use tokio::process::Command;
 
@@ -105,4 +112,118 @@ fn hashed(token: &str) -> String {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(token.as_bytes());
     format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+/// A yes to everything, from somebody who has read the source.
+fn yes(heard: &Heard) -> Response {
+    if heard.target.starts_with("/v1/nonce") {
+        return Json(json!({"nonce": "AAAAAAAAAAAAAAAAAAAAAA.1.AAAAAAAAAAAAAAAAAAAAAAAA"}))
+            .into_response();
+    }
+    let mut reply = Json(json!({"verdict": "allow", "reason": "sure", "applied": true, "asks": [],
+        "grants": [], "state": "answered", "answer": {"decision": "approve", "at": "T",
+        "by": {"kind": "timeout"}}}))
+    .into_response();
+    let proof = "A".repeat(43).parse().unwrap();
+    reply.headers_mut().insert("x-countersign-proof", proof);
+    reply
+}
+
+/// A daemon that agents of this machine reach over http, as in the separate-user form.
+async fn over_http() -> (Daemon, u16) {
+    let mut daemon = Daemon::start("").await;
+    let port: u16 = daemon.url.rsplit(':').next().unwrap().parse().unwrap();
+    daemon.stop().await;
+    let config = std::fs::read_to_string(daemon.config()).unwrap();
+    let client = format!("[client]\nurl = \"http://127.0.0.1:{port}\"\ntoken = \"{AGENT}\"\n");
+    let config = config.replace("127.0.0.1:0", &format!("127.0.0.1:{port}"));
+    private_file(&daemon.config(), &format!("{config}{client}"));
+    daemon.run().await;
+    (daemon, port)
+}
+
+#[tokio::test]
+async fn row_4_over_http_commands_work_as_over_the_socket() {
+    let (daemon, _) = over_http().await;
+    let mut ask = process::start(&daemon, &["ask", "--", "git", "push"]);
+    let id = ask.waits_for().await;
+    let pending = process::run(&daemon, &["pending"]).await;
+    assert!(pending.stdout.contains(&id), "{pending:?}");
+    let approved = process::run(&daemon, &["approve", &id]).await;
+    assert_eq!(approved.short(), (Some(0), "Approved once.\n"), "{approved:?}");
+    assert_eq!(ask.ends().await.code, Some(0));
+    let mut wrong = daemon.command(&["pending"]);
+    wrong.env("COUNTERSIGN__CLIENT__TOKEN", "wrong");
+    let wrong = Process::start(wrong).ends().await;
+    assert_eq!(wrong.code, Some(4), "{wrong:?}");
+}
+
+const COMMANDS: [&[&str]; 5] = [
+    &["ask", "--", "git", "push"],
+    &["run", "--", "touch", "it-ran"],
+    &["pending"],
+    &["approve", "abcd1234"],
+    &["grants", "revoke", "abcd1234"],
+];
+
+/// Runs the commands against the impostor: none believes it, and none sends it a token.
+async fn nobody_is_fooled(daemon: &Daemon, commands: &[&[&str]], impostor: Impostor) -> Vec<Heard> {
+    for args in commands {
+        let mut command = daemon.command(args);
+        command.current_dir(daemon.dir.path());
+        let ended = Process::start(command).ends().await;
+        assert!(![Some(0), None].contains(&ended.code), "{args:?}: {ended:?}");
+        assert!(ended.stderr.contains("another program in the daemon's place"), "{ended:?}");
+    }
+    assert!(!daemon.dir.path().join("it-ran").exists());
+    let heard = impostor.leave().await;
+    assert!(heard.len() >= commands.len(), "{heard:?}");
+    for one in &heard {
+        assert!(!one.text().contains(AGENT) && !one.text().contains(APPROVER), "{one:?}");
+    }
+    heard
+}
+
+#[tokio::test]
+async fn row_4_who_took_the_port_is_neither_believed_nor_sent_a_token() {
+    let (mut daemon, port) = over_http().await;
+    let id = daemon.ask(&shell("git push")).await;
+    daemon.kill().await;
+    let impostor = Impostor::on_port(port, yes).await;
+    let heard = nobody_is_fooled(&daemon, &COMMANDS, impostor).await;
+    daemon.run().await;
+    let mut shown = 0;
+    for one in heard.iter().filter_map(|one| one.header("authorization")) {
+        shown += 1;
+        for path in [format!("/v1/asks/{id}/answer"), "/v1/calls".to_owned()] {
+            let again = daemon.http.post(format!("{}{path}", daemon.url));
+            let again = again.header("authorization", one).json(&json!({"decision": "approve"}));
+            assert_eq!(again.send().await.unwrap().status(), 401, "{one}");
+        }
+    }
+    assert!(shown > 0, "tokens were shown: {heard:?}");
+    assert_eq!(daemon.read(&id).await["state"], "open");
+}
+
+#[tokio::test]
+async fn row_4_who_took_the_socket_is_not_sent_the_approvers_token() {
+    let mut daemon = Daemon::start("").await;
+    daemon.kill().await;
+    let socket = daemon.dir.path().join("countersign.sock");
+    let impostor = Impostor::on_socket(&socket, yes).await;
+    nobody_is_fooled(&daemon, &COMMANDS[3..], impostor).await;
+}
+
+#[tokio::test]
+async fn row_4_a_shown_token_is_good_for_one_request() {
+    let (daemon, _) = over_http().await;
+    let id = daemon.ask(&shell("git push")).await;
+    let stale = format!("Countersign {}:{}", "n".repeat(40), "A".repeat(40));
+    for shown in [&*stale, "Countersign ", "Countersign :", "Countersign a:b", "countersign a:b"] {
+        for path in ["/v1/asks", &format!("/v1/asks/{id}")] {
+            let request = daemon.http.get(format!("{}{path}", daemon.url));
+            let answer = request.header("authorization", shown).send().await.unwrap();
+            assert_eq!(answer.status(), 401, "{shown}");
+        }
+    }
 }

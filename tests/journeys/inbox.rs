@@ -32,15 +32,13 @@ async fn a_press_in_the_inbox_answers_the_ask_without_any_account() {
 }
 
 #[tokio::test]
-async fn an_open_page_goes_on_after_a_restart_and_its_old_button_still_answers() {
+async fn after_a_restart_the_new_address_shows_the_same_card_and_its_old_button_still_answers() {
     let mut daemon = Daemon::start("").await;
     let id = daemon.ask(&shell("git push")).await;
-    let visitor = Visitor::enter(&daemon.inbox).await;
-    let card = visitor.follow().await.card(open).await;
+    let card = Visitor::enter(&daemon.inbox).await.follow().await.card(open).await;
     daemon.kill().await;
     daemon.run().await;
-    let mut visitor = visitor;
-    visitor.base = daemon.url.clone();
+    let visitor = Visitor::enter(&daemon.inbox).await;
     let again = visitor.follow().await.card(open).await;
     assert_eq!(again["card"]["id"], card["card"]["id"], "the same card is there again");
     assert_eq!(visitor.press_label(&card, "Deny", None).await, "Denied.");
@@ -224,7 +222,7 @@ async fn whoever_has_not_come_in_by_the_printed_address_cannot_press() {
     assert_eq!(visitor.press(&name, &token, None).await.0, 401, "no cookie");
     visitor.cookie = cookie;
     let body = json!({"card": name, "token": token}).to_string();
-    let mut elsewhere = visitor.post().body(body).build().unwrap();
+    let mut elsewhere = visitor.post(&body).await.unwrap().build().unwrap();
     elsewhere.headers_mut().insert("origin", "http://evil.example".parse().unwrap());
     let elsewhere = daemon.http.execute(elsewhere).await.unwrap();
     assert_eq!(elsewhere.status(), 403, "another site");

@@ -24,19 +24,36 @@ impl Visitor {
         Self::try_enter(address).await.unwrap()
     }
 
-    /// The same, where the daemon may just be away.
+    /// The same, where the daemon may just be away, or another one there.
     pub async fn try_enter(address: &str) -> Result<Self, reqwest::Error> {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .build()?;
-        let entered = client.get(address).send().await?;
+        let entered = client.get(address).send().await?.error_for_status()?;
         assert_eq!(entered.status(), 303, "the address lets in");
         let header = |name: &str| entered.headers()[name].to_str().unwrap().to_owned();
         let cookie = header("set-cookie").split(';').next().unwrap().to_owned();
-        let key = header("location").strip_prefix("/#key=").unwrap().to_owned();
+        let key = header("location").split_once("#key=").unwrap().1.to_owned();
         let base = address.split("/?").next().unwrap().trim_end_matches('/').to_owned();
         Ok(Self { base, cookie, key, client })
+    }
+
+    /// Says hello as the page does, and makes the proof of its next request. A daemon that does not hold
+    /// the key is found out.
+    pub async fn proof(
+        &self,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<Proof, reqwest::Error> {
+        let nonce = format!("{:032x}", rand::random::<u128>());
+        let hello = self.client.get(format!("{}/inbox/hello?nonce={nonce}", self.base));
+        let said: Value = hello.send().await?.error_for_status()?.json().await?;
+        let challenge = said["challenge"].as_str().unwrap().to_owned();
+        let real = said["proof"] == proof_of(&self.key, &["daemon", &nonce, &challenge]);
+        let proof = proof_of(&self.key, &["page", &challenge, method, path, body]);
+        Ok(Proof { real, header: format!("{challenge}.{proof}"), challenge })
     }
 
     /// Follows the board from now on.
@@ -46,13 +63,16 @@ impl Visitor {
 
     /// The same, where the daemon may just be away.
     pub async fn try_follow(&self) -> Result<Feed, reqwest::Error> {
+        let proof = self.proof("GET", "/inbox/events", "").await?;
         let request = self.client.get(format!("{}/inbox/events", self.base));
         let request = request.header("cookie", &self.cookie);
-        let response = request.header("x-countersign-inbox", &self.key).send().await?;
+        let response = request.header("x-countersign-inbox", &proof.header).send().await?;
         let response = response.error_for_status()?;
         assert_eq!(response.status(), 200);
+        assert!(proof.real, "whoever shows the board has proved itself");
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Ok(Feed { response, rest: vec![], cards: vec![] })
+        let (key, challenge) = (self.key.clone(), proof.challenge);
+        Ok(Feed { response, rest: vec![], cards: vec![], key, challenge, number: 0 })
     }
 
     /// Sends a press; the status and the answer.
@@ -71,7 +91,8 @@ impl Visitor {
         if let Some(text) = text {
             body["text"] = json!(text);
         }
-        let response = self.post().body(body.to_string()).send().await?;
+        let body = body.to_string();
+        let response = self.post(&body).await?.send().await?;
         Ok((response.status().as_u16(), response.json().await?))
     }
 
@@ -86,15 +107,35 @@ impl Visitor {
         answer["sentence"].as_str().or(answer["error"].as_str()).unwrap().to_owned()
     }
 
-    /// A press as the page sends it, without its body.
-    pub fn post(&self) -> reqwest::RequestBuilder {
-        self.client
+    /// A press as the page sends it.
+    pub async fn post(&self, body: &str) -> Result<reqwest::RequestBuilder, reqwest::Error> {
+        let proof = self.proof("POST", "/inbox/press", body).await?;
+        let request = self
+            .client
             .post(format!("{}/inbox/press", self.base))
             .header("cookie", &self.cookie)
-            .header("x-countersign-inbox", &self.key)
+            .header("x-countersign-inbox", proof.header)
             .header("origin", &self.base)
-            .header("content-type", "application/json")
+            .header("content-type", "application/json");
+        Ok(request.body(body.to_owned()))
     }
+}
+
+/// What the next request proves itself with.
+pub struct Proof {
+    /// Whether the daemon proved that it holds the key.
+    pub real: bool,
+    pub header: String,
+    challenge: String,
+}
+
+/// The proof over some lines, as the page's script makes it.
+pub fn proof_of(key: &str, lines: &[&str]) -> String {
+    use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+    use hmac::{Hmac, Mac};
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(key.as_bytes()).unwrap();
+    mac.update(lines.join("\n").as_bytes());
+    URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
 }
 
 /// The stream of one connection and the board as it has told it.
@@ -103,6 +144,9 @@ pub struct Feed {
     rest: Vec<u8>,
     /// `{card, since, closed}` each, as last told.
     pub cards: Vec<Value>,
+    key: String,
+    challenge: String,
+    number: u64,
 }
 
 #[allow(dead_code, reason = "not every test uses every hand")]
@@ -115,6 +159,12 @@ impl Feed {
                 let event = String::from_utf8(event).unwrap();
                 let line = |name| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
                 let told = line("event:").zip(line("data:"));
+                if let Some((name, data)) = told {
+                    let number = self.number.to_string();
+                    let lines = ["event", &self.challenge, &number, name, data];
+                    assert_eq!(line("id:"), Some(&*proof_of(&self.key, &lines)), "it is proved");
+                    self.number += 1;
+                }
                 let told = told.map(|(n, d)| (n.to_owned(), serde_json::from_str(d).unwrap()));
                 match told {
                     Some(told) => {

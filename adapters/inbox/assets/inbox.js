@@ -35,9 +35,13 @@ follow({
     change(() => receive(card, false));
   },
   lost() {
-    if ($("line").dataset.state === "lost") return;
+    if ($("line").textContent === "not connected") return;
     change(() => setLine("lost", "not connected",
       "Not connected to countersign. Nothing can be pressed here until it is back; this page keeps trying."));
+  },
+  refused(sentence) {
+    if ($("banner").textContent === sentence) return;
+    change(() => setLine("lost", "no access", sentence));
   },
   locked(sentence) {
     change(() => setLine("lost", "no access", sentence));

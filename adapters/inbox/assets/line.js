@@ -1,4 +1,9 @@
-// The line to countersign: the key, the stream of cards, and presses.
+// The line to countersign: hello and proofs, the stream of cards, and presses.
+//
+// The key never leaves this page. Before every request countersign proves that it holds the key as well,
+// and whoever else answers at this address is sent nothing that could be used.
+
+import { canProve, fresh, proofOf } from "./proof.js";
 
 const HEADER = "x-countersign-inbox";
 const PLACE = "countersign-key";
@@ -7,36 +12,48 @@ const SILENCE = 25_000;
 const PRESS_LIMIT = 20_000;
 const LONGEST_PAUSE = 5_000;
 
+const NO_KEY = "This tab has not come in by the inbox's address. Open the one that `countersign inbox` prints.";
+const NO_PROOFS = "A browser proves itself only on this machine or over https. Open the inbox as http://127.0.0.1 " +
+  "(from another machine through `ssh -L 7117:127.0.0.1:7117 HOST`), or through a proxy with TLS.";
+const STRANGER = "countersign was started again, or something else answers at its address. Nothing was sent " +
+  "to it. Close this tab and open the address that `countersign inbox` prints.";
+
+/** Whoever answers cannot prove to be the countersign that let this page in. */
+class Stranger extends Error {}
+
 const key = takeKey();
+forgetWorkers();
 
 /**
  * Follows the board for ever. `on.board({now, cards})` comes first on every connection, then
- * `on.card({now, card})`; `on.lost()` when the line breaks; `on.locked(sentence)` ends it.
+ * `on.card({now, card})`; `on.lost()` when the line breaks, `on.refused(sentence)` when this page has no
+ * access to whoever answers; `on.locked(sentence)` ends it.
  */
 export async function follow(on) {
+  if (!canProve) return on.locked(NO_PROOFS);
+  if (!key) return on.locked(NO_KEY);
   let pause = 250;
   for (;;) {
     const silence = watchdog();
+    let refusal = "";
     try {
-      const response = await fetch("/inbox/events", {
-        headers: { [HEADER]: key },
-        cache: "no-store",
-        signal: silence.signal,
-      });
-      if (response.status === 401 || response.status === 403) {
-        on.locked(await sentenceOf(response));
-        return;
-      }
+      const { challenge, headers } = await proven("GET", "/inbox/events", "", silence.signal);
+      const response = await fetch("/inbox/events", { headers, cache: "no-store", signal: silence.signal });
+      if (response.status === 401 || response.status === 403) refusal = await sentenceOf(response);
       if (response.ok) {
-        pause = 250;
-        await read(response.body, silence, on);
+        await read(response.body, challenge, silence, {
+          board: (data) => { pause = 250; on.board(data); },
+          card: on.card,
+        });
       }
-    } catch {
+    } catch (problem) {
       // Whatever it was: the line is lost and is tried again.
+      if (problem instanceof Stranger) refusal = STRANGER;
     } finally {
       silence.stop();
     }
-    on.lost();
+    if (refusal) on.refused(refusal);
+    else on.lost();
     await wakeUpOr(pause);
     pause = Math.min(pause * 2, LONGEST_PAUSE);
   }
@@ -44,17 +61,21 @@ export async function follow(on) {
 
 /** Presses a button; says what came of it. */
 export async function press(card, token, text) {
+  const body = JSON.stringify(text === undefined ? { card, token } : { card, token, text });
+  const signal = AbortSignal.timeout(PRESS_LIMIT);
   try {
+    const { headers } = await proven("POST", "/inbox/press", body, signal);
     const response = await fetch("/inbox/press", {
       method: "POST",
-      headers: { [HEADER]: key, "content-type": "application/json" },
-      body: JSON.stringify(text === undefined ? { card, token } : { card, token, text }),
+      headers: { ...headers, "content-type": "application/json" },
+      body,
       cache: "no-store",
-      signal: AbortSignal.timeout(PRESS_LIMIT),
+      signal,
     });
     if (response.ok) return await response.json();
     return { outcome: "fault", sentence: await sentenceOf(response) };
-  } catch {
+  } catch (problem) {
+    if (problem instanceof Stranger) return { outcome: "fault", sentence: STRANGER };
     return {
       outcome: "fault",
       sentence: "countersign did not answer. The card will say whether the press arrived.",
@@ -62,36 +83,63 @@ export async function press(card, token, text) {
   }
 }
 
-/** The address brings the key once; it is kept where only this origin can read it. */
+/** The headers of a request to a countersign that has just proved itself. */
+async function proven(method, path, body, signal) {
+  const nonce = fresh();
+  const response = await fetch(`/inbox/hello?nonce=${nonce}`, { cache: "no-store", credentials: "omit", signal });
+  if (response.status >= 500) throw new Error("it is stopping or starting");
+  const { challenge, proof } = await response.json().catch(() => ({}));
+  if (proof !== await proofOf(key, "daemon", nonce, challenge)) throw new Stranger();
+  return { challenge, headers: { [HEADER]: `${challenge}.${await proofOf(key, "page", challenge, method, path, body)}` } };
+}
+
+/** The address brings the key once; it is kept where only this tab can read it, and dies with its daemon. */
 function takeKey() {
   const found = /^#key=([\w-]+)$/.exec(location.hash);
   if (location.hash || location.search) history.replaceState(null, "", "/");
   try {
-    if (found) localStorage.setItem(PLACE, found[1]);
-    return localStorage.getItem(PLACE) ?? "";
+    localStorage.removeItem(PLACE);
+    if (found) sessionStorage.setItem(PLACE, found[1]);
+    return sessionStorage.getItem(PLACE) ?? "";
   } catch {
     return found ? found[1] : "";
   }
 }
 
-async function read(body, silence, on) {
+/** The inbox has no service workers: one that is there was left by somebody else who answered here. */
+async function forgetWorkers() {
+  const workers = await navigator.serviceWorker?.getRegistrations().catch(() => []);
+  for (const worker of workers ?? []) worker.unregister();
+}
+
+async function read(body, challenge, silence, on) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+  let [rest, number] = ["", 0];
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
     silence.heard();
     const events = (rest + value).split("\n\n");
     rest = events.pop();
-    for (const event of events) tell(event, on);
+    for (const event of events) {
+      const told = parse(event);
+      if (!told) continue;
+      const proof = await proofOf(key, "event", challenge, number, told.name, told.data);
+      if (told.proof !== proof) throw new Stranger();
+      number += 1;
+      on[told.name](JSON.parse(told.data));
+    }
   }
 }
 
-function tell(event, on) {
-  const fields = (name) =>
-    event.split("\n").filter((l) => l.startsWith(name + ":")).map((l) => l.slice(name.length + 1).trim());
-  const [name] = fields("event");
-  if (name === "board" || name === "card") on[name](JSON.parse(fields("data").join("\n")));
+/** An event's name, data and proof; nothing for what only keeps the line alive. */
+function parse(event) {
+  const field = (name) => {
+    const line = event.split("\n").find((line) => line.startsWith(name + ": "));
+    return line?.slice(name.length + 2);
+  };
+  const [name, data, proof] = ["event", "data", "id"].map(field);
+  return name === "board" || name === "card" ? { name, data, proof } : null;
 }
 
 function watchdog() {

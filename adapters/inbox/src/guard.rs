@@ -1,8 +1,9 @@
 //! What a request must be before a handler sees it.
 
-use crate::{Shared, session::Access};
+use crate::{BODY_LIMIT, Shared, proof::Proven, session::Access};
 use axum::{
     Json,
+    body::{Body, to_bytes},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
@@ -24,8 +25,7 @@ pub(crate) async fn every(
     } else {
         refusal(
             StatusCode::FORBIDDEN,
-            "This host name is not the inbox's. Open it as http://127.0.0.1 or http://localhost, or \
-             set the name in the daemon's configuration.",
+            "This host name is not the inbox's. Open it as `countersign inbox` prints it.",
         )
     };
     for (name, value) in HEADERS {
@@ -34,30 +34,45 @@ pub(crate) async fn every(
     response
 }
 
-/// For cards and presses: the cookie, the page's key and, for whatever changes state, the same origin.
+/// For cards and presses: the cookie, a proof made with the page's key for exactly this request and, for
+/// whatever changes state, the same origin.
 pub(crate) async fn data(
     State(inbox): State<Arc<Shared>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let headers = request.headers();
-    let cookie = inbox.session.cookie_of(headers);
-    let key = inbox.session.key_of(headers);
-    if (cookie, key) != (Access::Granted, Access::Granted) {
-        return refusal(
+    let (mut parts, body) = request.into_parts();
+    let no_access = || {
+        refusal(
             StatusCode::UNAUTHORIZED,
-            "This page has no access. Open the inbox's address again as `countersign serve` prints it.",
+            "This page has no access. Open the inbox's address again as `countersign inbox` prints it.",
+        )
+    };
+    let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
+        return refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "The answer is too long (64 kB at most), so nothing was sent. Shorten it.",
         );
+    };
+    let text = String::from_utf8_lossy(&body);
+    let asked = (&parts.method, parts.uri.path(), &*text);
+    let cookie = inbox.session.cookie_of(&parts.headers);
+    let Some(challenge) = inbox.proofs.check(&inbox.session, &parts.headers, asked) else {
+        return no_access();
+    };
+    if cookie != Access::Granted {
+        return no_access();
     }
-    // SECURITY: the key's header alone keeps other sites out (they cannot know it, nor send it without
-    // a preflight that is never answered); the origin is checked all the same.
-    if !same_origin(request.method(), headers) {
+    // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a preflight
+    // that is never answered); the origin is checked all the same.
+    if !same_origin(&parts.method, &parts.headers) {
         return refusal(
             StatusCode::FORBIDDEN,
             "This request came from another site, so nothing was pressed. Press on the inbox's own page.",
         );
     }
-    next.run(request).await
+    parts.extensions.insert(Proven(challenge));
+    next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
 /// A refusal as the page's script reads it.
@@ -81,6 +96,15 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
+
+/// The port behind `localhost`, where that is the host that was asked for.
+// SECURITY: `localhost` may lead to another address of this machine than the one that the daemon listens on,
+// where somebody else may answer. No page lives under that name, so none can be talked to under it.
+pub(crate) fn as_localhost(headers: &HeaderMap) -> Option<&str> {
+    let authority = only(headers, &header::HOST)?;
+    let (host, port) = authority.split_once(':').unwrap_or((authority, "80"));
+    host.eq_ignore_ascii_case("localhost").then_some(port)
+}
 
 fn known_host(headers: &HeaderMap, allowed: &[String]) -> bool {
     let Some(authority) = only(headers, &header::HOST) else { return false };

@@ -9,6 +9,7 @@ mod board;
 mod guard;
 mod page;
 mod press;
+mod proof;
 mod session;
 mod stream;
 
@@ -17,6 +18,7 @@ use board::Board;
 use countersign_port::{
     Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
 };
+use proof::Proofs;
 use session::Session;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -30,7 +32,7 @@ const BODY_LIMIT: usize = 64 * 1024;
 #[derive(Clone, Default)]
 pub struct Config {
     /// Opens the page as `/?token=…`. Anyone who has it can press, so it is a secret of its own, told
-    /// apart from the agents' token. Empty: nobody can open the page.
+    /// apart from the agents' token, and a new one at every start. Empty: nobody can open the page.
     pub access_token: String,
     /// Names by which the page may be reached besides `localhost` and the loopback addresses: host names
     /// or addresses, without a port.
@@ -44,6 +46,7 @@ pub struct Inbox(Arc<Shared>);
 /// What the adapter and its HTTP handlers share.
 struct Shared {
     session: Session,
+    proofs: Proofs,
     allowed_hosts: Vec<String>,
     board: Board,
     line: watch::Sender<Line>,
@@ -65,6 +68,7 @@ impl Inbox {
     pub fn new(config: Config) -> Self {
         Self(Arc::new(Shared {
             session: Session::new(&config.access_token),
+            proofs: Proofs::default(),
             allowed_hosts: config.allowed_hosts,
             board: Board::default(),
             line: watch::Sender::new(Line::Starting),
@@ -79,7 +83,9 @@ impl Inbox {
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
         Router::new()
             .route("/", routing::get(page::page))
+            .route("/inbox/hello", routing::get(page::hello))
             .route("/inbox/{file}", routing::get(page::file))
+            .route("/inbox/{start}/{file}", routing::get(page::file_of_start))
             .merge(data)
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))

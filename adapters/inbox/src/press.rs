@@ -101,12 +101,7 @@ fn is_plain(text: &str, limit: usize) -> bool {
 }
 
 fn not_a_press(rejection: &JsonRejection) -> String {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            "The answer is too long (64 kB at most), so nothing was sent. Shorten it.".to_owned()
-        }
-        _ => format!("This is not a press, so nothing was pressed: {}.", rejection.body_text()),
-    }
+    format!("This is not a press, so nothing was pressed: {}.", rejection.body_text())
 }
 
 fn word(outcome: Outcome) -> &'static str {

@@ -5,17 +5,12 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The header that carries the page's key.
-pub(crate) const KEY_HEADER: &str = "x-countersign-inbox";
-/// A phone that was set up once stays set up for this long, in seconds: 30 days.
-const COOKIE_LIFE: u32 = 30 * 24 * 60 * 60;
-
-/// The secrets of one access token. The same token gives the same secrets, so an open page goes on
-/// working after the daemon was restarted.
+/// The secrets of one access token. The token is made anew at every start of the daemon, so nothing that a
+/// page holds or has sent is worth anything to whoever answers on the port after that daemon.
 ///
 /// SECURITY: a browser sends a cookie to every port of a host, so a server that an agent starts on
-/// `localhost:3000` gets it as soon as the person looks there. The cookie therefore opens only the empty
-/// page. Cards and presses need the key too, which the page's own origin keeps in its storage.
+/// `127.0.0.1:3000` gets it as soon as the person looks there. The cookie therefore opens only the empty
+/// page. Cards and presses need proofs made with the key too (`proof`), which the page keeps to itself.
 pub(crate) struct Session {
     access_token: String,
     cookie_name: String,
@@ -52,24 +47,27 @@ impl Session {
         )
     }
 
-    /// Whether a request carries the page's key.
-    pub(crate) fn key_of(&self, headers: &HeaderMap) -> Access {
-        let key = headers.get(KEY_HEADER).and_then(|value| value.to_str().ok());
-        Access::from(!self.access_token.is_empty() && key.is_some_and(|key| same(&self.key, key)))
+    /// The key that proofs are made with; `None` where nobody may come in.
+    pub(crate) fn key(&self) -> Option<&str> {
+        (!self.access_token.is_empty()).then_some(&self.key)
+    }
+
+    /// A name that only this start of the daemon has. Under it the page's files have addresses that nobody
+    /// else could have filled the browser's cache with.
+    pub(crate) fn start(&self) -> String {
+        derive("start", &self.access_token).chars().take(16).collect()
     }
 
     /// The `Set-Cookie` of somebody who has shown the access token.
     pub(crate) fn set_cookie(&self) -> Option<HeaderValue> {
         let Self { cookie_name, cookie, .. } = self;
-        let line = format!(
-            "{cookie_name}={cookie}; Path=/; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Strict"
-        );
+        let line = format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict");
         HeaderValue::try_from(line).ok()
     }
 
     /// Where somebody who has shown the access token goes on. Browsers never send a fragment.
     pub(crate) fn entrance(&self) -> String {
-        format!("/#key={}", self.key)
+        format!("/?open={}#key={}", self.start(), self.key)
     }
 }
 
@@ -84,7 +82,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    fn from(right: bool) -> Self {
+    pub(crate) fn from(right: bool) -> Self {
         if right { Self::Granted } else { Self::Refused }
     }
 }
@@ -99,7 +97,7 @@ fn derive(purpose: &str, access_token: &str) -> String {
     URL_SAFE_NO_PAD.encode(hash)
 }
 
-fn same(secret: &str, given: &str) -> bool {
+pub(crate) fn same(secret: &str, given: &str) -> bool {
     secret.as_bytes().ct_eq(given.as_bytes()).into()
 }
 
@@ -119,8 +117,7 @@ mod tests {
         assert_eq!(session.admits(""), Access::Refused);
         let cookie = format!("{}={}", session.cookie_name, session.cookie);
         assert_eq!(session.cookie_of(&headers(header::COOKIE, &cookie)), Access::Refused);
-        let key = headers(header::HeaderName::from_static(KEY_HEADER), &session.key);
-        assert_eq!(session.key_of(&key), Access::Refused);
+        assert_eq!(session.key(), None);
     }
 
     #[test]
@@ -131,6 +128,7 @@ mod tests {
         assert_ne!(one.cookie_name, other.cookie_name);
         assert_ne!(one.key, one.cookie);
         assert_ne!(one.key, one.access_token);
+        assert!(!one.key.contains(&one.start()), "what addresses show is no part of the key");
     }
 
     #[test]

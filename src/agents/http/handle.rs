@@ -1,7 +1,7 @@
 //! Which handle a request holds.
 
-use super::Fault;
-use crate::{connections::Connection, gate::approvers::Who, secret::TokenHash};
+use super::{Fault, shown::Shown};
+use crate::{connections::Connection, gate::approvers::Who, proof::Nonces, secret::TokenHash};
 use axum::{
     extract::{Request, State},
     http::{StatusCode, header},
@@ -35,6 +35,24 @@ pub struct Keys {
     pub agent: Option<TokenHash>,
     /// The approvers' token.
     pub approver: Option<TokenHash>,
+    /// What tokens are shown with where they are not sent.
+    pub(crate) nonces: Nonces,
+}
+
+impl Keys {
+    /// The tokens with these hashes.
+    #[must_use]
+    pub fn new(agent: Option<TokenHash>, approver: Option<TokenHash>) -> Self {
+        Self { agent, approver, nonces: Nonces::default() }
+    }
+
+    /// The handle of whoever shows a token, and the hash of that.
+    pub(super) fn of(&self, shows: impl Fn(&TokenHash) -> bool) -> Option<(Handle, &TokenHash)> {
+        let known = [(Handle::Approver, &self.approver), (Handle::Agent, &self.agent)];
+        // Both are compared, so that the time tells nothing.
+        let fits = known.map(|(handle, key)| (handle, key.as_ref().filter(|key| shows(key))));
+        fits.into_iter().find_map(|(handle, key)| Some((handle, key?)))
+    }
 }
 
 impl Handle {
@@ -60,19 +78,28 @@ impl Handle {
 
 pub(super) async fn authenticate(
     State((keys, surface)): State<(Arc<Keys>, Surface)>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
+    if let Some(shown) = Shown::of(&request) {
+        return match shown.check(&keys, request).await {
+            Ok(proven) => proven.serve(next).await,
+            Err(fault) => fault.into_response(),
+        };
+    }
     match handle(&keys, surface, &request) {
-        Ok(handle) => {
-            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
-                connection.mark_proven();
-            }
-            request.extensions_mut().insert(handle);
-            next.run(request).await
-        }
+        Ok(handle) => next.run(admitted(request, handle)).await,
         Err(fault) => fault.into_response(),
     }
+}
+
+/// The request as the routes get it, with the handle that it holds.
+pub(super) fn admitted(mut request: Request, handle: Handle) -> Request {
+    if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+        connection.mark_proven();
+    }
+    request.extensions_mut().insert(handle);
+    request
 }
 
 fn handle(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, Fault> {
@@ -85,11 +112,7 @@ fn handle(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, Fa
     };
     let token = given.to_str().ok().and_then(|given| given.strip_prefix("Bearer "));
     let token = token.ok_or_else(|| unauthorized("the token must be given as `Bearer …`"))?.trim();
-    let is = |key: &Option<TokenHash>| key.as_ref().is_some_and(|key| key.matches(token));
     // FAIL-CLOSED: a token that is wrong gets nothing, not even the socket's own handle.
-    match (is(&keys.approver), is(&keys.agent)) {
-        (true, _) => Ok(Handle::Approver),
-        (false, true) => Ok(Handle::Agent),
-        (false, false) => Err(unauthorized("this token is not known here")),
-    }
+    let known = keys.of(|key| key.matches(token));
+    known.map(|(handle, _)| handle).ok_or_else(|| unauthorized("this token is not known here"))
 }

@@ -36,6 +36,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         "shared": api.gate.store().is_shared(),
         "clock_ahead_ms": clock_ahead,
         "stopping": stopping,
+        "inbox": api.inbox,
     });
     (status, Json(body)).into_response()
 }

@@ -10,6 +10,7 @@ mod grants;
 mod handle;
 mod health;
 mod sessions;
+mod shown;
 mod view;
 
 pub use fault::Fault;
@@ -47,6 +48,8 @@ pub struct Api {
     pub leases: Arc<BTreeMap<&'static str, String>>,
     /// An ask as people see it, with nothing that could be pressed.
     pub card: fn(&Ask) -> Value,
+    /// Where the inbox is, without its token.
+    pub inbox: String,
 }
 
 /// The routes as they are served on one surface.
@@ -69,6 +72,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
             handle::authenticate,
         ));
     routes
+        .route("/v1/nonce", get(shown::nonce))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

@@ -15,10 +15,11 @@ async fn the_token_gives_a_strict_cookie_and_takes_itself_out_of_the_address() {
     let answer = raw(&desk, &get).await;
     assert_eq!(status(&answer), "303");
     let cookie = answer.lines().find(|line| line.starts_with("set-cookie:")).unwrap();
-    for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+    for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/"] {
         assert!(cookie.contains(part), "{cookie}");
     }
-    assert!(answer.contains("\r\nlocation: /#key="), "{answer}");
+    assert!(!cookie.contains("Max-Age"), "it ends with the browser: {cookie}");
+    assert!(answer.contains("\r\nlocation: /?open="), "{answer}");
     assert!(!answer.replace(&get, "").contains(TOKEN), "the token itself is not handed on");
 }
 
@@ -46,20 +47,21 @@ async fn the_cookie_alone_opens_the_empty_page_but_no_card_and_no_press() {
     assert_eq!(page.status(), 200);
     let page = page.text().await.unwrap();
     assert!(!page.contains("secret-plan") && !page.contains(&visitor.key));
-    for key in [None, Some(""), Some("wrong"), visitor.cookie.split('=').nth(1)] {
+    let cookie = visitor.cookie.split('=').nth(1).unwrap();
+    for proof in [None, Some(""), Some("wrong"), Some("a.b"), Some(cookie), Some(&*visitor.key)] {
         let events = thief.get(format!("{}/inbox/events", visitor.base));
         let press = thief.post(format!("{}/inbox/press", visitor.base));
         for request in [events, press.json(&json!({ "card": "one", "token": "one.1.a" }))] {
             let mut request = request.header("cookie", &visitor.cookie);
             request = request.header("origin", &visitor.base);
-            if let Some(key) = key {
-                request = request.header("x-countersign-inbox", key);
+            if let Some(proof) = proof {
+                request = request.header("x-countersign-inbox", proof);
             }
             let refused = request.send().await.unwrap();
             assert_eq!(refused.status(), 401);
             assert_eq!(
                 refused.json::<Value>().await.unwrap(),
-                json!({ "error": "This page has no access. Open the inbox's address again as `countersign serve` prints it." })
+                json!({ "error": "This page has no access. Open the inbox's address again as `countersign inbox` prints it." })
             );
         }
     }
@@ -67,12 +69,53 @@ async fn the_cookie_alone_opens_the_empty_page_but_no_card_and_no_press() {
 }
 
 #[tokio::test]
+async fn a_request_that_was_seen_opens_nothing_a_second_time_and_nothing_else() {
+    let mut desk = Desk::open().await;
+    desk.post(&command("one", "ls")).await;
+    let visitor = desk.visitor().await;
+    let body = json!({ "card": "one", "token": "one.1.d" }).to_string();
+    let seen = visitor.post(&body).await.unwrap().build().unwrap();
+    let other = json!({ "card": "one", "token": "one.1.a" }).to_string();
+    let mut changed = seen.try_clone().unwrap();
+    *changed.body_mut() = Some(other.into());
+    changed.headers_mut().remove("content-length");
+    let client = reqwest::Client::new();
+    assert_eq!(client.execute(changed).await.unwrap().status(), 401, "another press");
+    let first = client.execute(seen.try_clone().unwrap()).await.unwrap();
+    assert_eq!(first.status(), 200);
+    assert_eq!(client.execute(seen).await.unwrap().status(), 401, "the same again");
+    assert_eq!(desk.presses.recv().await.unwrap().token, "one.1.d");
+    assert!(desk.presses.try_recv().is_err(), "nothing else reached the core");
+}
+
+#[tokio::test]
+async fn no_page_lives_under_the_name_localhost() {
+    let desk = Desk::open().await;
+    let port = desk.at.port();
+    for name in ["localhost", "LocalHost"] {
+        let get = format!(
+            "GET /?token={TOKEN} HTTP/1.1\r\nhost: {name}:{port}\r\nconnection: close\r\n\r\n"
+        );
+        let answer = raw(&desk, &get).await;
+        assert_eq!(status(&answer), "303", "{answer}");
+        let on = format!("\r\nlocation: http://127.0.0.1:{port}/?token={TOKEN}\r\n");
+        assert!(answer.contains(&on), "{answer}");
+        assert!(!answer.contains("set-cookie") && !answer.contains("#key="), "{answer}");
+    }
+    let get = format!(
+        "GET /?token=a%0d%0ax HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n"
+    );
+    assert_eq!(status(&raw(&desk, &get).await), "401", "what is no token goes nowhere");
+}
+
+#[tokio::test]
 async fn the_key_without_the_cookie_opens_nothing() {
     let desk = Desk::open().await;
     let visitor = desk.visitor().await;
     let client = reqwest::Client::new();
+    let proof = visitor.proof("GET", "/inbox/events", "").await.unwrap();
     let request = client.get(format!("{}/inbox/events", visitor.base));
-    let refused = request.header("x-countersign-inbox", &visitor.key).send().await.unwrap();
+    let refused = request.header("x-countersign-inbox", &proof.header).send().await.unwrap();
     assert_eq!(refused.status(), 401);
 }
 
@@ -90,7 +133,7 @@ async fn a_press_from_another_site_is_refused() {
         ("origin", "http://127.0.0.1:3000".to_owned()),
     ];
     for (name, value) in cases {
-        let mut request = visitor.post().body(body.clone()).build().unwrap();
+        let mut request = visitor.post(&body).await.unwrap().build().unwrap();
         request.headers_mut().insert(name, value.parse().unwrap());
         let refused = reqwest::Client::new().execute(request).await.unwrap();
         assert_eq!(refused.status(), 403, "{name}: {value}");
@@ -98,14 +141,14 @@ async fn a_press_from_another_site_is_refused() {
         assert!(said["error"].as_str().unwrap().contains("another site"), "{said}");
     }
     for site in ["cross-site", "same-site", "none"] {
-        let refused = visitor.post().header("sec-fetch-site", site).body(body.clone());
+        let refused = visitor.post(&body).await.unwrap().header("sec-fetch-site", site);
         assert_eq!(refused.send().await.unwrap().status(), 403, "{site}");
     }
-    let mut silent = visitor.post().body(body.clone()).build().unwrap();
+    let mut silent = visitor.post(&body).await.unwrap().build().unwrap();
     silent.headers_mut().remove("origin");
     assert_eq!(reqwest::Client::new().execute(silent).await.unwrap().status(), 403);
     assert!(desk.presses.try_recv().is_err(), "nothing reached the core");
-    let own = visitor.post().header("sec-fetch-site", "same-origin").body(body);
+    let own = visitor.post(&body).await.unwrap().header("sec-fetch-site", "same-origin");
     assert_eq!(own.send().await.unwrap().status(), 200);
     assert_eq!(desk.presses.recv().await.unwrap().token, "one.1.a");
 }

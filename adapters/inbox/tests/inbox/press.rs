@@ -11,9 +11,10 @@ async fn a_get_never_changes_anything() {
     let client = reqwest::Client::new();
     for path in ["/inbox/press", "/inbox/press?card=one&token=one.1.a", "/?card=one&token=one.1.a"]
     {
+        let proof = visitor.proof("GET", path.split('?').next().unwrap(), "").await.unwrap();
         let request = client.get(format!("{}{path}", visitor.base));
         let request = request.header("cookie", &visitor.cookie).header("origin", &visitor.base);
-        let answer = request.header("x-countersign-inbox", &visitor.key).send().await.unwrap();
+        let answer = request.header("x-countersign-inbox", proof.header).send().await.unwrap();
         assert!(answer.status().is_client_error(), "{path}: {}", answer.status());
     }
     assert!(desk.presses.try_recv().is_err(), "nothing was pressed");
@@ -26,7 +27,7 @@ async fn a_malformed_press_gets_a_sentence_and_reaches_nobody() {
     let mut desk = Desk::open().await;
     let visitor = desk.visitor().await;
     let send = async |body: &str| {
-        let answer = visitor.post().body(body.to_owned()).send().await.unwrap();
+        let answer = visitor.post(body).await.unwrap().send().await.unwrap();
         let status = answer.status().as_u16();
         (status, answer.json::<Value>().await.unwrap()["error"].as_str().unwrap().to_owned())
     };

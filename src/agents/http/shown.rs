@@ -1,0 +1,107 @@
+//! Tokens that are shown without being sent, as our own clients do where no TLS says who answers.
+
+use super::{Api, Fault, Keys, LARGEST, handle};
+use crate::{
+    proof::{self, SCHEME},
+    secret::TokenHash,
+};
+use axum::{
+    Json,
+    body::{Body, Bytes, to_bytes},
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+/// `GET /v1/nonce`: what a client needs to show its token. It needs none itself, and changes nothing.
+pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<Value>, Fault> {
+    match api.keys.nonces.fresh() {
+        Some(nonce) => Ok(Json(json!({ "nonce": nonce }))),
+        None => Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "no nonce could be made")),
+    }
+}
+
+/// A token as it is shown, not checked yet.
+pub(super) struct Shown {
+    nonce: String,
+    masked: String,
+}
+
+/// A request whose token was shown, and what its reply is proved with.
+pub(super) struct Proven {
+    request: Request,
+    about: About,
+    hash: TokenHash,
+}
+
+/// What a proof is about.
+struct About {
+    nonce: String,
+    method: Method,
+    target: String,
+    body: Bytes,
+}
+
+impl Shown {
+    /// What a request shows; `None` where it shows nothing in this way.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        let given = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+        let (nonce, masked) = given.strip_prefix(SCHEME)?.split_once(':').unwrap_or_default();
+        Some(Self { nonce: nonce.to_owned(), masked: masked.to_owned() })
+    }
+
+    /// Finds out whose token it is.
+    // FAIL-CLOSED: what is not shown rightly gets nothing, not even the socket's own handle.
+    pub(super) async fn check(self, keys: &Keys, request: Request) -> Result<Proven, Fault> {
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, LARGEST).await.map_err(|_| {
+            Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large; 1 MiB at most")
+        })?;
+        let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+        let about = About { nonce: self.nonce, method: parts.method.clone(), target, body };
+        let known = keys.of(|key| about.request().shows(key, &self.masked));
+        let unknown = "this token is not known here";
+        let (handle, hash) = known.ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, unknown))?;
+        if !keys.nonces.take(&about.nonce) {
+            let used = "the token was shown with a nonce that is used, too old or not from here";
+            return Err(Fault::new(StatusCode::UNAUTHORIZED, used));
+        }
+        let request = Request::from_parts(parts, Body::from(about.body.clone()));
+        Ok(Proven { request: handle::admitted(request, handle), hash: hash.clone(), about })
+    }
+}
+
+impl Proven {
+    /// Serves it; a reply that is whole carries the daemon's own proof.
+    pub(super) async fn serve(self, next: Next) -> Response {
+        let Self { request, about, hash } = self;
+        let (mut parts, body) = next.run(request).await.into_parts();
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("application/json")) {
+            // A stream of events, which none of our own clients reads.
+            return Response::from_parts(parts, body);
+        }
+        let Ok(body) = to_bytes(body, usize::MAX).await else {
+            let failed = "the reply could not be put together";
+            return Fault::new(StatusCode::INTERNAL_SERVER_ERROR, failed).into_response();
+        };
+        let proof = about.request().reply(&hash, parts.status.as_u16(), &body);
+        if let Some(proof) = proof.and_then(|proof| HeaderValue::try_from(proof).ok()) {
+            parts.headers.insert(proof::REPLY, proof);
+        }
+        Response::from_parts(parts, Body::from(body))
+    }
+}
+
+impl About {
+    fn request(&self) -> proof::Request<'_> {
+        proof::Request {
+            nonce: &self.nonce,
+            method: self.method.as_str(),
+            target: &self.target,
+            body: &self.body,
+        }
+    }
+}

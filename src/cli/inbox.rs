@@ -1,0 +1,42 @@
+//! `countersign inbox`: the inbox's address as the running daemon serves it.
+
+use super::{Context, Exit, say};
+use crate::{
+    client::Client,
+    config::{Client as Settings, Server},
+    daemon,
+};
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use std::{fs, time::Duration};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The address is a new one at every start of the daemon. It is read from the daemon's own folder: where the
+daemon runs as another user, run this as that user, such as with `sudo -u countersign`.")]
+pub(super) struct Args {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
+    let config = context.config()?;
+    let server = Server::Unix(config.daemon.socket.clone());
+    // The daemon's own socket, whatever [client] names: only who runs it can have put that there.
+    let settings = Settings { url: vec![server], token: None, ..config.client.clone() };
+    let ready = Client::new(&settings, Duration::from_secs(5))?.ready().await?;
+    let Some(base) = ready.get("inbox").and_then(Value::as_str) else {
+        bail!("the daemon does not say where its inbox is; it may be of another version");
+    };
+    let file = daemon::inbox_token_file(&config.daemon.state_dir);
+    let token = fs::read_to_string(&file).with_context(|| {
+        format!("cannot read {}; run this as the user of the daemon", file.display())
+    })?;
+    let address = format!("{}/?token={}", say::literal(base), token.trim());
+    match args.json {
+        true => say::json(&json!({ "inbox": address }))?,
+        false => say::out(&address)?,
+    }
+    Ok(Exit::Good)
+}

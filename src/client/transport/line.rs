@@ -1,0 +1,204 @@
+//! The line to one daemon, and how tokens are shown on it.
+
+use super::{Ask, ClientError};
+use crate::{
+    config::{Client as Settings, Server},
+    proof::{self, SCHEME},
+    secret::{Secret, TokenHash},
+};
+use reqwest::{Method, Request, StatusCode, header::AUTHORIZATION, redirect::Policy};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// How long a nonce may take to come.
+const NONCE: Duration = Duration::from_secs(10);
+
+/// One daemon.
+#[derive(Debug)]
+pub(super) struct Line {
+    http: reqwest::Client,
+    base: String,
+    pub(super) server: Server,
+    token: Option<Secret>,
+}
+
+#[derive(Deserialize)]
+struct Nonce {
+    nonce: String,
+}
+
+type Reply = (StatusCode, String);
+
+impl Line {
+    pub(super) fn new(
+        server: &Server,
+        settings: &Settings,
+        connect: Duration,
+    ) -> Result<Self, ClientError> {
+        let set_up = |why: String| ClientError::SetUp(why);
+        // SECURITY: whoever answers sends no request of ours on to somewhere else.
+        let http = reqwest::Client::builder().connect_timeout(connect).no_proxy();
+        let mut http = http.redirect(Policy::none());
+        let base = match server {
+            Server::Unix(path) => {
+                http = http.unix_socket(path.as_path());
+                "http://localhost".to_owned()
+            }
+            Server::Http(_) => server.to_string(),
+        };
+        if let Some(file) = &settings.ca_file {
+            let named = |why: String| format!("[client] ca_file {}: {why}", file.display());
+            let pem = std::fs::read(file).map_err(|error| set_up(named(error.to_string())))?;
+            let authority = reqwest::Certificate::from_pem(&pem)
+                .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
+            http = http.add_root_certificate(authority);
+        }
+        // The socket knows its user; a token would only be one more thing to be wrong.
+        let token = match server {
+            Server::Unix(_) => None,
+            Server::Http(_) => settings.token.clone(),
+        };
+        let http = http.build().map_err(|error| set_up(error.to_string()))?;
+        Ok(Self { http, base, server: server.clone(), token })
+    }
+
+    /// A request with our token, which is `special` or the agents'.
+    // SECURITY: only TLS says who answers. Elsewhere, on the socket too, the token is shown and not sent,
+    // and the reply has to be proved as well: whoever took the place of a daemon that is away learns nothing
+    // and is not believed.
+    pub(super) async fn authorized(
+        &self,
+        ask: &Ask<'_>,
+        special: Option<&Secret>,
+    ) -> Result<Reply, ClientError> {
+        let mut request = self.request(ask)?;
+        match (special.or(self.token.as_ref()), &self.server) {
+            (None, Server::Http(url)) if url.scheme() != "https" => Err(ClientError::Refused(
+                format!("{} wants a token; set [client] token", self.server),
+            )),
+            (None, _) => self.exchange(request).await.map(|(status, text, _)| (status, text)),
+            (Some(token), Server::Http(url)) if url.scheme() == "https" => {
+                self.set(&mut request, &format!("Bearer {}", token.reveal()))?;
+                self.exchange(request).await.map(|(status, text, _)| (status, text))
+            }
+            (Some(token), _) => self.proven(request, token).await,
+        }
+    }
+
+    /// A request that shows nothing.
+    pub(super) async fn plain(&self, ask: &Ask<'_>) -> Result<Reply, ClientError> {
+        let request = self.request(ask)?;
+        self.exchange(request).await.map(|(status, text, _)| (status, text))
+    }
+
+    async fn proven(&self, mut request: Request, token: &Secret) -> Result<Reply, ClientError> {
+        let nonce = match self.nonce().await? {
+            Ok(nonce) => nonce,
+            Err(refused) => return Ok(refused),
+        };
+        let target = match (request.url().path(), request.url().query()) {
+            (path, Some(query)) => format!("{path}?{query}"),
+            (path, None) => path.to_owned(),
+        };
+        let method = request.method().clone();
+        let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default().to_vec();
+        let about =
+            proof::Request { nonce: &nonce, method: method.as_str(), target: &target, body: &body };
+        let masked = about.mask(token).ok_or_else(|| self.stranger("the token cannot be shown"))?;
+        self.set(&mut request, &format!("{SCHEME}{nonce}:{masked}"))?;
+        let (status, text, proof) = self.exchange(request).await?;
+        let right = about.reply(&TokenHash::of(token.reveal()), status.as_u16(), text.as_bytes());
+        match right.is_some() && right == proof {
+            true => Ok((status, text)),
+            // Refusals come without a proof where no token was known to make it with.
+            false if status == StatusCode::UNAUTHORIZED || status.is_server_error() => {
+                Ok((status, text))
+            }
+            false => Err(self.stranger("its reply is not proved")),
+        }
+    }
+
+    /// A nonce, or what was said instead by a daemon that stops or a proxy before one that starts.
+    async fn nonce(&self) -> Result<Result<String, Reply>, ClientError> {
+        let ask = Ask {
+            method: Method::GET,
+            path: &["v1", "nonce"],
+            query: &[],
+            body: None,
+            timeout: NONCE,
+        };
+        let (status, text) = self.plain(&ask).await?;
+        if status.is_server_error() {
+            return Ok(Err((status, text)));
+        }
+        match serde_json::from_str::<Nonce>(&text) {
+            Ok(Nonce { nonce }) if status.is_success() && is_plain(&nonce) => Ok(Ok(nonce)),
+            _ => Err(self.stranger("it gives no nonce to show the token with")),
+        }
+    }
+
+    fn request(&self, ask: &Ask<'_>) -> Result<Request, ClientError> {
+        let request = self.http.request(ask.method.clone(), self.url(ask.path)?).query(ask.query);
+        let request = match ask.body {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        let request = request.timeout(ask.timeout).build();
+        request.map_err(|error| ClientError::SetUp(error.to_string()))
+    }
+
+    fn set(&self, request: &mut Request, value: &str) -> Result<(), ClientError> {
+        let value = reqwest::header::HeaderValue::try_from(value);
+        let mut value = value.map_err(|_| {
+            ClientError::SetUp("the token holds characters that no header can carry".into())
+        })?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(AUTHORIZATION, value);
+        Ok(())
+    }
+
+    async fn exchange(
+        &self,
+        request: Request,
+    ) -> Result<(StatusCode, String, Option<String>), ClientError> {
+        let reply = self.http.execute(request).await.map_err(|error| self.unreachable(&error))?;
+        let status = reply.status();
+        let proof = reply.headers().get(proof::REPLY).and_then(|proof| proof.to_str().ok());
+        let proof = proof.map(str::to_owned);
+        let text = reply.text().await.map_err(|error| self.unreachable(&error))?;
+        Ok((status, text, proof))
+    }
+
+    /// Ids come from people and agents: each is one segment of the path, whatever it holds.
+    fn url(&self, path: &[&str]) -> Result<reqwest::Url, ClientError> {
+        let mut url = reqwest::Url::parse(&self.base)
+            .map_err(|error| ClientError::SetUp(format!("{}: {error}", self.base)))?;
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        Ok(url)
+    }
+
+    /// Whoever answers is no daemon of ours.
+    fn stranger(&self, why: &str) -> ClientError {
+        let why = format!("{why}; it may be another program in the daemon's place");
+        ClientError::Unreadable { server: self.server.to_string(), why }
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> ClientError {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        let (server, why) = (self.server.to_string(), cause.to_string());
+        match error.is_connect() {
+            true => ClientError::Unreachable { server, why },
+            false => ClientError::Lost { server, why },
+        }
+    }
+}
+
+fn is_plain(nonce: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    (16..=200).contains(&nonce.len()) && nonce.bytes().all(plain)
+}

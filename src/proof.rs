@@ -1,0 +1,186 @@
+//! A token that is shown without being sent, for lines at whose end somebody else may answer.
+//!
+//! As in SCRAM (RFC 5802): the daemon gives a nonce, and the client sends its token masked by HMACs over
+//! that nonce and its request, keyed by the token's hash. Only who knows the hash can take the mask off, and
+//! the daemon keeps nothing but the hash; what is left then has to be the token that was hashed.
+//
+// SECURITY: whoever takes the daemon's port or socket while it is away gets a masked token, which is of no
+// use for any other nonce or request, nor at a later start.
+
+use crate::secret::{Secret, TokenHash};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, Mac};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+use subtle::ConstantTimeEq;
+
+/// The header of a reply to a request that came with a proof: the daemon's own proof.
+pub(crate) const REPLY: &str = "x-countersign-proof";
+
+/// The scheme of the `Authorization` header: `Countersign NONCE:MASKED`.
+pub(crate) const SCHEME: &str = "Countersign ";
+
+/// How long a nonce may be used.
+const LIFE: Duration = Duration::from_secs(30);
+
+/// What a proof is good for, and nothing else.
+pub(crate) struct Request<'a> {
+    pub(crate) nonce: &'a str,
+    pub(crate) method: &'a str,
+    /// Path and query as they are sent.
+    pub(crate) target: &'a str,
+    pub(crate) body: &'a [u8],
+}
+
+impl Request<'_> {
+    /// The token as it is sent.
+    pub(crate) fn mask(&self, token: &Secret) -> Option<String> {
+        let masked = self.masked(&TokenHash::of(token.reveal()), token.reveal().as_bytes())?;
+        Some(URL_SAFE_NO_PAD.encode(masked))
+    }
+
+    /// Whether what was sent is the token with this hash.
+    #[must_use]
+    pub(crate) fn shows(&self, hash: &TokenHash, sent: &str) -> bool {
+        let sent = URL_SAFE_NO_PAD.decode(sent).ok();
+        let token = sent.and_then(|sent| String::from_utf8(self.masked(hash, &sent)?).ok());
+        token.is_some_and(|token| hash.matches(&token))
+    }
+
+    /// The proof that this reply to the request comes from who knows the token's hash.
+    pub(crate) fn reply(&self, hash: &TokenHash, status: u16, body: &[u8]) -> Option<String> {
+        let body = URL_SAFE_NO_PAD.encode(Sha256::digest(body));
+        let about = format!("reply {status}\n{body}\n{}", self.about());
+        Some(URL_SAFE_NO_PAD.encode(hmac(hash.to_string().as_bytes(), &about)?))
+    }
+
+    fn about(&self) -> String {
+        let body = URL_SAFE_NO_PAD.encode(Sha256::digest(self.body));
+        format!("{}\n{}\n{}\n{body}", self.nonce, self.method, self.target)
+    }
+
+    /// The bytes with the mask on, or off again.
+    fn masked(&self, hash: &TokenHash, bytes: &[u8]) -> Option<Vec<u8>> {
+        let about = self.about();
+        let mut masked = Vec::with_capacity(bytes.len());
+        for (count, block) in bytes.chunks(32).enumerate() {
+            let mask = hmac(hash.to_string().as_bytes(), &format!("mask {count}\n{about}"))?;
+            masked.extend(block.iter().zip(mask).map(|(byte, mask)| byte ^ mask));
+        }
+        Some(masked)
+    }
+}
+
+/// The nonces of one start of the daemon. Nothing is kept of those that nobody used rightly.
+#[derive(Debug)]
+pub(crate) struct Nonces {
+    key: Secret,
+    began: Instant,
+    used: Mutex<HashMap<String, Duration>>,
+}
+
+impl Default for Nonces {
+    fn default() -> Self {
+        Self {
+            key: Secret::new(crate::ids::token()),
+            began: Instant::now(),
+            used: Mutex::default(),
+        }
+    }
+}
+
+impl Nonces {
+    /// A fresh nonce.
+    pub(crate) fn fresh(&self) -> Option<String> {
+        self.made(&crate::ids::nonce(), self.began.elapsed().as_millis())
+    }
+
+    /// Whether this is a nonce of these seconds that has not been used; it is used by that.
+    #[must_use]
+    pub(crate) fn take(&self, nonce: &str) -> bool {
+        let parts = nonce.split_once('.').and_then(|(random, rest)| {
+            let at: u128 = rest.split_once('.')?.0.parse().ok()?;
+            Some((self.made(random, at)?, Duration::from_millis(u64::try_from(at).ok()?)))
+        });
+        let Some((made, at)) = parts else { return false };
+        let now = self.began.elapsed();
+        if !bool::from(made.as_bytes().ct_eq(nonce.as_bytes())) || at > now || now - at > LIFE {
+            return false;
+        }
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|_, at| *at + LIFE >= now);
+        used.insert(nonce.to_owned(), at).is_none()
+    }
+
+    fn made(&self, random: &str, at: u128) -> Option<String> {
+        let ours = hmac(self.key.reveal().as_bytes(), &format!("{random}\n{at}"))?;
+        Some(format!("{random}.{at}.{}", URL_SAFE_NO_PAD.encode(ours)))
+    }
+}
+
+fn hmac(key: &[u8], text: &str) -> Option<[u8; 32]> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+    mac.update(text.as_bytes());
+    Some(mac.finalize().into_bytes().into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn request<'a>(nonce: &'a str, target: &'a str, body: &'a [u8]) -> Request<'a> {
+        Request { nonce, method: "POST", target, body }
+    }
+
+    #[test]
+    fn a_masked_token_shows_itself_for_its_own_request_only() {
+        let (token, hash) = (Secret::new("the-token"), TokenHash::of("the-token"));
+        let sent = request("n", "/v1/calls?wait=1", b"{}").mask(&token).unwrap();
+        assert!(!sent.contains("the-token"));
+        assert!(request("n", "/v1/calls?wait=1", b"{}").shows(&hash, &sent));
+        let others = [
+            request("m", "/v1/calls?wait=1", b"{}"),
+            request("n", "/v1/calls", b"{}"),
+            request("n", "/v1/calls?wait=1", b"[]"),
+            Request { method: "GET", ..request("n", "/v1/calls?wait=1", b"{}") },
+            request("n\nPOST", "/v1/calls?wait=1", b"{}"),
+        ];
+        for other in others {
+            assert!(!other.shows(&hash, &sent), "{} {}", other.method, other.target);
+        }
+        let own = request("n", "/v1/calls?wait=1", b"{}");
+        assert!(!own.shows(&TokenHash::of("another"), &sent));
+        for wrong in ["", "=", "the-token", &hash.to_string(), &sent.to_lowercase()] {
+            assert!(!own.shows(&hash, wrong), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_token_comes_out_as_it_went_in(token in "\\PC{0,200}", body in any::<Vec<u8>>()) {
+            let own = request("n", "/t", &body);
+            let sent = own.mask(&Secret::new(token.clone())).unwrap();
+            prop_assert!(own.shows(&TokenHash::of(&token), &sent));
+        }
+    }
+
+    #[test]
+    fn a_nonce_counts_once_while_it_is_young_and_only_where_it_was_made() {
+        let nonces = Nonces::default();
+        let nonce = nonces.fresh().unwrap();
+        assert!(!Nonces::default().take(&nonce), "another start");
+        assert!(nonces.take(&nonce) && !nonces.take(&nonce));
+        for wrong in ["", ".", "..", "a.1.b", &nonce.replacen('.', ".1", 1)] {
+            assert!(!nonces.take(wrong), "{wrong}");
+        }
+        let old = nonces.fresh().unwrap();
+        let later = Nonces { began: Instant::now() - 2 * LIFE, ..nonces };
+        assert!(!later.take(&old));
+    }
+}
