@@ -139,12 +139,26 @@ fn wait<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_the_reference() {
+        let page = std::fs::read_to_string("docs/commands.md").unwrap();
+        let row = |name: &str| {
+            let starts = [format!("| `{name}`"), format!("| `{name} "), format!(", `{name} ")];
+            page.lines().any(|line| starts.iter().any(|start| line.contains(start.as_str())))
+        };
+        let commands = Cli::command();
+        let missing: Vec<_> =
+            commands.get_subcommands().map(clap::Command::get_name).filter(|n| !row(n)).collect();
+        assert_eq!(missing, Vec::<&str>::new());
     }
 
     #[test]

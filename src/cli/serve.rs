@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox. Everything else it
 says goes to stderr. SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
 Where there is no config yet, it makes one first, as `countersign init` does.
-RUST_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
+COUNTERSIGN_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
 pub(super) struct Args {
     /// Open a first ask, to have something to press
     #[arg(long)]
@@ -36,7 +36,8 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
 }
 
 fn begin_log(demo: bool) {
-    let filter = EnvFilter::try_from_default_env()
+    let filter = EnvFilter::try_from_env("COUNTERSIGN_LOG")
+        .or_else(|_| EnvFilter::try_from_default_env())
         .unwrap_or_else(|_| EnvFilter::new(if demo { "warn" } else { "warn,countersign=info" }));
     // SECURITY: serenity logs whole events, interaction tokens and all, when it cannot read one.
     let filter = match "serenity=off".parse() {

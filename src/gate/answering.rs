@@ -72,7 +72,8 @@ impl Gate {
                 tracing::error!(ask_id = id, %error, "a press could not be recorded");
                 let sentence = match error {
                     StoreError::Uncertain(_) => {
-                        "The line to the store broke; press again to learn whether this counts."
+                        "Connection to the database lost. Press again to see whether your answer was \
+                         recorded."
                     }
                     error if error.is_of_a_row() => DAMAGED,
                     _ => "This could not be recorded; nothing changed. Try again.",
@@ -127,8 +128,9 @@ impl Gate {
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
     async fn applied(self: &Arc<Self>, ask: Ask) -> Reply {
-        let stored = self.store_always(&ask).await;
+        // First the waiter: the rule holds from the commit on, its place in the file is for people to read.
         self.closed(&ask);
+        let stored = self.store_always(&ask).await;
         tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
         let Some(answer) = ask.answer() else {
             return reply(Told::Fault, "This could not be recorded; nothing changed.", None);

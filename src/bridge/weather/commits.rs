@@ -20,7 +20,8 @@ use std::{sync::Arc, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 const NOTHING: &str = "This could not be recorded; nothing changed. Try again.";
-const UNCERTAIN: &str = "The line to the store broke; press again to learn whether this counts.";
+const UNCERTAIN: &str =
+    "Connection to the database lost. Press again to see whether your answer was recorded.";
 
 /// What a presser is told whose commit went wrong: only a server can leave it open what it did.
 fn fault(store: &Store) -> &'static str {

@@ -83,7 +83,7 @@ impl Ledger {
 
     /// What became of a press. Whoever is told that it is uncertain has been told nothing.
     pub fn told(&self, case: &str, press: usize, words: Option<String>) {
-        let words = words.filter(|words| !words.starts_with("The line to the store broke"));
+        let words = words.filter(|words| !words.starts_with("Connection to the database lost"));
         let mut books = self.books();
         let entry = &mut books.cases.get_mut(case).unwrap().presses[press];
         entry.told = words;
