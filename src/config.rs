@@ -233,6 +233,20 @@ impl Config {
     }
 }
 
+/// The files that `COUNTERSIGN__…_FILE` names: each holds a secret.
+#[must_use]
+pub fn secret_files(config: Option<&Path>) -> Vec<PathBuf> {
+    let Ok(places) = Places::of_this_user() else { return Vec::new() };
+    let base = config.and_then(Path::parent).unwrap_or(&places.config);
+    let is_file =
+        |name: &str| name.starts_with(read::PREFIX) && name.to_ascii_uppercase().ends_with("_FILE");
+    std::env::vars_os()
+        .filter(|(name, _)| name.to_str().is_some_and(is_file))
+        .map(|(_, value)| places.resolve(base, &value.to_string_lossy()))
+        .map(|file| std::path::absolute(&file).unwrap_or(file))
+        .collect()
+}
+
 /// The config file that somebody named, made absolute so that hooks find it from any folder.
 pub(crate) fn named(flag: Option<&Path>) -> Option<PathBuf> {
     let from_env = || {

@@ -3,6 +3,7 @@
 mod adapters;
 mod leading;
 mod listen;
+mod ours;
 mod welcome;
 
 pub(crate) use listen::token_file as inbox_token_file;
@@ -20,10 +21,10 @@ use crate::{
 };
 use anyhow::{Context, Result, anyhow, bail};
 use axum::middleware;
-use countersign_policy::Guardrail;
 use countersign_port::{Adapter, CancellationToken};
 use countersign_profiles::Patience;
 use leading::Account;
+pub use ours::guardrail;
 use std::{
     fs,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
@@ -55,13 +56,15 @@ pub struct ServeOptions {
 ///
 /// # Errors
 /// When it cannot start; the message says what is in the way and how to mend it.
-pub async fn run(config: Config, options: ServeOptions) -> Result<()> {
+pub async fn run(mut config: Config, options: ServeOptions) -> Result<()> {
     let state = &config.daemon.state_dir;
     private_folder(state)?;
     // Bound first: a second daemon must not touch the store of the one that runs.
     let socket = listen::unix(&config.daemon.socket).await?;
     let tcp = listen::tcp(config.daemon.listen).await?;
     let address = tcp.local_addr().context("the HTTP listener has no address")?;
+    // Port 0 took a free one; that is the address that agents must not reach for.
+    config.daemon.listen = address;
 
     let gate = gate(&config).await?;
     let tail = Tail::of_now(gate.store()).await?;
@@ -224,24 +227,6 @@ pub fn rules_path(config: &Config) -> PathBuf {
     let beside = || config.path.as_ref()?.parent().map(|folder| folder.join("permissions.jsonc"));
     let named = config.policy.rules.clone().or_else(beside);
     named.unwrap_or_else(|| config.daemon.state_dir.join("permissions.jsonc"))
-}
-
-/// What no rule, grant or button lifts: our own commands, files, sockets and tokens.
-#[must_use]
-pub fn guardrail(config: &Config, rules: &Path) -> Guardrail {
-    let mut paths =
-        vec![rules.to_owned(), config.daemon.state_dir.clone(), config.daemon.socket.clone()];
-    paths.extend(rules.parent().map(|folder| folder.join("workers")));
-    paths.extend(config.store.database.file().map(Path::to_path_buf));
-    if let Some(file) = &config.path {
-        paths.push(file.clone());
-        paths.extend(file.parent().map(|folder| folder.join("approver.token")));
-    }
-    Guardrail::new(
-        paths.iter().map(|path| path.display().to_string()),
-        ["countersign"],
-        [config.daemon.listen.to_string()].into_iter().chain(config.store.database.address()),
-    )
 }
 
 /// Who may answer. Local answering is on until a chat approver is there, unless it is named.

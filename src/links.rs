@@ -1,34 +1,269 @@
-//! Where paths really lead.
+//! Where paths really lead: links are followed on this machine, whoever says to be elsewhere.
 
-use std::path::Path;
+use countersign_policy::{Lead, Links, Sights, guardrail::fits_name};
+use std::{
+    collections::HashMap,
+    env, fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
-/// The path behind all links; of a file that is not there yet, the folder's is followed. `None` where
-/// nothing is there to follow.
+/// As many links in a row as Linux follows.
+const HOPS: usize = 40;
+/// More entries of folders than this are not gone through for the patterns of one call.
+const ENTRIES: usize = 20_000;
+/// More places than this are not kept for one pattern.
+const PLACES: usize = 256;
+
+/// Looks where all that a call may come to leads. What leads nowhere else is left out.
+// FAIL-CLOSED: what cannot be followed is said to be unknown, and asks.
 #[must_use]
-pub fn follow(path: &str) -> Option<String> {
-    let path = Path::new(path);
-    let real = path.canonicalize().or_else(|_| {
-        let folder = path.parent().unwrap_or(path).canonicalize()?;
-        Ok::<_, std::io::Error>(folder.join(path.file_name().unwrap_or_default()))
-    });
-    Some(real.ok()?.display().to_string())
+pub fn look(sights: &Sights) -> Links {
+    let mut links = Links::default();
+    let mut looker = Looker { kinds: HashMap::new(), entries: ENTRIES };
+    for path in &sights.paths {
+        let is_file_of_a_tool = sights.files.contains(path);
+        match looker.follow(path) {
+            Ok(places) if places.is_empty() => {}
+            Ok(places) => links.lead(path.clone(), Lead::To(places)),
+            Err(Unseen::OfOthers(why)) if is_file_of_a_tool => {
+                links.unresolved(path, &why);
+                links.lead(path.clone(), Lead::Unknown(why));
+            }
+            // Nobody but its owner can make a link there that leads to us.
+            Err(Unseen::OfOthers(_)) => {}
+            Err(Unseen::Ours(why)) => {
+                if is_file_of_a_tool {
+                    links.unresolved(path, &why);
+                }
+                links.lead(path.clone(), Lead::Unknown(why));
+            }
+        }
+    }
+    let own = own_program();
+    for name in &sights.programs {
+        if own.is_some() && candidates(name, sights).any(|file| identity(&file) == own) {
+            links.own_program(name.clone());
+        }
+    }
+    if sights.is_cut || looker.entries == 0 {
+        links.cut();
+    }
+    links
+}
+
+/// Why a path cannot be followed.
+#[derive(Debug)]
+enum Unseen {
+    /// A folder of another user does not let us in.
+    OfOthers(String),
+    Ours(String),
+}
+
+/// What stands at a path.
+#[derive(Clone, Debug)]
+enum Kind {
+    Nothing,
+    Link(PathBuf),
+    Other,
+}
+
+struct Looker {
+    kinds: HashMap<PathBuf, Kind>,
+    entries: usize,
+}
+
+impl Looker {
+    /// Where a path leads that goes through links; empty where it goes through none.
+    fn follow(&mut self, path: &str) -> Result<Vec<String>, Unseen> {
+        let mut places = Vec::new();
+        let parts: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        self.walk(PathBuf::from("/"), parts, 0, &mut places)?;
+        places.sort_unstable();
+        places.dedup();
+        Ok(places)
+    }
+
+    /// `rest` is what is still to go, the next part last.
+    fn walk(
+        &mut self,
+        mut at: PathBuf,
+        mut rest: Vec<String>,
+        mut hops: usize,
+        places: &mut Vec<String>,
+    ) -> Result<(), Unseen> {
+        while let Some(part) = rest.pop() {
+            match &*part {
+                "" | "." => continue,
+                ".." => {
+                    at.pop();
+                    continue;
+                }
+                _ => {}
+            }
+            if part.contains(['*', '?', '[']) {
+                self.expand(&at, &part, &rest, hops, places)?;
+            }
+            let next = at.join(&part);
+            match self.kind(&at, &next)? {
+                Kind::Other => at = next,
+                Kind::Nothing => {
+                    if hops > 0 {
+                        rest.push(part);
+                        let behind = rest.iter().rev().fold(at, |at, part| at.join(part));
+                        places.push(behind.display().to_string());
+                    }
+                    return Ok(());
+                }
+                Kind::Link(to) => {
+                    hops += 1;
+                    if hops > HOPS {
+                        return Err(Unseen::Ours("too many links lead to each other".to_owned()));
+                    }
+                    if to.is_absolute() {
+                        at = PathBuf::from("/");
+                    }
+                    rest.extend(to.display().to_string().rsplit('/').map(str::to_owned));
+                }
+            }
+        }
+        if hops > 0 && places.len() < PLACES {
+            places.push(at.display().to_string());
+        }
+        Ok(())
+    }
+
+    /// The entries of a folder that a pattern may stand for.
+    fn expand(
+        &mut self,
+        folder: &Path,
+        pattern: &str,
+        rest: &[String],
+        hops: usize,
+        places: &mut Vec<String>,
+    ) -> Result<(), Unseen> {
+        let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+        for entry in entries.flatten() {
+            if self.entries == 0 || places.len() >= PLACES {
+                self.entries = 0;
+                return Ok(());
+            }
+            self.entries -= 1;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let plain = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if plain && hops == 0 || !fits_name(pattern, &name) || name.contains(['*', '?', '[']) {
+                continue;
+            }
+            let mut rest = rest.to_vec();
+            rest.push(name);
+            self.walk(folder.to_owned(), rest, hops, places)?;
+        }
+        Ok(())
+    }
+
+    fn kind(&mut self, folder: &Path, path: &Path) -> Result<Kind, Unseen> {
+        if let Some(known) = self.kinds.get(path) {
+            return Ok(known.clone());
+        }
+        let found = fs::symlink_metadata(path).and_then(|found| match found.is_symlink() {
+            true => fs::read_link(path).map(Kind::Link),
+            false => Ok(Kind::Other),
+        });
+        let kind = match found {
+            Ok(kind) => kind,
+            Err(error) if is_nothing(&error) => Kind::Nothing,
+            Err(error) => {
+                let why = format!("{}: {error}", path.display());
+                return Err(match owner(folder) == owner(Path::new("/proc/self")) {
+                    true => Unseen::Ours(why),
+                    false => Unseen::OfOthers(why),
+                });
+            }
+        };
+        self.kinds.insert(path.to_owned(), kind.clone());
+        Ok(kind)
+    }
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput)
+}
+
+fn owner(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().map(|found| found.uid())
+}
+
+/// The file that a path leads to, whatever it is called.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+fn own_program() -> Option<(u64, u64)> {
+    identity(&env::current_exe().ok()?)
+}
+
+/// The files that a name may start.
+fn candidates(name: &str, sights: &Sights) -> impl Iterator<Item = PathBuf> {
+    let named = match (name.strip_prefix("~/"), &sights.home, &sights.cwd) {
+        (Some(rest), Some(home), _) => Some(Path::new(home).join(rest)),
+        (None, _, Some(cwd)) if name.contains('/') => Some(Path::new(cwd).join(name)),
+        (None, _, None) if name.starts_with('/') => Some(PathBuf::from(name)),
+        _ => None,
+    };
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    let below = |folder| sights.home.as_ref().map(|home| Path::new(home).join(folder));
+    folders.extend(["bin", ".local/bin", ".cargo/bin"].into_iter().filter_map(below));
+    folders.retain(|_| !name.contains('/') && !name.is_empty());
+    let name = name.to_owned();
+    named.into_iter().chain(folders.into_iter().map(move |folder| folder.join(&name)))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn led(path: &str) -> Result<Vec<String>, Unseen> {
+        Looker { kinds: HashMap::new(), entries: ENTRIES }.follow(path)
+    }
 
     #[test]
-    fn links_are_followed_to_files_that_are_there_and_to_folders_of_those_that_are_not() {
+    fn links_are_followed_to_what_is_there_and_to_what_is_not_there_yet() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
-        std::fs::create_dir(real.join("to")).unwrap();
-        std::fs::write(real.join("to/file"), "").unwrap();
-        std::os::unix::fs::symlink(real.join("to"), real.join("link")).unwrap();
+        fs::create_dir_all(real.join("to/below")).unwrap();
+        fs::write(real.join("to/file"), "").unwrap();
+        symlink(real.join("to"), real.join("link")).unwrap();
+        symlink("to/below", real.join("deep")).unwrap();
+        symlink("link/file", real.join("twice")).unwrap();
         let at = |name: &str| real.join(name).display().to_string();
-        assert_eq!(follow(&at("link/file")), Some(at("to/file")));
-        assert_eq!(follow(&at("link/new")), Some(at("to/new")));
-        assert_eq!(follow(&at("none/new")), None);
+        for (path, leads) in [
+            ("link/file", vec![at("to/file")]),
+            ("link/new/er", vec![at("to/new/er")]),
+            ("deep/../file", vec![at("to/file")]),
+            ("twice", vec![at("to/file")]),
+            ("l*/f*", vec![at("to/file")]),
+            ("[lt]*", vec![at("to"), at("to/file")]),
+            ("to/file", vec![]),
+            ("none/new", vec![]),
+        ] {
+            assert_eq!(led(&at(path)).unwrap(), leads, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_circle_of_links_is_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink(at("a"), at("b")).unwrap();
+        symlink(at("b"), at("a")).unwrap();
+        let path = at("a").display().to_string();
+        assert!(led(&path).is_err());
+        let sights =
+            Sights { paths: vec![path.clone()], files: [path].into(), ..Sights::default() };
+        assert!(look(&sights).is_unresolved());
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::links::{Links, Sights};
 use crate::place::{self, Place};
 use crate::values::Values;
 
@@ -50,6 +51,10 @@ pub struct Call {
     /// Deny and ask rules match these too; this crate does no I/O and cannot look itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resolved: Vec<String>,
+    /// Where all that the call may turn into a path leads, when the caller looked (see
+    /// [`Call::sights`]).
+    #[serde(skip)]
+    pub links: Links,
 }
 
 impl Call {
@@ -86,6 +91,21 @@ impl Call {
         let (seen, _) = values.in_view();
         let paths = seen.iter().filter(|v| v.is_path);
         paths.map(|v| place::clean(&v.text, place).into_owned()).collect()
+    }
+
+    /// Paths and programs that the call may come to: for a caller that can look where they lead and
+    /// fill in `links`.
+    #[must_use]
+    pub fn sights(&self) -> Sights {
+        crate::guardrail::sights(self)
+    }
+
+    /// Takes what was found about [`Call::sights`].
+    pub fn follow(&mut self, links: Links) {
+        for path in self.paths() {
+            self.resolved.extend(links.places(&path).iter().cloned());
+        }
+        self.links = links;
     }
 
     /// The command text of a shell tool; `None` when missing or not a string.

@@ -20,6 +20,7 @@ pub mod guardrail;
 pub mod highlights;
 pub mod import;
 pub mod judge;
+pub mod links;
 mod moved;
 pub mod options;
 pub mod place;
@@ -34,7 +35,8 @@ pub mod verdict;
 pub mod wrappers;
 
 pub use call::Call;
-pub use guardrail::Guardrail;
+pub use guardrail::{Guardrail, Ours};
+pub use links::{Lead, Links, Sights};
 pub use rules::{DEFAULT_RULES, Problem, Rule, Rules, file};
 pub use ruling::{Layers, Mode, Outcome, Ruling, decide, rule};
 pub use verdict::Verdict;

@@ -10,7 +10,7 @@ use crate::critical::{self, CriticalFinding};
 use crate::effects::{self, Act, Effect};
 use crate::files;
 use crate::finding::{Finding, shorten};
-use crate::guardrail::Guardrail;
+use crate::guardrail::{Guardrail, Reach};
 use crate::judge::{self, Care, Files, Judge};
 use crate::place::Place;
 use crate::rules::{Rule, Rules};
@@ -147,12 +147,18 @@ pub fn facts(call: &Call) -> Ruling {
     subject.describe(Decision { finding: Finding::ask(reason), ..decision })
 }
 
-/// Why a guardrail forbids a call, whatever else allows it.
-pub fn forbidden(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<String> {
+/// What the guardrail says of a call, whatever else allows it.
+pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Reach> {
     let none = Rules::default();
     let layers = Layers { agent: None, rules: &none, grants: &none, guardrail, now_ms };
-    let outcome = decide(call, &layers, Mode::Default);
-    (outcome.verdict == Verdict::Deny).then_some(outcome.reason)
+    let subject = Subject::new(call, &layers);
+    let reach = subject.reach(guardrail);
+    if matches!(reach, Some(Reach::Denied(_))) || guardrail.denies.is_empty() {
+        return reach;
+    }
+    let behind = subject.behind();
+    let denied = subject.vetoes(&layers, &behind).next();
+    denied.map(|finding| Reach::Denied(subject.sentence(finding))).or(reach)
 }
 
 fn place<'p>(call: &'p Call, layers: &Layers<'p>) -> Place<'p> {
@@ -194,10 +200,7 @@ impl<'c> Subject<'c> {
     }
 
     pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
-        let behind = match &self.scan {
-            Some((_, scan)) => wrappers::behind(&scan.commands),
-            None => Vec::new(),
-        };
+        let behind = self.behind();
         let critical = match &self.scan {
             Some((_, scan)) => critical::among(scan, &behind),
             None => {
@@ -208,7 +211,7 @@ impl<'c> Subject<'c> {
         let own = [layers.rules, layers.grants];
         let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
         let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
-        let (finding, guarded) = self.weigh(all, Some(layers.guardrail), layers.now_ms, &behind);
+        let (finding, guarded) = self.weigh(all, layers.now_ms, &behind);
         let finding = self.vetoes(layers, &behind).fold(finding, |finding, veto| {
             if veto.verdict > finding.verdict { veto } else { finding }
         });
@@ -223,7 +226,38 @@ impl<'c> Subject<'c> {
         if mode == Mode::Yolo {
             self.loosen(&mut decision);
         }
+        self.guard(layers.guardrail, &mut decision);
         decision
+    }
+
+    // INVARIANT: last of all, so that no rule, grant or mode lifts it.
+    fn guard(&self, guardrail: &Guardrail, decision: &mut Decision<'_>) {
+        match self.reach(guardrail) {
+            Some(Reach::Denied(reason)) if decision.finding.verdict != Verdict::Deny => {
+                decision.finding = Finding::deny(reason);
+            }
+            Some(Reach::Asks(reason)) if decision.finding.verdict == Verdict::Allow => {
+                decision.finding = Finding::ask(reason);
+            }
+            _ => {}
+        }
+    }
+
+    /// What of the bridge's own the call reaches.
+    fn reach(&self, guardrail: &Guardrail) -> Option<Reach> {
+        let scan = self.scan.as_ref().map(|(text, scan)| (*text, scan));
+        guardrail.reach(self.call, scan, self.place).or_else(|| {
+            // FAIL-CLOSED: a deny for the file behind it may be walked around.
+            self.call.links.doubt().map(|why| Reach::Asks(why.to_owned()))
+        })
+    }
+
+    /// What runs behind each of the commands.
+    fn behind(&self) -> Vec<Option<Unwrapped<'_, 'c>>> {
+        match &self.scan {
+            Some((_, scan)) => wrappers::behind(&scan.commands),
+            None => Vec::new(),
+        }
     }
 
     /// Denies of the operator and of the agent's own rules, each seen alone: nothing lifts them.
@@ -234,7 +268,7 @@ impl<'c> Subject<'c> {
     ) -> impl Iterator<Item = Finding<'r>> {
         let operator = Some(&layers.guardrail.denies).filter(|denies| !denies.is_empty());
         operator.into_iter().chain(layers.agent).filter_map(|alone| {
-            let (finding, _) = self.weigh(&[alone], None, layers.now_ms, behind);
+            let (finding, _) = self.weigh(&[alone], layers.now_ms, behind);
             (finding.verdict == Verdict::Deny).then_some(finding)
         })
     }
@@ -260,7 +294,6 @@ impl<'c> Subject<'c> {
     fn weigh<'r>(
         &self,
         layers: &[&'r Rules],
-        guardrail: Option<&'r Guardrail>,
         now_ms: i64,
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> (Finding<'r>, bool) {
@@ -272,18 +305,12 @@ impl<'c> Subject<'c> {
                     care: Cell::new(Care::Reasons),
                     commands: stack,
                     files: Files::new(layers, now_ms),
-                    guardrail,
                     place: self.place,
                 };
                 judge.text(text, scan, behind)
             }
             None => self.values(&stack),
         };
-        if let Some(reason) =
-            guardrail.and_then(|guardrail| guardrail.forbid_call(self.call, self.place))
-        {
-            return (Finding::deny(reason), guarded);
-        }
         (finding, guarded)
     }
 

@@ -50,20 +50,6 @@ const PATHS: &[&str] = &[
     "file_paths",
 ];
 
-/// Arguments that are content and name nothing.
-const CONTENT: &[&str] = &[
-    "content",
-    "new_string",
-    "old_string",
-    "new_str",
-    "old_str",
-    "newString",
-    "oldString",
-    "new_source",
-    "edits",
-    "description",
-];
-
 impl Values {
     /// The values of a call.
     #[must_use]
@@ -91,22 +77,6 @@ impl Values {
         self.list.split_at_checked(seen).unwrap_or((&[], &self.list))
     }
 
-    /// Every text of the call that may name a file, a program or an address.
-    pub(crate) fn naming(args: &Json) -> Vec<&str> {
-        let mut texts = Vec::new();
-        let mut rest = vec![args];
-        while let Some(json) = rest.pop() {
-            match json {
-                Json::String(text) => texts.push(text.as_str()),
-                Json::Array(items) => rest.extend(items),
-                Json::Object(map) => rest.extend(
-                    map.iter().filter(|(key, _)| !CONTENT.contains(&key.as_str())).map(|(_, v)| v),
-                ),
-                _ => {}
-            }
-        }
-        texts
-    }
 }
 
 /// The values of a call while they are collected: each once, where it comes first.

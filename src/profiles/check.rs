@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{Dialect, Given, Grants, Prefix, Profile};
 use countersign_policy::call::{Call, Kind};
 use countersign_policy::guardrail::Guardrail;
+use countersign_policy::links::Links;
 use countersign_policy::rules::{Problem, Rule, Rules};
 use countersign_policy::ruling::Ruling;
 use countersign_policy::verdict::Verdict;
@@ -27,7 +28,7 @@ pub struct Options {
     /// Now, in milliseconds since 1970.
     pub now_ms: i64,
     /// Where the paths of a call really lead; this crate does no I/O, its caller may.
-    pub resolve: fn(&Call) -> Vec<String>,
+    pub look: fn(&Call) -> Links,
 }
 
 impl Default for Options {
@@ -38,7 +39,7 @@ impl Default for Options {
             mode: None,
             compat: false,
             now_ms: 0,
-            resolve: |_| Vec::new(),
+            look: |_| Links::default(),
         }
     }
 }
@@ -126,7 +127,7 @@ impl Options {
         let agent = agent.transpose()?;
         let grants = grants(&line, home)?;
         let mut call = line.call;
-        call.resolved.extend((self.resolve)(&call));
+        call.follow((self.look)(&call));
         let given = Given {
             mode: line.mode.as_deref().or(self.mode.as_deref()),
             grants: &grants,

@@ -18,7 +18,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use countersign_policy::call::{Call, Kind};
-use countersign_policy::guardrail::Guardrail;
+use countersign_policy::guardrail::{Guardrail, Reach};
 use countersign_policy::rules::Rules;
 use countersign_policy::ruling::Ruling;
 use countersign_policy::tool_name;
@@ -353,32 +353,50 @@ impl fmt::Display for Profile {
 // SECURITY: and whatever it offers to remember, it is for a tool whose name is nothing but a name.
 pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
     let mut ruling = dialect.rule(call, given)?;
-    if ruling.verdict != Verdict::Deny
-        && let Some(reason) =
-            countersign_policy::ruling::forbidden(call, given.guardrail, given.now_ms)
-    {
-        ruling.verdict = Verdict::Deny;
-        ruling.rule = None;
-        ruling.reason = reason;
-        ruling.always.clear();
-        ruling.exact.clear();
-        ruling.prefix.clear();
-    } else if dialect.is_question(call) && ruling.verdict == Verdict::Allow {
-        ruling.verdict = Verdict::Ask;
-        ruling.reason = "A question is answered by a person.".to_owned();
+    let reach = match ruling.verdict {
+        Verdict::Deny => None,
+        Verdict::Allow | Verdict::Ask => {
+            countersign_policy::ruling::guarded(call, given.guardrail, given.now_ms)
+        }
+    };
+    match reach {
+        Some(Reach::Denied(reason)) => forbid(&mut ruling, Verdict::Deny, reason),
+        // What is asked about each time is never remembered.
+        Some(Reach::Asks(reason)) if ruling.verdict == Verdict::Allow => {
+            forbid(&mut ruling, Verdict::Ask, reason);
+        }
+        Some(Reach::Asks(_)) => forget(&mut ruling),
+        None if dialect.is_question(call) && ruling.verdict == Verdict::Allow => {
+            ruling.verdict = Verdict::Ask;
+            ruling.reason = "A question is answered by a person.".to_owned();
+        }
+        None => {}
     }
     if !tool_name::may_be_granted(&call.tool) {
-        ruling.always.clear();
-        ruling.exact.clear();
-        ruling.prefix.clear();
+        forget(&mut ruling);
     }
     Ok(ruling)
+}
+
+fn forbid(ruling: &mut Ruling, verdict: Verdict, reason: String) {
+    ruling.verdict = verdict;
+    ruling.rule = None;
+    ruling.reason = reason;
+    forget(ruling);
+}
+
+/// Nothing of it can be remembered.
+fn forget(ruling: &mut Ruling) {
+    ruling.always.clear();
+    ruling.exact.clear();
+    ruling.prefix.clear();
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use countersign_policy::guardrail::Ours;
     use serde_json::{Value, json};
 
     fn standard(rules: &str) -> Box<dyn Dialect> {
@@ -399,7 +417,11 @@ mod tests {
 
     #[test]
     fn no_profile_and_no_mode_lifts_a_guardrail_or_answers_a_question() {
-        let guardrail = Guardrail::new(["/etc/countersign".to_owned()], ["countersign"], []);
+        let guardrail = Guardrail::new(Ours {
+            paths: vec!["/etc/countersign".to_owned()],
+            programs: vec!["countersign".to_owned()],
+            ..Ours::default()
+        });
         let everything = standard(r#"{"*": "allow"}"#);
         let shell = |command| Call::shell(command);
         let none = Guardrail::default();

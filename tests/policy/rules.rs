@@ -12,7 +12,7 @@ use countersign_policy::Verdict::{self, Allow, Ask, Deny};
 use countersign_policy::examples::{self, Outcome};
 use countersign_policy::explain::explain;
 use countersign_policy::{
-    Call, DEFAULT_RULES, Guardrail, Layers, Mode, Rule, Rules, Ruling, file, rule,
+    Call, DEFAULT_RULES, Guardrail, Layers, Mode, Ours, Rule, Rules, Ruling, file, rule,
 };
 use serde_json::json;
 
@@ -38,8 +38,12 @@ fn ruled(call: &Call, text: &str) -> Verdict {
 }
 
 fn guardrail() -> Guardrail {
-    let path = "/home/u/.config/countersign/permissions.jsonc";
-    Guardrail::new([path.to_owned()], ["countersign"], ["127.0.0.1:7117".to_owned()])
+    Guardrail::new(Ours {
+        paths: vec!["/home/u/.config/countersign/permissions.jsonc".to_owned()],
+        programs: vec!["countersign".to_owned()],
+        addresses: vec!["127.0.0.1:7117".to_owned()],
+        ..Ours::default()
+    })
 }
 
 fn read(path: &str) -> Call {

@@ -81,7 +81,7 @@ impl Checker {
             mode: args.mode.clone(),
             compat: args.compat,
             now_ms: clock::now_ms(),
-            resolve: |call| call.paths().iter().filter_map(|path| links::follow(path)).collect(),
+            look: |call| links::look(&call.sights()),
             ..Options::default()
         };
         let rules = match &args.rules {

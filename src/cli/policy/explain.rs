@@ -3,7 +3,7 @@
 use super::{ModeWord, rules};
 use crate::{
     cli::{Context, Exit, caller, exit::Misused, say},
-    clock, daemon,
+    clock, daemon, links,
     policy::{Call, Layers, Rules, explain::explain},
 };
 use anyhow::{Context as _, Result};
@@ -73,5 +73,7 @@ fn call(args: Args) -> Result<Call> {
         (None, None) => caller::shell_or_text(&command)?,
     };
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
-    Ok(Call { cwd, home: rules::home(), ..Call::new(tool, args) })
+    let mut call = Call { cwd, home: rules::home(), ..Call::new(tool, args) };
+    call.follow(links::look(&call.sights()));
+    Ok(call)
 }

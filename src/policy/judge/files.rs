@@ -59,11 +59,6 @@ impl<'r> Judge<'r, '_> {
         if !reads && !redirect.op.writes() {
             return Finding::allow(None);
         }
-        if let Some(reason) = self.guardrail.and_then(|guardrail| {
-            guardrail.forbid_words(std::slice::from_ref(&redirect.target), self.place)
-        }) {
-            return Finding::deny(reason);
-        }
         let Some(path) = place::path(&redirect.target, self.place) else {
             return match reads || hit.allows_all() {
                 true => Finding::allow(None),
@@ -124,9 +119,6 @@ impl<'r> Judge<'r, '_> {
                 Finding::allow(None)
             };
         };
-        if let Some(reason) = self.forbidden_there(command, directory) {
-            return Finding::deny(reason);
-        }
         let relative = command.redirects.iter().filter(|redirect| is_relative(&redirect.target));
         let found = relative
             .map(|redirect| {
@@ -146,17 +138,6 @@ impl<'r> Judge<'r, '_> {
             }),
             None => found,
         }
-    }
-}
-
-impl Judge<'_, '_> {
-    /// Why a guardrail forbids a command when its paths are written out.
-    fn forbidden_there(&self, command: &Command<'_>, directory: &str) -> Option<String> {
-        let guardrail = self.guardrail.filter(|guardrail| !guardrail.is_empty())?;
-        let targets = command.redirects.iter().map(|redirect| &redirect.target);
-        let words = command.argv.iter().chain(targets);
-        let words: Vec<Word<'_>> = words.map(|word| written_out(word, directory)).collect();
-        guardrail.forbid_words(&words, self.place)
     }
 }
 

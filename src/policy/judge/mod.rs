@@ -7,7 +7,6 @@ use std::cell::Cell;
 use crate::builtins::{Builtin, builtin};
 use crate::environment;
 use crate::finding::{Finding, quote};
-use crate::guardrail::Guardrail;
 use crate::moved::{Moved, moved};
 use crate::options;
 use crate::place::{self, Place};
@@ -48,7 +47,6 @@ pub(crate) struct Judge<'r, 'c> {
     pub(crate) care: Cell<Care>,
     pub(crate) commands: Stack<'r>,
     pub(crate) files: Files<'r, 'c>,
-    pub(crate) guardrail: Option<&'r Guardrail>,
     pub(crate) place: Place<'c>,
 }
 
@@ -126,13 +124,10 @@ impl<'r> Judge<'r, '_> {
         strictest
     }
 
-    /// No rule and no guardrail can forbid a command of that name, and it touches and runs nothing
+    /// No rule can forbid a command of that name, and it touches and runs nothing
     /// else: in a long text most are such.
     fn cannot_be_denied(&self, command: &Command<'_>, behind: Option<&Unwrapped<'_, '_>>) -> bool {
-        behind.is_none()
-            && command.redirects.is_empty()
-            && self.guardrail.is_none_or(Guardrail::is_empty)
-            && !self.commands.may_deny(&command.argv)
+        behind.is_none() && command.redirects.is_empty() && !self.commands.may_deny(&command.argv)
     }
 
     /// An ask, put into words only where somebody will read them.
@@ -208,11 +203,6 @@ impl<'r> Judge<'r, '_> {
         } else {
             self.commands.command(argv, &Spelling::new(argv, written, self.place))
         };
-        if let Some(reason) =
-            self.guardrail.and_then(|guardrail| guardrail.forbid_words(argv, self.place))
-        {
-            return (hit, Finding::deny(reason));
-        }
         if hit.verdict == Verdict::Deny {
             return (hit, self.finding(hit, || quote(argv)));
         }

@@ -1,0 +1,94 @@
+//! What is the bridge's own: its folders, files, program, addresses and process.
+
+use crate::config::{self, Config};
+use countersign_policy::{Guardrail, Ours};
+use std::{
+    env,
+    net::{IpAddr, UdpSocket},
+    path::{Path, PathBuf},
+};
+
+/// What no rule, grant or button lifts: our own commands, files, sockets and tokens.
+#[must_use]
+pub fn guardrail(config: &Config, rules: &Path) -> Guardrail {
+    let mut paths = files(config, rules);
+    paths.extend(folders(config, rules));
+    // A folder of ours may stand behind a link.
+    let real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    paths.extend(real);
+    let program = env::current_exe().ok().map(|program| program.display().to_string());
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let hosts = [format!("{host}.local"), host].into_iter();
+    Guardrail::new(Ours {
+        paths: paths.iter().map(|path| path.display().to_string()).collect(),
+        programs: [Some("countersign".to_owned()), program].into_iter().flatten().collect(),
+        addresses: [config.daemon.listen.to_string()]
+            .into_iter()
+            .chain(config.store.database.address())
+            .collect(),
+        hosts: hosts.chain(addresses()).collect(),
+        pids: vec![std::process::id()],
+    })
+}
+
+/// Files, and folders that hold nothing else.
+fn files(config: &Config, rules: &Path) -> Vec<PathBuf> {
+    let mut paths =
+        vec![rules.to_owned(), config.daemon.state_dir.clone(), config.daemon.socket.clone()];
+    paths.extend(rules.parent().map(|folder| folder.join("workers")));
+    if let Some(file) = config.store.database.file() {
+        let beside = |end: &str| PathBuf::from(format!("{}{end}", file.display()));
+        paths.extend(["", "-wal", "-shm", "-journal"].map(beside));
+    }
+    if let Some(file) = &config.path {
+        paths.push(file.clone());
+        paths.extend(file.parent().map(|folder| folder.join("approver.token")));
+    }
+    paths.extend(config::secret_files(config.path.as_deref()));
+    paths
+}
+
+/// The folders in which they lie, unless others have their files there too.
+fn folders(config: &Config, rules: &Path) -> Vec<PathBuf> {
+    let store = config.store.database.file();
+    let all = [config.path.as_deref(), Some(rules), Some(&config.daemon.socket), store];
+    let folders = all.into_iter().flatten().filter_map(Path::parent);
+    let credentials = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+    folders.filter(|folder| is_own(folder)).map(Path::to_path_buf).chain(credentials).collect()
+}
+
+/// A folder that nobody else has a use for: not the home folder, none of the system, no workspace.
+fn is_own(folder: &Path) -> bool {
+    let home = etcetera::home_dir().unwrap_or_default();
+    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).unwrap_or_default();
+    let shared = home.starts_with(folder)
+        || folder == runtime
+        || folder == env::temp_dir()
+        || folder.join(".git").exists()
+        || folder.components().count() < 3;
+    let known = ["/var/lib", "/var/run", "/var/tmp", "/run/user", "/usr/local", "/usr/local/etc"];
+    !shared && !known.iter().any(|known| folder == Path::new(known))
+}
+
+/// Addresses of this machine: the one that it is reached by from elsewhere, and those that the kernel
+/// tells.
+fn addresses() -> Vec<String> {
+    // Nothing is sent: connecting only chooses a way out.
+    let towards = |from: &str, to: &str| -> Option<IpAddr> {
+        let socket = UdpSocket::bind(from).ok()?;
+        socket.connect(to).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    };
+    let out = [towards("0.0.0.0:0", "192.0.2.1:9"), towards("[::]:0", "[2001:db8::1]:9")];
+    let table = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
+    let mut all: Vec<String> = out.into_iter().flatten().map(|ip| ip.to_string()).collect();
+    let lines: Vec<&str> = table.lines().map(str::trim).collect();
+    for pair in lines.windows(2) {
+        if let [address, kind] = pair
+            && kind.starts_with("/32 host LOCAL")
+        {
+            all.extend(address.strip_prefix("|-- ").map(str::to_owned));
+        }
+    }
+    all
+}

@@ -1,0 +1,220 @@
+//! A path as a row of segments from the root, with what the kernel makes of `/proc/self/cwd` and the
+//! like, and wildcards matched segment by segment.
+
+use std::borrow::Cow;
+
+/// A path from the root, cleaned; its segments may hold wildcards.
+#[derive(Debug)]
+pub(super) struct Route<'p> {
+    pub(super) segments: Vec<Cow<'p, str>>,
+    pub(super) is_pattern: bool,
+    /// A part of it leads where only the running process knows (`/proc/7/cwd`).
+    pub(super) unknown: bool,
+}
+
+impl<'p> Route<'p> {
+    /// `text` from `base`, which is where relative texts begin.
+    pub(super) fn new(base: &'p str, text: &'p str, is_pattern: bool, cwd: &'p str) -> Self {
+        let mut route = Self { segments: Vec::new(), is_pattern, unknown: false };
+        if !text.starts_with('/') {
+            route.walk(base, cwd);
+        }
+        route.walk(text, cwd);
+        route
+    }
+
+    fn walk(&mut self, path: &'p str, cwd: &'p str) {
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    self.segments.pop();
+                }
+                part => {
+                    self.segments.push(Cow::Borrowed(part));
+                    self.kernel(cwd);
+                }
+            }
+        }
+    }
+
+    /// Follows the links that the kernel makes up, as soon as the path has come to one.
+    fn kernel(&mut self, cwd: &'p str) {
+        let [proc, who, what, ..] = self.segments.as_slice() else { return };
+        if !self.is(proc, "proc") {
+            return;
+        }
+        match self.segments.len() {
+            3 if self.is(what, "root") => self.segments.clear(),
+            3 if self.is(what, "cwd") => {
+                self.unknown |= !matches!(&**who, "self" | "thread-self");
+                self.segments.clear();
+                if cwd != "/proc/self/cwd" {
+                    self.walk(cwd, "/");
+                }
+            }
+            4 if self.is(what, "task") => self.segments.truncate(2),
+            5 if self.is(what, "fd") || self.is(what, "map_files") => self.unknown = true,
+            _ => {}
+        }
+    }
+
+    fn is(&self, segment: &str, name: &str) -> bool {
+        segment == name || self.is_pattern && fits(segment, name) != Fit::No
+    }
+
+    /// The path as one text.
+    pub(super) fn text(&self) -> String {
+        if self.segments.is_empty() {
+            return "/".to_owned();
+        }
+        let length = self.segments.iter().map(|part| part.len() + 1).sum();
+        let mut text = String::with_capacity(length);
+        for part in &self.segments {
+            text.push('/');
+            text.push_str(part);
+        }
+        text
+    }
+}
+
+/// How a segment with wildcards fits a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    No,
+    /// Only where wildcards stand for a leading dot too, which a shell has to be told.
+    Loose,
+    Exact,
+}
+
+/// Whether `pattern` (`*`, `?`, `[…]`) fits `name`; wider than any shell: brackets stand for any
+/// character, and upper case is lower case, as file systems exist that do not tell them apart.
+pub(super) fn fits(pattern: &str, name: &str) -> Fit {
+    if pattern.eq_ignore_ascii_case(name) {
+        return Fit::Exact;
+    }
+    if !pattern.contains(['*', '?', '[', UNKNOWN]) || !matches(pattern.as_bytes(), name.as_bytes())
+    {
+        return Fit::No;
+    }
+    match name.starts_with('.') && !pattern.starts_with(['.', UNKNOWN]) {
+        true => Fit::Loose,
+        false => Fit::Exact,
+    }
+}
+
+/// Whether a segment of a pattern may stand for a name; wider than any shell.
+#[must_use]
+pub fn fits_name(pattern: &str, name: &str) -> bool {
+    fits(pattern, name) != Fit::No
+}
+
+/// Stands for any text that is only known when it runs.
+pub(super) const UNKNOWN: char = '\0';
+
+/// The usual two fingers: on a mismatch the last star takes one more character.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() || p < pattern.len() {
+        match (pattern.get(p), name.get(n)) {
+            (Some(b'*' | 0), _) => {
+                star = Some((p + 1, n));
+                p += 1;
+                continue;
+            }
+            (Some(b'['), Some(_)) if bracket(pattern, p).is_some() => {
+                p = bracket(pattern, p).unwrap_or(p) + 1;
+                n += 1;
+                continue;
+            }
+            (Some(b'?'), Some(_)) => {
+                p += 1;
+                n += 1;
+                continue;
+            }
+            (Some(one), Some(other)) if one.eq_ignore_ascii_case(other) => {
+                p += 1;
+                n += 1;
+                continue;
+            }
+            _ => {}
+        }
+        match star {
+            Some((after, from)) if from < name.len() => {
+                star = Some((after, from + 1));
+                (p, n) = (after, from + 1);
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Where the bracket that begins at `at` ends: a `]` right behind it is one of its characters.
+fn bracket(pattern: &[u8], at: usize) -> Option<usize> {
+    let negated = matches!(pattern.get(at + 1), Some(b'!' | b'^'));
+    // A bracket holds at least one character.
+    let mut end = at + 2 + usize::from(negated);
+    while let Some(byte) = pattern.get(end) {
+        match (byte, pattern.get(end - 1), pattern.get(end + 1)) {
+            // `[:alpha:]` inside of it.
+            (b':', Some(b'['), _) => {
+                let rest = pattern.get(end + 1..)?;
+                end += 2 + rest.windows(2).position(|pair| pair == b":]")?;
+            }
+            (b']', ..) => return Some(end),
+            _ => {}
+        }
+        end += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(text: &str) -> String {
+        Route::new("/home/u/work", text, true, "/home/u/work").text()
+    }
+
+    #[test]
+    fn a_path_is_followed_from_its_base_through_what_the_kernel_makes_up() {
+        for (text, path) in [
+            ("a/./b//c/..", "/home/u/work/a/b"),
+            ("../../../../x", "/x"),
+            ("/proc/self/cwd/../.config", "/home/u/.config"),
+            ("/proc/self/root/etc", "/etc"),
+            ("/proc/1/root/../etc", "/etc"),
+            ("/proc/s*/c?d/x", "/home/u/work/x"),
+            ("/proc/self/task/7/cwd/x", "/home/u/work/x"),
+            ("/proc/7/environ", "/proc/7/environ"),
+        ] {
+            assert_eq!(route(text), path, "{text}");
+        }
+        assert!(Route::new("/", "/proc/7/cwd/x", false, "/").unknown);
+        assert!(Route::new("/", "/proc/self/fd/3/x", false, "/").unknown);
+        assert!(!Route::new("/", "/proc/self/fd/3", false, "/").unknown);
+    }
+
+    #[test]
+    fn wildcards_fit_more_than_a_shell_takes_them_for() {
+        for (pattern, name, fit) in [
+            ("countersign", "countersign", Fit::Exact),
+            ("CounterSign", "countersign", Fit::Exact),
+            ("c*n", "countersign", Fit::Exact),
+            ("[a-d]?unter[s]ig*", "countersign", Fit::Exact),
+            ("c[]x]unt*", "countersign", Fit::Exact),
+            ("c[[:alpha:]]unt*", "countersign", Fit::Exact),
+            ("*", ".config", Fit::Loose),
+            ("[.]config", ".config", Fit::Loose),
+            (".c*", ".config", Fit::Exact),
+            ("c*x", "countersign", Fit::No),
+            ("[", "countersign", Fit::No),
+            ("countersig", "countersign", Fit::No),
+        ] {
+            assert_eq!(fits(pattern, name), fit, "{pattern} {name}");
+        }
+    }
+}

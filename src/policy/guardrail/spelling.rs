@@ -1,0 +1,317 @@
+//! What a text may be once a shell or a program has had its way with it: braces, variables, tildes.
+
+use std::borrow::Cow;
+
+use super::route::UNKNOWN;
+
+/// One way to read a text as a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spelling<'t> {
+    /// `UNKNOWN` stands for what is only known when it runs; relative where it does not begin with `/`.
+    pub(super) text: Cow<'t, str>,
+    pub(super) is_pattern: bool,
+}
+
+/// What is expanded in a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expansions<'p> {
+    pub(super) home: Option<&'p str>,
+    /// Variables that are not known become `UNKNOWN`; else they stand for themselves.
+    pub(super) variables: bool,
+}
+
+/// More alternatives than this are not looked at one by one.
+const MOST: usize = 128;
+
+impl<'p> Expansions<'p> {
+    /// Every way to read the text.
+    pub(super) fn of<'t>(self, text: &'t str) -> Vec<Spelling<'t>> {
+        if !text.contains(['{', '$', '~', '`', '\\', '%', '*', '?', '[']) {
+            return vec![Spelling { text: Cow::Borrowed(text), is_pattern: false }];
+        }
+        let mut all = Vec::new();
+        for text in braces(text) {
+            let is_pattern = text.contains(['*', '?', '[']);
+            let known = self.variables(&text);
+            let known = self.tilde(&known).map_or(known, Cow::Owned);
+            let text = Cow::Owned(known.into_owned());
+            all.push(Spelling { text, is_pattern });
+        }
+        if let Some(plain) = unescaped(text) {
+            all.push(Spelling {
+                text: Cow::Owned(plain),
+                is_pattern: text.contains(['*', '?', '[']),
+            });
+        }
+        if all.iter().any(|spelling| *spelling.text != *text) {
+            // As it stands there: what is quoted is not expanded.
+            let is_pattern = text.contains(['*', '?', '[']);
+            all.push(Spelling { text: Cow::Borrowed(text), is_pattern });
+        }
+        all
+    }
+
+    /// `~`, `~user`, `~+`, `~-` at the beginning.
+    fn tilde(self, text: &str) -> Option<String> {
+        let rest = text.strip_prefix('~')?;
+        let (user, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        Some(match (user, self.home) {
+            ("", Some(home)) => format!("{home}{rest}"),
+            ("+", _) => format!(".{rest}"),
+            // Somebody's home, or where the shell was before.
+            _ => format!("{UNKNOWN}{rest}"),
+        })
+    }
+
+    fn variables<'t>(self, text: &'t str) -> Cow<'t, str> {
+        if self.variables && text.contains("{}") {
+            // What `xargs` and `find` put there.
+            let text = text.replace("{}", "\0");
+            return Cow::Owned(self.variables(&text).into_owned());
+        }
+        if !text.contains(['$', '`']) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(['$', '`']) {
+            let (before, from) = rest.split_at(at);
+            out.push_str(before);
+            let (name, length) = expansion(from);
+            match name {
+                Some("HOME") if self.home.is_some() => out.push_str(self.home.unwrap_or_default()),
+                Some("PWD") => out.push('.'),
+                // Numbers.
+                Some(
+                    "$" | "?" | "#" | "!" | "RANDOM" | "SECONDS" | "UID" | "EUID" | "PPID"
+                    | "BASHPID" | "LINENO",
+                ) => out.push('0'),
+                Some(_) if self.variables => out.push(UNKNOWN),
+                _ => out.push_str(from.get(..length).unwrap_or_default()),
+            }
+            rest = from.get(length..).unwrap_or_default();
+        }
+        out.push_str(rest);
+        Cow::Owned(out)
+    }
+}
+
+/// The name behind a `$` or backtick, and how long the whole expansion is; no name when it is none.
+fn expansion(text: &str) -> (Option<&str>, usize) {
+    let bytes = text.as_bytes();
+    let name = |from: usize| {
+        let tail = bytes.get(from..).unwrap_or_default();
+        tail.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
+    };
+    match (bytes.first(), bytes.get(1)) {
+        (Some(b'`'), _) => {
+            let end = text.get(1..).and_then(|rest| rest.find('`')).map_or(text.len(), |at| at + 2);
+            (Some("`"), end)
+        }
+        (_, Some(b'{')) => {
+            let length = name(2);
+            let end = closing(text, b'{', b'}');
+            match bytes.get(2 + length) {
+                Some(b'}') if length > 0 => (text.get(2..2 + length), end),
+                _ => (Some("{"), end),
+            }
+        }
+        (_, Some(b'(')) if text.starts_with("$((") => (Some("#"), closing(text, b'(', b')')),
+        (_, Some(b'(')) => (Some("("), closing(text, b'(', b')')),
+        (_, Some(b)) if b.is_ascii_alphabetic() || *b == b'_' => {
+            let length = name(1);
+            (text.get(1..1 + length), 1 + length)
+        }
+        (_, Some(b'0'..=b'9' | b'@' | b'*' | b'-')) => (Some("@"), 2),
+        (_, Some(b'$' | b'?' | b'#' | b'!')) => (text.get(1..2), 2),
+        _ => (None, 1),
+    }
+}
+
+/// The length up to the bracket that closes the first one; quotes are not looked at, so that too much
+/// rather than too little is unknown.
+fn closing(text: &str, open: u8, close: u8) -> usize {
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == open {
+            depth += 1;
+        } else if byte == close {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                return at + 1;
+            }
+        }
+    }
+    text.len()
+}
+
+/// `{a,b}` written out; where there are too many alternatives, or a range, one with `UNKNOWN` there.
+fn braces(text: &str) -> Vec<Cow<'_, str>> {
+    if !text.contains('{') {
+        return vec![Cow::Borrowed(text)];
+    }
+    let mut done: Vec<Cow<'_, str>> = Vec::new();
+    let mut open = vec![text.to_owned()];
+    while let Some(next) = open.pop() {
+        if done.len() + open.len() >= MOST {
+            return vec![Cow::Owned(UNKNOWN.to_string())];
+        }
+        match group(&next) {
+            Some((start, end, parts)) => {
+                let (head, tail) =
+                    (next.get(..start).unwrap_or_default(), next.get(end..).unwrap_or_default());
+                open.extend(parts.iter().map(|part| [head, part, tail].concat()));
+            }
+            None => done.push(Cow::Owned(next)),
+        }
+    }
+    done
+}
+
+/// The first brace group that is closed and has alternatives: where it lies, and these.
+fn group(text: &str) -> Option<(usize, usize, Vec<String>)> {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while let Some(start) = text.get(from..)?.find('{').map(|at| at + from) {
+        from = start + 1;
+        if start > 0 && bytes.get(start - 1) == Some(&b'$') {
+            continue;
+        }
+        let (mut depth, mut cuts, mut end) = (0usize, vec![start], None);
+        for (at, byte) in bytes.iter().enumerate().skip(start) {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth == 1 => {
+                    end = Some(at);
+                    break;
+                }
+                b'}' => depth -= 1,
+                b',' if depth == 1 => cuts.push(at),
+                _ => {}
+            }
+        }
+        let Some(end) = end else { continue };
+        let inner = text.get(start + 1..end)?;
+        if cuts.len() == 1 {
+            if inner.contains("..") {
+                return Some((start, end + 1, vec![UNKNOWN.to_string()]));
+            }
+            continue;
+        }
+        cuts.push(end);
+        let parts = cuts.windows(2).filter_map(|pair| match pair {
+            [one, other] => text.get(one + 1..*other).map(str::to_owned),
+            _ => None,
+        });
+        return Some((start, end + 1, parts.collect()));
+    }
+    None
+}
+
+/// Without backslashes and `%2e`, as programs read what they are given.
+fn unescaped(text: &str) -> Option<String> {
+    if !text.contains(['\\', '%']) {
+        return None;
+    }
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    let mut out = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match (byte, code) {
+            (b'\\', _) => {}
+            (b'%', Some(decoded)) => {
+                out.push(decoded);
+                at += 2;
+            }
+            _ => out.push(*byte),
+        }
+        at += 1;
+    }
+    String::from_utf8(out).ok()
+}
+
+/// What of a word may be a path: the whole, the value of an option, the parts between separators.
+pub(super) fn pieces(word: &str) -> Vec<&str> {
+    let mut all = vec![word];
+    if let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')) {
+        // `-fNAME` and, of options in a row, `-xzf/NAME`.
+        let slash = flags.find(['/', '~', '.', '$']).unwrap_or(0).min(8);
+        all.extend(
+            flags.char_indices().skip(1).take(slash.max(1)).filter_map(|(at, _)| flags.get(at..)),
+        );
+    }
+    if word.contains(SEPARATORS) {
+        let behind = |at: usize| word.get(at + 1..);
+        all.extend(word.find('=').and_then(behind));
+        all.extend(word.find([':', '@']).and_then(behind));
+        all.extend(word.split(SEPARATORS).filter(|part| part.len() < word.len()));
+    }
+    all.retain(|piece| !piece.is_empty());
+    all
+}
+
+const SEPARATORS: [char; 5] = ['=', ':', ',', '@', ';'];
+
+/// The parts of a text that may be paths; none where the text is one word.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    const ENDS: &[char] = &[
+        ' ', '\t', '\n', '\r', '"', '\'', '`', '(', ')', '<', '>', '|', '&', ';', ',', '=', ':',
+        '@', '[', ']', '{', '}',
+    ];
+    let several = text.contains(ENDS);
+    text.split(ENDS).filter(move |part| several && !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(text: &str) -> Vec<String> {
+        let expansions = Expansions { home: Some("/home/u"), variables: true };
+        let all = expansions.of(text).into_iter();
+        all.map(|spelling| spelling.text.replace(UNKNOWN, "¿")).collect()
+    }
+
+    #[test]
+    fn a_text_is_read_as_a_shell_may_read_it() {
+        for (text, first) in [
+            ("~/.config", "/home/u/.config"),
+            ("$HOME/.config", "/home/u/.config"),
+            ("${HOME}/.config", "/home/u/.config"),
+            ("~+/..", "./.."),
+            ("$PWD/..", "./.."),
+            ("~bob/x", "¿/x"),
+            ("~-/x", "¿/x"),
+            ("$X/y", "¿/y"),
+            ("a$(pwd)b`x`c", "a¿b¿c"),
+            ("x-$$.txt", "x-0.txt"),
+            ("$((1 + 2))", "0"),
+            ("{}/x", "¿/x"),
+        ] {
+            assert_eq!(spelled(text).first().map(String::as_str), Some(first), "{text}");
+        }
+        let braces = spelled("~/.config/{a,countersign}/{x,y}");
+        for path in ["/home/u/.config/countersign/x", "/home/u/.config/a/y"] {
+            assert!(braces.iter().any(|known| known == path), "{path}: {braces:?}");
+        }
+        assert!(spelled("~/{a..z}").contains(&"/home/u/¿".to_owned()));
+        assert!(spelled("%2e%2e/x").contains(&"../x".to_owned()));
+        let many = "{a,b}".repeat(8);
+        assert_eq!(spelled(&many).first().map(String::as_str), Some("¿"));
+    }
+
+    #[test]
+    fn an_option_may_hold_a_path() {
+        for (word, piece) in [
+            ("--file=/a/b", "/a/b"),
+            ("-f/a/b", "/a/b"),
+            ("-xzf/a/b", "/a/b"),
+            ("-C..", ".."),
+            ("@/a/b", "/a/b"),
+            ("host:/a/b", "/a/b"),
+            ("of=a=b", "a=b"),
+        ] {
+            assert!(pieces(word).contains(&piece), "{word}: {:?}", pieces(word));
+        }
+    }
+}
