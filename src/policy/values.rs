@@ -76,7 +76,6 @@ impl Values {
         let seen = self.list.iter().take(MOST).take_while(fits).count();
         self.list.split_at_checked(seen).unwrap_or((&[], &self.list))
     }
-
 }
 
 /// The values of a call while they are collected: each once, where it comes first.

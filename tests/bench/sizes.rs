@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use countersign_policy::highlights;
 use countersign_policy::place::Place;
-use countersign_policy::{Call, Guardrail, Layers, Mode, Rule, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rule, Rules, Verdict, rule};
 use serde_json::{Map, Value, json};
 
 const SIZES: [usize; 4] = [15 << 10, 60 << 10, 256 << 10, 1 << 20];
@@ -123,8 +123,13 @@ fn guardrail() -> Guardrail {
         "r",
         None,
     );
-    Guardrail::new(own.map(str::to_owned), ["countersign"], ["127.0.0.1:7117".to_owned()])
-        .with_denies(denies.unwrap())
+    Guardrail::new(Ours {
+        paths: own.map(str::to_owned).to_vec(),
+        programs: vec!["countersign".to_owned()],
+        addresses: vec!["127.0.0.1:7117".to_owned()],
+        ..Ours::default()
+    })
+    .with_denies(denies.unwrap())
 }
 
 fn at_work(call: Call) -> Call {

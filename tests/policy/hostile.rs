@@ -13,7 +13,7 @@ use countersign_policy::critical::critical;
 use countersign_policy::effects::of_shell;
 use countersign_policy::place::Place;
 use countersign_policy::shell::{Doubt, scan};
-use countersign_policy::{Call, Guardrail, Layers, Mode, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, rule};
 
 const SHAPES: &[&str] = &[
     "(",
@@ -164,8 +164,11 @@ fn a_semicolon_behind_a_here_document_in_a_substitution_is_not_trusted() {
 /// A ruling under these rules; `mode` is the default one.
 fn ruled(rules: &str, call: &Call, mode: Mode) -> countersign_policy::Ruling {
     let rules = Rules::parse(rules, "rules", Some("/home/u")).unwrap();
-    let own = ["/home/u/.config/countersign".to_owned()];
-    let guardrail = Guardrail::new(own, ["countersign"], []);
+    let guardrail = Guardrail::new(Ours {
+        paths: vec!["/home/u/.config/countersign".to_owned()],
+        programs: vec!["countersign".to_owned()],
+        ..Ours::default()
+    });
     let grants = Rules::default();
     let layers =
         Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
