@@ -1,6 +1,7 @@
 //! The client side of the HTTP API: what hook, ask, run and the rest talk to the daemon with.
 
 mod decided;
+pub(crate) mod session;
 mod transport;
 mod wire;
 
@@ -218,7 +219,12 @@ impl Client {
     }
 
     async fn hand_in(&self, call: &Call, held: Duration) -> Result<Opened, ClientError> {
-        let body = serde_json::to_value(call).map_err(|error| self.transport.unreadable(error))?;
+        let body = serde_json::to_value(call);
+        let mut body = body.map_err(|error| self.transport.unreadable(error))?;
+        let secret = session::secret(&call.agent, &call.session);
+        if let (Some(body), Some(secret)) = (body.as_object_mut(), secret) {
+            body.insert("session_secret".to_owned(), secret.into());
+        }
         let query = wait_query(held);
         let path = ["v1", "calls"];
         let reply =

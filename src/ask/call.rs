@@ -4,6 +4,7 @@ pub use super::malformed::Malformed;
 
 use super::{
     malformed::is_no_longer,
+    owner::Owner,
     question::{self, Choice, Question},
 };
 use crate::text::{line, visible};
@@ -74,6 +75,9 @@ pub struct Call {
     /// Handed back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
+    /// Whose session it is. No caller says so of itself: whoever takes the call knows.
+    #[serde(skip)]
+    pub owner: Option<Owner>,
 }
 
 /// The calls of a batch that come after this one.
@@ -130,6 +134,7 @@ impl Call {
             options: Vec::new(),
             expires_in_s: None,
             meta: None,
+            owner: None,
         }
     }
 

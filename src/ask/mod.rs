@@ -3,12 +3,14 @@
 pub mod call;
 pub mod keepers;
 mod malformed;
+pub mod owner;
 pub mod question;
 
 use call::Call;
 use countersign_policy::Rule;
 use countersign_profiles::{Choice, Life, Then};
 use keepers::Keepers;
+use owner::Owner;
 use question::Progress;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -82,6 +84,9 @@ pub struct Body {
     /// The prompt as the agent's own system words it, line by line; empty for most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt: Vec<String>,
+    /// Whose session the call was made in; of asks of earlier versions nobody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
 }
 
 /// What an ask comes to when nobody answers in time.
@@ -225,6 +230,7 @@ impl Body {
             lasts: Life::Durable,
             silence: Silence::Deny,
             prompt: Vec::new(),
+            owner: call.owner.clone(),
             call,
         }
     }

@@ -81,10 +81,10 @@ impl Gate {
     pub(super) fn grants_of(&self, call: &Call, grants: Vec<Grant>) -> (Vec<Rule>, Vec<Rule>) {
         let (always, sessions): (Vec<_>, Vec<_>) =
             grants.into_iter().partition(|grant| grant.scope == GrantScope::Always);
-        let here = |grant: &Grant| grant.agent == call.agent && grant.session == call.session;
         let rule = |grant: Grant| grant.rule;
         let mut always: Vec<_> = always.into_iter().map(rule).collect();
-        let mut here: Vec<_> = sessions.into_iter().filter(here).map(rule).collect();
+        let mut here: Vec<_> =
+            sessions.into_iter().filter(|grant| is_of(grant, call)).map(rule).collect();
         if self.store.is_shared() {
             // Every daemon has a rules file of its own; what is granted holds at all of them at once.
             here.append(&mut always);
@@ -116,6 +116,7 @@ impl Gate {
             scope,
             agent: call.agent.clone(),
             session: call.session.clone(),
+            owner: call.owner.clone(),
             by: by.clone(),
             created_at: answer.at,
             expires_at,
@@ -184,6 +185,12 @@ fn unchecked(error: &dyn std::fmt::Display) -> String {
 /// The rule under which a beginning of commands is kept.
 pub(super) fn of_prefix(category: &str, text: &str) -> Rule {
     Rule::allow(format!("{CATEGORY}{category}"), text)
+}
+
+/// Whether a grant was made in the session of this call.
+// SECURITY: whoever says another one's agent and session has another session of the same name.
+pub(super) fn is_of(grant: &Grant, call: &Call) -> bool {
+    grant.agent == call.agent && grant.session == call.session && grant.owner == call.owner
 }
 
 /// Whether a stored grant names one tool, or one category, and nothing else.

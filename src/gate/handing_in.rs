@@ -160,6 +160,7 @@ impl Gate {
             lasts: manners.always,
             silence: self.silence(&call, ruling.critical),
             prompt: ruling.prompt,
+            owner: call.owner.clone(),
             call,
         }
     }

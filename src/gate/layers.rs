@@ -43,11 +43,9 @@ impl Gate {
         let Standing { mode, grants } = standing;
         let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
         let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
-        let here = grants.into_iter().filter(|grant| {
-            runtime == Runtime::Session
-                && grant.agent == call.agent
-                && grant.session == call.session
-        });
+        let here = grants
+            .into_iter()
+            .filter(|grant| runtime == Runtime::Session && granting::is_of(grant, call));
         let here: Vec<Rule> = here.map(|grant| grant.rule).collect();
         let agent_rules = agent_rules(call, self.settings.home.as_deref())?;
         let given = Given {

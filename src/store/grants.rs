@@ -4,7 +4,7 @@ use super::{
     Reading, Store, StoreError, Tx, events,
     rows::{read, write},
 };
-use crate::ask::By;
+use crate::ask::{By, owner::Owner};
 use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
 use serde_json::json;
@@ -26,6 +26,9 @@ pub struct Grant {
     pub agent: String,
     /// The session it was given in.
     pub session: String,
+    /// Whose session that is.
+    #[serde(skip)]
+    pub owner: Option<Owner>,
     /// By whom.
     pub by: By,
     /// Unix milliseconds.
@@ -145,6 +148,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
         scope,
         agent: row.try_get("agent")?,
         session: row.try_get("session")?,
+        owner: row.try_get::<Option<String>, _>("owner")?.map(Owner::stored),
         by: read("granted_by", &by)?,
         created_at: row.try_get("created_at")?,
         expires_at: row.try_get("expires_at")?,
@@ -154,7 +158,7 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
-         expires_at, written) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         expires_at, written, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(&grant.id)
     .bind(&grant.ask)
@@ -167,6 +171,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(grant.created_at)
     .bind(grant.expires_at)
     .bind(i64::from(grant.scope != GrantScope::Always))
+    .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
     .execute(&mut *tx)
     .await?;
     Ok(())

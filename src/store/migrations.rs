@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// Every step, in order. A step that was released is never edited.
-const STEPS: [(i64, &str, &str); 8] = [
+const STEPS: [(i64, &str, &str); 9] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -16,6 +16,7 @@ const STEPS: [(i64, &str, &str); 8] = [
     (6, "open", include_str!("migrations/0006_open.sql")),
     (7, "deadline", include_str!("migrations/0007_deadline.sql")),
     (8, "meta", include_str!("migrations/0008_meta.sql")),
+    (9, "owner", include_str!("migrations/0009_owner.sql")),
 ];
 
 /// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who may

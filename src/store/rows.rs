@@ -61,7 +61,8 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         _ => return Err(sqlx::Error::Decode(format!("state `{state}`").into()).into()),
     };
     let body: String = row.try_get("body")?;
-    let body = read::<Body>("body", &body)?;
+    let mut body = read::<Body>("body", &body)?;
+    body.call.owner.clone_from(&body.owner);
     let state = if body.call.questions.is_empty() { state } else { as_answered(state) };
     let progress: String = row.try_get("progress")?;
     Ok(Ask {

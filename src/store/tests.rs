@@ -5,6 +5,7 @@
     reason = "tests fail by panicking"
 )]
 use super::{engines::on_both, *};
+use crate::ask::owner::Owner;
 use crate::ask::{
     Answer, Ask, Body, By, Decision, Scope, State,
     call::Call,
@@ -236,6 +237,7 @@ async fn grants_hold_until_they_expire_or_are_revoked() {
             scope,
             agent: "a".into(),
             session: "s".into(),
+            owner: Some(Owner::by("tcp:agent").with("secret")),
             by: By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() },
             created_at: 5,
             expires_at,

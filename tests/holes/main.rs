@@ -42,5 +42,6 @@ mod names;
 mod page;
 mod questions;
 mod samples;
+mod sessions;
 mod sizes;
 mod tokens;

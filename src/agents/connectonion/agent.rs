@@ -82,6 +82,7 @@ async fn wanted(
     frame: &Value,
 ) -> Result<Option<Value>, String> {
     let heard::Spoken::Wants(mut call) = heard::spoken(frame, whose)? else { return Ok(None) };
+    call.owner.clone_from(&whose.owner);
     let id = call.key.get_or_insert_with(ids::nonce).clone();
     // INVARIANT: one request at a time: an answer names none, so it must be clear whose it is.
     mailbox.ask(&id)?;

@@ -10,7 +10,10 @@ mod client;
 mod heard;
 mod wire;
 
-use crate::agents::http::{Api, Handle};
+use crate::{
+    agents::http::{Api, Handle},
+    ask::owner::Owner,
+};
 use axum::{
     Extension,
     extract::{Query, State, WebSocketUpgrade, ws},
@@ -35,6 +38,9 @@ pub(super) struct Whose {
     cwd: Option<String>,
     /// How far the agent's host trusts whoever it works for.
     requester: Option<String>,
+    /// Whose the sessions are that this connection speaks of.
+    #[serde(skip)]
+    owner: Option<Owner>,
 }
 
 fn nameless() -> String {
@@ -45,9 +51,11 @@ fn nameless() -> String {
 pub(super) async fn connect(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
+    Extension(owner): Extension<Owner>,
     Query(whose): Query<Whose>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let whose = Whose { owner: Some(owner), ..whose };
     upgrade.max_message_size(LARGEST).on_upgrade(move |socket| async move {
         match handle.answerer() {
             Ok(who) => client::serve(&api, socket, whose, who).await,

@@ -6,9 +6,12 @@ use super::{
     fault::json,
     view::{ruled, with_message},
 };
-use crate::gate::{Handed, ask::Ask, call::Call};
+use crate::{
+    ask::owner::Owner,
+    gate::{Handed, ask::Ask, call::Call},
+};
 use axum::{
-    Json,
+    Extension, Json,
     body::Bytes,
     extract::{
         Query, State,
@@ -17,14 +20,17 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use serde::Deserialize;
 
 pub(super) async fn hand_in(
     State(api): State<Api>,
+    Extension(owner): Extension<Owner>,
     wait: Result<Query<Wait>, QueryRejection>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Fault> {
-    let Query(wait) = wait?;
-    let call: Call = json(&body?)?;
+    let (Query(wait), body) = (wait?, body?);
+    let mut call: Call = json(&body)?;
+    call.owner = Some(Secret::of(&body)?.map_or(owner.clone(), |secret| owner.with(&secret)));
     let longest = wait.longest();
     let (ask, caller) = match api.gate.hand_in(call.clone(), !longest.is_zero()).await? {
         Handed::Ruled(ruling) => {
@@ -45,6 +51,26 @@ pub(super) async fn hand_in(
     // An error is a response too: the caller comes back for more.
     caller.leave();
     Ok(told(&api, &waited?.unwrap_or(*ask)))
+}
+
+/// The secret of a call's session, which binds what is granted there to whoever has it.
+#[derive(Deserialize)]
+struct Secret {
+    session_secret: Option<String>,
+}
+
+impl Secret {
+    fn of(body: &[u8]) -> Result<Option<String>, Fault> {
+        let Self { session_secret } = json(body)?;
+        let count = session_secret.as_ref().map_or(16, |secret| secret.chars().count());
+        match (16..=200).contains(&count) {
+            true => Ok(session_secret),
+            false => Err(Fault::bad_request(format!(
+                "`session_secret` has {count} characters; it is a random text of 16 to 200, the same for \
+                 every call of a session"
+            ))),
+        }
+    }
 }
 
 fn told(api: &Api, ask: &Ask) -> Response {

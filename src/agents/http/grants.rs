@@ -1,7 +1,12 @@
 //! `/v1/grants`: what has been approved for longer than once.
 
 use super::{Api, Fault, Handle};
-use crate::{clock, gate::Revoked, store::Grant};
+use crate::{
+    ask::owner::Owner,
+    clock,
+    gate::Revoked,
+    store::{Grant, GrantScope},
+};
 use axum::{
     Extension, Json,
     extract::{Path, State},
@@ -9,8 +14,18 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-pub(super) async fn list(State(api): State<Api>) -> Result<Json<Value>, Fault> {
-    let grants = api.gate.store().grants(clock::now_ms()).await?;
+/// Approvers see every grant; agents those that may cover their calls.
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Extension(owner): Extension<Owner>,
+) -> Result<Json<Value>, Fault> {
+    let mut grants = api.gate.store().grants(clock::now_ms()).await?;
+    grants.retain(|grant| {
+        handle == Handle::Approver
+            || grant.scope == GrantScope::Always
+            || grant.owner.as_ref() == Some(&owner)
+    });
     Ok(Json(json!({"grants": grants.iter().map(view).collect::<Vec<_>>()})))
 }
 

@@ -1,7 +1,10 @@
 //! Which handle a request holds.
 
 use super::{Fault, shown::Shown};
-use crate::{connections::Connection, gate::approvers::Who, proof::Nonces, secret::TokenHash};
+use crate::{
+    ask::owner::Owner, connections::Connection, gate::approvers::Who, proof::Nonces,
+    secret::TokenHash,
+};
 use axum::{
     extract::{Request, State},
     http::{StatusCode, header},
@@ -82,24 +85,35 @@ pub(super) async fn authenticate(
     next: Next,
 ) -> Response {
     if let Some(shown) = Shown::of(&request) {
-        return match shown.check(&keys, request).await {
+        return match shown.check(&keys, surface, request).await {
             Ok(proven) => proven.serve(next).await,
             Err(fault) => fault.into_response(),
         };
     }
     match handle(&keys, surface, &request) {
-        Ok(handle) => next.run(admitted(request, handle)).await,
+        Ok(handle) => next.run(admitted(request, surface, handle)).await,
         Err(fault) => fault.into_response(),
     }
 }
 
 /// The request as the routes get it, with the handle that it holds.
-pub(super) fn admitted(mut request: Request, handle: Handle) -> Request {
+pub(super) fn admitted(mut request: Request, surface: Surface, handle: Handle) -> Request {
     if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
         connection.mark_proven();
     }
     request.extensions_mut().insert(handle);
+    request.extensions_mut().insert(owner(surface, handle));
     request
+}
+
+/// Whose the sessions are that are spoken of by this handle.
+fn owner(surface: Surface, handle: Handle) -> Owner {
+    Owner::by(match (surface, handle) {
+        // Only one user can open the socket.
+        (Surface::Socket, Handle::Agent) => "unix:agent",
+        (Surface::Tcp, Handle::Agent) => "tcp:agent",
+        (_, Handle::Approver) => "approver",
+    })
 }
 
 fn handle(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, Fault> {

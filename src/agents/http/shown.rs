@@ -1,6 +1,6 @@
 //! Tokens that are shown without being sent, as our own clients do where no TLS says who answers.
 
-use super::{Api, Fault, Keys, LARGEST, handle};
+use super::{Api, Fault, Keys, LARGEST, Surface, handle};
 use crate::{
     proof::{self, SCHEME},
     secret::TokenHash,
@@ -54,7 +54,12 @@ impl Shown {
 
     /// Finds out whose token it is.
     // FAIL-CLOSED: what is not shown rightly gets nothing, not even the socket's own handle.
-    pub(super) async fn check(self, keys: &Keys, request: Request) -> Result<Proven, Fault> {
+    pub(super) async fn check(
+        self,
+        keys: &Keys,
+        surface: Surface,
+        request: Request,
+    ) -> Result<Proven, Fault> {
         let (parts, body) = request.into_parts();
         let body = to_bytes(body, LARGEST).await.map_err(|_| {
             Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large; 1 MiB at most")
@@ -69,7 +74,11 @@ impl Shown {
             return Err(Fault::new(StatusCode::UNAUTHORIZED, used));
         }
         let request = Request::from_parts(parts, Body::from(about.body.clone()));
-        Ok(Proven { request: handle::admitted(request, handle), hash: hash.clone(), about })
+        Ok(Proven {
+            request: handle::admitted(request, surface, handle),
+            hash: hash.clone(),
+            about,
+        })
     }
 }
 

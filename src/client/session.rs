@@ -1,0 +1,92 @@
+//! The key of this installation, and the secrets of its sessions.
+//!
+//! What a person grants to a session covers the calls of whoever has the session's secret. It is worked out
+//! from a key that stands in a file of this user, so every process of this installation has the same.
+
+use crate::{config::Places, ids};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+/// The file of this user's key; `None` where there is no home folder.
+pub(crate) fn key_file() -> Option<PathBuf> {
+    Some(Places::of_this_user().ok()?.state.join("client.key"))
+}
+
+/// The secret of a session; `None` where no key can be kept. Its grants then cover every caller without one.
+pub(super) fn secret(agent: &str, session: &str) -> Option<String> {
+    let file = key_file()?;
+    match key(&file) {
+        Ok(key) => derived(&key, agent, session),
+        Err(error) => {
+            tracing::debug!(file = %file.display(), %error, "sessions have no secret");
+            None
+        }
+    }
+}
+
+/// The key, which is made on its first use.
+fn key(file: &Path) -> io::Result<String> {
+    if let Some(key) = read(file)? {
+        return Ok(key);
+    }
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // Whole or not at all, for its owner alone; whoever is second takes what the first has made.
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(ids::token().as_bytes())?;
+    match new.persist_noclobber(file) {
+        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => Err(failed.error),
+        Ok(_) | Err(_) => read(file)?.ok_or_else(|| io::Error::other("it holds no key")),
+    }
+}
+
+fn read(file: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|key| key.len() >= 32)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn derived(key: &str, agent: &str, session: &str) -> Option<String> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
+    // Lengths first, so that no two pairs of names read the same.
+    mac.update(format!("session {} {} {agent}{session}", agent.len(), session.len()).as_bytes());
+    Some(URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_key_is_made_once_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state/client.key");
+        let made = key(&file).unwrap();
+        assert_eq!(key(&file).unwrap(), made);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+        fs::write(&file, "cut").unwrap();
+        assert!(key(&file).is_err(), "a broken key is not replaced behind other processes' backs");
+    }
+
+    #[test]
+    fn every_session_of_every_agent_has_a_secret_of_its_own() {
+        let of = |agent, session| derived("a-key", agent, session);
+        assert_eq!(of("a", "bc"), of("a", "bc"));
+        for (agent, session) in [("ab", "c"), ("a", "bd"), ("", "abc"), ("abc", "")] {
+            assert_ne!(of("a", "bc"), of(agent, session), "{agent} {session}");
+        }
+        assert_ne!(of("a", "bc"), derived("another key", "a", "bc"));
+    }
+}
