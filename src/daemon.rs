@@ -10,6 +10,7 @@ pub(crate) use listen::token_file as inbox_token_file;
 
 use crate::{
     agents::http::{self, Api, Keys, Surface},
+    bridge::{self, Surfaces},
     config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
     connections,
     gate::{
@@ -83,6 +84,7 @@ pub async fn run(mut config: Config, options: ServeOptions) -> Result<()> {
         leases: Arc::new(leases),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
         inbox: local.base(),
+        notices: bridge::notices,
     };
 
     let stop = CancellationToken::new();
@@ -90,6 +92,10 @@ pub async fn run(mut config: Config, options: ServeOptions) -> Result<()> {
     for account in accounts {
         tasks.spawn(account.lead(gate.clone(), stop.clone()));
     }
+    let (surfaces, stops) = (all.clone().into(), stop.clone());
+    tasks.spawn(async move {
+        let _ = stops.run_until_cancelled(bridge::tell_notices(surfaces)).await;
+    });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.reunite().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
@@ -275,6 +281,7 @@ fn audience(config: &Config, inbox: &str) -> Vec<Audience> {
 /// The accounts that this daemon may lead.
 fn accounts(config: &Config, gate: &Gate, adapters: &[Arc<dyn Adapter>]) -> Vec<Account> {
     let audience = audience(config, &inbox_target(gate.store(), gate.daemon()));
+    let surfaces: Surfaces = adapters.into();
     let account = |adapter: &Arc<dyn Adapter>| {
         let name = adapter.name();
         let token = match name {
@@ -286,6 +293,7 @@ fn accounts(config: &Config, gate: &Gate, adapters: &[Arc<dyn Adapter>]) -> Vec<
         let here = audience.iter().filter(|place| place.adapter == name);
         Account {
             adapter: adapter.clone(),
+            surfaces: surfaces.clone(),
             lease: token.map_or_else(own, |token| leading::lease(name, token)),
             targets: here.map(|place| place.target.clone()).collect(),
         }

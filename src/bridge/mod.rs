@@ -3,6 +3,7 @@
 //! It knows adapters only through their contract, and decides nothing: the gate does.
 
 pub mod card;
+mod hearing;
 mod outage;
 mod outbox;
 mod term;
@@ -10,6 +11,7 @@ mod token;
 #[cfg(test)]
 pub(crate) mod weather;
 
+pub use hearing::{Surfaces, lasting, notices, tell_notices};
 pub use outbox::deliver;
 pub use term::Term;
 

@@ -8,12 +8,14 @@
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod elsewhere;
+mod muting;
 mod page;
 mod start;
 mod unnoted;
 
 use super::{
-    Term, card,
+    Surfaces, Term, card,
+    hearing::Hearing,
     outage::{Outage, backoff_ms},
 };
 use crate::{
@@ -41,11 +43,13 @@ const FRESH: Duration = Duration::from_millis(10);
 pub async fn deliver(
     gate: Arc<Gate>,
     adapter: Arc<dyn Adapter>,
+    surfaces: Surfaces,
     target: String,
     term: Arc<Term>,
     finish: CancellationToken,
 ) {
-    let mut postman = Postman::new(gate, adapter, target, term.clone());
+    let hearing = Hearing::new(adapter.clone(), surfaces);
+    let mut postman = Postman::new(gate, adapter, hearing, target, term.clone());
     let mut changes = postman.gate.changes();
     let mut reconciled = false;
     while term.holds() {
@@ -74,6 +78,7 @@ pub async fn deliver(
             Pause::UntilChange(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 _ = changes.changed() => {}
+                () = postman.hearing.changed() => {}
                 () = finish.cancelled() => {}
                 () = term.ended() => return,
             },
@@ -84,6 +89,7 @@ pub async fn deliver(
 struct Postman {
     gate: Arc<Gate>,
     adapter: Arc<dyn Adapter>,
+    hearing: Hearing,
     target: String,
     term: Arc<Term>,
     elsewhere: Option<Elsewhere>,
@@ -108,9 +114,15 @@ enum Pause {
 }
 
 impl Postman {
-    fn new(gate: Arc<Gate>, adapter: Arc<dyn Adapter>, target: String, term: Arc<Term>) -> Self {
+    fn new(
+        gate: Arc<Gate>,
+        adapter: Arc<dyn Adapter>,
+        hearing: Hearing,
+        target: String,
+        term: Arc<Term>,
+    ) -> Self {
         let (shown, outage) = (Unnoted::default(), Outage::default());
-        Self { gate, adapter, target, term, elsewhere: None, shown, outage }
+        Self { gate, adapter, hearing, target, term, elsewhere: None, shown, outage }
     }
 
     /// Makes cards for what other daemons have been asked; whether there was anything.
@@ -144,14 +156,17 @@ impl Postman {
             let due = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
             let last = due.len() < PAGE as usize;
             let due = self.shown.behind(due);
-            match self.show_all(due).await? {
-                Page::Quiet(time) => {
-                    self.note_shown().await?;
-                    return Ok(Pause::Quiet(time));
+            let mut page = self.show_all(due).await?;
+            // What was asked here has its cards already, and does not wait for news from elsewhere.
+            if matches!(page, Page::Done) && last && !self.hear().await? {
+                match self.redraw_misheard().await? {
+                    Some(redrawn) => page = redrawn,
+                    None => break,
                 }
-                // What was asked here has its cards already, and does not wait for news from elsewhere.
-                Page::Done if last && !self.hear().await? => break,
-                Page::Done | Page::Broken => {}
+            }
+            if let Page::Quiet(time) = page {
+                self.note_shown().await?;
+                return Ok(Pause::Quiet(time));
             }
         }
         if let Some(left) = self.shown.left() {
@@ -203,12 +218,20 @@ impl Postman {
         if !self.term.holds() {
             return Ok(Some(Duration::from_secs(1)));
         }
-        let sent = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand)).await;
+        let muted = ask.is_open() && self.hearing.mutes();
+        if muted {
+            // Before it is: a crash in between costs a needless edit, and never the buttons.
+            self.gate.store().card_muted(&row.nonce).await?;
+        }
+        let sent = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand, muted)).await;
         let message = match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
             Ok(message) => message,
             Err(error) => return self.failed(row, error).await,
         };
-        self.shown.add(shown(row, &message.0, ask));
+        self.shown.add(Shown { muted, ..shown(row, &message.0, ask) });
+        if ask.is_open() {
+            self.hearing.one_drawn(muted);
+        }
         if row.message.is_none() && self.adapter.keeps_messages() {
             self.note_shown().await?;
         }
@@ -221,8 +244,12 @@ impl Postman {
         row: &CardRow,
         ask: &Ask,
         may_stand: bool,
+        muted: bool,
     ) -> Result<MessageRef, SendError> {
-        let card = card::draw(ask, &row.nonce);
+        let mut card = card::draw(ask, &row.nonce);
+        if muted {
+            card = self.hearing.mute(card, &self.gate);
+        }
         if let Some(message) = &row.message {
             let message = MessageRef(message.clone());
             return self.adapter.update(&message, &card).await.map(|()| message);
@@ -311,5 +338,5 @@ impl Postman {
 
 fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
     let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
-    Shown { nonce, ask, message: message.to_owned(), version }
+    Shown { nonce, ask, message: message.to_owned(), version, muted: false }
 }

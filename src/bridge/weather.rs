@@ -115,7 +115,7 @@ impl Town {
         let fence = store.take_lease("chat", "town", length).await.unwrap().unwrap();
         let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
         let tail = Tail::of_now(store).await.unwrap();
-        tokio::spawn(deliver(gate.clone(), adapter.clone(), target, term, stop.clone()));
+        tokio::spawn(deliver(gate.clone(), adapter.clone(), [].into(), target, term, stop.clone()));
         let (reaping, following) = (gate.clone(), gate.clone());
         let (stops, ends) = (stop.clone(), stop.clone());
         tokio::spawn(async move { reaping.reap(stops).await });

@@ -2,7 +2,7 @@
 
 use super::{Context, Exit, say, terminal};
 use anyhow::{Context as _, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -18,6 +18,12 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Good);
     }
     let asks = client.cards().await?;
+    // Without an answer to this the list is worth as much.
+    let ready = client.ready().await.unwrap_or_default();
+    let problems = ready.get("problems").and_then(Value::as_array).into_iter().flatten();
+    for problem in problems.filter_map(Value::as_str) {
+        say::out(&format!("! {}", say::literal(problem)))?;
+    }
     if asks.is_empty() {
         say::out("Nothing waits.")?;
     }

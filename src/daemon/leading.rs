@@ -5,7 +5,7 @@
 //! its successor did. The inbox is each daemon's own: its lease is the daemon's sign of life.
 
 use crate::{
-    bridge::{self, Desk, Term},
+    bridge::{self, Desk, Surfaces, Term},
     gate::Gate,
     ids,
     store::{DAEMON, StoreError},
@@ -27,12 +27,16 @@ const MARGIN: Duration = Duration::from_secs(3);
 const TRY: Duration = Duration::from_secs(2);
 /// How long the outbox may take to drain when the daemon stops.
 const DRAIN: Duration = Duration::from_secs(3);
+/// The longest pause before a receiver that broke is started again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A lease of a store that nobody else can open; it ends with the process.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// An account on a platform, and where its cards go.
 pub(super) struct Account {
     pub(super) adapter: Arc<dyn Adapter>,
+    /// All adapters of the daemon, this one included.
+    pub(super) surfaces: Surfaces,
     pub(super) lease: String,
     pub(super) targets: Vec<String>,
 }
@@ -95,7 +99,8 @@ impl Account {
         tasks.spawn(receive(self.adapter.clone(), gate.clone(), finish.clone()));
         for target in &self.targets {
             let (gate, adapter, target) = (gate.clone(), self.adapter.clone(), target.clone());
-            tasks.spawn(bridge::deliver(gate, adapter, target, term.clone(), finish.clone()));
+            let (surfaces, term, finish) = (self.surfaces.clone(), term.clone(), finish.clone());
+            tasks.spawn(bridge::deliver(gate, adapter, surfaces, target, term, finish));
         }
         let end = hold(gate, term, stop).await;
         if end != End::Stopped {
@@ -107,6 +112,7 @@ impl Account {
         if ended.await.is_err() {
             tasks.shutdown().await;
         }
+        self.adapter.signals().idle();
         term.end();
         if end == End::Stopped
             && let Err(error) = gate.store().release_lease(term.fence()).await
@@ -143,12 +149,26 @@ async fn hold(gate: &Gate, term: &Term, stop: &CancellationToken) -> End {
     }
 }
 
+/// Receives presses until told to stop, whatever becomes of the adapter's own task.
+// FAIL-CLOSED: a receiver that broke is said to be deaf, and started again.
 async fn receive(adapter: Arc<dyn Adapter>, gate: Arc<Gate>, stop: CancellationToken) {
     let name = adapter.name();
-    match adapter.run(Desk::new(gate), stop).await {
-        Ok(()) => tracing::debug!(adapter = name, "stopped"),
-        Err(fatal) => tracing::error!(adapter = name, "{name}: {fatal}; the others go on"),
+    let mut pause = Duration::from_millis(500);
+    while !stop.is_cancelled() {
+        let (running, desk, stops) = (adapter.clone(), Desk::new(gate.clone()), stop.clone());
+        // Its own task: a panic in it ends nothing else. It ends with this one.
+        let mut run = JoinSet::new();
+        run.spawn(async move { running.run(desk, stops).await });
+        let ended = run.join_next().await;
+        if stop.is_cancelled() {
+            break;
+        }
+        tracing::error!(adapter = name, ?ended, ?pause, "{name}: receiving ended; it starts again");
+        adapter.signals().deaf("receiving ended by a fault of countersign's own; it starts again");
+        let _ = stop.run_until_cancelled(sleep(pause)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
+    tracing::debug!(adapter = name, "stopped");
 }
 
 #[cfg(test)]

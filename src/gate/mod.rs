@@ -141,6 +141,12 @@ impl Gate {
         &self.settings.daemon
     }
 
+    /// Whether anybody at all may answer on this platform.
+    #[must_use]
+    pub fn may_answer_on(&self, platform: &str) -> bool {
+        self.approvers.may_answer_on(platform)
+    }
+
     /// Tells of every change of an ask; what changed stands in the store.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {

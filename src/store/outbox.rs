@@ -24,6 +24,8 @@ pub struct Shown {
     pub message: String,
     /// The version of its ask.
     pub version: i64,
+    /// Whether it stands without buttons, because presses are not received there.
+    pub muted: bool,
 }
 
 /// Cards that are due; a first try does not wait for anything, whatever the clocks say.
@@ -50,6 +52,15 @@ const STANDING: &str = concat!(
     " FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
      AND state = 'open' AND shown > 0 AND gone IS NULL AND (created_at, id) > ($3, $4) \
      ORDER BY created_at, id LIMIT $5"
+);
+
+/// What stands muted and should not, or the other way round.
+const OTHERWISE: &str = concat!(
+    "SELECT nonce, ask, adapter, target, message, attempts, ",
+    columns!(),
+    " FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
+     AND state = 'open' AND shown > 0 AND message IS NOT NULL AND gone IS NULL AND muted <> $3 \
+     AND (attempts = 0 OR due_at <= $4) ORDER BY created_at, id LIMIT $5"
 );
 
 /// New cards come before redraws, so that redraws never keep an ask from being seen.
@@ -98,6 +109,32 @@ impl Store {
         let query = query.bind(last.map_or(i64::MIN, |ask| ask.created_at));
         let query = query.bind(last.map_or("", |ask| ask.id.as_str())).bind(i64::from(most));
         self.all(query).await?.iter().map(due).collect()
+    }
+
+    /// The cards of open asks that stand at this target, may be tried now, and are muted or not otherwise
+    /// than this.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn drawn_otherwise(
+        &self,
+        adapter: &str,
+        target: &str,
+        muted: bool,
+        now: i64,
+        most: u32,
+    ) -> Result<Vec<Due>, StoreError> {
+        let query = sqlx::query(OTHERWISE).bind(adapter).bind(target).bind(i64::from(muted));
+        self.all(query.bind(now).bind(i64::from(most))).await?.iter().map(due).collect()
+    }
+
+    /// Notes that this card is muted from now on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn card_muted(&self, nonce: &str) -> Result<(), StoreError> {
+        let muted = sqlx::query("UPDATE card SET muted = 1 WHERE nonce = $1");
+        self.execute(muted.bind(nonce.to_owned())).await.map(drop)
     }
 
     /// Makes this card due as if it had never been shown.
@@ -212,7 +249,8 @@ impl Store {
 }
 
 /// What a leader's word does to a card.
-const LED: [&str; 2] = ["message = v.column2, shown = v.column3, attempts = 0", "EXISTS"];
+const LED: [&str; 2] =
+    ["message = v.column2, shown = v.column3, muted = v.column4, attempts = 0", "EXISTS"];
 /// What it does once another leads.
 const DEPOSED: [&str; 2] = [
     "message = coalesce(message, v.column2), shown = 0, \
@@ -227,8 +265,10 @@ async fn note(
     [set, leads]: [&str; 2],
     fence: &Fence,
 ) -> Result<u64, StoreError> {
-    let row = |at: usize| format!("(${}, ${}, CAST(${} AS BIGINT))", at, at + 1, at + 2);
-    let rows: Vec<_> = (0..shown.len()).map(|n| row(3 + n * 3)).collect();
+    let row = |at: usize| {
+        format!("(${at}, ${}, CAST(${} AS BIGINT), CAST(${} AS BIGINT))", at + 1, at + 2, at + 3)
+    };
+    let rows: Vec<_> = (0..shown.len()).map(|n| row(3 + n * 4)).collect();
     let sql = format!(
         "UPDATE card SET {set} FROM (VALUES {}) AS v WHERE nonce = v.column1 \
          AND {leads} (SELECT 1 FROM lease WHERE name = $1 AND epoch = $2)",
@@ -236,7 +276,8 @@ async fn note(
     );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(fence.name.clone()).bind(fence.epoch);
     let query = shown.iter().fold(query, |query, shown| {
-        query.bind(shown.nonce.clone()).bind(shown.message.clone()).bind(shown.version)
+        let query = query.bind(shown.nonce.clone()).bind(shown.message.clone());
+        query.bind(shown.version).bind(i64::from(shown.muted))
     });
     Ok(query.execute(&mut *tx).await?.rows_affected())
 }

@@ -52,7 +52,8 @@ async fn shown(store: &Store, nonce: &str, message: &str, version: i64, fence: &
 }
 
 fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
-    Shown { nonce: nonce.into(), ask: "one".into(), message: message.into(), version }
+    let (nonce, message) = (nonce.into(), message.into());
+    Shown { nonce, ask: "one".into(), message, version, muted: false }
 }
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {

@@ -41,6 +41,7 @@ mod log;
 mod names;
 mod page;
 mod questions;
+mod receiving;
 mod samples;
 mod sessions;
 mod sizes;

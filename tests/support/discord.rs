@@ -181,6 +181,22 @@ impl FakeDiscord {
         });
     }
 
+    /// The token is accepted again.
+    pub fn accept_token(&self) {
+        self.change(|state| state.token_refused = false);
+    }
+
+    /// The gateway closes every connection that identifies itself or resumes with this code, such as
+    /// 4014, or with none any more.
+    pub fn refuse_gateway(&self, code: Option<u16>) {
+        self.change(|state| {
+            state.gateway_refusal = code;
+            if let Some(code) = code {
+                state.tell_connections(|| Out::Close(code));
+            }
+        });
+    }
+
     /// The gateway's connection breaks; the session can be resumed.
     pub fn drop_gateway(&self) {
         self.change(|state| state.tell_connections(|| Out::Drop));

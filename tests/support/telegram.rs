@@ -148,9 +148,20 @@ impl Telegram {
         self.change(|world| world.down = down);
     }
 
+    /// What goes wrong with this method is over.
+    pub fn mend(&self, method: &str) {
+        let method = method.to_lowercase();
+        self.change(|world| world.faults.retain(|(name, ..)| *name != method));
+    }
+
     /// The token is not known any more.
     pub fn refuse_token(&self) {
         self.change(|world| world.token_refused = true);
+    }
+
+    /// It is known again.
+    pub fn accept_token(&self) {
+        self.change(|world| world.token_refused = false);
     }
 
     /// Somebody set a webhook.

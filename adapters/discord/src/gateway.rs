@@ -111,10 +111,24 @@ impl Drop for Life {
     }
 }
 
-/// A token that Discord refuses, by the gateway's own words.
-pub(crate) fn is_refusal(error: &serenity::Error) -> bool {
-    let serenity::Error::Gateway(error) = error else { return false };
-    matches!(error, GatewayError::InvalidAuthentication)
+/// Why Discord closed the connection for good, and how to fix it: its close codes 4004 and 4010 to 4014.
+pub(crate) fn refusal(error: &serenity::Error) -> Option<String> {
+    let serenity::Error::Gateway(error) = error else { return None };
+    let why = match error {
+        GatewayError::InvalidAuthentication => return Some(Problem::Unauthorized.to_string()),
+        GatewayError::InvalidShardData => "it refuses the shard (4010)",
+        GatewayError::OverloadedShard => "the bot is in too many servers for one connection (4011)",
+        GatewayError::Closed(Some(frame)) if u16::from(frame.code) == 4012 => {
+            "it does not know this version of its API any more (4012)"
+        }
+        GatewayError::InvalidGatewayIntents => "it refuses the intents as invalid (4013)",
+        GatewayError::DisallowedGatewayIntents => "it refuses the intents (4014)",
+        _ => return None,
+    };
+    Some(format!(
+        "Discord's gateway closes every connection: {why}; look at the bot in the developer portal, and \
+         whether a newer countersign is out"
+    ))
 }
 
 /// serenity ignores another API address unless its limiter is off.

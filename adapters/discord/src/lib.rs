@@ -26,9 +26,9 @@ use crate::render::{Drawn, draw};
 use crate::rest::Rest;
 use crate::turns::Turns;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const NAME: &str = "discord";
 
@@ -50,7 +50,7 @@ struct Shared {
     config: Config,
     rest: Rest,
     turns: Turns,
-    health: Mutex<Health>,
+    signals: Signals,
 }
 
 impl Discord {
@@ -58,8 +58,8 @@ impl Discord {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let rest = Rest::new(&config.api_url, &config.token);
-        let health = Mutex::new(Health::Starting);
-        Self(Arc::new(Shared { config, rest, turns: Turns::default(), health }))
+        let (turns, signals) = (Turns::default(), Signals::default());
+        Self(Arc::new(Shared { config, rest, turns, signals }))
     }
 }
 
@@ -69,14 +69,14 @@ impl Adapter for Discord {
         NAME
     }
 
-    fn health(&self) -> Health {
-        self.0.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn signals(&self) -> &Signals {
+        &self.0.signals
     }
 
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
         let channel = channel(target).map_err(SendError::TargetGone)?;
         let message = self.0.rest.post(channel, &Body::post(card, draw(card))).await;
-        let message = message.map_err(|problem| self.0.noted(problem).send_error(channel))?;
+        let message = message.map_err(|problem| problem.send_error(channel))?;
         Ok(MessageRef(format!("{channel}/{message}")))
     }
 
@@ -92,7 +92,7 @@ impl Adapter for Discord {
         match edited {
             // Deleted, and with it its buttons.
             Err(problem) if problem.code() == Some(10008) => Ok(()),
-            Err(problem) => Err(self.0.noted(problem).send_error(channel)),
+            Err(problem) => Err(problem.send_error(channel)),
             Ok(()) => {
                 *newest = card.revision;
                 Ok(())
@@ -100,32 +100,12 @@ impl Adapter for Discord {
         }
     }
 
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
-        let ended = receiving::receive(&self.0, presses, stop).await;
-        if let Err(Fatal(why)) = &ended {
-            self.0.set(Health::Failed(why.clone()));
-        }
-        ended
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
+        receiving::receive(&self.0, presses, stop).await;
     }
 }
 
 impl Shared {
-    /// Sets the health and says whether that is news.
-    fn set(&self, health: Health) -> bool {
-        let mut now = self.health.lock().unwrap_or_else(PoisonError::into_inner);
-        let news = *now != health;
-        *now = health;
-        news
-    }
-
-    /// Remembers what a problem says about our standing with Discord.
-    fn noted(&self, problem: Problem) -> Problem {
-        if problem == Problem::Unauthorized {
-            self.set(Health::Failed(problem.to_string()));
-        }
-        problem
-    }
-
     async fn edit(&self, channel: &str, id: &str, drawn: Drawn) -> Result<(), Problem> {
         // Which files stand there already only Discord knows: this process may be a new one.
         let standing = match drawn.files.is_empty() {

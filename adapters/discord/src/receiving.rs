@@ -6,7 +6,7 @@ use crate::gateway::{self, Gateway, Notice};
 use crate::receive::Incoming;
 use crate::watch::{Seen, Watch};
 use crate::{Config, Shared};
-use countersign_port::{CancellationToken, Fatal, Health, Presses};
+use countersign_port::{CancellationToken, Presses};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(160);
 /// The longest pause between two tries to connect.
 const PAUSE: Duration = Duration::from_secs(5);
+/// The same where Discord refuses every connection: 1000 of them a day are one in 86 s.
+const REFUSED_PAUSE: Duration = Duration::from_secs(120);
 
 /// How a connection came to its end.
 enum End {
@@ -27,8 +29,18 @@ enum End {
     Stopped,
     /// Discord was not reached at all.
     Unreached(String),
-    /// It was reached; `settled` where the connection had stood for a while.
-    Lost { why: String, settled: bool },
+    /// It was reached.
+    Lost { why: String, kind: Lost },
+}
+
+/// What kind of a connection was lost.
+enum Lost {
+    /// It had been up for a while.
+    Settled,
+    /// It had not been up for long.
+    Hasty,
+    /// Discord closed it for good: nothing changes until the bot's settings do.
+    Refused,
 }
 
 /// Receives presses until `stop`.
@@ -36,37 +48,41 @@ pub(crate) async fn receive(
     shared: &Arc<Shared>,
     presses: Arc<dyn Presses>,
     stop: CancellationToken,
-) -> Result<(), Fatal> {
+) {
     let (mut tries, mut hasty) = (0_u32, 0_u32);
     loop {
         let patience = MOST_PATIENCE.min(PATIENCE * 2_u32.saturating_pow(hasty));
-        let why = match connection(shared, &presses, &stop, patience).await? {
-            End::Stopped => return Ok(()),
+        let mut longest = PAUSE;
+        let why = match connection(shared, &presses, &stop, patience).await {
+            End::Stopped => return,
             End::Unreached(why) => {
                 tries = tries.saturating_add(1);
                 why
             }
-            End::Lost { why, settled } => {
-                hasty = if settled { 0 } else { hasty.saturating_add(1) };
+            End::Lost { why, kind } => {
+                hasty = if matches!(kind, Lost::Settled) { 0 } else { hasty.saturating_add(1) };
                 tries = hasty;
+                if matches!(kind, Lost::Refused) {
+                    longest = REFUSED_PAUSE;
+                }
                 why
             }
         };
-        down(shared, why);
-        let pause = PAUSE.min(Duration::from_millis(250) * 2_u32.saturating_pow(tries));
+        deaf(shared, why);
+        let pause = longest.min(Duration::from_millis(250) * 2_u32.saturating_pow(tries.min(16)));
         tokio::select! {
-            () = stop.cancelled() => return Ok(()),
+            () = stop.cancelled() => return,
             () = sleep(pause) => {}
         }
     }
 }
 
 /// Says what is wrong, once.
-fn down(shared: &Shared, why: String) {
-    if shared.set(Health::Down(why.clone())) {
-        warn!(why, "no connection to Discord; trying again");
+fn deaf(shared: &Shared, why: String) {
+    if shared.signals.deaf(&*why) {
+        warn!(why, "Discord brings no presses; trying again");
     } else {
-        debug!(why, "still no connection to Discord");
+        debug!(why, "Discord still brings no presses");
     }
 }
 
@@ -76,15 +92,14 @@ async fn connection(
     presses: &Arc<dyn Presses>,
     stop: &CancellationToken,
     patience: Duration,
-) -> Result<End, Fatal> {
+) -> End {
     let opened = tokio::select! {
-        () = stop.cancelled() => return Ok(End::Stopped),
+        () = stop.cancelled() => return End::Stopped,
         opened = open(shared) => opened,
     };
     let mut gateway = match opened {
         Ok(gateway) => gateway,
-        Err(problem @ Problem::Unauthorized) => return Err(Fatal(problem.to_string())),
-        Err(problem) => return Ok(End::Unreached(problem.to_string())),
+        Err(problem) => return End::Unreached(problem.to_string()),
     };
     let mut watch = Watch::new(patience);
     let mut look = interval(LOOK);
@@ -93,13 +108,13 @@ async fn connection(
         let over = tokio::select! {
             () = stop.cancelled() => {
                 gateway.close().await;
-                return Ok(End::Stopped);
+                return End::Stopped;
             }
-            notice = gateway.next() => hear(shared, presses, &mut watch, notice)?,
-            _ = look.tick() => check(shared, &gateway, &mut watch).await?,
+            notice = gateway.next() => hear(shared, presses, &mut watch, notice),
+            _ = look.tick() => check(shared, &gateway, &mut watch).await,
         };
-        if let Some(why) = over {
-            return Ok(End::Lost { why, settled: watch.settled() });
+        if let Some(end) = over {
+            return end;
         }
     }
 }
@@ -111,53 +126,59 @@ async fn open(shared: &Shared) -> Result<Gateway, Problem> {
     Gateway::open(api_url, token, url).await.map_err(Problem::Unreachable)
 }
 
-/// Takes in what the connection reports; why it is over, if it is.
+/// Takes in what the connection reports; how it ended, if it did.
 fn hear(
     shared: &Arc<Shared>,
     presses: &Arc<dyn Presses>,
     watch: &mut Watch,
     notice: Notice,
-) -> Result<Option<String>, Fatal> {
+) -> Option<End> {
     match notice {
         Notice::Up => {
             watch.up(Instant::now());
-            info!("connected to Discord");
-            shared.set(Health::Up);
-            Ok(None)
+            if shared.signals.listening() {
+                info!("connected to Discord");
+            }
+            None
         }
         Notice::Interaction(interaction) => {
             if let Some(incoming) = Incoming::read(&interaction) {
                 take(shared.clone(), presses.clone(), incoming);
             }
-            Ok(None)
+            None
         }
-        Notice::Ended(Some(error)) if gateway::is_refusal(&error) => {
-            Err(Fatal(Problem::Unauthorized.to_string()))
+        Notice::Ended(error) => {
+            if let Some(why) = error.as_ref().and_then(gateway::refusal) {
+                return Some(End::Lost { why, kind: Lost::Refused });
+            }
+            let why = error.map_or_else(
+                || "Discord's gateway ended the connection".to_owned(),
+                |error| format!("Discord's gateway ended it: {error}"),
+            );
+            Some(lost(watch, why))
         }
-        Notice::Ended(Some(error)) => Ok(Some(format!("Discord's gateway ended it: {error}"))),
-        Notice::Ended(None) => Ok(Some("Discord's gateway ended the connection".to_owned())),
     }
 }
 
-/// Looks after the connection; why it is to be replaced, if it is.
-async fn check(
-    shared: &Shared,
-    gateway: &Gateway,
-    watch: &mut Watch,
-) -> Result<Option<String>, Fatal> {
+/// Looks after the connection; how it ended, if it is to be replaced.
+async fn check(shared: &Shared, gateway: &Gateway, watch: &mut Watch) -> Option<End> {
     if shared.rest.is_refused() {
-        return Err(Fatal(Problem::Unauthorized.to_string()));
+        return Some(lost(watch, Problem::Unauthorized.to_string()));
     }
     let (connected, latency) = gateway.life().await;
     match watch.look(connected, latency, Instant::now()) {
         Seen::Alive => {}
-        Seen::Away => down(shared, "the connection to its gateway is being restored".to_owned()),
+        Seen::Away => deaf(shared, "the connection to its gateway is being restored".to_owned()),
         Seen::Back => {
-            shared.set(Health::Up);
+            shared.signals.listening();
         }
-        Seen::Dead => return Ok(Some("its gateway does not answer any more".to_owned())),
+        Seen::Dead => return Some(lost(watch, "its gateway does not answer any more".to_owned())),
     }
-    Ok(None)
+    None
+}
+
+fn lost(watch: &Watch, why: String) -> End {
+    End::Lost { why, kind: if watch.settled() { Lost::Settled } else { Lost::Hasty } }
 }
 
 /// Answers one press in a task of its own: nothing waits for another press.

@@ -11,7 +11,6 @@ use crate::sheet::File;
 use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
 use reqwest::{Client, Method, RequestBuilder, Response, multipart};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -21,6 +20,8 @@ const AGENT: &str =
     concat!("DiscordBot (https://crates.io/crates/countersign, ", env!("CARGO_PKG_VERSION"), ")");
 /// The longest that a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a refused token is left alone: 60 refusals in the ten minutes in which 10,000 ban an address.
+const REFUSED: Duration = Duration::from_secs(10);
 /// The longest that a first answer to a press may take: Discord gives up after 3 s.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_millis(2500);
 
@@ -30,9 +31,9 @@ pub(crate) struct Rest {
     base: String,
     token: String,
     pace: Mutex<Pace>,
-    /// SECURITY: once the token is refused nothing is sent with it any more; refused requests are
-    /// counted, and get the address banned.
-    refused: AtomicBool,
+    /// Until then nothing is sent with the token, because Discord refused it: refused requests are
+    /// counted, and get the address banned. After that one request tries whether it is accepted again.
+    refused_until: Mutex<Option<Instant>>,
 }
 
 /// What to ask of Discord.
@@ -54,13 +55,14 @@ impl Rest {
             base: format!("{}/api/v10", api_url.trim_end_matches('/')),
             token: token.to_owned(),
             pace: Mutex::default(),
-            refused: AtomicBool::new(false),
+            refused_until: Mutex::default(),
         }
     }
 
-    /// Whether Discord has refused the token.
+    /// Whether Discord has refused the token a moment ago.
     pub(crate) fn is_refused(&self) -> bool {
-        self.refused.load(Ordering::Relaxed)
+        let until = *self.refused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Reads from a path of the API, such as `/users/@me`.
@@ -201,7 +203,10 @@ impl Rest {
     fn heed(&self, call: &Call<'_>, problem: &Problem, body: &str) {
         let Some(bucket) = &call.bucket else { return };
         match problem {
-            Problem::Unauthorized => self.refused.store(true, Ordering::Relaxed),
+            Problem::Unauthorized => {
+                let mut until = self.refused_until.lock().unwrap_or_else(PoisonError::into_inner);
+                *until = Some(Instant::now() + REFUSED);
+            }
             Problem::Wait(wait) => {
                 let json: Value = serde_json::from_str(body).unwrap_or_default();
                 // Without Discord's own words it is the network before it, and concerns everything.

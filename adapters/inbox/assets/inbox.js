@@ -19,12 +19,13 @@ let connected = false;
 let last = null;
 
 follow({
-  board({ now, cards }) {
+  board({ now, cards, notice }) {
     skew = now - Date.now();
     const first = entries.size === 0;
     const known = new Set(cards.map((standing) => standing.card.id));
     change(() => {
       setLine("live", "live");
+      showNotice(notice);
       for (const standing of cards) receive(standing, first);
       for (const entry of entries.values()) if (!known.has(entry.card.id)) miss(entry);
     });
@@ -33,6 +34,9 @@ follow({
   card({ now, card }) {
     skew = now - Date.now();
     change(() => receive(card, false));
+  },
+  notice({ notice }) {
+    change(() => showNotice(notice));
   },
   lost() {
     if ($("line").textContent === "not connected") return;
@@ -223,6 +227,12 @@ function setLine(state, words, sentence = "") {
   $("banner").textContent = sentence;
   $("banner").hidden = sentence === "";
   for (const entry of entries.values()) setBusy(entry);
+}
+
+/** What is wrong elsewhere, such as a chat where presses are not received. */
+function showNotice(sentences) {
+  $("notice").textContent = sentences.join("\n");
+  $("notice").hidden = sentences.length === 0;
 }
 
 /** Draws the time that is left. */

@@ -25,9 +25,9 @@ const key = takeKey();
 forgetWorkers();
 
 /**
- * Follows the board for ever. `on.board({now, cards})` comes first on every connection, then
- * `on.card({now, card})`; `on.lost()` when the line breaks, `on.refused(sentence)` when this page has no
- * access to whoever answers; `on.locked(sentence)` ends it.
+ * Follows the board for ever. `on.board({now, cards, notice})` comes first on every connection, then
+ * `on.card({now, card})` and `on.notice({notice})`; `on.lost()` when the line breaks, `on.refused(sentence)`
+ * when this page has no access to whoever answers; `on.locked(sentence)` ends it.
  */
 export async function follow(on) {
   if (!canProve) return on.locked(NO_PROOFS);
@@ -44,6 +44,7 @@ export async function follow(on) {
         await read(response.body, challenge, silence, {
           board: (data) => { pause = 250; on.board(data); },
           card: on.card,
+          notice: on.notice,
         });
       }
     } catch (problem) {
@@ -139,7 +140,7 @@ function parse(event) {
     return line?.slice(name.length + 2);
   };
   const [name, data, proof] = ["event", "data", "id"].map(field);
-  return name === "board" || name === "card" ? { name, data, proof } : null;
+  return ["board", "card", "notice"].includes(name) ? { name, data, proof } : null;
 }
 
 function watchdog() {

@@ -16,7 +16,7 @@ mod stream;
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
 use board::Board;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target, visible,
 };
 use proof::Proofs;
 use session::Session;
@@ -50,6 +50,9 @@ struct Shared {
     allowed_hosts: Vec<String>,
     board: Board,
     line: watch::Sender<Line>,
+    signals: Signals,
+    /// What people have to know of the bridge itself.
+    notice: watch::Sender<Vec<String>>,
 }
 
 /// The line to the core.
@@ -72,6 +75,8 @@ impl Inbox {
             allowed_hosts: config.allowed_hosts,
             board: Board::default(),
             line: watch::Sender::new(Line::Starting),
+            signals: Signals::default(),
+            notice: watch::Sender::default(),
         }))
     }
 
@@ -99,12 +104,17 @@ impl Adapter for Inbox {
         NAME
     }
 
-    fn health(&self) -> Health {
-        match *self.0.line.borrow() {
-            Line::Starting => Health::Starting,
-            Line::Open(_) => Health::Up,
-            Line::Closed => Health::Down("the inbox has stopped".to_owned()),
-        }
+    fn signals(&self) -> &Signals {
+        &self.0.signals
+    }
+
+    fn notice(&self, sentences: &[String]) {
+        let shown: Vec<String> = sentences.iter().map(|sentence| visible(sentence)).collect();
+        self.0.notice.send_if_modified(|now| {
+            let news = *now != shown;
+            *now = shown;
+            news
+        });
     }
 
     fn keeps_messages(&self) -> bool {
@@ -134,21 +144,22 @@ impl Adapter for Inbox {
         Ok(())
     }
 
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
         self.0.line.send_replace(Line::Open(presses));
+        self.0.signals.listening();
         // A dropped future closes the line as well: no press goes to a core that is not listening.
-        let _hang_up = HangUp(&self.0.line);
+        let _hang_up = HangUp(&self.0);
         stop.cancelled().await;
-        Ok(())
     }
 }
 
 /// Closes the line when `run` ends, in whatever way. Open pages are then let go, so that the daemon's
 /// listener can drain.
-struct HangUp<'a>(&'a watch::Sender<Line>);
+struct HangUp<'a>(&'a Shared);
 
 impl Drop for HangUp<'_> {
     fn drop(&mut self) {
-        self.0.send_replace(Line::Closed);
+        self.0.line.send_replace(Line::Closed);
+        self.0.signals.deaf("the inbox has stopped");
     }
 }

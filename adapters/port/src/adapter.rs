@@ -1,6 +1,6 @@
 //! What an adapter does.
 
-use crate::{Card, Presses};
+use crate::{Card, Presses, Signals};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -11,8 +11,8 @@ pub trait Adapter: Send + Sync {
     /// The platform's name, as in the config: `telegram`, `discord`, `inbox`.
     fn name(&self) -> &'static str;
 
-    /// How it stands with the platform, for `doctor` and the health page.
-    fn health(&self) -> Health;
+    /// What it reports of its connection to the platform.
+    fn signals(&self) -> &Signals;
 
     /// Whether posted messages outlive this process. Where they do not, the core posts open cards anew
     /// at every start.
@@ -33,11 +33,13 @@ pub trait Adapter: Send + Sync {
     /// See [`SendError`].
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError>;
 
-    /// Receives presses until `stop` is cancelled, reconnecting by itself.
-    ///
-    /// # Errors
-    /// [`Fatal`] when going on is pointless, such as a refused token. The other adapters go on.
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal>;
+    /// Shows what people have to know of the bridge itself, such as a chat where presses are not
+    /// received; an empty list when all is well. A platform without a place for it shows nothing.
+    fn notice(&self, _sentences: &[String]) {}
+
+    /// Receives presses until `stop` is cancelled. Whatever ends the connection, a refused token
+    /// included, is reported by [`Signals::deaf`] and tried again, because it can be put right outside.
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken);
 }
 
 /// Where cards go, in the adapter's own canonical spelling (such as `-100123/7`).
@@ -49,20 +51,6 @@ pub struct Target(pub String);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MessageRef(pub String);
-
-/// How it stands with the platform.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "state", content = "detail")]
-pub enum Health {
-    /// Not connected yet.
-    Starting,
-    /// Sends and receives.
-    Up,
-    /// Does not; the sentence says why. It keeps trying.
-    Down(String),
-    /// Gave up; the sentence says why.
-    Failed(String),
-}
 
 /// Why a card could not be shown or redrawn. No variant ever changes a decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,7 +64,7 @@ pub enum SendError {
     /// The target moved (a Telegram group became a supergroup): use the new one from now on.
     #[error("the target is now `{}`", .0.0)]
     Moved(Target),
-    /// The target cannot be reached: blocked, kicked, deleted, no permission.
+    /// The target cannot be reached now: blocked, kicked, deleted, no permission. It was not shown.
     #[error("{0}")]
     TargetGone(String),
     /// The platform refuses this card; sending it again changes nothing.
@@ -86,8 +74,3 @@ pub enum SendError {
     #[error("{0}")]
     Fatal(String),
 }
-
-/// Why an adapter gave up.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Fatal(pub String);

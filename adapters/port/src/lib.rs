@@ -10,15 +10,17 @@
 mod adapter;
 mod card;
 mod press;
+mod signals;
 mod text;
 mod visible;
 
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use adapter::{Adapter, Fatal, Health, MessageRef, SendError, Target};
+pub use adapter::{Adapter, MessageRef, SendError, Target};
 pub use card::{Block, Button, ButtonStyle, Card, Field, Tone};
 pub use press::{Outcome, Press, Presser, Presses, Receipt};
+pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, excerpt, folded};
 pub use visible::{line, visible};
 

@@ -6,6 +6,7 @@
 mod address;
 mod api;
 mod check;
+mod conflict;
 mod errors;
 mod fit;
 mod hello;
@@ -21,10 +22,10 @@ mod send;
 
 use api::Api;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target,
 };
 use send::Cards;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub use check::{check, check_target};
 
@@ -50,7 +51,7 @@ impl std::fmt::Debug for Config {
 pub struct Telegram {
     api: Api,
     cards: Arc<Cards>,
-    health: Mutex<Health>,
+    signals: Signals,
 }
 
 impl Telegram {
@@ -59,20 +60,19 @@ impl Telegram {
     pub fn new(config: Config) -> Self {
         let api = Api::new(&config);
         let cards = Arc::new(Cards::new(api.clone()));
-        Self { api, cards, health: Mutex::new(Health::Starting) }
+        Self { api, cards, signals: Signals::default() }
     }
 
-    fn set_health(&self, health: Health) {
-        let mut now = self.health.lock().unwrap_or_else(PoisonError::into_inner);
-        if *now == health {
-            return;
+    fn listening(&self) {
+        if self.signals.listening() {
+            tracing::info!("telegram brings presses");
         }
-        match &health {
-            Health::Starting | Health::Up => tracing::info!("telegram is up"),
-            Health::Down(why) => tracing::warn!(why, "telegram is down"),
-            Health::Failed(why) => tracing::error!(why, "telegram gave up"),
+    }
+
+    fn deaf(&self, why: String) {
+        if self.signals.deaf(&*why) {
+            tracing::warn!(why, "telegram brings no presses; trying again");
         }
-        *now = health;
     }
 }
 
@@ -82,8 +82,8 @@ impl Adapter for Telegram {
         NAME
     }
 
-    fn health(&self) -> Health {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
@@ -94,12 +94,8 @@ impl Adapter for Telegram {
         self.cards.update(message, card).await
     }
 
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
-        let ended = self.receive(presses, stop).await;
-        if let Err(Fatal(why)) = &ended {
-            self.set_health(Health::Failed(why.clone()));
-        }
-        ended
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
+        self.receive(presses, stop).await;
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::Telegram;
 use crate::api::{Failure, PATIENCE, Refusal};
+use crate::conflict::Conflicts;
 use crate::errors::{pause, refused_token, sentence, token_refused};
 use crate::hello::Manners;
 use crate::press::Desk;
-use countersign_port::{CancellationToken, Fatal, Health, Presses};
+use countersign_port::{CancellationToken, Presses};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use tokio::task::JoinSet;
 const LONG_POLL: u32 = 30;
 /// The same while it is not known whether Telegram serves us again.
 const PROBE: u32 = 1;
+/// The same while another program polls too, to find out soon when it does not any more.
+const CONTESTED: u32 = 5;
 /// The line may be slow, but not silent for longer than Telegram holds the pull.
 const POLL_PATIENCE: Duration = Duration::from_secs(LONG_POLL as u64 + 10);
 /// What stopping may still take, twice.
@@ -29,14 +32,10 @@ const MOST_BACKOFF: Duration = Duration::from_secs(5);
 const CONFLICT: Duration = Duration::from_secs(6);
 
 impl Telegram {
-    pub(crate) async fn receive(
-        &self,
-        presses: Arc<dyn Presses>,
-        stop: CancellationToken,
-    ) -> Result<(), Fatal> {
-        let Some(me) = self.introduce(&stop).await? else { return Ok(()) };
+    pub(crate) async fn receive(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
+        let Some(me) = self.introduce(&stop).await else { return };
         tracing::info!(bot = me.username, "telegram knows the bot");
-        self.set_health(Health::Up);
+        self.listening();
         let mut desk = Desk {
             api: self.api.clone(),
             cards: Arc::clone(&self.cards),
@@ -45,40 +44,45 @@ impl Telegram {
             manners: Manners::new(),
             telling: JoinSet::new(),
         };
-        let ended = self.pull(&mut desk, &stop).await;
+        self.pull(&mut desk, &stop).await;
         let told = async { while desk.telling.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_PATIENCE, told).await;
-        ended
     }
 
     /// Who we are; `None` when stopped before Telegram answered.
-    async fn introduce(&self, stop: &CancellationToken) -> Result<Option<User>, Fatal> {
+    async fn introduce(&self, stop: &CancellationToken) -> Option<User> {
         let (who, mut backoff) = (GetMe::new(), BACKOFF);
         loop {
             let asked = self.api.call::<_, User>(&who, PATIENCE);
-            let failure = match stop.run_until_cancelled(asked).await {
-                None => return Ok(None),
-                Some(Ok(me)) => return Ok(Some(me)),
-                Some(Err(failure)) => failure,
-            };
-            self.wait_after(&failure, &mut backoff, stop).await?;
+            match stop.run_until_cancelled(asked).await? {
+                Ok(me) => return Some(me),
+                Err(failure) => {
+                    self.deaf(explain(&failure));
+                    wait_after(&failure, &mut backoff, stop).await;
+                }
+            }
         }
     }
 
-    async fn pull(&self, desk: &mut Desk, stop: &CancellationToken) -> Result<(), Fatal> {
+    async fn pull(&self, desk: &mut Desk, stop: &CancellationToken) {
         let mut offset = None;
         let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
+        let mut conflicts = Conflicts::default();
         while !stop.is_cancelled() {
             let pull = updates_from(offset).timeout(hold);
             let pulled = self.api.call::<_, Vec<Value>>(&pull, POLL_PATIENCE);
             let begun = Instant::now();
             match stop.run_until_cancelled(pulled).await {
                 // A pull that has been out for so long has told Telegram what is committed.
-                None if begun.elapsed() > LAST_PATIENCE => return Ok(()),
+                None if begun.elapsed() > LAST_PATIENCE => return,
                 None => break,
                 Some(Ok(updates)) => {
-                    self.set_health(Health::Up);
                     (hold, backoff) = (LONG_POLL, BACKOFF);
+                    if conflicts.go_on(Instant::now()) {
+                        hold = CONTESTED;
+                    } else {
+                        self.listening();
+                    }
                     // INVARIANT: the offset moves on only when all of the batch is committed.
                     let last =
                         updates.iter().filter_map(|update| update.get("update_id")?.as_i64()).max();
@@ -88,7 +92,14 @@ impl Telegram {
                     offset = last.map(after).or(offset);
                 }
                 Some(Err(failure)) => {
-                    self.wait_after(&failure, &mut backoff, stop).await?;
+                    if !is_conflict(&failure) || conflicts.another(Instant::now()) {
+                        self.deaf(explain(&failure));
+                    } else {
+                        tracing::info!(
+                            "another program polls this Telegram bot; waiting for its end"
+                        );
+                    }
+                    wait_after(&failure, &mut backoff, stop).await;
                     hold = PROBE;
                 }
             }
@@ -98,31 +109,18 @@ impl Telegram {
             let confirm = updates_from(offset).timeout(0).limit(1);
             let _ = self.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
         }
-        Ok(())
     }
+}
 
-    /// Says what is wrong and waits until it makes sense to try again.
-    async fn wait_after(
-        &self,
-        failure: &Failure,
-        backoff: &mut Duration,
-        stop: &CancellationToken,
-    ) -> Result<(), Fatal> {
-        if token_refused(failure) {
-            return Err(Fatal(refused_token(&sentence(failure))));
-        }
-        if let Failure::Unusable(why) = failure {
-            return Err(Fatal(why.clone()));
-        }
-        self.set_health(Health::Down(explain(failure)));
-        let pause = match failure {
-            Failure::Refused(Refusal { code: 409, .. }) => CONFLICT,
-            _ => pause(failure, *backoff).unwrap_or(MOST_BACKOFF),
-        };
-        *backoff = (*backoff * 2).min(MOST_BACKOFF);
-        let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
-        Ok(())
-    }
+/// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put right
+/// outside, and nobody restarts a daemon that they believe to be at work.
+async fn wait_after(failure: &Failure, backoff: &mut Duration, stop: &CancellationToken) {
+    let pause = match failure {
+        _ if is_conflict(failure) => CONFLICT,
+        _ => pause(failure, *backoff).unwrap_or(*backoff),
+    };
+    *backoff = (*backoff * 2).min(MOST_BACKOFF);
+    let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
 }
 
 fn updates_from(offset: Option<i32>) -> GetUpdates {
@@ -136,19 +134,25 @@ fn after(id: i64) -> i32 {
     i32::try_from(id).unwrap_or(i32::MAX).saturating_add(1)
 }
 
+/// Whether another program polls the same bot; a webhook is a refusal of its own.
+fn is_conflict(failure: &Failure) -> bool {
+    matches!(failure, Failure::Refused(Refusal { code: 409, description, .. })
+        if !description.contains("webhook"))
+}
+
 fn explain(failure: &Failure) -> String {
     match failure {
-        Failure::Refused(Refusal { code: 409, description, .. }) if description.contains("webhook") => {
-            webhook_sentence()
-        }
-        Failure::Refused(Refusal { code: 409, .. }) => {
-            "Another program polls this Telegram bot, and Telegram serves only one: stop the other one, or \
-             get a bot of its own for countersign from @BotFather"
-                .to_owned()
-        }
+        _ if is_conflict(failure) => CONFLICTED.to_owned(),
+        _ if token_refused(failure) => refused_token(&sentence(failure)),
+        Failure::Refused(Refusal { code: 409, .. }) => webhook_sentence(),
         other => sentence(other),
     }
 }
+
+/// The sentence for a bot that another program polls too.
+const CONFLICTED: &str = "Another program polls this Telegram bot, and Telegram serves only one at a time, so \
+    presses arrive here or there: stop the other one, give each countersign a bot of its own from \
+    @BotFather, or let them share one store (docs/team.md)";
 
 /// The sentence for a bot that delivers its updates somewhere else.
 pub(crate) fn webhook_sentence() -> String {

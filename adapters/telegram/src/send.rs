@@ -34,10 +34,24 @@ struct Memory {
     posted: Recent<(String, String), MessageRef>,
     /// Files that were sent for a card, by chat, card id and content.
     files: Recent<(i64, String, u64), i32>,
-    /// The newest revision that each message shows.
-    drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<u32>>>>,
+    /// What each message shows.
+    drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<Drawn>>>>,
     /// Chats that Telegram wants nothing sent to before then.
     quiet: Recent<i64, Instant>,
+}
+
+/// The newest revision of a card that a message shows, and whether with buttons: these come and go
+/// without a new revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Drawn {
+    revision: u32,
+    buttons: bool,
+}
+
+impl Drawn {
+    fn of(card: &Card) -> Self {
+        Self { revision: card.revision, buttons: !card.buttons.is_empty() }
+    }
 }
 
 impl Cards {
@@ -71,11 +85,11 @@ impl Cards {
         let message = Place { chat: chat.id, message: sent.message_id }.message_ref();
         let mut memory = self.memory();
         memory.posted.put(key, message.clone());
-        memory.drawn.put(message.clone(), Arc::new(Some(card.revision).into()));
+        memory.drawn.put(message.clone(), Arc::new(Some(Drawn::of(card)).into()));
         Ok(message)
     }
 
-    /// Redraws a message, unless it shows this or a later revision of the card already.
+    /// Redraws a message, unless it shows this or a later revision of the card already, buttons and all.
     pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         let place = Place::parse(message)?;
         let drawn = {
@@ -91,7 +105,8 @@ impl Cards {
         };
         // Held while the edit is under way: Telegram keeps no order between two edits of a message.
         let mut drawn = drawn.lock().await;
-        if drawn.is_some_and(|revision| revision >= card.revision) {
+        let new = Drawn::of(card);
+        if drawn.is_some_and(|old| old == new || old.revision > new.revision) {
             return Ok(());
         }
         self.may_send(place.chat)?;
@@ -110,7 +125,7 @@ impl Cards {
                 return Err(self.heeded(failure, Chat { id: place.chat, topic: None }));
             }
         }
-        *drawn = Some(card.revision);
+        *drawn = Some(new);
         Ok(())
     }
 

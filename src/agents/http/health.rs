@@ -1,14 +1,14 @@
 //! `/healthz`, `/readyz`, `/metrics`: how the daemon is.
 
 use super::{Api, Fault};
-use crate::store::Leader;
+use crate::{clock, store::Leader};
 use axum::{
     Json,
     extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use countersign_port::{Adapter, Health};
+use countersign_port::{Adapter, Receiving};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
@@ -17,7 +17,7 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether it takes asks; how every adapter is, and who leads it.
+/// Whether it takes asks and hears every chat that it leads; how every adapter is, and who leads it.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let trouble = api.gate.store().probe().await;
     // A store that does not work is not asked twice: whoever asks us waits for us.
@@ -26,12 +26,14 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         Some(_) => Default::default(),
     };
     let stopping = api.gate.is_stopping();
-    let good = trouble.is_none() && !stopping;
+    let problems = (api.notices)(&api.adapters);
+    let good = trouble.is_none() && !stopping && problems.is_empty();
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({
         "store": trouble.map_or_else(|| json!("up"), |it| json!({"problem": it.says, "mend": it.mend})),
         "rules": api.gate.rules_problem().map_or_else(|| json!("up"), |problem| json!({"problem": problem})),
         "adapters": adapters(&api, &leaders),
+        "problems": problems,
         "daemon": api.gate.daemon(),
         "shared": api.gate.store().is_shared(),
         "clock_ahead_ms": clock_ahead,
@@ -52,10 +54,13 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value>
     let one = |adapter: &Arc<dyn Adapter>| {
         let leader = api.leases.get(adapter.name()).and_then(|lease| leaders.get(lease));
         let elsewhere = leader.is_some_and(|leader| leader.holder != api.gate.daemon());
-        let health = adapter.health();
-        let mut value = match (elsewhere, &health) {
-            (true, Health::Starting | Health::Up | Health::Down(_)) => json!({"state": "standby"}),
-            _ => json!(health),
+        let mut value = match (elsewhere, adapter.signals().receiving()) {
+            (true, _) => json!({"state": "standby"}),
+            (false, Receiving::Starting) => json!({"state": "starting"}),
+            (false, Receiving::Listening) => json!({"state": "up"}),
+            (false, Receiving::Deaf { since, why }) => {
+                json!({"state": "down", "detail": why, "since": clock::rfc3339(since)})
+            }
         };
         if let (Some(map), Some(leader)) = (value.as_object_mut(), leader) {
             map.insert("leader".to_owned(), json!(leader));
@@ -79,11 +84,11 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
         let _ = writeln!(text, "countersign_events_total{{kind=\"{kind}\"}} {count}");
     }
     text.push_str(
-        "# HELP countersign_adapter_up Whether the adapter sends and receives.\n\
+        "# HELP countersign_adapter_up Whether the adapter receives presses.\n\
          # TYPE countersign_adapter_up gauge\n",
     );
     for adapter in api.adapters.iter() {
-        let up = u8::from(adapter.health() == Health::Up);
+        let up = u8::from(adapter.signals().receiving() == Receiving::Listening);
         let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name());
     }
     text.push_str(

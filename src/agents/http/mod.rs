@@ -50,6 +50,8 @@ pub struct Api {
     pub card: fn(&Ask) -> Value,
     /// Where the inbox is, without its token.
     pub inbox: String,
+    /// What people have to know, such as a chat whose presses are not received.
+    pub notices: fn(&[Arc<dyn Adapter>]) -> Vec<String>,
 }
 
 /// The routes as they are served on one surface.

@@ -2,7 +2,7 @@
 
 use super::{Place, Standing};
 use countersign_port::{
-    Adapter, Block, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
+    Adapter, Block, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target,
     async_trait,
 };
 use std::sync::{Arc, Mutex};
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 /// The chat. It knows a card that is posted again by its id, as Discord does.
 #[derive(Default)]
 pub(crate) struct Chat {
+    pub(super) signals: Signals,
     inside: Mutex<Inside>,
 }
 
@@ -40,7 +41,8 @@ pub(crate) enum Sky {
 impl Chat {
     /// One whose messages do not outlive its process.
     pub(super) fn forgetful() -> Self {
-        Self { inside: Mutex::new(Inside { forgets: true, ..Inside::default() }) }
+        let inside = Mutex::new(Inside { forgets: true, ..Inside::default() });
+        Self { signals: Signals::default(), inside }
     }
 
     pub(super) fn set(&self, sky: Sky) {
@@ -83,8 +85,8 @@ impl Adapter for Chat {
         "telegram"
     }
 
-    fn health(&self) -> Health {
-        Health::Up
+    fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     fn keeps_messages(&self) -> bool {
@@ -110,9 +112,8 @@ impl Adapter for Chat {
         self.show(card, put).await
     }
 
-    async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+    async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) {
         stop.cancelled().await;
-        Ok(())
     }
 }
 

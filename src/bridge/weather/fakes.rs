@@ -3,8 +3,7 @@
 use super::{Place, Standing};
 use crate::store::weather::Weather;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Presses, SendError, Target,
-    async_trait,
+    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target, async_trait,
 };
 use std::sync::Arc;
 
@@ -129,8 +128,8 @@ impl<A: Adapter> Adapter for Seen<A> {
         self.adapter.name()
     }
 
-    fn health(&self) -> Health {
-        self.adapter.health()
+    fn signals(&self) -> &Signals {
+        self.adapter.signals()
     }
 
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
@@ -143,7 +142,7 @@ impl<A: Adapter> Adapter for Seen<A> {
         self.adapter.update(message, card).await
     }
 
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
-        self.adapter.run(presses, stop).await
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
+        self.adapter.run(presses, stop).await;
     }
 }

@@ -130,9 +130,39 @@ async fn one_daemon(config: &Config, server: &Server, settings: &Settings) -> Ve
         let rules = daemon::rules_path(config).display().to_string();
         findings.push(fail("rules", problem, format!("edit {rules}")));
     }
+    findings.extend(receiving(&ready));
     findings.extend(leaders(&ready));
     findings.extend(clock(&ready));
     findings
+}
+
+/// Whether the daemon receives the presses of each chat: the platform alone cannot tell.
+fn receiving(ready: &Value) -> Vec<Finding> {
+    let adapters = ready.get("adapters").and_then(Value::as_object);
+    let finding = |(name, adapter): (&String, &Value)| {
+        let text = |key: &str| adapter.get(key).and_then(Value::as_str).map(say::literal);
+        let name = say::literal(name);
+        match text("state").as_deref() {
+            Some("up") => Some(ok(&name, "the daemon receives presses")),
+            Some("down") => {
+                let (why, since) = (text("detail")?, text("since").unwrap_or_default());
+                let says = format!("the daemon receives no presses since {since}: {why}");
+                Some(fail(&name, says, "put that right; the daemon keeps trying by itself"))
+            }
+            Some("starting") => Some(warn(
+                &name,
+                "the daemon does not receive presses yet",
+                "wait a moment; then look at what the daemon says",
+            )),
+            _ => None,
+        }
+    };
+    adapters
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| *name != "inbox")
+        .filter_map(finding)
+        .collect()
 }
 
 /// Which daemon receives for each chat account, where more than one could.

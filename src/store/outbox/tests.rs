@@ -39,7 +39,7 @@ async fn due(store: &Store, fence: &Fence, most: u32) -> Vec<(String, Result<i64
 
 fn shown(nonce: &str, version: i64) -> Shown {
     let message = format!("message of {nonce}");
-    Shown { nonce: nonce.into(), ask: nonce.into(), message, version }
+    Shown { nonce: nonce.into(), ask: nonce.into(), message, version, muted: false }
 }
 
 #[tokio::test]

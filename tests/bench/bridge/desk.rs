@@ -15,8 +15,8 @@ use countersign::{
     store::{Closed, Database, Inserted, NewAsk, NewCard, Store},
 };
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Outcome, Press, Presser, Presses,
-    SendError, Target, async_trait,
+    Adapter, CancellationToken, Card, MessageRef, Outcome, Press, Presser, Presses, SendError,
+    Signals, Target, async_trait,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -39,6 +39,7 @@ const SUSTAINED: Duration = Duration::from_secs(6);
 /// keeps nothing; chats do, and take some thirty cards a second at most.
 #[derive(Default)]
 struct Hand {
+    signals: Signals,
     waiting: Mutex<HashMap<String, oneshot::Sender<Card>>>,
     posted: Mutex<HashMap<String, Card>>,
 }
@@ -63,8 +64,8 @@ impl Adapter for Hand {
         "inbox"
     }
 
-    fn health(&self) -> Health {
-        Health::Up
+    fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     fn keeps_messages(&self) -> bool {
@@ -84,9 +85,8 @@ impl Adapter for Hand {
         Ok(())
     }
 
-    async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
+    async fn run(&self, _: Arc<dyn Presses>, stop: CancellationToken) {
         stop.cancelled().await;
-        Ok(())
     }
 }
 
@@ -198,7 +198,7 @@ impl Bench {
         let fence = gate.store().take_lease("inbox", "bench", length).await.unwrap().unwrap();
         let (term, hand) = (Arc::new(Term::new(fence, None)), Arc::new(Hand::default()));
         let stop = CancellationToken::new();
-        tokio::spawn(deliver(gate.clone(), hand.clone(), "here".to_owned(), term, stop));
+        tokio::spawn(deliver(gate.clone(), hand.clone(), [].into(), "here".to_owned(), term, stop));
         Self { desk: Desk::new(gate.clone()), gate, hand }
     }
 

@@ -76,7 +76,8 @@ async fn fill(store: &Store) {
         let (new, card) = ask(n, at, Some(now + 86_400_000));
         store.insert_ask(&new, std::slice::from_ref(&card)).await.unwrap();
         // It stood when the last process ended.
-        Shown { nonce: card.nonce.clone(), ask: new.id, message: card.nonce, version: 1 }
+        let nonce = card.nonce.clone();
+        Shown { nonce, ask: new.id, message: card.nonce, version: 1, muted: false }
     };
     // The newest was not noted any more: it follows when all others stand.
     let shown = stream::iter(0..OPEN - 1).map(insert).buffer_unordered(256).chunks(100);

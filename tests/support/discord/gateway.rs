@@ -82,10 +82,14 @@ fn hear(
     let data = &payload["d"];
     let ours =
         data["token"].as_str().is_some_and(|token| token.trim_start_matches("Bot ") == TOKEN);
-    let refused = fake.lock().token_refused || !ours;
+    let (refused, closes) = {
+        let state = fake.lock();
+        (state.token_refused || !ours, state.gateway_refusal)
+    };
     let answer = match payload["op"].as_u64() {
         Some(1) => Some(Out::Send(json!({"op": 11, "s": null, "t": null, "d": null}))),
         Some(2 | 6) if refused => Some(Out::Close(4004)),
+        Some(2 | 6) if closes.is_some() => closes.map(Out::Close),
         Some(2) if data["intents"].as_u64().is_none_or(|it| it & PRIVILEGED != 0) => {
             Some(Out::Close(4014))
         }

@@ -1,9 +1,9 @@
 //! Journeys of the connection.
 
 use crate::discord::{FakeDiscord, Fault, Told};
-use crate::support::{Running, ana, receipt, until_health};
+use crate::support::{Running, ana, receipt};
 use countersign_port::testkit::sample_card;
-use countersign_port::{Adapter, Health, Outcome};
+use countersign_port::{Adapter, Outcome, Receiving};
 use std::time::{Duration, Instant};
 
 fn noted() -> countersign_port::Receipt {
@@ -15,11 +15,11 @@ fn told() -> Told {
 }
 
 #[tokio::test]
-async fn health_says_how_it_stands() {
+async fn it_says_from_when_on_presses_arrive() {
     let fake = FakeDiscord::start().await;
     let bridge = Running::start(&fake, vec![]);
-    assert_eq!(bridge.adapter.health(), Health::Starting);
-    until_health(&bridge.adapter, |health| *health == Health::Up).await;
+    assert_eq!(bridge.adapter.signals().receiving(), Receiving::Starting);
+    bridge.listens().await;
     bridge.end().await;
 }
 
@@ -28,14 +28,13 @@ async fn while_discord_is_away_it_keeps_trying_and_connects_soon_after() {
     let fake = FakeDiscord::start().await;
     fake.set_down(true);
     let bridge = Running::start(&fake, vec![noted()]);
-    let down = until_health(&bridge.adapter, |health| matches!(health, Health::Down(_))).await;
-    assert_eq!(down, Health::Down("Discord cannot be reached: it answered HTTP 502".to_owned()));
+    assert_eq!(bridge.deaf().await, "Discord cannot be reached: it answered HTTP 502");
     fake.set_down(false);
     let began = Instant::now();
     let message = bridge.post(&sample_card("ls")).await;
     assert_eq!(fake.press(&message.0, "Approve", &ana()).await, told());
     assert!(began.elapsed() < Duration::from_secs(6));
-    assert_eq!(bridge.adapter.health(), Health::Up);
+    assert_eq!(bridge.adapter.signals().receiving(), Receiving::Listening);
     bridge.end().await;
 }
 
@@ -45,7 +44,7 @@ async fn no_other_gateway_is_dialled_than_the_one_that_was_named() {
     // serenity asks once more, and falls back to the real gateway where it gets no answer.
     fake.fail("GET /gateway ", 1, Fault::Html(502));
     let bridge = Running::start(&fake, vec![]);
-    until_health(&bridge.adapter, |health| *health == Health::Up).await;
+    bridge.listens().await;
     assert!(fake.calls().contains(&"GET /gateway 502".to_owned()));
     assert_eq!(fake.identified(), 1);
     bridge.end().await;
@@ -84,31 +83,61 @@ async fn after_an_outage_the_connection_comes_back_by_itself() {
     let message = bridge.post(&sample_card("ls")).await;
     fake.until_online().await;
     fake.set_down(true);
-    until_health(&bridge.adapter, |health| matches!(health, Health::Down(_))).await;
+    bridge.deaf().await;
     fake.set_down(false);
     assert_eq!(fake.press(&message.0, "Approve", &ana()).await, told());
-    until_health(&bridge.adapter, |health| *health == Health::Up).await;
+    bridge.listens().await;
     bridge.end().await;
 }
 
 #[tokio::test]
-async fn a_refused_token_ends_the_adapter_before_the_gateway_is_dialled() {
+async fn a_refused_token_is_said_before_the_gateway_is_dialled_and_tried_again_now_and_then() {
     let fake = FakeDiscord::start().await;
     fake.refuse_token();
-    let (fatal, health) = Running::start(&fake, vec![]).fatal().await;
-    assert!(fatal.0.contains("`[discord] token`"), "{fatal}");
-    assert_eq!(health, Health::Failed(fatal.0));
-    assert_eq!(fake.calls(), ["GET /gateway/bot 401"]);
+    let bridge = Running::start(&fake, vec![noted()]);
+    let why = bridge.deaf().await;
+    assert!(why.contains("`[discord] token`"), "{why}");
+    fake.accept_token();
+    let began = Instant::now();
+    bridge.listens().await;
+    assert!(began.elapsed() < Duration::from_secs(20));
+    let refused = fake.calls().iter().filter(|call| call.ends_with(" 401")).count();
+    assert_eq!(refused, 1, "refusals are counted: {:?}", fake.calls());
+    let message = bridge.post(&sample_card("ls")).await;
+    assert_eq!(fake.press(&message.0, "Approve", &ana()).await, told());
+    bridge.end().await;
 }
 
 #[tokio::test]
-async fn a_token_that_is_withdrawn_ends_the_adapter() {
+async fn a_token_that_is_withdrawn_is_said_and_taken_again_when_discord_does() {
     let fake = FakeDiscord::start().await;
-    let bridge = Running::start(&fake, vec![]);
-    until_health(&bridge.adapter, |health| *health == Health::Up).await;
+    let bridge = Running::start(&fake, vec![noted()]);
+    bridge.listens().await;
     fake.refuse_token();
-    let (fatal, _) = bridge.fatal().await;
-    assert!(fatal.0.contains("`[discord] token`"), "{fatal}");
+    let why = bridge.deaf().await;
+    assert!(why.contains("`[discord] token`"), "{why}");
+    fake.accept_token();
+    bridge.listens().await;
+    let message = bridge.post(&sample_card("ls")).await;
+    assert_eq!(fake.press(&message.0, "Approve", &ana()).await, told());
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn close_codes_that_end_a_bot_for_good_are_said_and_outlived() {
+    let fake = FakeDiscord::start().await;
+    let bridge = Running::start(&fake, vec![noted(); 9]);
+    let message = bridge.post(&sample_card("ls")).await;
+    for (code, part) in [(4004, "`[discord] token`"), (4013, "(4013)"), (4014, "(4014)")] {
+        bridge.listens().await;
+        fake.refuse_gateway(Some(code));
+        let why = bridge
+            .receiving(|now| matches!(now, Receiving::Deaf { why, .. } if why.contains(part)));
+        why.await;
+        fake.refuse_gateway(None);
+        assert_eq!(fake.press(&message.0, "Approve", &ana()).await, told(), "{code}");
+    }
+    bridge.end().await;
 }
 
 #[tokio::test]
@@ -116,7 +145,7 @@ async fn it_stops_promptly_whatever_it_does() {
     let fake = FakeDiscord::start().await;
     fake.set_down(true);
     let bridge = Running::start(&fake, vec![]);
-    until_health(&bridge.adapter, |health| matches!(health, Health::Down(_))).await;
+    bridge.deaf().await;
     bridge.end().await;
 
     fake.set_down(false);

@@ -4,7 +4,7 @@ use crate::discord::{CHANNEL, FakeDiscord, Person};
 use countersign_discord::{Config, Discord};
 use countersign_port::testkit::ScriptedCore;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Outcome, Press, Receipt, Target,
+    Adapter, CancellationToken, Card, MessageRef, Outcome, Press, Receipt, Receiving, Target,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Running {
     pub adapter: Arc<Discord>,
     pub presses: UnboundedReceiver<Press>,
     pub stop: CancellationToken,
-    pub task: JoinHandle<Result<(), Fatal>>,
+    pub task: JoinHandle<()>,
 }
 
 impl Running {
@@ -60,29 +60,34 @@ impl Running {
     pub async fn end(self) {
         self.stop.cancel();
         let ended = tokio::time::timeout(Duration::from_secs(2), self.task).await;
-        assert_eq!(ended.expect("it stops within 2 s").unwrap(), Ok(()));
+        ended.expect("it stops within 2 s").unwrap();
     }
 
-    /// How it gave up.
-    pub async fn fatal(self) -> (Fatal, Health) {
-        let ended = tokio::time::timeout(Duration::from_secs(20), self.task).await;
-        let fatal = ended.expect("it gives up").unwrap().unwrap_err();
-        (fatal, self.adapter.health())
+    /// Waits until it says this of whether presses arrive.
+    pub async fn receiving(&self, wanted: impl Fn(&Receiving) -> bool) -> Receiving {
+        let mut follow = self.adapter.signals().follow_receiving();
+        let found = follow.wait_for(|now| wanted(now));
+        let found = tokio::time::timeout(Duration::from_secs(30), found).await;
+        found.expect("it says so").unwrap().clone()
+    }
+
+    /// Waits until presses arrive.
+    pub async fn listens(&self) {
+        self.receiving(|now| *now == Receiving::Listening).await;
+    }
+
+    /// Waits until presses do not arrive, and why.
+    pub async fn deaf(&self) -> String {
+        match self.receiving(|now| matches!(now, Receiving::Deaf { .. })).await {
+            Receiving::Deaf { why, .. } => why,
+            other => panic!("{other:?}"),
+        }
     }
 }
 
-/// Waits for a state of health.
-pub async fn until_health(adapter: &Discord, wanted: impl Fn(&Health) -> bool) -> Health {
-    let looked = async {
-        loop {
-            let health = adapter.health();
-            if wanted(&health) {
-                return health;
-            }
-            // Health is a picture without a bell.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let found = tokio::time::timeout(Duration::from_secs(20), looked).await;
-    found.unwrap_or_else(|_| panic!("health stays {:?}", adapter.health()))
+/// Waits until presses arrive.
+pub async fn until_listening(adapter: &Discord) {
+    let mut follow = adapter.signals().follow_receiving();
+    let found = follow.wait_for(|now| *now == Receiving::Listening);
+    tokio::time::timeout(Duration::from_secs(30), found).await.expect("it listens").unwrap();
 }

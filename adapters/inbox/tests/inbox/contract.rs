@@ -2,8 +2,8 @@
 
 use crate::support::{Desk, cards::command, visitor::Visitor};
 use countersign_port::{
-    Adapter, CancellationToken, Card, Fatal, Health, MessageRef, Press, Presser, Presses, Receipt,
-    SendError, Target, async_trait,
+    Adapter, CancellationToken, Card, MessageRef, Press, Presser, Presses, Receipt, Receiving,
+    SendError, Signals, Target, async_trait,
     testkit::{self, Platform, Shown},
 };
 use serde_json::Value;
@@ -54,8 +54,8 @@ impl Adapter for AsAna {
     fn name(&self) -> &'static str {
         self.0.name()
     }
-    fn health(&self) -> Health {
-        self.0.health()
+    fn signals(&self) -> &Signals {
+        self.0.signals()
     }
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
         self.0.post(target, card).await
@@ -63,8 +63,8 @@ impl Adapter for AsAna {
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.0.update(message, card).await
     }
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) -> Result<(), Fatal> {
-        self.0.run(Arc::new(Renamed(presses)), stop).await
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
+        self.0.run(Arc::new(Renamed(presses)), stop).await;
     }
 }
 
@@ -85,9 +85,10 @@ async fn the_inbox_keeps_the_contract() {
     let desk = Desk::closed("127.0.0.1:0").await;
     let web = Web(desk.visitor().await);
     let adapter = Arc::new(AsAna(desk.inbox.clone()));
-    assert_eq!(adapter.health(), Health::Starting);
+    assert_eq!(adapter.signals().receiving(), Receiving::Starting);
     testkit::conformance(adapter.clone(), &web).await;
-    assert_eq!(adapter.health(), Health::Down("the inbox has stopped".to_owned()));
+    let ended = adapter.signals().receiving();
+    assert!(matches!(ended, Receiving::Deaf { why, .. } if why == "the inbox has stopped"));
     assert!(!desk.inbox.keeps_messages());
 }
 

@@ -53,6 +53,20 @@ async fn a_click_on_approve_answers_and_the_card_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_notice_of_the_bridge_stands_on_the_page_until_it_is_over() {
+    use countersign_port::Adapter;
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    assert_eq!(page.eval("document.querySelector('#notice').hidden").await, true);
+    desk.inbox.notice(&["Telegram does not hear <b>presses</b>.".to_owned()]);
+    page.until("!document.querySelector('#notice').hidden").await;
+    assert!(page.text().await.contains("Telegram does not hear <b>presses</b>."));
+    desk.inbox.notice(&[]);
+    page.until("document.querySelector('#notice').hidden").await;
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn keys_act_on_the_focused_card_alone() {
     let mut desk = Desk::open().await;
     let Some((_browser, page)) = look(&desk).await else { return };

@@ -59,3 +59,20 @@ async fn hostile_text_arrives_whole_and_literally() {
     assert_eq!(name, "board");
     assert_eq!(data["cards"][0]["card"]["blocks"][0]["text"], json!(visible(&evil)));
 }
+
+#[tokio::test]
+async fn what_people_have_to_know_of_the_bridge_stands_on_every_page_until_it_is_over() {
+    use countersign_port::Adapter;
+    let desk = Desk::open().await;
+    let visitor = desk.visitor().await;
+    let mut early = visitor.follow().await;
+    assert_eq!(early.next().await.unwrap().1["notice"], json!([]));
+    let told = ["Telegram: \u{202e}presses are not received".to_owned()];
+    let shown = json!(["Telegram: \\u{202e}presses are not received"]);
+    desk.inbox.notice(&told);
+    desk.inbox.notice(&told);
+    assert_eq!(early.next().await.unwrap(), ("notice".to_owned(), json!({ "notice": shown })));
+    assert_eq!(visitor.follow().await.next().await.unwrap().1["notice"], shown);
+    desk.inbox.notice(&[]);
+    assert_eq!(early.next().await.unwrap(), ("notice".to_owned(), json!({ "notice": [] })));
+}

@@ -4,7 +4,8 @@ use crate::fake::{ANA, BEN, EVE, FORUM, Fault, GROUP, Telegram as Server, Told};
 use crate::room::{Room, adapter, number, receipt, target};
 use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{
-    Adapter as _, Fatal, Health, MessageRef, Outcome, Press, Presser, Presses, Receipt, Target,
+    Adapter as _, MessageRef, Outcome, Press, Presser, Presses, Receipt, Receiving, SendError,
+    Target,
 };
 use countersign_telegram::{Config, Telegram};
 use std::sync::Arc;
@@ -191,19 +192,18 @@ async fn an_outage_is_said_and_ends_by_itself_within_seconds() {
     let server = Server::start().await;
     let mut room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once.")]);
     let card = post(&room, &server).await;
-    room.health(|health| *health == Health::Up).await;
+    room.listens().await;
     server.fail("getUpdates", Fault::BadGateway, 2);
     server.fail("getUpdates", Fault::DropBefore, 1);
     server.fail("getUpdates", Fault::Garbled, 1);
     // The pull that is under way brings this; the next ones fail.
     let begun = Instant::now();
     server.say(GROUP, "/nothing", BEN);
-    let down = room.health(|health| matches!(health, Health::Down(_))).await;
-    assert_eq!(down, Health::Down("Telegram's server answers 502 Bad Gateway".to_owned()));
+    assert_eq!(room.deaf().await, "Telegram's server answers 502 Bad Gateway");
     let query = server.press_only(GROUP, card, "Approve", ANA);
     assert_eq!(server.told(&query).await, told("Approved once.", false));
     assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
-    room.health(|health| *health == Health::Up).await;
+    room.listens().await;
     assert_eq!(room.next_press().await.presser.id, "4211");
     room.close().await;
 }
@@ -232,25 +232,20 @@ async fn a_press_too_old_to_answer_is_harmless() {
     server
         .until("an answer", || (server.calls("answerCallbackQuery").len() == 1).then_some(()))
         .await;
-    assert_eq!(room.adapter.health(), Health::Up);
+    assert_eq!(room.adapter.signals().receiving(), Receiving::Listening);
     room.close().await;
     assert_eq!(server.calls("answerCallbackQuery").len(), 1, "it is not repeated");
 }
 
 #[tokio::test]
-async fn another_poller_is_named_and_outlived() {
+async fn another_poller_that_goes_on_is_named_and_outlived() {
     let server = Server::start().await;
-    server.fail(
-        "getUpdates",
-        Fault::Refuse(409, "Conflict: terminated by other getUpdates request"),
-        1,
-    );
+    let conflict = Fault::Refuse(409, "Conflict: terminated by other getUpdates request");
+    server.fail("getUpdates", conflict, 2);
     let room = Room::open(&server, vec![]);
-    match room.health(|health| matches!(health, Health::Down(_))).await {
-        Health::Down(why) => assert!(why.starts_with("Another program polls this"), "{why}"),
-        other => panic!("{other:?}"),
-    }
-    room.health(|health| *health == Health::Up).await;
+    let why = room.deaf().await;
+    assert!(why.starts_with("Another program polls this") && why.contains("docs/team.md"), "{why}");
+    room.listens().await;
     room.close().await;
 }
 
@@ -259,15 +254,15 @@ async fn two_adapters_on_one_bot_both_say_so_and_lose_no_press() {
     let server = Server::start().await;
     let answers = || vec![receipt(Outcome::Applied, "Approved once."); 4];
     let (one, two) = (Room::open(&server, answers()), Room::open(&server, answers()));
-    let conflicted =
-        |health: &Health| matches!(health, Health::Down(why) if why.contains("Another program"));
-    one.health(conflicted).await;
-    two.health(conflicted).await;
+    let conflicted = |now: &Receiving| matches!(now, Receiving::Deaf { why, .. } if why.contains("Another program"));
+    one.receiving(conflicted).await;
+    two.receiving(conflicted).await;
     let card = post(&one, &server).await;
     let query = server.press_only(GROUP, card, "Approve", ANA);
     assert_eq!(server.told(&query).await.text, "Approved once.");
+    assert!(conflicted(&two.adapter.signals().receiving()), "a poll that goes well ends nothing");
     one.close().await;
-    two.health(|health| *health == Health::Up).await;
+    two.receiving(|now| *now == Receiving::Listening).await;
     two.close().await;
 }
 
@@ -276,46 +271,66 @@ async fn a_webhook_is_named_and_not_deleted() {
     let server = Server::start().await;
     server.set_webhook(true);
     let room = Room::open(&server, vec![]);
-    match room.health(|health| matches!(health, Health::Down(_))).await {
-        Health::Down(why) => assert!(why.contains("webhook"), "{why}"),
-        other => panic!("{other:?}"),
-    }
+    let why = room.deaf().await;
+    assert!(why.contains("webhook"), "{why}");
     assert_eq!(server.calls("deleteWebhook").len(), 0);
     server.set_webhook(false);
-    room.health(|health| *health == Health::Up).await;
+    room.listens().await;
     room.close().await;
 }
 
 #[tokio::test]
-async fn a_refused_token_ends_the_adapter_with_the_key_to_mend() {
+async fn a_refused_token_is_said_with_its_key_and_taken_again_when_telegram_does() {
     let server = Server::start().await;
     server.refuse_token();
-    let room = Room::open(&server, vec![]);
-    let adapter = Arc::clone(&room.adapter);
-    let Fatal(why) = room.ended().await.unwrap_err();
+    let mut room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once.")]);
+    let why = room.deaf().await;
     assert!(why.contains("`[telegram] token`") && why.contains("@BotFather"), "{why}");
-    assert_eq!(adapter.health(), Health::Failed(why));
-    let refused = adapter.post(&target(GROUP), &sample_card("ls")).await;
-    assert!(matches!(refused, Err(countersign_port::SendError::Fatal(_))), "{refused:?}");
+    let refused = room.adapter.post(&target(GROUP), &sample_card("ls")).await;
+    assert!(matches!(refused, Err(SendError::Fatal(_))), "{refused:?}");
+    server.accept_token();
+    room.listens().await;
+    let card = post(&room, &server).await;
+    assert_eq!(server.press(GROUP, card, "Approve", ANA).await, told("Approved once.", false));
+    room.next_press().await;
+    room.close().await;
 }
 
 #[tokio::test]
-async fn a_token_revoked_while_running_ends_the_adapter_too() {
+async fn whatever_ends_the_polling_it_goes_on_when_that_is_over() {
     let server = Server::start().await;
-    let room = Room::open(&server, vec![]);
-    room.health(|health| *health == Health::Up).await;
-    server.refuse_token();
-    server.say(GROUP, "/nothing", BEN);
-    assert!(room.ended().await.unwrap_err().0.contains("`[telegram] token`"));
+    let room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once."); 9]);
+    let card = post(&room, &server).await;
+    room.listens().await;
+    for (code, said, part) in [
+        (401, "Unauthorized", "`[telegram] token`"),
+        (404, "Not Found", "`[telegram] token`"),
+        (403, "Forbidden", "Forbidden"),
+        (400, "Bad Request: whatever", "whatever"),
+        (420, "Flood", "Flood"),
+    ] {
+        server.fail("getUpdates", Fault::Refuse(code, said), u32::MAX);
+        // Ends the poll that is under way.
+        server.say(GROUP, "/nothing", BEN);
+        let why = room.deaf().await;
+        assert!(why.contains(part), "{why}");
+        let query = server.press_only(GROUP, card, "Approve", ANA);
+        server.mend("getUpdates");
+        assert_eq!(server.told(&query).await, told("Approved once.", false), "{code}");
+        room.listens().await;
+    }
+    room.close().await;
 }
 
 #[tokio::test]
-async fn a_url_that_is_none_ends_the_adapter_with_the_key_to_mend() {
+async fn a_url_that_is_none_is_said_with_its_key() {
     let config = Config { token: "7:x".to_owned(), api_url: "not a url".to_owned() };
     let adapter = Arc::new(Telegram::new(config));
     let (core, presses) = countersign_port::testkit::ScriptedCore::new(vec![]);
-    let Fatal(why) = Room::with_core(adapter, core, presses).ended().await.unwrap_err();
+    let room = Room::with_core(adapter, core, presses);
+    let why = room.deaf().await;
     assert!(why.contains("`[telegram] api_url`"), "{why}");
+    room.close().await;
 }
 
 #[tokio::test]
@@ -323,12 +338,10 @@ async fn a_server_that_is_away_at_the_start_is_waited_for() {
     let server = Server::start().await;
     server.set_down(true);
     let room = Room::open(&server, vec![]);
-    match room.health(|health| *health != Health::Starting).await {
-        Health::Down(why) => assert!(why.starts_with("Telegram cannot be reached"), "{why}"),
-        other => panic!("{other:?}"),
-    }
+    let why = room.deaf().await;
+    assert!(why.starts_with("Telegram cannot be reached"), "{why}");
     server.set_down(false);
-    room.health(|health| *health == Health::Up).await;
+    room.listens().await;
     room.close().await;
 }
 

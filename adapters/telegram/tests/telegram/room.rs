@@ -3,7 +3,7 @@
 use crate::fake::{TOKEN, Telegram as Server};
 use countersign_port::testkit::ScriptedCore;
 use countersign_port::{
-    Adapter, CancellationToken, Fatal, Health, Outcome, Press, Presses, Receipt, Target,
+    Adapter, CancellationToken, Outcome, Press, Presses, Receipt, Receiving, Target,
 };
 use countersign_telegram::{Config, Telegram};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Room {
     pub adapter: Arc<Telegram>,
     pub presses: UnboundedReceiver<Press>,
     stop: CancellationToken,
-    running: JoinHandle<Result<(), Fatal>>,
+    running: JoinHandle<()>,
 }
 
 impl Room {
@@ -47,7 +47,7 @@ impl Room {
     pub async fn close(self) {
         self.stop.cancel();
         let ended = timeout(Duration::from_secs(2), self.running).await;
-        ended.expect("it stops promptly").unwrap().expect("it ends well");
+        ended.expect("it stops promptly").unwrap();
     }
 
     /// Ends the adapter as a crash does.
@@ -55,23 +55,24 @@ impl Room {
         self.running.abort();
     }
 
-    pub async fn ended(self) -> Result<(), Fatal> {
-        timeout(Duration::from_secs(15), self.running).await.expect("it ends").unwrap()
+    /// Waits until it says this of whether presses arrive.
+    pub async fn receiving(&self, wanted: impl Fn(&Receiving) -> bool) -> Receiving {
+        let mut follow = self.adapter.signals().follow_receiving();
+        let found = timeout(Duration::from_secs(40), follow.wait_for(|now| wanted(now))).await;
+        found.expect("it says so").unwrap().clone()
     }
 
-    /// Waits for a health that nothing in the fake announces.
-    pub async fn health(&self, wanted: impl Fn(&Health) -> bool) -> Health {
-        let waiting = async {
-            let mut tick = tokio::time::interval(Duration::from_millis(5));
-            loop {
-                tick.tick().await;
-                let health = self.adapter.health();
-                if wanted(&health) {
-                    return health;
-                }
-            }
-        };
-        timeout(Duration::from_secs(15), waiting).await.expect("the health comes")
+    /// Waits until presses arrive.
+    pub async fn listens(&self) {
+        self.receiving(|now| *now == Receiving::Listening).await;
+    }
+
+    /// Waits until presses do not arrive, and why.
+    pub async fn deaf(&self) -> String {
+        match self.receiving(|now| matches!(now, Receiving::Deaf { .. })).await {
+            Receiving::Deaf { why, .. } => why,
+            other => panic!("{other:?}"),
+        }
     }
 }
 

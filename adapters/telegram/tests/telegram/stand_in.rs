@@ -3,7 +3,7 @@
 
 use crate::room::{Room, number, receipt, target};
 use countersign_port::testkit::{closed, sample_card};
-use countersign_port::{Adapter as _, Card, Health, Outcome, Receipt, SendError, Target};
+use countersign_port::{Adapter as _, Card, Outcome, Receipt, SendError, Target};
 use countersign_telegram::{Config, Telegram, check, check_target};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -197,7 +197,7 @@ async fn trouble(server: &StandIn) {
     let (told, took) = server.press(GROUP, number(&posted), "Deny").await;
     assert_eq!(told["text"], "Approved once.");
     assert!(took < Duration::from_secs(8), "{took:?}");
-    room.health(|health| *health == Health::Up).await;
+    room.listens().await;
     room.close().await;
 }
 

@@ -58,8 +58,8 @@ impl Desk {
 
     pub async fn start(mut self) -> Self {
         let (inbox, core, stop) = (self.inbox.clone(), self.core.clone(), self.stop.clone());
-        self.running = tokio::spawn(async move { inbox.run(core, stop).await.unwrap() });
-        while self.inbox.health() != countersign_port::Health::Up {
+        self.running = tokio::spawn(async move { inbox.run(core, stop).await });
+        while self.inbox.signals().receiving() != countersign_port::Receiving::Listening {
             tokio::task::yield_now().await;
         }
         self

@@ -1,0 +1,171 @@
+//! Whether presses on a platform are received, and so what its cards offer.
+//!
+//! INVARIANT: a card offers buttons only where they are received; while they are not, for longer than a
+//! moment, it says so and where to answer instead. A moment is not worth an edit of every card.
+
+use crate::{clock, gate::Gate};
+use countersign_port::{Adapter, Block, Card, Receiving};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::watch, time::Instant};
+
+/// How long a platform may be deaf before its cards say so: reconnecting takes a second or two.
+const MOMENT: Duration = Duration::from_secs(5);
+
+/// The adapters of a daemon.
+pub type Surfaces = Arc<[Arc<dyn Adapter>]>;
+
+/// Since when (Unix milliseconds) and why presses are not received, where that lasts longer than a moment.
+#[must_use]
+pub fn lasting(receiving: &Receiving, now_ms: i64) -> Option<(i64, &str)> {
+    match receiving {
+        Receiving::Deaf { since, why } if now_ms - since >= moment_ms() => Some((*since, why)),
+        _ => None,
+    }
+}
+
+/// What people have to know: every chat whose presses are not received, and why.
+#[must_use]
+pub fn notices(surfaces: &[Arc<dyn Adapter>]) -> Vec<String> {
+    let now_ms = clock::now_ms();
+    let notice = |adapter: &Arc<dyn Adapter>| {
+        let receiving = adapter.signals().receiving();
+        let (since, why) = lasting(&receiving, now_ms)?;
+        let (name, since) = (called(adapter.name()), clock::short(since));
+        Some(format!("{name}: presses are not received since {since}: {why}"))
+    };
+    surfaces.iter().filter_map(notice).collect()
+}
+
+/// Keeps every surface told of [`notices`]; ends never.
+pub async fn tell_notices(surfaces: Surfaces) {
+    let mut follows: Vec<_> =
+        surfaces.iter().map(|adapter| adapter.signals().follow_receiving()).collect();
+    loop {
+        let changes = follows.iter_mut().map(|follow| Box::pin(follow.changed()));
+        let news = futures::future::select_all(changes);
+        // A deafness that has just begun becomes one that lasts without any further news.
+        let _ = tokio::time::timeout(MOMENT, news).await;
+        let sentences = notices(&surfaces);
+        surfaces.iter().for_each(|adapter| adapter.notice(&sentences));
+    }
+}
+
+/// An adapter's name in a sentence.
+fn called(adapter: &str) -> String {
+    let mut letters = adapter.chars();
+    match letters.next() {
+        Some(_) if adapter == "inbox" => "the inbox".to_owned(),
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+fn moment_ms() -> i64 {
+    i64::try_from(MOMENT.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// One adapter's hearing, as its cards follow it.
+pub(super) struct Hearing {
+    adapter: Arc<dyn Adapter>,
+    surfaces: Surfaces,
+    follow: watch::Receiver<Receiving>,
+    deaf_from: Option<Instant>,
+    /// How all cards that stand are known to be drawn: muted or not.
+    drawn: Option<bool>,
+}
+
+impl Hearing {
+    pub(super) fn new(adapter: Arc<dyn Adapter>, surfaces: Surfaces) -> Self {
+        let follow = adapter.signals().follow_receiving();
+        Self { adapter, surfaces, follow, deaf_from: None, drawn: None }
+    }
+
+    /// Whether what is drawn now is to be muted.
+    pub(super) fn mutes(&mut self) -> bool {
+        self.settled() == Some(true)
+    }
+
+    /// How the cards that stand are to be drawn anew, where some may be drawn otherwise.
+    pub(super) fn redraws(&mut self) -> Option<bool> {
+        let settled = self.settled().filter(|_| self.adapter.keeps_messages())?;
+        (self.drawn != Some(settled)).then_some(settled)
+    }
+
+    /// All cards that stand are drawn so.
+    pub(super) fn all_drawn(&mut self, muted: bool) {
+        self.drawn = Some(muted);
+    }
+
+    /// One card was drawn so.
+    pub(super) fn one_drawn(&mut self, muted: bool) {
+        self.drawn = self.drawn.filter(|all| *all == muted);
+    }
+
+    /// Waits for news, which a deafness that begins to last is too.
+    pub(super) async fn changed(&mut self) {
+        let left = self.deaf_from.map(|from| (from + MOMENT).duration_since(Instant::now()));
+        let lasts = async {
+            match left.filter(|left| !left.is_zero()) {
+                Some(left) => tokio::time::sleep(left).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.follow.changed() => {}
+            () = lasts => {}
+        }
+    }
+
+    /// Whether the platform is deaf; `None` while that is not settled.
+    fn settled(&mut self) -> Option<bool> {
+        let deaf = match *self.follow.borrow_and_update() {
+            Receiving::Starting => None,
+            Receiving::Listening => Some(false),
+            Receiving::Deaf { .. } => Some(true),
+        };
+        match deaf {
+            Some(true) => {
+                let from = *self.deaf_from.get_or_insert_with(Instant::now);
+                (from.elapsed() >= MOMENT).then_some(true)
+            }
+            other => {
+                self.deaf_from = None;
+                other
+            }
+        }
+    }
+
+    /// The card without buttons, and with a sentence that says why and where to answer instead.
+    pub(super) fn mute(&self, mut card: Card, gate: &Gate) -> Card {
+        card.buttons.clear();
+        let text = format!(
+            "Presses are not received here at the moment, so there are no buttons; they come back by \
+             themselves. {}",
+            self.instead(gate, &card.ask)
+        );
+        card.blocks.push(Block::Note { text });
+        card
+    }
+
+    /// Where to answer instead.
+    fn instead(&self, gate: &Gate, ask: &str) -> String {
+        let hears = |adapter: &&Arc<dyn Adapter>| {
+            adapter.name() != self.adapter.name()
+                && gate.may_answer_on(adapter.name())
+                && adapter.signals().receiving() == Receiving::Listening
+        };
+        let mut ways: Vec<String> = self
+            .surfaces
+            .iter()
+            .filter(hears)
+            .map(|it| format!("in {}", called(it.name())))
+            .collect();
+        if gate.may_answer_on("inbox") {
+            ways.push(format!("with `countersign approve {ask}` or `countersign deny {ask}`"));
+        }
+        match ways.is_empty() {
+            true => "`countersign doctor` says why.".to_owned(),
+            false => format!("Answer {}; `countersign doctor` says why.", ways.join(", or ")),
+        }
+    }
+}
