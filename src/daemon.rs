@@ -1,12 +1,15 @@
 //! Wires everything, starts it, drains it, stops it.
 
 mod adapters;
+mod inherited;
 mod leading;
 mod listen;
 mod ours;
 mod welcome;
 
 pub(crate) use listen::token_file as inbox_token_file;
+
+pub use inherited::Inherited;
 
 use crate::{
     agents::http::{self, Api, Keys, Surface},
@@ -57,12 +60,24 @@ pub struct ServeOptions {
 ///
 /// # Errors
 /// When it cannot start; the message says what is in the way and how to mend it.
-pub async fn run(mut config: Config, options: ServeOptions) -> Result<()> {
+pub async fn run(
+    mut config: Config,
+    options: ServeOptions,
+    mut inherited: Inherited,
+) -> Result<()> {
     let state = &config.daemon.state_dir;
     private_folder(state)?;
     // Bound first: a second daemon must not touch the store of the one that runs.
-    let socket = listen::unix(&config.daemon.socket).await?;
-    let tcp = listen::tcp(config.daemon.listen).await?;
+    let passed = inherited.unix(&config.daemon.socket)?;
+    let socket_is_passed = passed.is_some();
+    let socket = match passed {
+        Some(socket) => socket,
+        None => listen::unix(&config.daemon.socket).await?,
+    };
+    let tcp = match inherited.tcp(config.daemon.listen)? {
+        Some(tcp) => tcp,
+        None => listen::tcp(config.daemon.listen).await?,
+    };
     let address = tcp.local_addr().context("the HTTP listener has no address")?;
     // Port 0 took a free one; that is the address that agents must not reach for.
     config.daemon.listen = address;
@@ -133,7 +148,9 @@ pub async fn run(mut config: Config, options: ServeOptions) -> Result<()> {
         servers.abort_all();
     }
     gate.store().close().await;
-    let _ = fs::remove_file(&config.daemon.socket);
+    if !socket_is_passed {
+        let _ = fs::remove_file(&config.daemon.socket);
+    }
     Ok(())
 }
 

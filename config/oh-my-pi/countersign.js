@@ -7,10 +7,11 @@
 //
 // Whatever goes wrong on the way blocks the call and says why.
 
-import { randomUUID } from "node:crypto";
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
-import { hostname } from "node:os";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 
 /** What oh-my-pi's own tools declare; a tool that is not here counts as exec. */
@@ -46,10 +47,12 @@ export function describe(event, ctx) {
   const sub = ctx?.agent?.kind === "sub" ? ctx.agent.name : undefined;
   const tier = event.toolName.startsWith("mcp__") ? "write" : TIERS[event.toolName];
   const declared = declaration(event, tier);
+  const session = ctx?.sessionManager?.getSessionId?.() ?? `process ${process.pid}`;
   return {
     key: event.toolCallId ?? randomUUID(),
     agent: "oh-my-pi",
-    session: ctx?.sessionManager?.getSessionId?.() ?? `process ${process.pid}`,
+    session,
+    session_secret: secret("oh-my-pi", session),
     worker: sub,
     host: hostname(),
     cwd: ctx?.cwd ?? process.cwd(),
@@ -57,6 +60,28 @@ export function describe(event, ctx) {
     args: event.input ?? {},
     ...declared,
   };
+}
+
+let key;
+
+/**
+ * What binds the approvals of this session to this user: worked out, as countersign's own programs do it, from
+ * the key that they keep; where there is none, from one that this process makes.
+ */
+function secret(agent, session) {
+  key ??= keyOfThisUser() ?? randomBytes(32).toString("base64url");
+  const [a, s] = [agent, session].map((name) => Buffer.byteLength(name));
+  return createHmac("sha256", key).update(`session ${a} ${s} ${agent}${session}`).digest("base64url");
+}
+
+function keyOfThisUser() {
+  const state = process.env.XDG_STATE_HOME ?? join(homedir(), ".local", "state");
+  try {
+    const kept = readFileSync(join(state, "countersign", "client.key"), "utf8").trim();
+    return kept.length >= 32 ? kept : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What the tool says of itself, where the event carries it; else what its name says. */

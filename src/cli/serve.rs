@@ -3,7 +3,7 @@
 use super::{Context, Exit, init, log, say};
 use crate::{
     config::Config,
-    daemon::{self, ServeOptions},
+    daemon::{self, Inherited, ServeOptions},
 };
 use anyhow::{Context as _, Result};
 use std::os::unix::fs::PermissionsExt;
@@ -27,11 +27,13 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
         let made = init::write(&file, false)?;
         say::aside(&format!("made {} and {}\n", made.config.display(), made.token.display()));
     }
+    // Before there are threads: the variables that name what is passed on are taken away.
+    let inherited = Inherited::take()?;
     let config = context.config()?;
     begin_log(args.demo);
     warn_if_open_to_others(&config);
     let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
-    runtime.block_on(daemon::run(config, ServeOptions { demo: args.demo }))?;
+    runtime.block_on(daemon::run(config, ServeOptions { demo: args.demo }, inherited))?;
     Ok(Exit::Good)
 }
 

@@ -32,6 +32,7 @@ mod telegram_server;
 #[path = "../support/world.rs"]
 mod world;
 
+mod activation;
 mod bodies;
 mod cards;
 mod connections;
