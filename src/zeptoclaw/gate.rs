@@ -2,9 +2,9 @@
 
 use super::ApprovalRequest;
 use countersign_profiles::zeptoclaw::{
-    config::ApprovalConfig,
+    config::{ApprovalConfig, DANGEROUS},
     ending,
-    policy::{ApprovalPolicy, DANGEROUS},
+    policy::ApprovalPolicy,
 };
 use serde_json::Value;
 

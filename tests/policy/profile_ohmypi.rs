@@ -15,8 +15,9 @@ use countersign_profiles::ohmypi::{
     config::Settings,
     critical,
     declare::{Declared, Tier},
+    mode::Mode,
     prompt,
-    resolve::{Mode, Source, resolve, word},
+    resolve::{Source, resolve, word},
 };
 use countersign_profiles::{Given, Grants, Profile};
 use proptest::{collection::vec, prop_assert, proptest};

@@ -5,7 +5,7 @@
 
 use super::bash::{self, Unread};
 use super::cover::Judge;
-use super::permission::{Permission, Permissions, Source};
+use super::permission::{Permission, Permissions, Source, command_fits};
 use countersign_policy::call::Call;
 use countersign_policy::place::Place;
 use countersign_policy::shell::{Scan, Via};
@@ -53,16 +53,6 @@ pub(super) fn literal(call: &Call, text: &str, given: &Permissions) -> Result<Ch
     Ok(match last {
         Some(last) => permitted(commands.len(), last),
         None => Chain::Refused(format!("Nothing permits {}.", call.tool)),
-    })
-}
-
-/// Whether a command fits the glob of `when: {command: …}`, where there is one.
-pub(super) fn command_fits(permission: &Permission, text: &str) -> bool {
-    let glob = permission.when.iter().find(|(name, _)| name == "command").map(|(_, glob)| glob);
-    glob.is_none_or(|glob| {
-        glob.is_empty()
-            || super::fnmatch::fnmatch(text, glob)
-            || glob.strip_suffix(" *") == Some(text)
     })
 }
 

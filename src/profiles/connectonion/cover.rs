@@ -1,7 +1,6 @@
 //! What a permission covers of a command that bash would run, and what goes beyond it.
 
-use super::chain::command_fits;
-use super::permission::{Form, Permission, Permissions};
+use super::permission::{Form, Permission, Permissions, command_fits};
 use countersign_policy::builtins::{Builtin, builtin};
 use countersign_policy::call::Call;
 use countersign_policy::judge::slice;

@@ -230,3 +230,13 @@ fn begins(command: &str, beginning: &str) -> bool {
 fn flat(path: &str) -> String {
     countersign_policy::place::clean(path, countersign_policy::place::Place::default()).into_owned()
 }
+
+/// Whether a command fits the glob of `when: {command: …}`, where there is one.
+pub(super) fn command_fits(permission: &Permission, text: &str) -> bool {
+    let glob = permission.when.iter().find(|(name, _)| name == "command").map(|(_, glob)| glob);
+    glob.is_none_or(|glob| {
+        glob.is_empty()
+            || super::fnmatch::fnmatch(text, glob)
+            || glob.strip_suffix(" *") == Some(text)
+    })
+}

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::bash::Bash;
+use super::declare::from_word;
+use super::mode::Mode;
 use super::pattern::Pattern;
-use super::resolve::{Mode, from_word};
 use countersign_policy::rules::suggest::nearest;
 use countersign_policy::verdict::Verdict;
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::resolve::from_word;
 use countersign_policy::call::Call;
 use countersign_policy::verdict::Verdict;
 
@@ -122,5 +121,16 @@ impl fmt::Display for Tier {
             Self::Write => "write",
             Self::Exec => "exec",
         })
+    }
+}
+
+/// Reads the system's word for a verdict: trimmed, in any case. Anything else is none.
+#[must_use]
+pub fn from_word(word: &str) -> Option<Verdict> {
+    match word.trim().to_lowercase().as_str() {
+        "allow" => Some(Verdict::Allow),
+        "prompt" => Some(Verdict::Ask),
+        "deny" => Some(Verdict::Deny),
+        _ => None,
     }
 }

@@ -10,6 +10,7 @@ mod chain;
 pub mod config;
 pub mod critical;
 pub mod declare;
+pub mod mode;
 pub mod pattern;
 pub mod prompt;
 pub mod resolve;
@@ -26,7 +27,8 @@ use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::ruling::{self, Layers, Ruling};
 use countersign_policy::verdict::Verdict;
 use declare::Declared;
-use resolve::{Mode, Resolved, Source};
+use mode::Mode;
+use resolve::{Resolved, Source};
 
 /// oh-my-pi's configuration, as a dialect.
 #[derive(Debug)]

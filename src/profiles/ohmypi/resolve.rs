@@ -1,22 +1,9 @@
 //! Who decides about a call: its tool, its user, or the mode.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::config::Approval;
 use super::declare::{Declared, Tier};
+use super::mode::Mode;
 use countersign_policy::verdict::Verdict;
-
-/// Which tiers run without asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Only reads.
-    AlwaysAsk,
-    /// Reads and writes.
-    Write,
-    /// All of them; a tool's wish to be asked about counts no more.
-    Yolo,
-}
 
 /// Who decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,42 +90,6 @@ impl Resolved {
     }
 }
 
-impl Mode {
-    /// The broadest tier that runs without asking.
-    fn most(self) -> Tier {
-        match self {
-            Self::AlwaysAsk => Tier::Read,
-            Self::Write => Tier::Write,
-            Self::Yolo => Tier::Exec,
-        }
-    }
-}
-
-impl FromStr for Mode {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        match word {
-            "always-ask" => Ok(Self::AlwaysAsk),
-            "write" => Ok(Self::Write),
-            "yolo" => Ok(Self::Yolo),
-            _ => Err(format!(
-                "there is no approval mode {word:?}; the modes are always-ask, write and yolo"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AlwaysAsk => "always-ask",
-            Self::Write => "write",
-            Self::Yolo => "yolo",
-        })
-    }
-}
-
 /// The system's word for a verdict.
 #[must_use]
 pub fn word(verdict: Verdict) -> &'static str {
@@ -146,16 +97,5 @@ pub fn word(verdict: Verdict) -> &'static str {
         Verdict::Allow => "allow",
         Verdict::Ask => "prompt",
         Verdict::Deny => "deny",
-    }
-}
-
-/// Reads the system's word for a verdict: trimmed, in any case. Anything else is none.
-#[must_use]
-pub fn from_word(word: &str) -> Option<Verdict> {
-    match word.trim().to_lowercase().as_str() {
-        "allow" => Some(Verdict::Allow),
-        "prompt" => Some(Verdict::Ask),
-        "deny" => Some(Verdict::Deny),
-        _ => None,
     }
 }

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::agent_mode::AgentMode;
-use super::policy::DANGEROUS;
 use countersign_policy::rules::suggest::nearest;
+
+/// The tools that are dangerous by default.
+pub const DANGEROUS: [&str; 3] = ["shell", "write_file", "edit_file"];
 
 /// The approval policy, as a configuration file spells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::config::{ApprovalConfig, ApprovalPolicyConfig};
+use super::config::{ApprovalConfig, ApprovalPolicyConfig, DANGEROUS};
 
 /// The policy as it runs. Never written to a file; [`ApprovalPolicyConfig`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +45,6 @@ impl ApprovalPolicy {
         }
     }
 }
-
-/// The tools that are dangerous by default.
-pub const DANGEROUS: [&str; 3] = ["shell", "write_file", "edit_file"];
 
 /// One star at one end stands for any text. A name with a star at its end is a beginning, whatever
 /// other stars it has; a star in the middle stands for itself.
