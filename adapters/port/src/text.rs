@@ -1,5 +1,7 @@
 //! Text from agents, cut in the open.
 
+use crate::visible::leans;
+
 /// A text cut to a budget, in the open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
@@ -21,11 +23,12 @@ pub fn excerpt(text: &str, budget: usize) -> Excerpt {
     }
     let tail_len = budget / 3;
     let head_len = budget - tail_len;
-    Excerpt {
-        head: text.chars().take(head_len).collect(),
-        tail: Some(text.chars().skip(count - tail_len).collect()),
-        hidden: count - budget,
-    }
+    let head: String = text.chars().take(head_len).collect();
+    let tail: String = text.chars().skip(count - tail_len).collect();
+    // A picture that is cut in two leaves no joiner or mark behind that stands on nothing.
+    let (head, tail) = (head.trim_end_matches('\u{200d}'), tail.trim_start_matches(leans));
+    let shown = head.chars().count() + tail.chars().count();
+    Excerpt { head: head.to_owned(), tail: Some(tail.to_owned()), hidden: count - shown }
 }
 
 /// So many empty lines in a row stay.
@@ -92,6 +95,23 @@ fn fold_blanks(out: &mut String, line: &str) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_picture_that_is_cut_leaves_no_joiner_behind() {
+        let two = "👩\u{200d}💻👩\u{200d}💻";
+        assert_eq!(
+            excerpt(two, 3),
+            Excerpt { head: "👩".into(), tail: Some("💻".into()), hidden: 4 }
+        );
+        assert_eq!(
+            excerpt("ab\u{200d}💻", 3),
+            Excerpt { head: "ab".into(), tail: Some("💻".into()), hidden: 1 }
+        );
+        assert_eq!(
+            excerpt("abcde\u{301}\u{301}", 6),
+            Excerpt { head: "abcd".into(), tail: Some(String::new()), hidden: 3 }
+        );
+    }
 
     #[test]
     fn an_excerpt_keeps_head_and_tail_and_counts_what_it_hides() {

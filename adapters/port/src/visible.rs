@@ -64,6 +64,15 @@ pub fn line(text: &str) -> String {
     visible(text).replace('\n', " ⏎ ").replace('\t', "\\u{9}")
 }
 
+/// Whether a character means something only behind the one before it: joiners, selectors, marks.
+pub(crate) fn leans(c: char) -> bool {
+    let mark = || {
+        let category = CodePointMapData::<Category>::new().get(c);
+        matches!(category, Category::NonspacingMark | Category::EnclosingMark)
+    };
+    !c.is_ascii() && (c == JOINER || c == PICTURE || mark())
+}
+
 /// What the next character stands on.
 #[derive(Clone, Copy)]
 enum Before {
