@@ -15,6 +15,8 @@ pub(super) struct Outage {
     blameless: Vec<String>,
     /// Failures since it is one.
     failures: i64,
+    /// The target itself refused, so no second card is needed to tell.
+    refused: bool,
 }
 
 impl Outage {
@@ -23,12 +25,19 @@ impl Outage {
         if self.failed.insert(card.to_owned()) && before == 0 {
             self.blameless.push(card.to_owned());
         }
-        if !self.is_on() {
-            return None;
-        }
+        self.is_on().then(|| self.rest())
+    }
+
+    fn rest(&mut self) -> Duration {
         let rest = backoff_ms(self.failures);
         self.failures += 1;
-        Some(Duration::from_millis(u64::try_from(rest).unwrap_or_default()))
+        Duration::from_millis(u64::try_from(rest).unwrap_or_default())
+    }
+
+    /// Takes in that the target refused: it rests for so long.
+    pub(super) fn refused(&mut self) -> Duration {
+        self.refused = true;
+        self.rest()
     }
 
     /// Takes in that a card went through. Returns those that failed for the target's sake alone.
@@ -47,7 +56,7 @@ impl Outage {
     }
 
     fn is_on(&self) -> bool {
-        self.failed.len() > 1
+        self.refused || self.failed.len() > 1
     }
 }
 
@@ -77,6 +86,14 @@ mod tests {
         let mut outage = Outage::default();
         assert_eq!([0, 1, 2].map(|before| outage.failed("a", before)), [None; 3]);
         assert_eq!(outage.is_over(), Vec::<String>::new(), "it has its own time to wait");
+    }
+
+    #[test]
+    fn a_target_that_refuses_rests_at_once_and_one_card_that_goes_through_ends_that() {
+        let mut outage = Outage::default();
+        assert_eq!([outage.refused(), outage.refused()], [SECOND, 2 * SECOND]);
+        assert_eq!(outage.is_over(), Vec::<String>::new(), "no card was to blame");
+        assert_eq!(outage.refused(), SECOND, "it begins anew");
     }
 
     #[test]

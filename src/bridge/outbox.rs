@@ -10,6 +10,7 @@
 mod elsewhere;
 mod muting;
 mod page;
+mod refused;
 mod start;
 mod unnoted;
 
@@ -51,9 +52,11 @@ pub async fn deliver(
     let hearing = Hearing::new(adapter.clone(), surfaces);
     let mut postman = Postman::new(gate, adapter, hearing, target, term.clone());
     let mut changes = postman.gate.changes();
+    let mut access = postman.adapter.signals().follow_access();
     let mut reconciled = false;
     while term.holds() {
         changes.mark_unchanged();
+        access.mark_unchanged();
         let last = finish.is_cancelled();
         if !reconciled {
             reconciled = postman.reconcile().await;
@@ -72,6 +75,12 @@ pub async fn deliver(
             // The platform asked for quiet: nothing is sent before, whatever changes.
             Pause::Quiet(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
+                () = finish.cancelled() => return,
+                () = term.ended() => return,
+            },
+            Pause::UntilAccess(time) => tokio::select! {
+                () = tokio::time::sleep(time) => {}
+                _ = access.changed() => {}
                 () = finish.cancelled() => return,
                 () = term.ended() => return,
             },
@@ -97,6 +106,8 @@ struct Postman {
     shown: Unnoted,
     /// What failed since something went through.
     outage: Outage,
+    /// Whether the last thing sent was refused by the target itself.
+    refused: bool,
 }
 
 /// How far the showing of a page came.
@@ -110,6 +121,8 @@ enum Page {
 
 enum Pause {
     Quiet(Duration),
+    /// The target refuses what is sent; it may be told that it does not any more.
+    UntilAccess(Duration),
     UntilChange(Duration),
 }
 
@@ -122,7 +135,17 @@ impl Postman {
         term: Arc<Term>,
     ) -> Self {
         let (shown, outage) = (Unnoted::default(), Outage::default());
-        Self { gate, adapter, hearing, target, term, elsewhere: None, shown, outage }
+        Self {
+            gate,
+            adapter,
+            hearing,
+            target,
+            term,
+            elsewhere: None,
+            shown,
+            outage,
+            refused: false,
+        }
     }
 
     /// Makes cards for what other daemons have been asked; whether there was anything.
@@ -166,7 +189,8 @@ impl Postman {
             }
             if let Page::Quiet(time) = page {
                 self.note_shown().await?;
-                return Ok(Pause::Quiet(time));
+                let refused = std::mem::take(&mut self.refused);
+                return Ok(if refused { Pause::UntilAccess(time) } else { Pause::Quiet(time) });
             }
         }
         if let Some(left) = self.shown.left() {
@@ -321,9 +345,8 @@ impl Postman {
                 self.target = new;
                 Ok(None)
             }
-            SendError::TargetGone(why) | SendError::Refused(why) => {
-                self.give_up(row, &why).await.map(|()| None)
-            }
+            SendError::TargetGone(why) => self.refused(&why).await.map(Some),
+            SendError::Refused(why) => self.give_up(row, &why).await.map(|()| None),
         }
     }
 

@@ -64,7 +64,7 @@ impl Store {
         rows.iter().map(card).collect()
     }
 
-    /// Why cards of an ask were given up, each reason once.
+    /// Why cards of an ask were given up or are not delivered yet, each reason once.
     ///
     /// # Errors
     /// When the store fails.
@@ -72,8 +72,8 @@ impl Store {
         let rows = self
             .all(
                 sqlx::query(
-                    "SELECT DISTINCT adapter || ': ' || gone AS why FROM card \
-             WHERE ask = $1 AND gone IS NOT NULL",
+                    "SELECT DISTINCT adapter || ': ' || coalesce(gone, held) AS why FROM card \
+             WHERE ask = $1 AND coalesce(gone, held) IS NOT NULL",
                 )
                 .bind(ask),
             )

@@ -216,6 +216,27 @@ impl Store {
         .await
     }
 
+    /// Notes why the target takes nothing now, at the cards that it has not got yet. The asks at which
+    /// that is news.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn target_refuses(
+        &self,
+        adapter: &str,
+        target: &str,
+        why: &str,
+    ) -> Result<Vec<String>, StoreError> {
+        let held = sqlx::query(
+            "UPDATE card SET held = $3 WHERE adapter = $1 AND target = $2 AND gone IS NULL \
+             AND held IS NULL AND shown = 0 AND message IS NULL RETURNING ask",
+        );
+        let held = held.bind(adapter.to_owned()).bind(target.to_owned()).bind(why.to_owned());
+        let rows =
+            self.write(move |tx| Box::pin(async move { Ok(held.fetch_all(tx).await?) })).await?;
+        rows.iter().map(|row| Ok(row.try_get("ask")?)).collect()
+    }
+
     /// Gives a card up, and says why.
     ///
     /// # Errors
@@ -249,8 +270,10 @@ impl Store {
 }
 
 /// What a leader's word does to a card.
-const LED: [&str; 2] =
-    ["message = v.column2, shown = v.column3, muted = v.column4, attempts = 0", "EXISTS"];
+const LED: [&str; 2] = [
+    "message = v.column2, shown = v.column3, muted = v.column4, attempts = 0, held = NULL",
+    "EXISTS",
+];
 /// What it does once another leads.
 const DEPOSED: [&str; 2] = [
     "message = coalesce(message, v.column2), shown = 0, \

@@ -19,6 +19,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 if keeps_messages {
+                    take_up(tx, &adapter, &target).await?;
                     doubt(tx, &adapter, &target).await?;
                 } else {
                     try_anew(tx, &adapter, &target).await?;
@@ -36,6 +37,19 @@ async fn try_anew(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreE
     sqlx::query(
         "UPDATE card SET shown = 0, message = NULL, attempts = 0, gone = NULL \
          WHERE adapter = $1 AND target = $2 AND gone IS NOT NULL \
+         AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+    )
+    .bind(adapter)
+    .bind(target)
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Those that were given up may be taken by the target of today.
+async fn take_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET gone = NULL WHERE adapter = $1 AND target = $2 AND gone IS NOT NULL \
          AND ask IN (SELECT id FROM ask WHERE state = 'open')",
     )
     .bind(adapter)

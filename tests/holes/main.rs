@@ -46,4 +46,5 @@ mod receiving;
 mod samples;
 mod sessions;
 mod sizes;
+mod targets;
 mod tokens;

@@ -262,7 +262,7 @@ async fn a_chat_that_is_gone_is_said_and_the_ask_is_denied_with_that_reason() {
     let mut call = shell("git push");
     call["expires_in_s"] = json!(2);
     let id = daemon.ask(&call).await;
-    daemon.says("a card is given up").await;
+    daemon.says("a card cannot be delivered for now").await;
     let ask = daemon.closed(&id).await;
     assert_eq!(ask["answer"]["by"], json!({"kind": "no_approver"}));
     let reason = ask["reason"].as_str().unwrap();

@@ -226,6 +226,11 @@ impl FakeDiscord {
         self.change(|state| state.channels.get_mut(channel).unwrap().refusal = Some(code));
     }
 
+    /// The bot has its rights in the channel back.
+    pub fn give_channel(&self, channel: &str) {
+        self.change(|state| state.channels.get_mut(channel).unwrap().refusal = None);
+    }
+
     /// Archives a thread; a locked one does not open by itself.
     pub fn archive(&self, thread: &str, locked: bool) {
         self.change(|state| {

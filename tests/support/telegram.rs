@@ -21,6 +21,7 @@ mod rules;
 #[path = "telegram/world.rs"]
 mod world;
 
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -172,6 +173,20 @@ impl Telegram {
     /// The chat refuses everything with this, such as `(403, "Forbidden: bot was kicked from …")`.
     pub fn lose_chat(&self, chat: i64, code: u16, description: &'static str) {
         self.change(|world| world.chats.get_mut(&chat).unwrap().gone = Some((code, description)));
+    }
+
+    /// The chat takes the bot again; Telegram tells of that whoever wants to know.
+    pub fn regain_chat(&self, chat: i64) {
+        self.change(|world| {
+            world.chats.get_mut(&chat).unwrap().gone = None;
+            if world.allowed.iter().any(|kind| kind == "my_chat_member") {
+                let member = |status| json!({"user": world::bot_js(), "status": status});
+                world.push(json!({"my_chat_member": {
+                    "chat": world::chat_js(chat), "from": world::person_js(ANA), "date": 1_795_000_000,
+                    "old_chat_member": member("left"), "new_chat_member": member("member"),
+                }}));
+            }
+        });
     }
 
     /// The group becomes a supergroup with another number.

@@ -38,7 +38,9 @@ pub async fn check_target(config: &Config, target: &Target) -> Result<String, St
     let name = name.unwrap_or_else(|| "a direct message".to_owned());
     let missing = missing(&rest, &channel).await.unwrap_or_default();
     if missing.is_empty() {
-        return Ok(name);
+        // What is worked out does not know everything, such as a bot in time-out; this does.
+        let tried = rest.typing(channel_id).await;
+        return tried.map(|()| name).map_err(|problem| for_channel(problem, channel_id));
     }
     let missing = missing.get_permission_names().join(", ");
     Err(format!(

@@ -81,6 +81,13 @@ impl Rest {
         id.ok_or_else(|| Problem::Unreachable("its answer names no message".to_owned()))
     }
 
+    /// Shows for some seconds that the bot is typing: what sending needs, and nothing that stays.
+    pub(crate) async fn typing(&self, channel: &str) -> Result<(), Problem> {
+        let bucket = Some(format!("POST typing {channel}"));
+        let call = Call::new(Method::POST, format!("/channels/{channel}/typing"), bucket);
+        self.send(call).await.map(drop)
+    }
+
     /// Changes a message of ours.
     pub(crate) async fn edit(
         &self,

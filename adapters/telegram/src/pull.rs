@@ -86,6 +86,9 @@ impl Telegram {
                     // INVARIANT: the offset moves on only when all of the batch is committed.
                     let last =
                         updates.iter().filter_map(|update| update.get("update_id")?.as_i64()).max();
+                    if updates.iter().any(is_about_access) {
+                        self.signals.access_changed();
+                    }
                     for update in updates {
                         desk.handle(update).await;
                     }
@@ -124,10 +127,20 @@ async fn wait_after(failure: &Failure, backoff: &mut Duration, stop: &Cancellati
 }
 
 fn updates_from(offset: Option<i32>) -> GetUpdates {
-    let mut pull =
-        GetUpdates::new().allowed_updates([AllowedUpdate::Message, AllowedUpdate::CallbackQuery]);
+    let mut pull = GetUpdates::new().allowed_updates([
+        AllowedUpdate::Message,
+        AllowedUpdate::CallbackQuery,
+        AllowedUpdate::MyChatMember,
+    ]);
     pull.offset = offset;
     pull
+}
+
+/// Whether an update may mean that the bot can write where it could not: what it may do in a chat has
+/// changed, or somebody writes to it in private, as after unblocking it.
+fn is_about_access(update: &Value) -> bool {
+    update.get("my_chat_member").is_some()
+        || update.pointer("/message/chat/type").is_some_and(|kind| kind == "private")
 }
 
 fn after(id: i64) -> i32 {

@@ -115,6 +115,9 @@ pub(super) async fn get_updates(
     let mut changes = shared.changed.subscribe();
     let mine = shared.change(|world| {
         world.polls += 1;
+        if let Some(kinds) = parameters.get("allowed_updates").and_then(Value::as_array) {
+            world.allowed = kinds.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
+        }
         world.updates.retain(|(id, _)| offset.is_none_or(|offset| *id >= offset));
         world.polls
     });

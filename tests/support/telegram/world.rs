@@ -21,6 +21,8 @@ pub(super) struct World {
     pub(super) token_refused: bool,
     pub(super) down: bool,
     pub(super) webhook: bool,
+    /// The kinds of updates that the bot asked for last.
+    pub(super) allowed: Vec<String>,
 }
 
 #[derive(Default)]
