@@ -10,6 +10,7 @@ mod files;
 mod slow_reader;
 mod table;
 
+pub use bodies::KeptUntilWritten;
 pub(crate) use files::as_far_as_files_reach;
 pub use table::{Connection, Limits};
 
@@ -145,7 +146,7 @@ async fn answer(
             under_way.until_it_ends();
             response
         }
-        _ => response.map(|body| bodies::under_way(body, under_way)),
+        _ => bodies::under_way(response, under_way),
     })
 }
 

@@ -97,6 +97,7 @@ pub async fn run(
         adapters: all.clone().into(),
         keys: Arc::new(keys),
         leases: Arc::new(leases),
+        turns: http::Turns::default(),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
         inbox: local.base(),
         notices: bridge::notices,
@@ -170,6 +171,7 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
         home,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         daemon: name(config),
+        limits: config.limits.open,
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
     let approvers = approvers(&config.approvers);

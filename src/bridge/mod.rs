@@ -20,7 +20,7 @@ use crate::{
     store::StoreError,
     text::line,
 };
-use countersign_port::{Outcome, Press, Presses, Receipt};
+use countersign_port::{Card, Outcome, Press, Presses, Receipt};
 use std::sync::Arc;
 use token::Token;
 
@@ -83,6 +83,12 @@ impl Presses for Desk {
                 receipt(Outcome::Fault, sentence)
             }
         }
+    }
+
+    async fn card(&self, adapter: &'static str, id: &str) -> Option<Card> {
+        let ask = self.gate.store().ask_of_card(id, adapter, None).await;
+        let ask = ask.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?;
+        ask.map(|ask| card::draw(&ask, id))
     }
 }
 

@@ -176,8 +176,8 @@ impl Postman {
                 self.note_shown().await?;
             }
             let now = clock::now_ms();
-            let due = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
-            let last = due.len() < PAGE as usize;
+            let page = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
+            let (due, last) = (page.due, !page.more);
             let due = self.shown.behind(due);
             let mut page = self.show_all(due).await?;
             // What was asked here has its cards already, and does not wait for news from elsewhere.

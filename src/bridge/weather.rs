@@ -104,6 +104,7 @@ impl Town {
             home: None,
             host: "here".to_owned(),
             daemon: "town".to_owned(),
+            limits: crate::gate::Limits::default(),
             keep_ms: 86_400_000,
         };
         let ana = || [ANA.to_owned()].into();

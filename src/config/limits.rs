@@ -2,19 +2,22 @@
 
 use super::node::Node;
 use super::section::{Section, number};
-use crate::connections;
+use crate::{connections, gate};
 
 /// The limits of a daemon. The defaults fit into the 512 MiB that the service units allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at the address, and as many at the socket.
     pub connections: connections::Limits,
+    /// What may be open.
+    pub open: gate::Limits,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         // On most machines all agents are one peer: loopback, or a reverse proxy.
-        Self { connections: connections::Limits { connections: 1000, per_peer: 750 } }
+        let connections = connections::Limits { connections: 1000, per_peer: 750 };
+        Self { connections, open: gate::Limits::default() }
     }
 }
 
@@ -25,8 +28,20 @@ pub(super) fn read(mut section: Section<'_>) -> Limits {
         connections: section.get("connections", count).unwrap_or(usual.connections.connections),
         per_peer: section.get("connections_per_peer", count).unwrap_or(usual.connections.per_peer),
     };
+    let many = |node: &Node| count(node).map(|count| count as u64);
+    let megabytes = |node: &Node| many(node).map(|count| count << 20);
+    let open = gate::Limits {
+        asks: section.get("open_asks", many).unwrap_or(usual.open.asks),
+        asks_per_agent: section
+            .get("open_asks_per_agent", many)
+            .unwrap_or(usual.open.asks_per_agent),
+        bytes: section.get("open_megabytes", megabytes).unwrap_or(usual.open.bytes),
+        bytes_per_agent: section
+            .get("open_megabytes_per_agent", megabytes)
+            .unwrap_or(usual.open.bytes_per_agent),
+    };
     section.finish();
-    Limits { connections }
+    Limits { connections, open }
 }
 
 fn count(node: &Node) -> Result<usize, String> {

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 use super::*;
-use crate::connections;
+use crate::{connections, gate};
 
 fn places() -> Places {
     Places {
@@ -77,7 +77,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = TEMPLATE.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (30, 2));
+    assert_eq!((keys.count(), sections.count()), (34, 2));
     let uncommented: String = TEMPLATE
         .lines()
         .map(|line| {
@@ -139,6 +139,10 @@ fn everything_can_be_set() {
         [limits]
         connections = 9
         connections_per_peer = 3
+        open_asks = 8
+        open_asks_per_agent = 7
+        open_megabytes = 6
+        open_megabytes_per_agent = 5
         "#,
     )
     .unwrap();
@@ -190,7 +194,15 @@ fn everything_can_be_set() {
             discord_roles: ids(&["8"]),
             inbox: Some(false),
         },
-        limits: Limits { connections: connections::Limits { connections: 9, per_peer: 3 } },
+        limits: Limits {
+            connections: connections::Limits { connections: 9, per_peer: 3 },
+            open: gate::Limits {
+                asks: 8,
+                asks_per_agent: 7,
+                bytes: 6 << 20,
+                bytes_per_agent: 5 << 20,
+            },
+        },
     };
     assert_eq!(config, expected);
 }

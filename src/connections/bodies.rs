@@ -2,39 +2,102 @@
 
 use super::table::UnderWay;
 use axum::{Error, body::Body};
-use hyper::body::{Body as HttpBody, Bytes, Frame, Incoming, SizeHint};
+use hyper::{
+    Response,
+    body::{Body as HttpBody, Bytes, Frame, Incoming, SizeHint},
+};
 use std::{
+    any::Any,
     io,
     pin::Pin,
-    task::{Context, Poll},
+    sync::{Arc, LazyLock},
+    task::{Context, Poll, ready},
     time::Duration,
 };
-use tokio::time::{Sleep, sleep};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Sleep, sleep},
+};
+use tokio_util::sync::PollSemaphore;
 
 /// How long the body of a request may take.
 const WHOLE: Duration = Duration::from_secs(30);
+
+/// How much of all requests' bodies is read at once, KiB: bodies that come slowly take no more memory.
+const ROOM: usize = 48 * 1024;
+/// The largest body that any route takes, KiB; larger ones are refused at this point.
+const LARGEST: u64 = 1024;
+/// Bodies up to this size, KiB, take no room: there are no more of them than connections.
+const SMALL: u64 = 16;
+
+/// The room for the bodies of all listeners.
+pub(super) fn room() -> PollSemaphore {
+    static ROOMS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(ROOM)));
+    PollSemaphore::new(ROOMS.clone())
+}
 
 /// The body of a request; it fails where it does not come whole in time.
 pub(super) fn in_time(body: Incoming) -> Body {
     if body.is_end_stream() {
         return Body::empty();
     }
-    Body::new(InTime { body: Body::new(body), late: Box::pin(sleep(WHOLE)) })
+    let size = body.size_hint().upper().map_or(LARGEST, |bytes| (bytes / 1024).min(LARGEST));
+    let room = match u32::try_from(size).unwrap_or(u32::MAX) {
+        size if u64::from(size) <= SMALL => Room::Taken { _permit: None },
+        size => Room::Needed(size, room()),
+    };
+    Body::new(InTime { body: Body::new(body), late: Box::pin(sleep(WHOLE)), room })
 }
 
 /// The body of a response; its request is under way until it is written or given up.
-pub(super) fn under_way(body: Body, under_way: UnderWay) -> Body {
-    Body::new(Written { body, _under_way: under_way })
+pub(super) fn under_way(response: Response<Body>, under_way: UnderWay) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let kept = parts.extensions.remove::<KeptUntilWritten>();
+    let body = Written { body, _under_way: under_way, _kept: kept };
+    Response::from_parts(parts, Body::new(body))
+}
+
+/// Something that a response keeps until it is written, as an extension of it.
+#[derive(Clone)]
+pub struct KeptUntilWritten {
+    _kept: Arc<dyn Any + Send + Sync>,
+}
+
+impl KeptUntilWritten {
+    /// Keeps this.
+    pub fn new(kept: impl Any + Send + Sync) -> Self {
+        Self { _kept: Arc::new(kept) }
+    }
 }
 
 struct InTime {
     body: Body,
     late: Pin<Box<Sleep>>,
+    room: Room,
+}
+
+/// The memory for a body, taken before the first of it is read.
+enum Room {
+    Needed(u32, PollSemaphore),
+    Taken { _permit: Option<OwnedSemaphorePermit> },
 }
 
 struct Written {
     body: Body,
     _under_way: UnderWay,
+    _kept: Option<KeptUntilWritten>,
+}
+
+impl InTime {
+    fn poll_with_room(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Room::Needed(size, room) = &mut self.room {
+            self.room = Room::Taken { _permit: ready!(room.poll_acquire_many(context, *size)) };
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
 }
 
 impl HttpBody for InTime {
@@ -45,7 +108,7 @@ impl HttpBody for InTime {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
+        let frame = self.poll_with_room(context);
         if frame.is_ready() || self.late.as_mut().poll(context).is_pending() {
             return frame;
         }

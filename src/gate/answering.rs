@@ -156,7 +156,8 @@ impl Gate {
 
     async fn try_cascade(self: &Arc<Self>, granted: &Ask) -> Result<(), StoreError> {
         let call = &granted.body.call;
-        for ask in self.store.open_in_session(&call.agent, &call.session).await? {
+        for id in self.store.open_in_session(&call.agent, &call.session).await? {
+            let Some(ask) = self.store.whole_ask(&id).await?.filter(Ask::is_open) else { continue };
             if ask.is_question() {
                 continue;
             }

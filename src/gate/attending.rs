@@ -161,10 +161,21 @@ impl Gate {
 
     /// Cancels what callers waited for at daemons that are gone, and that nobody has come back to.
     async fn cancel_orphans(self: &Arc<Self>) -> Result<(), StoreError> {
-        for ask in self.store.orphans(&self.settings.daemon, REUNION).await? {
-            let _ = self.take_back(&ask, GONE).await?;
+        let (daemon, mut last) = (&self.settings.daemon, String::new());
+        loop {
+            let page = self.store.orphans(daemon, REUNION, &last).await?;
+            for (id, keepers) in &page {
+                let ask = self.store.whole_ask(id).await?;
+                // One that somebody has come back to meanwhile has other keepers.
+                if let Some(ask) = ask.filter(|ask| ask.is_open() && ask.keepers == *keepers) {
+                    let _ = self.take_back(&ask, GONE).await?;
+                }
+            }
+            match page.into_iter().next_back() {
+                Some((id, _)) => last = id,
+                None => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     async fn part_after_grace(self: &Arc<Self>, id: &str, left: bool) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     clock,
-    store::{Closed, StoreError},
+    store::{Closed, Overdue, StoreError},
 };
 use countersign_profiles::Then;
 use std::{sync::Arc, time::Duration};
@@ -47,13 +47,20 @@ impl Gate {
     }
 
     async fn expire_overdue(self: &Arc<Self>) -> Result<(), StoreError> {
-        for (id, ask) in self.store.overdue(clock::now_ms()).await? {
-            match ask {
-                Ok(ask) => self.expire(&ask).await?,
-                Err(error) => self.expire_damaged(&id, &error).await?,
+        let (now, mut last) = (clock::now_ms(), None);
+        loop {
+            let page = self.store.overdue(now, last.as_ref()).await?;
+            for Overdue { id, ask, .. } in &page {
+                match ask {
+                    Ok(ask) => self.expire(ask).await?,
+                    Err(error) => self.expire_damaged(id, error).await?,
+                }
+            }
+            last = page.into_iter().next_back();
+            if last.is_none() {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Expires an ask that nobody can read any more, so that it is not overdue for ever.
@@ -69,6 +76,7 @@ impl Gate {
         };
         if self.store.expire_damaged(id, &answer).await? {
             tracing::error!(%error, "an ask has expired that could not be read");
+            self.load.is_outdated();
             self.waiters.wake(id);
             self.changed();
         }

@@ -44,6 +44,9 @@ impl Gate {
         for ask in events.iter().filter_map(|event| event.ask.as_ref()) {
             self.waiters.wake(ask);
         }
+        if !events.is_empty() {
+            self.load.is_outdated();
+        }
         Ok(!events.is_empty())
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Attendance, Audience, Gate, OnTimeout,
     ask::{Ask, Body},
     call::{Call, Malformed},
-    granting,
+    granting, load,
 };
 use crate::{
     clock, ids,
@@ -42,6 +42,9 @@ pub enum HandInError {
     /// The policy cannot rule on it.
     #[error("{0}")]
     Unruled(String),
+    /// More than may be open at once.
+    #[error("{0}")]
+    TooMuch(String),
     /// Ours.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -120,8 +123,10 @@ impl Gate {
             created_at: now,
         };
         let cards: Vec<_> = self.audience.iter().map(new_card).collect();
+        let room = self.make_room(&new.body.call, load::size(&new.body)).await?;
         match self.store.insert_ask(&new, &cards).await? {
             Inserted::New(ask) => {
+                room.fill();
                 tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
                     tool = %ask.body.call.tool, "asking a person");
                 self.changed();

@@ -16,6 +16,7 @@ mod following;
 mod granting;
 mod handing_in;
 mod layers;
+mod load;
 mod partings;
 mod policy;
 mod rules_file;
@@ -31,6 +32,7 @@ pub use attending::Attendance;
 pub use granting::Revoked;
 pub use handing_in::{HandInError, Handed};
 pub use layers::{SESSION_ENDED, WORKER_GONE, approval_id};
+pub use load::Limits;
 pub use policy::Policy;
 pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet};
@@ -39,6 +41,7 @@ pub use workers::Workers;
 use crate::store::{Closed, Store, StoreError};
 use approvers::Approvers;
 use ask::{Ask, State};
+use load::Load;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +56,7 @@ pub struct Gate {
     audience: Vec<Audience>,
     settings: Settings,
     waiters: Waiters,
+    load: Load,
     changes: watch::Sender<u64>,
     /// The same, of what other daemons changed.
     elsewhere: watch::Sender<u64>,
@@ -88,6 +92,8 @@ pub struct Settings {
     pub daemon: String,
     /// How long a settled ask is kept; milliseconds.
     pub keep_ms: i64,
+    /// How much may be open at once.
+    pub limits: Limits,
 }
 
 /// What happens to an ask that nobody answers.
@@ -122,6 +128,7 @@ impl Gate {
             audience,
             settings,
             waiters,
+            load: Load::default(),
             changes,
             elsewhere,
             turns,
@@ -198,6 +205,7 @@ impl Gate {
 
     /// An ask was closed, and that is committed.
     fn closed(&self, ask: &Ask) {
+        self.load.less(&ask.body.call.agent, load::size(&ask.body));
         self.waiters.bring(ask);
         self.changed();
     }

@@ -88,8 +88,10 @@ impl Gate {
         why: &str,
     ) -> Result<usize, StoreError> {
         let open = self.store.open_in_session(agent, session).await?;
-        for ask in &open {
-            self.cancel(&ask.id, why).await?;
+        for id in &open {
+            if self.store.whole_ask(id).await?.is_some() {
+                self.cancel(id, why).await?;
+            }
         }
         Ok(open.len())
     }

@@ -43,15 +43,20 @@ impl Gate {
             if !ask.is_open() {
                 return Ok(Some(ask));
             }
-            let left = ask.deadline_at.map(|at| at.saturating_sub(clock::now_ms()).max(0));
+            // Whoever waits holds no body: there may be as many as there are connections.
+            let deadline_at = ask.deadline_at;
+            drop(ask);
+            let left = deadline_at.map(|at| at.saturating_sub(clock::now_ms()).max(0));
             let deadline = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
             tokio::select! {
                 news = woken => if let Ok(News::Closed(ask)) = news {
                     return Ok(Some(*ask));
                 },
-                () = self.stopping.cancelled() => return Ok(Some(ask)),
+                () = self.stopping.cancelled() => return self.store.ask(id).await,
                 () = tokio::time::sleep_until(until) => return self.store.ask(id).await,
-                () = sleep(deadline) => self.expire(&ask).await?,
+                () = sleep(deadline) => if let Some(ask) = self.store.ask(id).await? {
+                    self.expire(&ask).await?;
+                },
             }
         }
     }

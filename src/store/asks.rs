@@ -7,7 +7,7 @@ use super::{
 };
 use crate::ask::{Ask, Body, State, keepers::Keepers, question::Progress};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
 
 /// An ask to be stored.
@@ -48,6 +48,20 @@ impl NewAsk {
         }
     }
 }
+
+/// An open ask whose deadline has passed.
+#[derive(Debug)]
+pub struct Overdue {
+    /// Its public id.
+    pub id: String,
+    /// Unix milliseconds.
+    pub deadline_at: i64,
+    /// The ask, or why it does not read back.
+    pub ask: Result<Ask, StoreError>,
+}
+
+/// How many asks are read at once where each may be of the largest kind.
+const FEW: i64 = 16;
 
 /// What became of an insert.
 #[derive(Debug)]
@@ -94,18 +108,27 @@ impl Store {
         Ok(self.maybe(query).await?.as_ref().and_then(whole))
     }
 
-    /// Open asks whose deadline has passed, by id.
+    /// A page of the open asks whose deadline has passed, the longest overdue first, behind the last one of
+    /// the page before. It is the last one when it is empty.
     ///
     /// # Errors
     /// When the store fails. A row that does not read back is an error of its own.
     pub async fn overdue(
         &self,
         now: i64,
-    ) -> Result<Vec<(String, Result<Ask, StoreError>)>, StoreError> {
-        let rows = self
-            .all(sqlx::query(select!("WHERE state = 'open' AND deadline_at <= $1")).bind(now))
-            .await?;
-        rows.iter().map(|row| Ok((row.try_get("id")?, ask(row)))).collect()
+        after: Option<&Overdue>,
+    ) -> Result<Vec<Overdue>, StoreError> {
+        let query = sqlx::query(select!(
+            "WHERE state = 'open' AND deadline_at <= $1 AND deadline_at >= $2 \
+             AND (deadline_at > $2 OR id > $3) ORDER BY deadline_at, id LIMIT $4"
+        ));
+        let (at, id) = after.map_or((i64::MIN, ""), |last| (last.deadline_at, &last.id));
+        let rows = self.all(query.bind(now).bind(at).bind(id).bind(FEW)).await?;
+        let overdue = |row: &AnyRow| {
+            let (id, deadline_at) = (row.try_get("id")?, row.try_get("deadline_at")?);
+            Ok(Overdue { id, deadline_at, ask: ask(row) })
+        };
+        rows.iter().map(overdue).collect()
     }
 
     /// Notes at which daemons callers of an open ask wait, if its keepers still stand as `seen`; whether
@@ -121,21 +144,61 @@ impl Store {
         Ok(self.execute(kept.bind(keepers.to_string())).await? == 1)
     }
 
-    /// Open asks whose callers wait at daemons of which `me` is none and none was heard of for so long.
+    /// A page of the open asks whose callers wait at daemons of which `me` is none and none was heard of for
+    /// so long, by id, behind this one. It is the last one when it is empty.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn orphans(&self, me: &str, silence: Duration) -> Result<Vec<Ask>, StoreError> {
+    pub async fn orphans(
+        &self,
+        me: &str,
+        silence: Duration,
+        after: &str,
+    ) -> Result<Vec<(String, Keepers)>, StoreError> {
         let sql = format!(
-            "{} WHERE state = 'open' AND attended = 1 AND keepers <> '' \
-             AND replace(keepers, '/' || $1 || '/', '') = keepers \
+            "SELECT id, keepers FROM ask WHERE state = 'open' AND attended = 1 AND keepers <> '' \
+             AND replace(keepers, '/' || $1 || '/', '') = keepers AND id > $3 \
              AND NOT EXISTS (SELECT 1 FROM lease WHERE name = '{DAEMON}' || holder \
-             AND until_at > {} - $2 AND replace(keepers, '/' || holder || '/', '') <> keepers)",
-            select!(""),
+             AND until_at > {} - $2 AND replace(keepers, '/' || holder || '/', '') <> keepers) \
+             ORDER BY id LIMIT 500",
             self.engine.dialect.now()
         );
-        let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence));
-        Ok(self.all(orphans).await?.iter().filter_map(whole).collect())
+        let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence)).bind(after);
+        let rows = self.all(orphans).await?;
+        let orphan =
+            |row: &AnyRow| Ok((row.try_get("id")?, Keepers::read(row.try_get("keepers")?)));
+        rows.iter().map(orphan).collect()
+    }
+
+    /// What is open, by agent: how many asks, and how many bytes of them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn open_by_agent(&self) -> Result<Vec<(String, u64, u64)>, StoreError> {
+        let open = sqlx::query(
+            "SELECT agent, count(*) AS asks, CAST(sum(bytes) AS BIGINT) AS bytes FROM ask \
+             WHERE state = 'open' GROUP BY agent",
+        );
+        let count = |row: &AnyRow, column: &str| -> Result<u64, StoreError> {
+            Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())
+        };
+        let of =
+            |row| Ok((AnyRow::try_get(row, "agent")?, count(row, "asks")?, count(row, "bytes")?));
+        self.all(open).await?.iter().map(of).collect()
+    }
+
+    /// Whether a call was handed in under this key before.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn knows_key(
+        &self,
+        agent: &str,
+        session: &str,
+        key: &str,
+    ) -> Result<bool, StoreError> {
+        let known = "SELECT 1 AS one FROM ask WHERE agent = $1 AND session = $2 AND key = $3";
+        Ok(self.maybe(sqlx::query(known).bind(agent).bind(session).bind(key)).await?.is_some())
     }
 
     /// The next deadline of an open ask.
@@ -152,22 +215,26 @@ impl Store {
 
 async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted, StoreError> {
     let call = &new.body.call;
+    let body = write("body", &new.body)?;
+    let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, keepers, created_at, deadline_at) \
-         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+         attended, keepers, created_at, deadline_at, bytes) \
+         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12) \
+         ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
     .bind(&call.agent)
     .bind(&call.session)
     .bind(&call.key)
-    .bind(write("body", &new.body)?)
+    .bind(body)
     .bind(&new.digest)
     .bind(write("progress", &Progress::default())?)
     .bind(i64::from(new.attended))
     .bind(new.keepers.as_str())
     .bind(new.created_at)
     .bind(new.deadline_at)
+    .bind(bytes)
     .execute(&mut *tx)
     .await?;
     if done.rows_affected() == 0 {
@@ -179,7 +246,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
             .await?;
         return Ok(Inserted::Known(ask(&row)?));
     }
-    cards::insert(tx, &new.id, new.created_at, cards).await?;
+    cards::insert(tx, &new.id, new.created_at, bytes, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
         "digest": new.digest, "why": new.body.why, "daemon": new.daemon});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;

@@ -102,7 +102,7 @@ impl Store {
                 for ask in asks {
                     sqlx::query(
                         "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, \
-                         due_at) SELECT $1, id, $3, $4, 0, version, 0, created_at FROM ask \
+                         due_at, bytes) SELECT $1, id, $3, $4, 0, version, 0, created_at, bytes FROM ask \
                          WHERE id = $2 AND state = 'open' ON CONFLICT DO NOTHING",
                     )
                     .bind(crate::ids::nonce())
@@ -119,24 +119,25 @@ impl Store {
     }
 }
 
-/// Puts cards in; the ask's age is their place in the line.
+/// Puts cards in; the ask's age is their place in the line, and its size is theirs.
 pub(super) async fn insert(
     tx: &mut Tx,
     ask: &str,
     since: i64,
+    bytes: i64,
     new: &[NewCard],
 ) -> Result<(), StoreError> {
     if new.is_empty() {
         return Ok(());
     }
-    let row = |at: usize| format!("(${at}, $1, ${}, ${}, 0, 1, 0, $2)", at + 1, at + 2);
-    let rows: Vec<_> = (0..new.len()).map(|n| row(3 + n * 3)).collect();
+    let row = |at: usize| format!("(${at}, $1, ${}, ${}, 0, 1, 0, $2, $3)", at + 1, at + 2);
+    let rows: Vec<_> = (0..new.len()).map(|n| row(4 + n * 3)).collect();
     let sql = format!(
-        "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at) \
+        "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at, bytes) \
          VALUES {} ON CONFLICT DO NOTHING",
         rows.join(", ")
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(ask.to_owned()).bind(since);
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(ask.to_owned()).bind(since).bind(bytes);
     let query = new.iter().fold(query, |query, card| {
         query.bind(card.nonce.clone()).bind(card.adapter.clone()).bind(card.target.clone())
     });

@@ -35,22 +35,20 @@ async fn an_ask_whose_stored_call_was_changed_is_refused_by_name_and_hides_no_ot
         store.damage("bad", "\"command\":\"bad\"", "\"command\":\"bed\"").await;
         let error = |ask: Result<_, super::StoreError>| ask.unwrap_err().to_string();
         assert_eq!(error(store.ask("bad").await.map(drop)), ANOTHER_CALL);
-        assert_eq!(error(store.asks_like("ba").await.map(drop)), ANOTHER_CALL);
         let again = new_ask("again", Some("bad"), None);
         assert_eq!(error(store.insert_ask(&again, &[]).await.map(drop)), ANOTHER_CALL);
         assert_eq!(store.whole_ask("bad").await.unwrap(), None);
         assert_eq!(store.whole_ask("a").await.unwrap().unwrap().id, "a");
 
-        assert_eq!(ids(&store.asks_in("open", None).await.unwrap()), ["a", "c"]);
-        assert_eq!(ids(&store.open_in_session("a", "s").await.unwrap()), ["a", "c"]);
-        let mut orphans = store.orphans("me", Duration::from_secs(1)).await.unwrap();
-        orphans.sort_by(|one, other| one.id.cmp(&other.id));
-        assert_eq!(ids(&orphans), ["a", "c"]);
-        let overdue = store.overdue(50).await.unwrap().into_iter();
-        let mut overdue: Vec<_> = overdue
-            .map(|(id, ask)| (id, ask.map(|ask| ask.id).map_err(|e| e.to_string())))
+        assert_eq!(ids(&store.asks_in("open", None).await.unwrap().asks), ["a", "c"]);
+        assert_eq!(store.open_in_session("a", "s").await.unwrap(), ["a", "bad", "c"]);
+        let orphans = store.orphans("me", Duration::from_secs(1), "").await.unwrap();
+        let orphans: Vec<_> = orphans.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(orphans, ["a", "bad", "c"]);
+        let overdue = store.overdue(50, None).await.unwrap().into_iter();
+        let overdue: Vec<_> = overdue
+            .map(|of| (of.id, of.ask.map(|ask| ask.id).map_err(|e| e.to_string())))
             .collect();
-        overdue.sort();
         let whole = |id: &str| (id.to_owned(), Ok(id.to_owned()));
         let damaged = ("bad".to_owned(), Err(ANOTHER_CALL.to_owned()));
         assert_eq!(overdue, [whole("a"), damaged, whole("c")]);
@@ -105,7 +103,8 @@ async fn a_damaged_ask_in_a_full_page_keeps_nobody_from_the_next_page() {
             }
         }
         assert_eq!(listed("open").await, whole);
-        assert_eq!(store.asks_in("open", None).await.unwrap().len(), Store::PAGE);
+        let page = store.asks_in("open", None).await.unwrap();
+        assert_eq!((page.asks.len(), page.next.is_some()), (Store::PAGE - 3, true));
         for id in &whole {
             let ask = store.ask(id).await.unwrap().unwrap();
             let end = answered(Decision::Deny, 5);

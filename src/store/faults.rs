@@ -45,7 +45,7 @@ async fn work_that_fails_is_undone_alone_and_its_neighbours_stand() {
     for tried in futures::future::join_all(tries).await {
         assert!(tried.unwrap(), "every caller was told what became of its own work");
     }
-    assert_eq!(store.asks_in("open", None).await.unwrap().len(), 30);
+    assert_eq!(store.asks_in("open", None).await.unwrap().asks.len(), 30);
     let left = store.one(sqlx::query("SELECT count(*) AS n FROM pulse")).await.unwrap();
     assert_eq!(sqlx::Row::try_get::<i64, _>(&left, "n").unwrap(), 0, "nothing half is left");
 }
@@ -77,7 +77,7 @@ async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
         }
     }
     assert!(kept.len() < 9, "the disk was full");
-    let ids = store.asks_in("open", None).await.unwrap().into_iter().map(|ask| ask.id);
+    let ids = store.asks_in("open", None).await.unwrap().asks.into_iter().map(|ask| ask.id);
     let mut ids: Vec<_> = ids.collect();
     ids.sort();
     kept.sort();

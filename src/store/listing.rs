@@ -2,7 +2,7 @@
 
 use super::{
     Store, StoreError,
-    rows::{ask, columns, select, whole},
+    rows::{columns, whole},
 };
 use crate::ask::Ask;
 use sqlx::Row;
@@ -22,37 +22,105 @@ const CLOSED: &str = concat!(
      ORDER BY closed_at DESC, id DESC LIMIT $3"
 );
 
+/// The sizes of what a page begins with.
+const OPEN_SIZES: &str = "SELECT bytes FROM ask WHERE state = 'open' AND created_at >= $1 \
+     AND (created_at > $1 OR id > $2) ORDER BY created_at, id LIMIT $3";
+const CLOSED_SIZES: &str = "SELECT bytes FROM ask WHERE closed_at <= $1 \
+     AND (closed_at < $1 OR id < $2) AND state = $4 ORDER BY closed_at DESC, id DESC LIMIT $3";
+
+/// A page of asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// Those that read back.
+    pub asks: Vec<Ask>,
+    /// Where the next page begins; `None` where this is the last one.
+    pub next: Option<Place>,
+}
+
+/// A place in a list of asks: behind one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    at: i64,
+    id: String,
+}
+
+impl Place {
+    /// Behind this ask, in the list of asks in this state. One that was open when it was listed may be closed
+    /// by now.
+    #[must_use]
+    pub fn behind(ask: &Ask, state: &str) -> Self {
+        let at = match ask.answer() {
+            Some(answer) if state != "open" => answer.at,
+            _ => ask.created_at,
+        };
+        Self { at, id: ask.id.clone() }
+    }
+
+    /// The ask that it is behind.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 impl Store {
     /// The most asks on a page.
     pub const PAGE: usize = 500;
+    /// The most bytes of asks on a page, unless a single one has more.
+    pub const PAGE_BYTES: i64 = 1 << 20;
 
     /// A page of the asks in this state, oldest first while open, newest first otherwise: the first one,
-    /// or the one behind this ask. It is the last one when it is not full.
+    /// or the one that begins at this place.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn asks_in(&self, state: &str, after: Option<&Ask>) -> Result<Vec<Ask>, StoreError> {
+    // INVARIANT: however large asks are, so much is read at once and no more.
+    pub async fn asks_in(&self, state: &str, from: Option<&Place>) -> Result<Listed, StoreError> {
         let open = state == "open";
-        let mut place = match after {
-            Some(ask) => (place(ask, state), ask.id.clone()),
-            None => (if open { 0 } else { i64::MAX }, String::new()),
+        let first = || Place { at: if open { 0 } else { i64::MAX }, id: String::new() };
+        let from = from.cloned().unwrap_or_else(first);
+        let page = |all, sizes, most: usize| {
+            let query =
+                sqlx::query(if sizes { if open { OPEN_SIZES } else { CLOSED_SIZES } } else { all });
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let query = query.bind(from.at).bind(from.id.clone()).bind(most);
+            if open { query } else { query.bind(state.to_owned()) }
         };
-        let mut asks = Vec::new();
-        loop {
-            let query = sqlx::query(if open { OPEN } else { CLOSED }).bind(place.0).bind(place.1);
-            let query = query.bind(i64::try_from(Self::PAGE).unwrap_or(i64::MAX));
-            let rows = self.all(if open { query } else { query.bind(state) }).await?;
-            asks.extend(rows.iter().filter_map(whole));
-            // INVARIANT: a page that is not full is the last one, whatever was passed over.
-            match rows.last() {
-                Some(last) if rows.len() == Self::PAGE && asks.len() < Self::PAGE => {
-                    place = (last.try_get("place")?, last.try_get("id")?);
-                }
-                _ => break,
-            }
-        }
-        asks.truncate(Self::PAGE);
-        Ok(asks)
+        let all = if open { OPEN } else { CLOSED };
+        let sizes = self.all(page(all, true, Self::PAGE)).await?;
+        let sizes =
+            sizes.iter().map(|row| row.try_get("bytes")).collect::<Result<Vec<i64>, _>>()?;
+        let fit = fitting(&sizes, Self::PAGE_BYTES);
+        let rows = self.all(page(all, false, fit)).await?;
+        let more = fit < sizes.len() || sizes.len() == Self::PAGE;
+        let next = match rows.last().filter(|_| more) {
+            Some(last) => Some(Place { at: last.try_get("place")?, id: last.try_get("id")? }),
+            None => None,
+        };
+        Ok(Listed { asks: rows.iter().filter_map(whole).collect(), next })
+    }
+
+    /// The ids of a page of open asks, oldest first, and where the next page begins.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn open_ids(
+        &self,
+        from: Option<&Place>,
+    ) -> Result<(Vec<String>, Option<Place>), StoreError> {
+        let query = sqlx::query(
+            "SELECT id, created_at AS place FROM ask WHERE state = 'open' AND created_at >= $1 \
+             AND (created_at > $1 OR id > $2) ORDER BY created_at, id LIMIT $3",
+        );
+        let query = query.bind(from.map_or(0, |place| place.at));
+        let query = query.bind(from.map_or("", |place| &place.id));
+        let rows = self.all(query.bind(i64::try_from(Self::PAGE).unwrap_or(i64::MAX))).await?;
+        let ids = rows.iter().map(|row| row.try_get("id")).collect::<Result<Vec<_>, _>>()?;
+        let next = match rows.last().filter(|_| rows.len() == Self::PAGE) {
+            Some(last) => Some(Place { at: last.try_get("place")?, id: last.try_get("id")? }),
+            None => None,
+        };
+        Ok((ids, next))
     }
 
     /// Looks at every ask in this state, in the same order.
@@ -64,14 +132,13 @@ impl Store {
         state: &str,
         mut look: impl FnMut(&Ask) + Send,
     ) -> Result<(), StoreError> {
-        let mut page = self.asks_in(state, None).await?;
+        let mut from = None;
         loop {
-            page.iter().for_each(&mut look);
-            match page.last() {
-                Some(last) if page.len() == Self::PAGE => {
-                    page = self.asks_in(state, Some(last)).await?;
-                }
-                _ => return Ok(()),
+            let Listed { asks, next } = self.asks_in(state, from.as_ref()).await?;
+            asks.iter().for_each(&mut look);
+            from = next;
+            if from.is_none() {
+                return Ok(());
             }
         }
     }
@@ -85,16 +152,17 @@ impl Store {
         Ok(self.one(sqlx::query(open)).await?.try_get("n")?)
     }
 
-    /// Asks whose id begins so; at most two, enough to tell one from several.
+    /// Ids of asks that begin so; at most two, enough to tell one from several.
     ///
     /// # Errors
-    /// As [`Store::ask`].
-    pub async fn asks_like(&self, prefix: &str) -> Result<Vec<Ask>, StoreError> {
-        let like = select!("WHERE substr(id, 1, length($1)) = $1 LIMIT 2");
-        self.all(sqlx::query(like).bind(prefix)).await?.iter().map(ask).collect()
+    /// When the store fails.
+    pub async fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let like = sqlx::query("SELECT id FROM ask WHERE substr(id, 1, length($1)) = $1 LIMIT 2");
+        let rows = self.all(like.bind(prefix)).await?;
+        rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
     }
 
-    /// The open asks of one session.
+    /// The open asks of one session, by id, the oldest first.
     ///
     /// # Errors
     /// When the store fails.
@@ -102,20 +170,24 @@ impl Store {
         &self,
         agent: &str,
         session: &str,
-    ) -> Result<Vec<Ask>, StoreError> {
-        let open = sqlx::query(select!(
-            "WHERE state = 'open' AND agent = $1 AND session = $2 ORDER BY created_at, id"
-        ));
-        Ok(self.all(open.bind(agent).bind(session)).await?.iter().filter_map(whole).collect())
+    ) -> Result<Vec<String>, StoreError> {
+        let open = sqlx::query(
+            "SELECT id FROM ask WHERE state = 'open' AND agent = $1 AND session = $2 \
+             ORDER BY created_at, id",
+        );
+        let rows = self.all(open.bind(agent).bind(session)).await?;
+        rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
     }
 }
 
-/// Where an ask stands in the list of a state. One that was open when it was listed may be closed by now.
-fn place(ask: &Ask, state: &str) -> i64 {
-    match ask.answer() {
-        Some(answer) if state != "open" => answer.at,
-        _ => ask.created_at,
-    }
+/// How many of these fit into so many bytes; the first one always does.
+fn fitting(sizes: &[i64], most: i64) -> usize {
+    let mut left = most;
+    let fits = |size: &&i64| {
+        left = left.saturating_sub(**size);
+        left >= 0
+    };
+    sizes.iter().take_while(fits).count().max(1)
 }
 
 #[cfg(test)]
@@ -123,13 +195,14 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        ask::Decision,
+        ask::{Body, Decision, call::Call},
         store::{
             Closed, Inserted, NewAsk,
             engines::on_both,
             tests::{answered, new_ask},
         },
     };
+    use serde_json::json;
 
     #[tokio::test]
     async fn every_ask_of_a_state_stands_on_one_page_however_many_are_of_the_same_time() {
@@ -144,7 +217,7 @@ mod tests {
             assert_eq!(listed(&store, "open").await, names);
             assert_eq!(store.count_open().await.unwrap(), i64::try_from(count).unwrap());
             let first = store.asks_in("open", None).await.unwrap();
-            assert_eq!(first.len(), Store::PAGE);
+            assert_eq!(first.asks.len(), Store::PAGE);
             for id in &names {
                 let ask = store.ask(id).await.unwrap().unwrap();
                 let end = answered(Decision::Deny, ask.created_at);
@@ -152,12 +225,50 @@ mod tests {
                     panic!("{id} was closed before")
                 };
             }
-            assert!(store.asks_in("open", first.last()).await.unwrap().is_empty());
+            let rest = store.asks_in("open", first.next.as_ref()).await.unwrap();
+            assert_eq!(rest, Listed { asks: Vec::new(), next: None });
             names.reverse();
             assert_eq!(listed(&store, "answered").await, names);
             assert_eq!(store.count_open().await.unwrap(), 0);
         })
         .await;
+    }
+
+    #[tokio::test]
+    async fn a_page_of_large_asks_ends_before_it_is_too_large() {
+        on_both(async |store| {
+            let names: Vec<_> = (0..9).map(|n| format!("ask{n}")).collect();
+            for (n, id) in names.iter().enumerate() {
+                let new = new_ask(id, None, None);
+                let large = match n % 3 {
+                    0 => 300_000,
+                    1 => 2_000_000,
+                    _ => 10,
+                };
+                let call = Call::new("a", "s", "t", json!({"x": "y".repeat(large)}));
+                let created_at = i64::try_from(n).unwrap();
+                let (digest, body) = (call.digest(), Body::new(call, "no rule"));
+                let new = NewAsk { created_at, digest, body, ..new };
+                assert!(matches!(store.insert_ask(&new, &[]).await.unwrap(), Inserted::New(_)));
+            }
+            let (mut pages, mut from) = (Vec::new(), None);
+            loop {
+                let page = store.asks_in("open", from.as_ref()).await.unwrap();
+                pages.push(page.asks.len());
+                from = page.next;
+                if from.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(pages, [1, 1, 2, 1, 2, 1, 1]);
+            assert_eq!(listed(&store, "open").await, names);
+        })
+        .await;
+    }
+
+    #[test]
+    fn one_that_is_larger_than_a_page_is_a_page() {
+        assert_eq!([fitting(&[], 9), fitting(&[10, 1], 9), fitting(&[4, 5, 1], 9)], [1, 1, 2]);
     }
 
     async fn listed(store: &Store, state: &str) -> Vec<String> {

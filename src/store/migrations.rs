@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// Every step, in order. A step that was released is never edited.
-const STEPS: [(i64, &str, &str); 10] = [
+const STEPS: [(i64, &str, &str); 11] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -18,6 +18,7 @@ const STEPS: [(i64, &str, &str); 10] = [
     (8, "meta", include_str!("migrations/0008_meta.sql")),
     (9, "owner", include_str!("migrations/0009_owner.sql")),
     (10, "delivery", include_str!("migrations/0010_delivery.sql")),
+    (11, "bytes", include_str!("migrations/0011_bytes.sql")),
 ];
 
 /// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who may

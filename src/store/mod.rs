@@ -30,7 +30,7 @@ mod tail;
 mod trouble;
 mod writer;
 
-pub use asks::{Inserted, NewAsk};
+pub use asks::{Inserted, NewAsk, Overdue};
 pub use backup::{BackupError, back_up};
 pub use cards::{CardRow, NewCard};
 pub use closing::Closed;
@@ -38,7 +38,8 @@ pub use error::StoreError;
 pub use events::Event;
 pub use grants::{Grant, GrantScope};
 pub use lease::{DAEMON, Fence, Leader};
-pub use outbox::{Due, Shown};
+pub use listing::{Listed, Place};
+pub use outbox::{Due, DuePage, Shown};
 pub use sessions::Standing;
 pub use tail::Tail;
 pub use trouble::Trouble;

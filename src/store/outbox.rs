@@ -28,13 +28,22 @@ pub struct Shown {
     pub muted: bool,
 }
 
+/// A page of cards with their asks.
+#[derive(Debug)]
+pub struct DuePage {
+    /// In their order.
+    pub due: Vec<Due>,
+    /// Whether there may be more behind it.
+    pub more: bool,
+}
+
 /// Cards that are due; a first try does not wait for anything, whatever the clocks say.
 macro_rules! due {
     ($redraw:literal, $which:literal) => {
         concat!(
             "SELECT * FROM (SELECT ",
             $redraw,
-            " AS redraw, nonce, ask, adapter, target, message, attempts, due_at FROM card \
+            " AS redraw, due_at AS place, nonce, ask, adapter, target, message, attempts, bytes FROM card \
              WHERE adapter = $1 AND target = $2 AND gone IS NULL AND ",
             $which,
             " AND (attempts = 0 OR due_at <= $3) \
@@ -44,14 +53,31 @@ macro_rules! due {
     };
 }
 
+/// So many of these cards, with their asks, as fit into a page.
+// INVARIANT: the size of a page is known before the first body is read.
+macro_rules! fitting {
+    ($cards:expr, $most:literal) => {
+        concat!(
+            "SELECT nonce, due.ask, adapter, target, message, attempts, found, ",
+            columns!(),
+            " FROM (SELECT cards.*, count(*) OVER () AS found, sum(bytes) OVER (ORDER BY redraw, \
+             place, ask ROWS UNBOUNDED PRECEDING) - bytes AS ahead FROM (",
+            $cards,
+            ") AS cards) AS due JOIN ask ON id = due.ask WHERE ahead < ",
+            $most,
+            " ORDER BY redraw, place, due.ask"
+        )
+    };
+}
+
 /// What stands somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose index has
 /// that order, instead of sorting all cards for every page.
-const STANDING: &str = concat!(
-    "SELECT nonce, ask, adapter, target, message, attempts, ",
-    columns!(),
-    " FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
+const STANDING: &str = fitting!(
+    "SELECT 0 AS redraw, created_at AS place, nonce, ask, adapter, target, message, attempts, card.bytes \
+     FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
      AND state = 'open' AND shown > 0 AND gone IS NULL AND (created_at, id) > ($3, $4) \
-     ORDER BY created_at, id LIMIT $5"
+     ORDER BY created_at, id LIMIT $5",
+    "$6"
 );
 
 /// What stands muted and should not, or the other way round.
@@ -64,14 +90,14 @@ const OTHERWISE: &str = concat!(
 );
 
 /// New cards come before redraws, so that redraws never keep an ask from being seen.
-const DUE: &str = concat!(
-    "SELECT nonce, due.ask, adapter, target, message, attempts, ",
-    columns!(),
-    " FROM (",
-    due!("0", "shown = 0"),
-    " UNION ALL ",
-    due!("1", "shown > 0 AND shown < wanted"),
-    " ORDER BY redraw, due_at LIMIT $6) AS due JOIN ask ON id = due.ask ORDER BY redraw, due_at"
+const DUE: &str = fitting!(
+    concat!(
+        due!("0", "shown = 0"),
+        " UNION ALL ",
+        due!("1", "shown > 0 AND shown < wanted"),
+        " ORDER BY redraw, place LIMIT $6"
+    ),
+    "$7"
 );
 
 impl Store {
@@ -87,10 +113,10 @@ impl Store {
         now: i64,
         fence: &Fence,
         most: u32,
-    ) -> Result<Vec<Due>, StoreError> {
+    ) -> Result<DuePage, StoreError> {
         let query = sqlx::query(DUE).bind(adapter).bind(target).bind(now);
         let query = query.bind(&fence.name).bind(fence.epoch).bind(i64::from(most));
-        self.all(query).await?.iter().map(due).collect()
+        page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
     }
 
     /// The cards at this target that the rows say stand there and whose asks are open, the oldest ask
@@ -104,11 +130,11 @@ impl Store {
         target: &str,
         last: Option<&Ask>,
         most: u32,
-    ) -> Result<Vec<Due>, StoreError> {
+    ) -> Result<DuePage, StoreError> {
         let query = sqlx::query(STANDING).bind(adapter).bind(target);
         let query = query.bind(last.map_or(i64::MIN, |ask| ask.created_at));
         let query = query.bind(last.map_or("", |ask| ask.id.as_str())).bind(i64::from(most));
-        self.all(query).await?.iter().map(due).collect()
+        page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
     }
 
     /// The cards of open asks that stand at this target, may be tried now, and are muted or not otherwise
@@ -303,6 +329,13 @@ async fn note(
         query.bind(shown.version).bind(i64::from(shown.muted))
     });
     Ok(query.execute(&mut *tx).await?.rows_affected())
+}
+
+fn page(rows: &[AnyRow], most: u32) -> Result<DuePage, StoreError> {
+    let due = rows.iter().map(due).collect::<Result<Vec<_>, _>>()?;
+    let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get("found"))?;
+    let more = found >= i64::from(most) || usize::try_from(found).is_ok_and(|all| all > due.len());
+    Ok(DuePage { due, more })
 }
 
 fn due(row: &AnyRow) -> Result<Due, StoreError> {

@@ -83,7 +83,7 @@ async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErro
 /// Every open ask gets a card at this target.
 async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     let bare = sqlx::query(
-        "SELECT a.id, a.created_at FROM ask a WHERE a.state = 'open' AND NOT EXISTS \
+        "SELECT a.id, a.created_at, a.bytes FROM ask a WHERE a.state = 'open' AND NOT EXISTS \
          (SELECT 1 FROM card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2)",
     )
     .bind(adapter)
@@ -93,7 +93,8 @@ async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
     for row in bare {
         let nonce = crate::ids::nonce();
         let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
-        insert(tx, &row.try_get::<String, _>("id")?, row.try_get("created_at")?, &[card]).await?;
+        let (since, bytes) = (row.try_get("created_at")?, row.try_get("bytes")?);
+        insert(tx, &row.try_get::<String, _>("id")?, since, bytes, &[card]).await?;
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ mod tests {
         }
         stop.cancel();
         futures::future::join_all(carrying).await;
-        assert_eq!(there.asks_in("open", None).await.unwrap().len(), n);
+        assert_eq!(there.asks_in("open", None).await.unwrap().asks.len(), n);
         here.close().await;
         there.close().await;
         fresh.drop().await;

@@ -163,7 +163,7 @@ mod tests {
 
     async fn asks(database: &Database) -> usize {
         let store = Store::open(database).await.unwrap();
-        let asks = store.asks_in("open", None).await.unwrap().len();
+        let asks = store.asks_in("open", None).await.unwrap().asks.len();
         store.close().await;
         asks
     }

@@ -44,7 +44,7 @@ fn card(nonce: &str, target: &str) -> NewCard {
 /// The first that is due.
 async fn next(store: &Store, target: &str, now: i64, fence: &Fence) -> Option<CardRow> {
     let due = store.due_cards("chat", target, now, fence, 9).await.unwrap();
-    due.into_iter().next().map(|due| due.card)
+    due.due.into_iter().next().map(|due| due.card)
 }
 
 async fn shown(store: &Store, nonce: &str, message: &str, version: i64, fence: &Fence) -> bool {
@@ -208,14 +208,14 @@ async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
         store.reconcile("chat", "there", true).await.unwrap();
         let new = next(&store, "there", 1, &fence).await.unwrap();
         assert_eq!((new.ask.as_str(), new.message), ("one", None));
-        let stands = store.standing_cards("chat", "here", None, 9).await.unwrap().remove(0);
+        let stands = store.standing_cards("chat", "here", None, 9).await.unwrap().due.remove(0);
         let at = (stands.card.nonce.as_str(), stands.card.message.as_deref());
         assert_eq!(at, ("n1", Some("m1")));
         let ask = stands.ask.unwrap();
-        assert_eq!(store.standing_cards("chat", "here", Some(&ask), 9).await.unwrap().len(), 0);
+        assert_eq!(store.standing_cards("chat", "here", Some(&ask), 9).await.unwrap().due.len(), 0);
         store.card_gone("n1", "no room").await.unwrap();
         store.reconcile("chat", "here", false).await.unwrap();
-        assert_eq!(store.standing_cards("chat", "here", None, 9).await.unwrap().len(), 0);
+        assert_eq!(store.standing_cards("chat", "here", None, 9).await.unwrap().due.len(), 0);
         let again = next(&store, "here", 1, &fence).await.unwrap();
         assert_eq!((again.nonce.as_str(), again.message), ("n1", None), "it is tried anew");
     })
@@ -396,7 +396,7 @@ async fn a_card_that_was_on_its_way_is_doubted_though_an_older_one_was_committed
         store.reconcile("chat", "here", true).await.unwrap();
         let due = store.due_cards("chat", "here", 30_000, &fence, 9).await.unwrap();
         let mut doubted: Vec<_> =
-            due.into_iter().map(|due| (due.card.nonce, due.card.attempts)).collect();
+            due.due.into_iter().map(|due| (due.card.nonce, due.card.attempts)).collect();
         doubted.sort();
         let as_said = [("late", 1), ("same", 1), ("sent", 1), ("young", 0)];
         assert_eq!(doubted, as_said.map(|(id, attempts)| (id.to_owned(), attempts)));

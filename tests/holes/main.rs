@@ -36,6 +36,7 @@ mod activation;
 mod bodies;
 mod cards;
 mod connections;
+mod floods;
 mod hook;
 mod impostor;
 mod log;

@@ -72,7 +72,8 @@ impl Visitor {
         assert!(proof.real, "whoever shows the board has proved itself");
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         let (key, challenge) = (self.key.clone(), proof.challenge);
-        Ok(Feed { response, rest: vec![], cards: vec![], key, challenge, number: 0 })
+        let (rest, cards) = (vec![], vec![]);
+        Ok(Feed { response, rest, cards, partial: false, key, challenge, number: 0 })
     }
 
     /// Sends a press; the status and the answer.
@@ -147,6 +148,8 @@ pub struct Feed {
     key: String,
     challenge: String,
     number: u64,
+    /// More of the board is to come.
+    partial: bool,
 }
 
 #[allow(dead_code, reason = "not every test uses every hand")]
@@ -183,7 +186,9 @@ impl Feed {
     /// Waits until a card on the board is as wanted.
     pub async fn card(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
-            if let Some(card) = self.cards.iter().find(|card| wanted(card)) {
+            // A large card stands without its text at first, as revision 0.
+            let whole = |card: &Value| card["card"]["revision"] != 0;
+            if let Some(card) = self.cards.iter().find(|card| whole(card) && wanted(card)) {
                 return card.clone();
             }
             assert!(self.next().await.is_some(), "the stream ended; the board: {:?}", self.cards);
@@ -192,7 +197,10 @@ impl Feed {
 
     fn keep(&mut self, (name, data): &(String, Value)) {
         if name == "board" {
-            self.cards = data["cards"].as_array().unwrap().clone();
+            if !std::mem::replace(&mut self.partial, data["more"] == true) {
+                self.cards.clear();
+            }
+            self.cards.extend(data["cards"].as_array().unwrap().iter().cloned());
             return;
         }
         let id = &data["card"]["card"]["id"];

@@ -17,18 +17,23 @@ const entries = new Map();
 let skew = 0;
 let connected = false;
 let last = null;
+// The board comes in parts: what has come of it, and whether the page was empty before.
+let board = null;
 
 follow({
-  board({ now, cards, notice }) {
+  board({ now, cards, more, notice }) {
     skew = now - Date.now();
-    const first = entries.size === 0;
-    const known = new Set(cards.map((standing) => standing.card.id));
+    board ??= { first: entries.size === 0, known: new Set() };
+    const { first, known } = board;
+    for (const standing of cards) known.add(standing.card.id);
     change(() => {
       setLine("live", "live");
       showNotice(notice);
       for (const standing of cards) receive(standing, first);
-      for (const entry of entries.values()) if (!known.has(entry.card.id)) miss(entry);
+      if (!more) for (const entry of entries.values()) if (!known.has(entry.card.id)) miss(entry);
     });
+    if (more) return;
+    board = null;
     if (first) $("teach").open = $("past").hidden;
   },
   card({ now, card }) {
@@ -39,6 +44,7 @@ follow({
     change(() => showNotice(notice));
   },
   lost() {
+    board = null;
     if ($("line").textContent === "not connected") return;
     change(() => setLine("lost", "not connected",
       "Not connected to countersign. Nothing can be pressed here until it is back; this page keeps trying."));
@@ -62,8 +68,11 @@ document.addEventListener("keydown", shortcut);
 function receive({ card, since, closed, folded }, replayed) {
   const entry = entries.get(card.id) ?? { card: null, node: null, busy: false, receipt: null };
   const before = entry.card;
-  const same = before?.revision === card.revision && before.tone === card.tone;
+  // A large card comes as revision 0 first, and its text after it: what stands here already is kept.
+  const stub = card.revision === 0 && before?.tone === card.tone;
+  const same = stub || (before?.revision === card.revision && before.tone === card.tone);
   if (same && !entry.missing) return;
+  if (stub) ({ card, folded } = entry);
   Object.assign(entry, { card, since: before ? entry.since : since, closed, folded, missing: false });
   clearTimeout(entry.timer);
   entries.set(card.id, entry);

@@ -9,6 +9,14 @@ use std::{
 };
 use tokio::sync::watch;
 
+/// A card with more text than this, in bytes, is not kept: its text stands in the core's store, and is read
+/// from there for every page that shows it.
+const LARGE: usize = 48 * 1024;
+/// How much text is told of the board at once, in bytes.
+const PAGE: usize = 512 * 1024;
+/// How many changes are told at once.
+const CHANGES: usize = 100;
+
 /// How many closed cards are kept for the page.
 const CLOSED_KEPT: usize = 50;
 
@@ -48,39 +56,69 @@ pub(crate) struct Standing {
     /// The board's version that this card came with.
     #[serde(skip)]
     version: u64,
+    /// The card's own revision. A large card stands here without its text, as revision 0.
+    #[serde(skip)]
+    revision: u32,
+}
+
+/// Some of the cards on the board, in the order in which they arrived.
+pub(crate) struct Page {
+    pub(crate) cards: Vec<Standing>,
+    /// Behind which place the next page begins; `None`: this is the last one.
+    pub(crate) next: Option<u64>,
 }
 
 impl Board {
     /// Puts a card up, or redraws it. INVARIANT: an older revision never replaces a newer one.
     pub(crate) fn put(&self, card: &Card) {
-        let card = shown(card);
+        let (revision, large) = (card.revision, weight(card) > LARGE);
+        let card = if large { without_text(card) } else { shown(card) };
         let mut cards = self.lock();
         let old = cards.get(&card.id);
-        if old.is_some_and(|old| old.card.revision > card.revision || old.card == card) {
+        if old.is_some_and(|old| {
+            old.revision > revision || (old.revision == revision && old.card == card)
+        }) {
             return;
         }
         let version = *self.version.borrow() + 1;
         let closed = (card.tone != Tone::Open).then(now);
         let since = old.map_or_else(now, |old| old.since);
         let folded = folds(&card);
-        cards.put(Standing { since, closed, card, folded, version });
+        cards.put(Standing { since, closed, card, folded, version, revision });
         // Still under the lock, so that versions are told in order.
         self.version.send_replace(version);
     }
 
-    /// The cards that changed after a version, in the order in which they changed, and the version that
-    /// they lead to. Version 0 is before everything.
+    /// Some cards that changed after a version, in the order in which they changed, and the version that they
+    /// lead to. Version 0 is before everything.
     pub(crate) fn since(&self, version: u64) -> (Vec<Standing>, u64) {
         let cards = self.lock();
-        let changed = cards.changed.range(version + 1..);
-        let changed = changed.filter_map(|(_, place)| cards.standing.get(place)).cloned();
-        (changed.collect(), *self.version.borrow())
+        let changed = cards.changed.range(version + 1..).take(CHANGES);
+        let changed: Vec<_> =
+            changed.filter_map(|(_, place)| cards.standing.get(place)).cloned().collect();
+        let all = changed.len() < CHANGES;
+        let last = changed.last().filter(|_| !all).map(|standing| standing.version);
+        (changed, last.unwrap_or(*self.version.borrow()))
     }
 
-    /// All cards in the order in which they arrived, and the version they stand at.
-    pub(crate) fn all(&self) -> (Vec<Standing>, u64) {
+    /// Some cards behind this place, of those that came no later than this version.
+    pub(crate) fn page(&self, place: u64, version: u64) -> Page {
         let cards = self.lock();
-        (cards.standing.values().cloned().collect(), *self.version.borrow())
+        let (mut page, mut left) = (Page { cards: Vec::new(), next: None }, PAGE);
+        for (place, standing) in cards.standing.range(place + 1..=version.max(place)) {
+            page.cards.push(standing.clone());
+            left = left.saturating_sub(weight(&standing.card) + 1000);
+            if left == 0 {
+                page.next = Some(*place);
+                break;
+            }
+        }
+        page
+    }
+
+    /// The version that the board stands at.
+    pub(crate) fn version(&self) -> u64 {
+        *self.version.borrow()
     }
 
     /// Tells when the board has changed.
@@ -118,6 +156,43 @@ impl Cards {
         {
             self.places.remove(&forgotten.card.id);
         }
+    }
+}
+
+impl Standing {
+    /// The id of its card, where its text is not kept here.
+    pub(crate) fn elsewhere(&self) -> Option<&str> {
+        (self.card.revision == 0 && self.revision > 0).then_some(self.card.id.as_str())
+    }
+
+    /// The same with the whole card.
+    pub(crate) fn with(self, card: &Card) -> Self {
+        let card = shown(card);
+        Self { folded: folds(&card), card, ..self }
+    }
+}
+
+/// How much text a card has, in bytes.
+fn weight(card: &Card) -> usize {
+    let block = |block: &Block| match block {
+        Block::Code { text, .. } | Block::Quote { text, .. } => text.len(),
+        Block::Note { text } | Block::Outcome { text } => text.len(),
+        Block::Fields { fields } => fields.iter().map(|field| field.value.len()).sum(),
+    };
+    card.blocks.iter().map(block).sum()
+}
+
+/// What stands for a card until its text is read.
+// FAIL-CLOSED: it has no buttons, so that nobody approves what they do not see.
+fn without_text(card: &Card) -> Card {
+    let text =
+        "This card is large. It is being read; if it does not appear, look at the daemon's log.";
+    Card {
+        revision: 0,
+        title: visible(&card.title).chars().take(1000).collect(),
+        blocks: vec![Block::Note { text: text.to_owned() }],
+        buttons: Vec::new(),
+        ..card.clone()
     }
 }
 
@@ -174,8 +249,18 @@ mod tests {
         Card { id: id.to_owned(), ..sample_card("ls") }
     }
 
+    fn all(board: &Board) -> Vec<Standing> {
+        let (mut cards, mut place) = (Vec::new(), Some(0));
+        while let Some(from) = place {
+            let page = board.page(from, board.version());
+            cards.extend(page.cards);
+            place = page.next;
+        }
+        cards
+    }
+
     fn ids(board: &Board) -> Vec<String> {
-        board.all().0.into_iter().map(|standing| standing.card.id).collect()
+        all(board).into_iter().map(|standing| standing.card.id).collect()
     }
 
     #[test]
@@ -183,8 +268,8 @@ mod tests {
         let board = Board::default();
         board.put(&closed(&card("a")));
         board.put(&card("a"));
-        assert_eq!(board.all().0[0].card, closed(&card("a")));
-        assert_eq!(board.all().1, 1);
+        assert_eq!(all(&board)[0].card, closed(&card("a")));
+        assert_eq!(board.version(), 1);
     }
 
     #[test]
@@ -197,11 +282,45 @@ mod tests {
     }
 
     #[test]
+    fn a_large_card_stands_without_its_text_and_without_buttons_until_it_is_read() {
+        let (board, large) = (Board::default(), sample_card(&"x".repeat(LARGE + 1)));
+        board.put(&large);
+        board.put(&large);
+        let standing = all(&board).remove(0);
+        assert_eq!((board.version(), standing.elsewhere()), (1, Some(large.id.as_str())));
+        assert!(standing.card.buttons.is_empty() && weight(&standing.card) < 200);
+        let whole = standing.with(&large);
+        assert_eq!((&whole.card, whole.elsewhere()), (&large, None));
+        let newer = Card { revision: large.revision + 1, ..large.clone() };
+        board.put(&newer);
+        board.put(&large);
+        assert_eq!((board.version(), all(&board)[0].revision), (2, newer.revision));
+    }
+
+    #[test]
+    fn a_large_board_is_told_in_pages_and_its_changes_too() {
+        let board = Board::default();
+        let id = |n: usize| format!("c{n}");
+        for n in 0..700 {
+            board.put(&card(&id(n)));
+        }
+        assert!(board.page(0, board.version()).next.is_some());
+        assert_eq!(ids(&board), (0..700).map(id).collect::<Vec<_>>());
+        let (mut seen, mut told) = (0, 0);
+        while seen < board.version() {
+            let (changed, version) = board.since(seen);
+            assert!(changed.len() <= CHANGES && version > seen);
+            (seen, told) = (version, told + changed.len());
+        }
+        assert_eq!(told, 700);
+    }
+
+    #[test]
     fn the_same_card_again_is_no_change() {
         let board = Board::default();
         board.put(&card("a"));
         board.put(&card("a"));
-        assert_eq!(board.all().1, 1);
+        assert_eq!(board.version(), 1);
     }
 
     #[test]
@@ -210,7 +329,7 @@ mod tests {
         for id in ["a", "b", "c"] {
             board.put(&card(id));
         }
-        let (_, seen) = board.all();
+        let seen = board.version();
         board.put(&closed(&card("c")));
         board.put(&closed(&card("a")));
         let (changed, version) = board.since(seen);
@@ -246,7 +365,7 @@ mod tests {
         card.buttons[0][0].label = evil;
         let board = Board::default();
         board.put(&card);
-        let json = serde_json::to_string(&board.all().0).unwrap();
+        let json = serde_json::to_string(&all(&board)).unwrap();
         assert!(!json.contains('\u{202e}'));
         assert_eq!(json.matches(r"a\\u{202e}b").count(), 10);
     }

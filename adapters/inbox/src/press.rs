@@ -88,7 +88,7 @@ impl Pressed {
     }
 }
 
-fn core(inbox: &Shared) -> Option<Arc<dyn Presses>> {
+pub(crate) fn core(inbox: &Shared) -> Option<Arc<dyn Presses>> {
     match &*inbox.line.borrow() {
         Line::Open(presses) => Some(presses.clone()),
         Line::Starting | Line::Closed => None,

@@ -1,9 +1,10 @@
 //! The board as server-sent events.
 
 use crate::{
-    Line, Shared,
-    board::{Standing, now},
+    Line, NAME, Shared,
+    board::{Page, Standing, now},
     guard::refusal,
+    press::core,
     proof::{self, Proven},
 };
 use axum::{
@@ -17,7 +18,7 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 /// A page that hears nothing for longer than two of these takes the line for dead.
@@ -26,9 +27,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// An event's name and data.
 type Told = (&'static str, Value);
 
-/// First one `board` event with all cards and what people have to know of the bridge itself, then a `card`
-/// event for each card that changes and a `notice` event when the notice changes. Ends when the daemon
-/// stops; the page then comes back by itself.
+/// First `board` events with all cards and what people have to know of the bridge itself, `more` saying whether
+/// another follows, then a `card` event for each card that changes and a `notice` event when the notice
+/// changes. Ends when the daemon stops; the page then comes back by itself.
 pub(crate) async fn events(
     State(inbox): State<Arc<Shared>>,
     Extension(proven): Extension<Proven>,
@@ -40,18 +41,66 @@ pub(crate) async fn events(
     Sse::new(follow(inbox, proven)).keep_alive(keep_alive).into_response()
 }
 
+/// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page that does
+/// not read holds no more than one.
+struct Follower {
+    inbox: Arc<Shared>,
+    /// Behind which place the next part of the board begins, until all of it is told.
+    place: Option<u64>,
+    /// The version that the board had at first, and then the one that was told last.
+    seen: u64,
+    /// What has changed since, to be told first.
+    changed: VecDeque<Standing>,
+    /// The large cards of the board.
+    large: VecDeque<Standing>,
+    notice: watch::Receiver<Vec<String>>,
+}
+
 fn follow(inbox: Arc<Shared>, proven: Proven) -> impl Stream<Item = Result<Event, Infallible>> {
-    let mut notice = inbox.notice.subscribe();
-    let (cards, version) = inbox.board.all();
-    let said = notice.borrow_and_update().clone();
-    let first = ("board", json!({ "now": now(), "cards": cards, "notice": said }));
-    let start = (inbox.clone(), version, notice);
-    let changes = stream::unfold(start, |(inbox, seen, mut notice)| async move {
-        let (told, version) = changed(&inbox, seen, &mut notice).await?;
-        Some((stream::iter(told), (inbox, version, notice)))
-    });
-    let told = stream::iter([first]).chain(changes.flatten()).enumerate();
+    let (seen, changed, large) = (inbox.board.version(), VecDeque::new(), VecDeque::new());
+    let (place, notice) = (Some(0), inbox.notice.subscribe());
+    let follower = Follower { inbox: inbox.clone(), place, seen, changed, large, notice };
+    let told = stream::unfold(follower, Follower::next).enumerate();
     told.map(move |(number, told)| Ok(event(&inbox, &proven, number, told)))
+}
+
+impl Follower {
+    async fn next(mut self) -> Option<(Told, Self)> {
+        loop {
+            if let Some(place) = self.place {
+                let Page { cards, next } = self.inbox.board.page(place, self.seen);
+                let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
+                let told = json!({ "now": now(), "cards": cards, "more": more, "notice": notice });
+                self.place = next;
+                self.large.extend(cards.into_iter().filter(|card| card.elsewhere().is_some()));
+                return Some((("board", told), self));
+            }
+            if self.notice.has_changed().ok()? {
+                let notice = json!({ "notice": *self.notice.borrow_and_update() });
+                return Some((("notice", notice), self));
+            }
+            // Nobody waits for what is new until all that is large has been read.
+            if self.changed.is_empty() && self.inbox.board.version() > self.seen {
+                let (changed, version) = self.inbox.board.since(self.seen);
+                (self.changed, self.seen) = (changed.into(), version);
+            }
+            if let Some(standing) = self.changed.pop_front().or_else(|| self.large.pop_front()) {
+                let whole = whole(&self.inbox, standing).await;
+                return Some((("card", json!({ "now": now(), "card": whole })), self));
+            }
+            changed(&self.inbox, self.seen, &mut self.notice).await?;
+        }
+    }
+}
+
+/// The card with its text.
+async fn whole(inbox: &Shared, standing: Standing) -> Standing {
+    let Some(id) = standing.elsewhere() else { return standing };
+    let Some(core) = core(inbox) else { return standing };
+    match core.card(NAME, id).await {
+        Some(card) => standing.with(&card),
+        None => standing,
+    }
 }
 
 /// Waits for changes after a version of the board, or of the notice; `None` when the daemon stops.
@@ -59,7 +108,7 @@ async fn changed(
     inbox: &Shared,
     seen: u64,
     notice: &mut watch::Receiver<Vec<String>>,
-) -> Option<(Vec<Told>, u64)> {
+) -> Option<()> {
     let mut versions = inbox.board.follow();
     let mut line = inbox.line.subscribe();
     tokio::select! {
@@ -68,23 +117,13 @@ async fn changed(
             None
         }
         grown = versions.wait_for(|version| *version > seen) => {
-            drop(grown.ok()?);
-            let (cards, version) = inbox.board.since(seen);
-            Some((cards.into_iter().map(card_event).collect(), version))
+            grown.ok().map(drop)
         }
         changed = notice.changed() => {
-            changed.ok()?;
-            Some((vec![notice_event(&notice.borrow_and_update())], seen))
+            notice.mark_changed();
+            changed.ok()
         }
     }
-}
-
-fn notice_event(sentences: &[String]) -> Told {
-    ("notice", json!({ "notice": sentences }))
-}
-
-fn card_event(standing: Standing) -> Told {
-    ("card", json!({ "now": now(), "card": standing }))
 }
 
 /// The event with the daemon's proof as its id: nobody in between can change, add or leave out one.

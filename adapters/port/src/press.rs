@@ -72,4 +72,10 @@ pub enum Outcome {
 pub trait Presses: Send + Sync {
     /// Hands a press to the core and returns once it is committed or refused.
     async fn press(&self, press: Press) -> Receipt;
+
+    /// A card of this adapter as its ask stands now, for a platform that would else have to keep large cards;
+    /// `None` where there is none, or it cannot be read.
+    async fn card(&self, _adapter: &'static str, _id: &str) -> Option<Card> {
+        None
+    }
 }

@@ -11,7 +11,7 @@ use crate::{
         answer::Action,
         ask::{Ask, Decision, Scope},
     },
-    store::Store,
+    store::{Listed, Place},
 };
 use axum::{
     Extension, Json,
@@ -58,7 +58,7 @@ pub(super) struct Filter {
 pub(super) async fn list(
     State(api): State<Api>,
     filter: Result<Query<Filter>, QueryRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Response, Fault> {
     let Query(filter) = filter?;
     let state = filter.state.as_deref().unwrap_or("open");
     if !["open", "answered", "expired", "cancelled"].contains(&state) {
@@ -70,15 +70,15 @@ pub(super) async fn list(
         Some(id) => Some(api.gate.store().ask(id).await?.ok_or_else(|| no_such(id))?),
         None => None,
     };
-    let asks = api.gate.store().asks_in(state, after.as_ref()).await?;
-    let view = |ask| if filter.card { with_card(&api, ask, view(ask)) } else { view(ask) };
+    let after = after.map(|ask| Place::behind(&ask, state));
+    let turn = api.turns.take().await?;
+    let Listed { asks, next } = api.gate.store().asks_in(state, after.as_ref()).await?;
+    let view = |ask: &Ask| if filter.card { with_card(&api, ask, view(ask)) } else { view(ask) };
     let mut page = value!({"asks": asks.iter().map(view).collect::<Vec<_>>()});
-    if let (Some(last), Some(page)) = (asks.last(), page.as_object_mut())
-        && asks.len() == Store::PAGE
-    {
-        page.insert("next".to_owned(), last.id.as_str().into());
+    if let (Some(next), Some(page)) = (next, page.as_object_mut()) {
+        page.insert("next".to_owned(), next.id().into());
     }
-    Ok(Json(page))
+    Ok(turn.held_by(Json(page)))
 }
 
 pub(super) async fn get(
@@ -86,27 +86,27 @@ pub(super) async fn get(
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
     wait: Result<Query<Wait>, QueryRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Response, Fault> {
     let Query(wait) = wait?;
-    let ask = find(&api, &id).await?;
-    let shown = |ask: &Ask| match wait.card {
-        true => with_card(&api, ask, told(&api.gate, ask)),
-        false => told(&api.gate, ask),
-    };
-    if wait.longest().is_zero() || !ask.is_open() {
-        return Ok(Json(shown(&ask)));
+    let id = found(&api, &id).await?;
+    if !wait.longest().is_zero() {
+        // An agent that waits here counts as its caller, an approver that watches does not.
+        let waited = match handle {
+            Handle::Agent => {
+                let mut caller = api.gate.attend(&id);
+                let waited = caller.wait(wait.longest()).await;
+                caller.leave();
+                waited
+            }
+            Handle::Approver => api.gate.wait(&id, wait.longest()).await,
+        };
+        waited?;
     }
-    // An agent that waits here counts as its caller, an approver that watches does not.
-    let waited = match handle {
-        Handle::Agent => {
-            let mut caller = api.gate.attend(&ask.id);
-            let waited = caller.wait(wait.longest()).await;
-            caller.leave();
-            waited
-        }
-        Handle::Approver => api.gate.wait(&ask.id, wait.longest()).await,
-    };
-    Ok(Json(shown(&waited?.unwrap_or(ask))))
+    let turn = api.turns.take().await?;
+    let ask = api.gate.store().ask(&id).await?.ok_or_else(|| no_such(&id))?;
+    let view = told(&api.gate, &ask);
+    let view = if wait.card { with_card(&api, &ask, view) } else { view };
+    Ok(turn.held_by(Json(view)))
 }
 
 /// The ask with what people see of it.
@@ -224,12 +224,18 @@ pub(super) async fn cancel(
 
 /// The ask with this id, or with the only id that begins so.
 async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
-    let mut found = api.gate.store().asks_like(id).await?;
-    if let Some(exact) = found.iter().position(|ask| ask.id == id) {
+    let id = found(api, id).await?;
+    api.gate.store().ask(&id).await?.ok_or_else(|| no_such(&id))
+}
+
+/// The whole id of it.
+async fn found(api: &Api, id: &str) -> Result<String, Fault> {
+    let mut found = api.gate.store().ids_like(id).await?;
+    if let Some(exact) = found.iter().position(|found| found == id) {
         return Ok(found.swap_remove(exact));
     }
     match (found.pop(), found.len()) {
-        (Some(ask), 0) if id.len() >= 3 => Ok(ask),
+        (Some(found), 0) if id.len() >= 3 => Ok(found),
         (Some(_), 1..) => {
             Err(Fault::bad_request(format!("`{id}` begins several asks; say more of it")))
         }

@@ -47,10 +47,12 @@ pub(super) async fn hand_in(
         Handed::Asked(ask, caller) => (ask, caller),
     };
     let Some(mut caller) = caller else { return Ok(told(&api, &ask)) };
+    let id = std::mem::take(&mut { ask }.id);
     let waited = caller.wait(longest).await;
     // An error is a response too: the caller comes back for more.
     caller.leave();
-    Ok(told(&api, &waited?.unwrap_or(*ask)))
+    let ask = waited?.ok_or_else(|| Fault::not_found(format!("there is no ask `{id}`")))?;
+    Ok(told(&api, &ask))
 }
 
 /// The secret of a call's session, which binds what is granted there to whoever has it.

@@ -12,6 +12,9 @@ use serde_json::json;
 /// When to try again; seconds.
 pub(super) const COME_BACK: &str = "2";
 
+/// The same where people have to answer first.
+const COME_BACK_LATER: &str = "15";
+
 /// A refused request. It never changes anything, and never grants anything.
 #[derive(Debug)]
 pub struct Fault {
@@ -52,9 +55,14 @@ impl IntoResponse for Fault {
             // What is left of the body is not read, so the connection ends here.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            let soon = HeaderValue::from_static(COME_BACK);
-            response.headers_mut().insert(header::RETRY_AFTER, soon);
+        let when = match self.status {
+            StatusCode::SERVICE_UNAVAILABLE => Some(COME_BACK),
+            StatusCode::TOO_MANY_REQUESTS => Some(COME_BACK_LATER),
+            _ => None,
+        };
+        if let Some(when) = when {
+            let when = HeaderValue::from_static(when);
+            response.headers_mut().insert(header::RETRY_AFTER, when);
         }
         response
     }
@@ -91,6 +99,7 @@ impl From<HandInError> for Fault {
             HandInError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             HandInError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             HandInError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
+            HandInError::TooMuch(why) => Self::new(StatusCode::TOO_MANY_REQUESTS, why),
             HandInError::Store(error) => error.into(),
         }
     }

@@ -11,11 +11,14 @@ mod handle;
 mod health;
 mod sessions;
 mod shown;
+mod turns;
 mod view;
 
 pub use fault::Fault;
 pub(super) use fault::json;
 pub use handle::{Handle, Keys, Surface};
+pub(super) use turns::Turn;
+pub use turns::Turns;
 pub use view::view;
 
 use crate::{
@@ -46,6 +49,8 @@ pub struct Api {
     pub keys: Arc<Keys>,
     /// The leases of the adapters' accounts: who holds one leads.
     pub leases: Arc<BTreeMap<&'static str, String>>,
+    /// Who may make a large answer.
+    pub turns: Turns,
     /// An ask as people see it, with nothing that could be pressed.
     pub card: fn(&Ask) -> Value,
     /// Where the inbox is, without its token.

@@ -3,11 +3,12 @@
 
 use super::{Api, Fault, only_with_molf};
 use crate::{
+    agents::http::{Turn, Turns},
     gate::{
         Gate, SESSION_ENDED, WORKER_GONE, approval_id,
         ask::{Ask, Decision, State as AskState},
     },
-    store::Tail,
+    store::{Place, StoreError, Tail},
 };
 use axum::{
     extract::{Query, State, rejection::QueryRejection},
@@ -15,7 +16,11 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
-use std::{collections::HashSet, convert::Infallible, sync::Arc};
+use std::{
+    collections::{HashSet, VecDeque},
+    convert::Infallible,
+    sync::Arc,
+};
 use tokio::sync::watch;
 
 /// What happens to an approval.
@@ -58,44 +63,50 @@ pub(super) async fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     only_with_molf(&api)?;
     let Query(Which { session_id }) = which?;
-    let mut live = Live {
-        changes: api.gate.changes(),
-        tail: Tail::of_now(api.gate.store()).await?,
-        gate: api.gate.clone(),
-        session: session_id,
-        open: HashSet::new(),
-    };
-    let mut backlog = Vec::new();
-    api.gate.store().each_ask_in("open", |ask| backlog.extend(live.tell(ask))).await?;
-    let events = stream::iter(backlog).chain(stream::unfold(live, Live::next).flatten());
+    let tail = Tail::of_now(api.gate.store()).await?;
+    let live = Live::new(api.gate.clone(), api.turns.clone(), tail, session_id);
+    let events = stream::unfold(live, Live::next);
     Ok(Sse::new(events.map(Ok)).keep_alive(KeepAlive::default()))
 }
 
 struct Live {
     gate: Arc<Gate>,
+    turns: Turns,
     changes: watch::Receiver<u64>,
     tail: Tail,
     /// Only this session's.
     session: Option<String>,
     /// The approvals that the reader believes to be open.
     open: HashSet<String>,
+    /// Where the open asks go on that the reader gets first; `None` when it has them.
+    backlog: Option<Option<Place>>,
+    /// The asks to be looked at next: a body is read when it is its turn, and no sooner.
+    next: VecDeque<String>,
+    /// Held as long as the event that was told last is not taken, where that is large.
+    turn: Option<Turn>,
 }
 
 impl Live {
-    /// The next events, waiting for them if need be; `None` ends the stream, its reader comes back.
-    async fn next(mut self) -> Option<(impl Stream<Item = Event>, Self)> {
+    fn new(gate: Arc<Gate>, turns: Turns, tail: Tail, session: Option<String>) -> Self {
+        let (changes, open, next) = (gate.changes(), HashSet::new(), VecDeque::new());
+        let backlog = Some(None);
+        Self { gate, turns, changes, tail, session, open, backlog, next, turn: None }
+    }
+
+    /// The next event, waiting for it if need be; `None` ends the stream, its reader comes back.
+    async fn next(mut self) -> Option<(Event, Self)> {
+        self.turn = None;
         loop {
+            while let Some(id) = self.next.pop_front() {
+                let turn = self.turns.of_stream().await?;
+                let ask = self.gate.store().whole_ask(&id).await.ok()?;
+                if let Some((event, bytes)) = ask.and_then(|ask| self.tell(&ask)) {
+                    self.turn = turn.for_size(bytes);
+                    return Some((event, self));
+                }
+            }
             self.changes.mark_unchanged();
-            let happened = self.tail.next(self.gate.store()).await.ok()?;
-            let mut events = Vec::new();
-            for id in happened.iter().filter_map(|one| one.ask.as_deref()) {
-                let ask = self.gate.store().whole_ask(id).await.ok()?;
-                events.extend(ask.and_then(|ask| self.tell(&ask)));
-            }
-            if !events.is_empty() {
-                return Some((stream::iter(events), self));
-            }
-            if !happened.is_empty() {
+            if self.look().await.ok()? {
                 continue;
             }
             tokio::select! {
@@ -105,8 +116,23 @@ impl Live {
         }
     }
 
+    /// Looks for asks that something happened to; whether there may be any.
+    async fn look(&mut self) -> Result<bool, StoreError> {
+        let store = self.gate.store();
+        if let Some(place) = self.backlog.take() {
+            let (open, next) = store.open_ids(place.as_ref()).await?;
+            self.backlog = next.map(Some);
+            self.next.extend(open);
+            return Ok(true);
+        }
+        let happened = self.tail.next(store).await?;
+        let any = !happened.is_empty();
+        self.next.extend(happened.into_iter().filter_map(|one| one.ask));
+        Ok(any)
+    }
+
     /// What is new about the ask for the reader.
-    fn tell(&mut self, ask: &Ask) -> Option<Event> {
+    fn tell(&mut self, ask: &Ask) -> Option<(Event, usize)> {
         let session = &ask.body.call.session;
         if ask.is_question() || self.session.as_ref().is_some_and(|only| only != session) {
             return None;
@@ -127,7 +153,9 @@ impl Live {
             }
             (None, true) | (Some(_), false) => return None,
         };
-        Event::default().json_data(happened).ok()
+        let data = serde_json::to_string(&happened).ok()?;
+        let bytes = data.len();
+        Some((Event::default().data(data), bytes))
     }
 }
 
@@ -173,11 +201,10 @@ mod tests {
             let town = Town::open(&store, &Arc::new(Chat::default())).await;
             let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, changes) = (town.gate.clone(), town.gate.changes());
-            let (tail, open) = (Tail::after(0), HashSet::new());
-            let live = Live { gate, changes, tail, session: None, open };
+            let live = Live::new(town.gate.clone(), Turns::default(), Tail::after(0), None);
             let (required, _) = live.next().await.unwrap();
-            assert_eq!(required.count().await, 1, "the other one is required");
+            let required = format!("{required:?}");
+            assert!(required.contains("push origin good"), "{required}");
         })
         .await;
     }

@@ -36,10 +36,7 @@ impl Postman {
         let target = Target(self.target.clone());
         loop {
             let page = store.standing_cards(name, &self.target, last.as_ref(), PAGE).await?;
-            if page.is_empty() {
-                return Ok(());
-            }
-            for Due { card: row, ask } in page {
+            for Due { card: row, ask } in page.due {
                 let ask = match ask {
                     Ok(ask) => ask,
                     Err(error) => {
@@ -59,6 +56,9 @@ impl Postman {
                 last = Some(ask);
             }
             self.note_shown().await?;
+            if !page.more {
+                return Ok(());
+            }
         }
     }
 }

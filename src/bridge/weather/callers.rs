@@ -38,8 +38,8 @@ async fn left_in_the_commit(store: &Store) -> Town {
 }
 
 async fn states(store: &Store) -> [usize; 2] {
-    let open = store.asks_in("open", None).await.unwrap().len();
-    [open, store.asks_in("cancelled", None).await.unwrap().len()]
+    let open = store.asks_in("open", None).await.unwrap().asks.len();
+    [open, store.asks_in("cancelled", None).await.unwrap().asks.len()]
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn a_caller_that_left_during_the_commit_and_comes_back_in_time_finds_its_a
         let handed = town.gate.hand_in(keyed(), true).await.unwrap();
         let Handed::Asked(ask, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
         town.pass(SECOND * 10).await;
-        assert_eq!(store.asks_in("open", None).await.unwrap(), [*ask]);
+        assert_eq!(store.asks_in("open", None).await.unwrap().asks, [*ask]);
         drop(caller);
         town.pass(SECOND * 4).await;
         assert_eq!(states(&store).await, [0, 1]);

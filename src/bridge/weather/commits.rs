@@ -146,7 +146,7 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
                 panic!("it is asked")
             };
             town.pass(SECOND * 3).await;
-            assert_eq!(store.asks_in("open", None).await.unwrap(), [*ask.clone()]);
+            assert_eq!(store.asks_in("open", None).await.unwrap().asks, [*ask.clone()]);
             let open = chat.cards().into_iter().filter(|card| card.button.is_some());
             assert_eq!((chat.cards().len(), open.count()), (n + 1, 1), "it has one card");
             town.gate.cancel(&ask.id, "the round is over").await.unwrap();

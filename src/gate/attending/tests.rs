@@ -23,6 +23,7 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
         home: None,
         host: "here".into(),
         daemon: daemon.into(),
+        limits: crate::gate::Limits::default(),
         keep_ms: 1,
     };
     Gate::new(store.clone(), rules, Approvers::default(), vec![], settings)

@@ -29,7 +29,7 @@ async fn leading(store: &Store) -> Fence {
 }
 
 async fn due(store: &Store, fence: &Fence, most: u32) -> Vec<(String, Result<i64, String>)> {
-    let due = store.due_cards("chat", "here", 10, fence, most).await.unwrap();
+    let due = store.due_cards("chat", "here", 10, fence, most).await.unwrap().due;
     let seen = |due: Due| {
         let version = due.ask.map(|ask| ask.version);
         (due.card.nonce, version.map_err(|error| error.to_string()))

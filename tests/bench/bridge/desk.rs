@@ -189,6 +189,12 @@ impl Bench {
             home: None,
             host: "here".to_owned(),
             daemon: "bench".to_owned(),
+            limits: countersign::gate::Limits {
+                asks: u64::MAX,
+                asks_per_agent: u64::MAX,
+                bytes: u64::MAX >> 1,
+                bytes_per_agent: u64::MAX >> 1,
+            },
             keep_ms: 86_400_000,
         };
         let approvers = Approvers { local: Local::On, ..Approvers::default() };

@@ -33,7 +33,7 @@ pub async fn weight(folder: &Path) {
     let store = Store::open(&database).await.unwrap();
     fill(&store).await;
     let began = Instant::now();
-    let overdue = store.overdue(1).await.unwrap().len();
+    let overdue = store.overdue(1, None).await.unwrap().len();
     store.next_deadline().await.unwrap();
     line("the reaper's round over 100,000 open asks", format!("{:.1?}", began.elapsed()), "");
     assert_eq!(overdue, 0);
