@@ -245,13 +245,32 @@ mod tests {
             ("link/new/er", vec![at("to/new/er")]),
             ("deep/../file", vec![at("to/file")]),
             ("twice", vec![at("to/file")]),
-            ("l*/f*", vec![at("to/file")]),
-            ("[lt]*", vec![at("to"), at("to/file")]),
+            ("l*/f*", vec![at("to/f*"), at("to/file")]),
+            ("l[x]*", vec![at("to")]),
             ("to/file", vec![]),
             ("none/new", vec![]),
         ] {
             assert_eq!(led(&at(path)).unwrap(), leads, "{path}");
         }
+    }
+
+    #[test]
+    fn our_own_program_is_known_by_other_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("cs");
+        symlink(env::current_exe().unwrap(), &link).unwrap();
+        let call = countersign_policy::Call {
+            cwd: Some(folder.path().display().to_string()),
+            ..countersign_policy::Call::shell("./cs approve x; other")
+        };
+        let sights = call.sights();
+        assert_eq!(sights.programs, ["./cs", "other"]);
+        let mut expected = Links::default();
+        let path = format!("{}/./cs", folder.path().display());
+        let to = env::current_exe().unwrap().display().to_string();
+        expected.lead(path, Lead::To(vec![to]));
+        expected.own_program("./cs".to_owned());
+        assert_eq!(look(&sights), expected);
     }
 
     #[test]

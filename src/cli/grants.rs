@@ -15,6 +15,13 @@ pub(super) struct Args {
     act: Option<Act>,
 }
 
+#[cfg(test)]
+impl Args {
+    pub(super) fn revokes(&self) -> bool {
+        self.act.is_some()
+    }
+}
+
 #[derive(Debug, clap::Subcommand)]
 enum Act {
     /// Take a grant back; needs the approver's token. It works at once

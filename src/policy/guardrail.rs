@@ -7,13 +7,14 @@
 //! only the running shell will know is asked about.
 //!
 //! INVARIANT: a path that bash would open at or below what is ours is never allowed. Real bash judges
-//! (`tests/policy/guardrail.rs`).
+//! (`tests/guardrail`).
 
 mod addresses;
 mod commands;
 mod judge;
 pub mod own_program;
 mod programs;
+mod reasons;
 mod route;
 mod sights;
 mod site;
@@ -109,8 +110,13 @@ impl Guardrail {
 /// What of a call somebody should look at who can see the host.
 pub(crate) fn sights(call: &Call) -> Sights {
     let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
-    let mut collector =
-        sights::Collector { home: place.home, sights: Sights::default(), seen: HashSet::new() };
+    let sights = Sights {
+        files: call.paths().into_iter().collect(),
+        cwd: call.cwd.clone(),
+        home: call.home.clone(),
+        ..Sights::default()
+    };
+    let mut collector = sights::Collector { home: place.home, sights, seen: HashSet::new() };
     if let Some(cwd) = place.cwd {
         collector.path(cwd.to_owned());
     }

@@ -81,16 +81,75 @@ fn is_plain(path: &str) -> bool {
 #[must_use]
 pub fn outside(path: &str, place: Place<'_>) -> bool {
     // Most paths are plain ones below the workspace.
-    let rooted = place.cwd.is_some_and(|cwd| cwd.starts_with('/') && cwd != "/");
+    let workspace = workspace(place);
+    let rooted = workspace.as_ref().is_some_and(|cwd| cwd.starts_with('/'));
     if rooted && !path.starts_with(['/', '~']) && is_plain(path) {
         return false;
     }
     let path = clean(path, place);
-    match place.cwd.filter(|cwd| *cwd != "/" && !cwd.is_empty()) {
-        Some(cwd) => !within(&path, &clean(cwd, place)),
+    match workspace {
+        Some(cwd) => !within(&path, &cwd),
         None => path.starts_with(['/', '~']) || path == ".." || path.starts_with("../"),
     }
 }
+
+/// The working directory, unless it belongs to the system or holds programs: whoever starts an agent
+/// there has not given it that folder to work in.
+#[must_use]
+pub fn workspace(place: Place<'_>) -> Option<Cow<'_, str>> {
+    let cwd = clean(place.cwd.filter(|cwd| !cwd.is_empty())?, Place::default());
+    let holds_homes = place.home.is_some_and(|home| home != cwd && within(home, &cwd));
+    let is_root_home = cwd == "/root" && place.home.is_some_and(|home| home != "/root");
+    let of_programs = cwd.ends_with("/bin") || cwd.ends_with("/sbin") || cwd.ends_with("/libexec");
+    let is_none = holds_homes
+        || is_root_home
+        || of_programs
+        || SHARED.contains(&&*cwd)
+        || SYSTEM.iter().any(|dir| within(&cwd, dir) && !within(&cwd, "/usr/local/src"));
+    (!is_none).then_some(cwd)
+}
+
+/// Folders that hold the files of many; below them may be workspaces.
+const SHARED: &[&str] = &[
+    "/",
+    "/home",
+    "/Users",
+    "/opt",
+    "/var",
+    "/var/lib",
+    "/var/www",
+    "/srv",
+    "/mnt",
+    "/media",
+    "/tmp",
+    "/var/tmp",
+    "/private",
+    "/private/tmp",
+    "/Volumes",
+    "/export",
+    "/export/home",
+];
+
+/// Folders of the system, all that is below them included.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/lib32",
+    "/boot",
+    "/sys",
+    "/proc",
+    "/dev",
+    "/System",
+    "/Library",
+    "/Applications",
+    "/private/etc",
+    "/nix",
+    "/snap",
+];
 
 /// Temporary files, and devices that keep nothing.
 #[must_use]
@@ -407,6 +466,41 @@ mod tests {
             assert!(!outside(path, AT), "{path}");
         }
         assert!(outside("../x", Place::default()) && !outside("x", Place::default()));
+    }
+
+    #[test]
+    fn folders_of_the_system_and_of_programs_are_no_workspace() {
+        let at = |cwd| Place { cwd: Some(cwd), home: Some("/home/me") };
+        for cwd in [
+            "/",
+            "//",
+            "/.",
+            "/root/..",
+            "///",
+            "/usr",
+            "/usr/local",
+            "/usr/local/",
+            "/usr/./local",
+            "/etc",
+            "/etc/nginx",
+            "/bin",
+            "/opt",
+            "/var",
+            "/home",
+            "/home/me/..",
+            "/root",
+            "/home/me/.local/bin",
+            "/home/me/.cargo/bin",
+            "/tmp",
+        ] {
+            assert_eq!(workspace(at(cwd)), None, "{cwd}");
+            assert!(outside("bin/git", at(cwd)), "{cwd}");
+            assert!(outside("/usr/local/bin/git", at(cwd)), "{cwd}");
+        }
+        for cwd in ["/home/me", "/home/me/work", "/opt/shop", "/srv/shop/", "/tmp/x", "/var/www/x"]
+        {
+            assert!(!outside("bin/git", at(cwd)), "{cwd}");
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub const LONG: Duration = Duration::from_secs(20);
 /// A daemon in a folder of its own.
 pub struct Daemon {
     pub dir: TempDir,
+    /// Where below its home, which is `dir`, its config stands.
+    folder: &'static str,
     child: Option<Child>,
     stderr: watch::Receiver<String>,
     /// Where it listens, such as `http://127.0.0.1:4711`.
@@ -41,12 +43,19 @@ impl Daemon {
 
     /// The same, with these files beside its config.
     pub async fn start_with(config: &str, files: &[(&str, &str)]) -> Self {
+        Self::start_at("", config, files).await
+    }
+
+    /// The same, with its config and all that is its own in a folder below home.
+    pub async fn start_at(folder: &'static str, config: &str, files: &[(&str, &str)]) -> Self {
         let dir = TempDir::new().unwrap();
+        std::fs::create_dir_all(dir.path().join(folder)).unwrap();
         for (name, text) in files {
-            private_file(&dir.path().join(name), text);
+            private_file(&dir.path().join(folder).join(name), text);
         }
         let mut daemon = Self {
             dir,
+            folder,
             child: None,
             stderr: watch::channel(String::new()).1,
             url: String::new(),
@@ -60,7 +69,9 @@ impl Daemon {
 
     /// Writes the config anew; it counts from the next start on.
     pub fn write_config(&self, config: &str) {
-        let at = self.dir.path().display();
+        let at = self.dir.path().join(self.folder);
+        let at = at.display().to_string();
+        let at = at.trim_end_matches('/');
         let store = match config.contains("[store]") {
             true => String::new(),
             false => format!("[store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"),
@@ -75,7 +86,7 @@ impl Daemon {
 
     /// The config file.
     pub fn config(&self) -> PathBuf {
-        self.dir.path().join("countersign.toml")
+        self.dir.path().join(self.folder).join("countersign.toml")
     }
 
     /// A command of the same program with the same config.

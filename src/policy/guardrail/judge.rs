@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use super::Guardrail;
 use super::programs::Usage;
+use super::reasons::{belongs, may_name, only_known};
 use super::route::{Route, UNKNOWN};
 use super::site::{Bases, Operand, Sink};
 use super::spelling::{Expansions, Spelling, pieces, tokens};
 use super::territory::Lie;
 use crate::finding::shorten;
 use crate::links::{Lead, Links};
-use crate::place::{self, Place};
+use crate::place::Place;
 use crate::shell::Word;
 
 /// What the guardrail says of a call that it does not let pass.
@@ -247,7 +248,8 @@ impl Sink for Judge<'_> {
         if let Some(own) = self.guardrail.territory.spelled_in(text) {
             return self.denies(belongs(text, own));
         }
-        for token in tokens(text) {
+        let whole = Some(text).filter(|text| text.len() < 4096);
+        for token in whole.into_iter().chain(tokens(text)) {
             if self.is_done() {
                 return;
             }
@@ -301,24 +303,4 @@ fn remember(above: &mut Vec<String>, route: &Route<'_>) {
     if above.len() < 8 && !above.contains(&folder) {
         above.push(folder);
     }
-}
-
-fn belongs(text: &str, own: &str) -> String {
-    match place::clean(text, Place::default()) == own || text.len() > 60 {
-        true => format!("{own} belongs to the bridge; agents must not touch it."),
-        false => {
-            format!("{text} reaches {own}, which belongs to the bridge; agents must not touch it.")
-        }
-    }
-}
-
-fn may_name(text: &str, own: &str) -> String {
-    format!("{} may name {own}, which belongs to the bridge.", shorten(text, 60))
-}
-
-fn only_known(text: &str) -> String {
-    format!(
-        "What {} names is only known when it runs; it may belong to the bridge.",
-        shorten(text, 60)
-    )
 }

@@ -22,6 +22,7 @@ pub enum Command {
 pub const COMMANDS: &[(&str, Command)] = &[
     ("serve", Command::Decides),
     ("init", Command::Decides),
+    ("inbox", Command::Decides),
     ("doctor", Command::Tells),
     ("ask", Command::Asks),
     ("run", Command::Asks),

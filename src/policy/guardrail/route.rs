@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub(super) struct Route<'p> {
     pub(super) segments: Vec<Cow<'p, str>>,
     pub(super) is_pattern: bool,
-    /// A part of it leads where only the running process knows (`/proc/7/cwd`).
+    /// It goes through a link of the kernel (`/proc/7/cwd`), which only the process itself sees.
     pub(super) unknown: bool,
 }
 
@@ -40,14 +40,17 @@ impl<'p> Route<'p> {
 
     /// Follows the links that the kernel makes up, as soon as the path has come to one.
     fn kernel(&mut self, cwd: &'p str) {
-        let [proc, who, what, ..] = self.segments.as_slice() else { return };
+        let [proc, _, what, ..] = self.segments.as_slice() else { return };
         if !self.is(proc, "proc") {
             return;
         }
         match self.segments.len() {
-            3 if self.is(what, "root") => self.segments.clear(),
+            3 if self.is(what, "root") => {
+                self.unknown = true;
+                self.segments.clear();
+            }
             3 if self.is(what, "cwd") => {
-                self.unknown |= !matches!(&**who, "self" | "thread-self");
+                self.unknown = true;
                 self.segments.clear();
                 if cwd != "/proc/self/cwd" {
                     self.walk(cwd, "/");

@@ -77,8 +77,9 @@ impl Territory {
 
     /// A relative path from there may come to something of the bridge's own without a `..`.
     pub(super) fn is_near(&self, folder: &str) -> bool {
-        self.above.iter().any(|above| above.eq_ignore_ascii_case(folder))
-            || self.own.iter().any(|own| place::within(folder, &own.path))
+        let folder = place::clean(folder, Place::default());
+        self.above.iter().any(|above| above.eq_ignore_ascii_case(&folder))
+            || self.own.iter().any(|own| place::within(&folder, &own.path))
             || folder.starts_with("/proc")
     }
 

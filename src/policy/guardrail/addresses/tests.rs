@@ -1,0 +1,97 @@
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+use super::*;
+use crate::shell::scan;
+
+fn judged(text: &str) -> &'static str {
+    let here = ["mill".to_owned(), "mill.local".to_owned(), "10.0.0.5".to_owned()];
+    let addresses = Addresses::new(["127.0.0.1:7117".to_owned()], &here);
+    match addresses.judge(&scan(text).commands.last().unwrap().argv) {
+        None => "-",
+        Some(Reach::Asks(_)) => "asks",
+        Some(Reach::Denied(_)) => "denied",
+    }
+}
+
+#[test]
+fn every_spelling_of_this_machine_is_known() {
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "LOCALHOST",
+        "LocalHost",
+        "127.1",
+        "127.0.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.0.0.1",
+        "0177.0.0.1",
+        "017700000001",
+        "127.0.0.53",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[0:0:0:0:0:0:0:1]",
+        "0.0.0.0",
+        "0",
+        "[::]",
+        "localhost.",
+        "127.0.0.1.",
+        "ip6-localhost",
+        "a.b.localhost",
+        "mill",
+        "MILL",
+        "mill.local",
+        "10.0.0.5",
+        "[::ffff:10.0.0.5]",
+        "user@localhost",
+        "u:p@127.1",
+        "%31%32%37.0.0.1",
+        "１２７.0.0.1",
+        "localhost.localdomain",
+        "",
+    ] {
+        let url = format!("curl 'http://{host}:7117/v1/asks'");
+        assert_eq!(judged(&url), "denied", "{url}");
+    }
+}
+
+#[test]
+fn the_port_finds_it_by_other_ways_too() {
+    for text in [
+        "curl localhost:7117",
+        "curl --url=localhost:7117/v1",
+        "curl http://localhost:07117",
+        "nc 127.1 7117",
+        "nc -v localhost 7117",
+        "telnet ::1 7117",
+        "socat - TCP:localhost:7117",
+        "socat - TCP4:127.0.0.1:7117,retry=3",
+        "ssh -L 9000:localhost:7117 x",
+        "curl --resolve x.example:7117:127.0.0.1 http://x.example:7117/",
+        "curl --connect-to ::127.0.0.1:7117 http://x/",
+        "curl -x localhost:7117 http://x/",
+        "cat /dev/tcp/127.1/7117",
+        "python3 -c 'urlopen(\"http://localhost:7117/\")'",
+    ] {
+        assert_eq!(judged(text), "denied", "{text}");
+    }
+    for text in [
+        "curl http://lvh.me:7117/",
+        "curl \"http://$H:7117/\"",
+        "nc \"$H\" 7117",
+        "curl 'http://{localhost,x}:7117'",
+    ] {
+        assert_eq!(judged(text), "asks", "{text}");
+    }
+    for text in [
+        "curl http://localhost:71170/",
+        "curl http://localhost:17117/",
+        "curl http://10.0.0.9:7117/",
+        "echo 7117",
+        "curl http://localhost:3000/",
+        "git log -7117",
+        "ls x7117",
+    ] {
+        assert_eq!(judged(text), "-", "{text}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Random commands that may or may not come to what is ours.
+
+use crate::house::{FOLDERS, House};
+
+/// A small generator of random numbers (xorshift), so that a seed names a run.
+pub struct Chance(u64);
+
+impl Chance {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % most
+    }
+
+    pub fn pick<'a, T: ?Sized>(&mut self, from: &'a [&'a T]) -> &'a &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+pub fn folder(chance: &mut Chance, house: &House) -> String {
+    house.text(chance.pick(FOLDERS))
+}
+
+/// Ways to begin a path; `@` is the home folder.
+const STARTS: &[&str] = &[
+    "~/",
+    "$HOME/",
+    "\"$HOME\"/",
+    "${HOME}/",
+    "@/",
+    "@/proj/../",
+    "",
+    "./",
+    "../",
+    "../../",
+    "$PWD/",
+    "$PWD/../",
+    "~+/../",
+    "/proc/self/cwd/",
+    "/proc/self/cwd/../",
+    "/proc/self/root@/",
+    "//proc/self/root/@/",
+    "to_config/",
+    "to_config/../",
+    "twice/",
+    "sub/up/",
+    "sub/deep/../../../",
+    "sub/up/../",
+    "sub/other/../",
+    "sub/loc/",
+    "{x,..}/",
+    "~/{proj,.}/",
+    "$X/",
+    "\"$Y\"/",
+    "*/../",
+    "t*/",
+    "~/*/",
+    "~/.[a-d]*/",
+    "'..'/",
+    "..\\/",
+    "$'\\x2e\\x2e'/",
+    "?\\.\\./",
+    "~/./proj//..//",
+];
+
+const MIDDLES: &[&str] = &[
+    ".config/",
+    ".config/",
+    ".conf*/",
+    ".c?nfig/",
+    "{.config,proj}/",
+    "\".config\"/",
+    ".con\"fig\"/",
+    ".[c]onfig/",
+    ".*/",
+    "$'.config'/",
+    ".local/state/",
+    ".local/*/",
+    "",
+    ".config/./",
+    ".config/other/../",
+    "$C/",
+    "*/",
+    ".config/../.config/",
+    ".{con,x}fig/",
+    "state/",
+];
+
+const ENDS: &[&str] = &[
+    "countersign/approver.token",
+    "countersign",
+    "countersign/*",
+    "c*/approver.token",
+    "count*/*.t*",
+    "{countersign,other}/*",
+    "*/approver.token",
+    "*/*",
+    "countersign/workers",
+    "countersig[n]/approver.token",
+    "count\"ersign/\"approver.token",
+    "other/settings",
+    "notes.txt",
+    "sub/main.rs",
+    "innocent.txt",
+    "to_ours/approver.token",
+    "to_ours",
+    "i*.txt",
+    "*",
+    "$N",
+    "$D/approver.token",
+    "countersign/../countersign/countersign.toml",
+    "",
+    ".",
+    "countersign/countersign.db",
+    "round/x",
+    "?ountersign/approver.token",
+    "[!x]ountersign/*",
+];
+
+const PROGRAMS: &[&str] = &[
+    "cat",
+    "head -1",
+    "tail -n1",
+    "wc -l",
+    "cp",
+    "cp -r",
+    "rsync -a",
+    "install",
+    "mv",
+    "rm -rf",
+    "chmod -R",
+    "ln -sfn",
+    "scp -r",
+    "grep x",
+    "grep -r x",
+    "tar -cf -",
+    "diff -r",
+    "zip -r o",
+    "sqlite3",
+    "tee",
+    "rg x",
+    "find",
+    "ls",
+    "ls -R",
+    "stat",
+    "git add",
+    "foo",
+    "foo --file",
+    "python3",
+    "source",
+    "less",
+    "sed p",
+];
+
+/// A path in some spelling.
+pub fn path(chance: &mut Chance, house: &House) -> String {
+    let parts = match chance.below(6) {
+        0 => [*chance.pick(STARTS), "", *chance.pick(ENDS)],
+        1 => ["", *chance.pick(MIDDLES), *chance.pick(ENDS)],
+        2 => ["", "", *chance.pick(ENDS)],
+        _ => [*chance.pick(STARTS), *chance.pick(MIDDLES), *chance.pick(ENDS)],
+    };
+    let path = parts.concat().replace('@', &house.text(""));
+    if path.is_empty() { ".".to_owned() } else { path }
+}
+
+/// A path as a tool is given it: nothing is expanded but a leading `~/`.
+pub fn plain_path(chance: &mut Chance, house: &House) -> String {
+    loop {
+        let path = path(chance, house);
+        if !path.contains(['$', '"', '\'', '{', '*', '?', '[', '\\', '+']) {
+            return path;
+        }
+    }
+}
+
+/// A command text.
+pub fn text(chance: &mut Chance, house: &House) -> String {
+    let program = chance.pick(PROGRAMS);
+    let mut path = || path(chance, house);
+    let (one, other) = (path(), path());
+    match chance.below(16) {
+        0 => format!("cd {one} && {program} {other}"),
+        1 => format!("cd {one}; {program} ../{other}"),
+        2 => format!("{program} < {one}"),
+        3 => format!("for f in {one}; do {program} \"$f\"; done"),
+        4 => format!("x={one}; {program} $x"),
+        5 => format!("(cd {one} && {program} {other}); {program} notes.txt"),
+        6 => format!("f() {{ {program} {other}; }}; cd {one}; f"),
+        7 => format!("bash -c '{program} {}'", one.replace('\'', "")),
+        8 => format!("eval \"{program} {}\"", one.replace('"', "")),
+        9 => format!("{program} --file={one} notes.txt"),
+        10 => format!("pushd {one} && popd; {program} {other}"),
+        11 => format!("{program} {one} {other}"),
+        12 => format!("{program} -- {one}"),
+        13 => format!("echo {one} | while read x; do {program} $x; done"),
+        _ => format!("{program} {one}"),
+    }
+}

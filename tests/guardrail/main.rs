@@ -1,0 +1,104 @@
+//! Whatever bash would open below the bridge's folders is never allowed: real bash and the file system
+//! are the judges of random commands, spellings, patterns, links and working directories.
+//!
+//! `COUNTERSIGN_FUZZ=200000 COUNTERSIGN_SEED=1 cargo test --test guardrail -- --nocapture` tries that
+//! many; without the variables a short run is made.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "tests fail by panicking"
+)]
+
+mod bash;
+mod generate;
+mod house;
+
+use countersign::{
+    links,
+    policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, rule},
+};
+use generate::Chance;
+use house::House;
+use serde_json::json;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+/// The verdict under rules and a mode that allow everything, links followed.
+fn verdict(house: &House, call: Call) -> Verdict {
+    let mut call = Call { home: Some(house.text("")), ..call };
+    call.follow(links::look(&call.sights()));
+    let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();
+    let guardrail = Guardrail::new(Ours {
+        paths: vec![house.text(".config/countersign"), house.text(".local/state/countersign")],
+        programs: vec!["countersign".to_owned()],
+        ..Ours::default()
+    });
+    let grants = Rules::default();
+    let layers =
+        Layers { agent: None, rules: &all, grants: &grants, guardrail: &guardrail, now_ms: 0 };
+    rule(&call, &layers, Mode::Yolo).verdict
+}
+
+#[test]
+fn what_bash_would_open_below_our_folders_is_never_allowed() {
+    let house = House::new();
+    let (wanted, seed) = (number("COUNTERSIGN_FUZZ", 1500), number("COUNTERSIGN_SEED", 7));
+    let mut chance = Chance::new(seed);
+    let (mut reached, mut through, mut left, mut allowed) = (0, Vec::new(), wanted, 0);
+    while left > 0 {
+        let batch: Vec<(String, String)> = (0..left.min(250))
+            .map(|_| (generate::folder(&mut chance, &house), generate::text(&mut chance, &house)))
+            .collect();
+        left -= batch.len() as u64;
+        let opened = bash::opened(&house, &batch);
+        for ((cwd, text), opened) in batch.into_iter().zip(opened) {
+            let call = Call { cwd: Some(cwd.clone()), ..Call::shell(text.clone()) };
+            let verdict = verdict(&house, call);
+            allowed += u64::from(verdict == Verdict::Allow);
+            if let Some(what) = opened {
+                reached += 1;
+                if verdict == Verdict::Allow {
+                    println!("THROUGH in {cwd}: {text:?} opens {what}");
+                    through.push(text);
+                }
+            }
+        }
+    }
+    println!(
+        "seed {seed}: {wanted} ways tried, {reached} reach what is ours, {allowed} allowed, {} through",
+        through.len()
+    );
+    assert!(reached * 10 > wanted, "the generator makes too little that reaches anything");
+    assert!(allowed * 20 > wanted, "a guardrail that denies everything proves nothing");
+    assert_eq!(through, Vec::<String>::new());
+}
+
+#[test]
+fn what_a_tool_would_open_below_our_folders_is_never_allowed() {
+    let house = House::new();
+    let (wanted, seed) = (number("COUNTERSIGN_FUZZ", 1500), number("COUNTERSIGN_SEED", 7));
+    let mut chance = Chance::new(seed);
+    let (mut reached, mut through) = (0, Vec::new());
+    for _ in 0..wanted {
+        let cwd = generate::folder(&mut chance, &house);
+        let path = generate::plain_path(&mut chance, &house);
+        let tool = *chance.pick(&["Read", "LS", "Grep", "Edit", "mcp__fs__get", "read_many_files"]);
+        let key = *chance.pick(&["path", "file_path"]);
+        let call = Call { cwd: Some(cwd.clone()), ..Call::new(tool, json!({ key: path })) };
+        let verdict = verdict(&house, call);
+        let Some(what) = house.ours(&cwd, &path) else { continue };
+        reached += 1;
+        if verdict == Verdict::Allow {
+            println!("THROUGH in {cwd}: {tool} of {path} opens {what}");
+            through.push(path);
+        }
+    }
+    println!("seed {seed}: {wanted} tools tried, {reached} reach ours, {} through", through.len());
+    assert!(reached * 20 > wanted, "the generator makes too little that reaches anything");
+    assert_eq!(through, Vec::<String>::new());
+}
