@@ -258,7 +258,7 @@ mod tests {
             let mut words = vec!["countersign"];
             for _ in 0..=(state >> 7) % 5 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                words.push(WORDS[(state >> 33) % WORDS.len()]);
+                words.extend(WORDS.get((state >> 33) % WORDS.len()));
             }
             let Ok(Cli { command, .. }) = Cli::try_parse_from(&words) else { continue };
             let decides = match command {
