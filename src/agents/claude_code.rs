@@ -145,6 +145,7 @@ impl Request {
             key: Some(key),
             host,
             cwd: self.cwd.clone(),
+            agent_mode: self.permission_mode.clone(),
             description,
             questions,
             meta: Some(self.meta()),

@@ -54,6 +54,10 @@ pub struct Call {
     /// How far the agent's own host trusts whoever it works for; `None` where that is its owner.
     #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
+    /// The mode that the agent itself is in, such as `plan`. Where it may only read, no rule and no grant
+    /// lets it do more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_mode: Option<String>,
     /// Why the agent wants it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -127,6 +131,7 @@ impl Call {
             policy: None,
             policy_key: None,
             requester: None,
+            agent_mode: None,
             reason: None,
             description: None,
             batch_remaining: None,
@@ -205,6 +210,7 @@ impl Call {
             ("tier", self.tier.as_ref(), 100),
             ("policyKey", self.policy_key.as_ref(), 200),
             ("requester", self.requester.as_ref(), 100),
+            ("agent_mode", self.agent_mode.as_ref(), 100),
         ] {
             let Some(name) = name else { continue };
             is_name(field, name, most)?;

@@ -2,6 +2,7 @@
 
 use super::{
     Context, Exit,
+    policy::outlook,
     say::{self, Colour, paint},
 };
 use crate::{agents::claude_code::settings, text::visible};
@@ -39,13 +40,19 @@ pub(super) struct Args {
 pub(super) fn connect(context: &Context, args: &Args) -> Result<Exit> {
     let command = hook_command(context)?;
     let connected = change(args, |text| settings::connect(text, &command))?;
-    say::out(match connected {
-        Changed::Already => "Claude Code asks here already.",
-        Changed::Done => {
+    let rules = || match outlook::lines(context) {
+        Ok(lines) => lines,
+        Err(error) => format!("What is asked cannot be told: {error:#}"),
+    };
+    say::out(&match connected {
+        Changed::Already => format!("Claude Code asks here already.\n\n{}", rules()),
+        Changed::Done => format!(
             "Claude Code asks here from its next start on. Its own prompt stays beside it, and \
-             decides alone while no daemon runs.\nUndo it with `countersign disconnect claude-code`."
-        }
-        Changed::No => "Nothing was changed.",
+             decides alone while no daemon runs. In its plan mode only reading is allowed.\n\n{}\n\n\
+             Undo it with `countersign disconnect claude-code`.",
+            rules()
+        ),
+        Changed::No => "Nothing was changed.".to_owned(),
     })?;
     Ok(Exit::Good)
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod explain;
+pub(super) mod outlook;
 mod rules;
 
 use super::{Context, Exit, say};
@@ -137,8 +138,10 @@ fn score(folder: &Path) -> Result<Exit> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok((name, read(file)?))
     });
-    let table = score::score(&corpora.collect::<Result<Vec<_>>>()?).map_err(anyhow::Error::msg)?;
-    say::out(table.to_string().trim_end())?;
+    let corpora = corpora.collect::<Result<Vec<_>>>()?;
+    let table = score::score(&corpora).map_err(anyhow::Error::msg)?;
+    let alone = score::defaults(&corpora).map_err(anyhow::Error::msg)?;
+    say::out(format!("{table}\nThe built-in rules alone:\n\n{alone}").trim_end())?;
     Ok(Exit::Good)
 }
 

@@ -189,6 +189,7 @@ pub(super) fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy
         policy: call.policy.clone(),
         policy_key: call.policy_key.clone(),
         requester: call.requester.clone(),
+        agent_mode: call.agent_mode.clone(),
         reason: call.reason.clone(),
         cwd: call.cwd.clone(),
         home: home.map(str::to_owned),

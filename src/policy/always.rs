@@ -11,6 +11,7 @@ use crate::builtins::{Builtin, builtin};
 use crate::call::{Kind, canonical};
 use crate::glob::escape;
 use crate::place::{self, Place};
+use crate::reads;
 use crate::rules::Rule;
 use crate::ruling::{Decision, Layers, Mode, Subject, verdict};
 use crate::shell::{self, Command, Dialect, Scan, Via, Word};
@@ -110,7 +111,8 @@ fn exact_commands(scan: &Scan<'_>) -> Option<Vec<Rule>> {
 
 /// True when the call is allowed once these rules are granted.
 fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode) -> bool {
-    if rules.is_empty() {
+    // A file by the name of the class would be read as the class.
+    if rules.is_empty() || rules.iter().any(|rule| rule.pattern == reads::CLASS) {
         return false;
     }
     let granted = layers.grants.clone().with_grants(rules);

@@ -47,6 +47,9 @@ pub struct Call {
     /// agent works for its owner. For profiles that rule on it.
     #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
+    /// The mode that the agent itself is in, in its own words (`plan`); see [`crate::agent_mode`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_mode: Option<String>,
     /// Where the paths in `args` really lead (symbolic links followed), when the caller looked.
     /// Deny and ask rules match these too; this crate does no I/O and cannot look itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

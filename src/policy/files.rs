@@ -2,9 +2,11 @@
 
 use crate::call::Kind;
 use crate::critical::CriticalFinding;
+use crate::obeyed;
 use crate::place::{self, Place};
 use crate::stack::Hit;
 use crate::values::Values;
+use crate::verdict::Verdict;
 
 /// Writing where the system or a shell would obey it: the same line that shell commands meet.
 pub fn critical(
@@ -37,23 +39,25 @@ pub fn critical(
 }
 
 /// Why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover this one.
-/// A rule that names the place does, and so does an allow for every tool.
+/// A rule that names the place does, and so does an allow for every tool. Files that others run or obey
+/// are covered by no wildcard at all.
 pub(crate) fn beyond_every_path(
     kind: Kind,
     hit: &Hit<'_>,
     path: &str,
     place: Place<'_>,
 ) -> Option<&'static str> {
+    let changes = matches!(kind, Kind::Write | Kind::Edit);
+    if changes && hit.verdict == Verdict::Allow && obeyed::is_obeyed(path) && !hit.names_a_file() {
+        return Some("others run or obey that file, and only a rule that names it covers it");
+    }
     let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");
     if !(hit.allows_all() && names_the_tool && place.cwd.is_some()) {
         return None;
     }
-    let outside = place::outside(path, place) && !place::scratch(path);
+    let outside = place::outside(path, place) && !place::sink(path);
     match kind {
         Kind::Write | Kind::Edit if outside => Some("it lies outside the workspace"),
-        Kind::Write | Kind::Edit if place::runs_later(path) => {
-            Some("tools run or obey that file without asking")
-        }
         Kind::Read if outside && place::secret(path, place) => {
             Some("it lies outside the workspace and looks like a secret")
         }
@@ -64,7 +68,7 @@ pub(crate) fn beyond_every_path(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::{Call, DEFAULT_RULES, Guardrail, Layers, Mode, Rules, Verdict, rule};
+    use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, rule};
     use serde_json::json;
 
     fn ruled(rules: &str, tool: &str, path: &str, cwd: Option<&str>) -> (Verdict, bool) {
@@ -88,17 +92,40 @@ mod tests {
     const CWD: Option<&str> = Some("/home/u/w");
 
     #[test]
-    fn the_default_rules_let_files_of_the_workspace_be_written_and_no_others() {
-        let allowed = (Verdict::Allow, false);
-        for path in ["src/a.rs", "/home/u/w/b", "./c/../d", "/tmp/scratch"] {
-            assert_eq!(ruled(DEFAULT_RULES, "Write", path, CWD), allowed, "{path}");
+    fn an_allow_for_every_path_covers_files_of_the_workspace_and_no_others() {
+        let rules = r#"{"*": "ask", "write_file": "allow", "edit_file": "allow"}"#;
+        for path in ["src/a.rs", "/home/u/w/b", "./c/../d"] {
+            assert_eq!(ruled(rules, "Write", path, CWD), (Verdict::Allow, false), "{path}");
         }
         let asked = (Verdict::Ask, false);
-        for path in ["../x", "/home/u/other/x", "~/notes", ".git/hooks/pre-commit", ".envrc"] {
-            assert_eq!(ruled(DEFAULT_RULES, "Edit", path, CWD), asked, "{path}");
+        for path in ["../x", "/home/u/other/x", "~/notes", "/tmp/x", "/var/tmp/x"] {
+            assert_eq!(ruled(rules, "Edit", path, CWD), asked, "{path}");
         }
-        assert_eq!(ruled(DEFAULT_RULES, "Read", "/home/u/.ssh/id_rsa", CWD), asked);
-        assert_eq!(ruled(DEFAULT_RULES, "Read", "/usr/include/stdio.h", CWD), allowed);
+    }
+
+    #[test]
+    fn no_wildcard_covers_what_others_run_or_obey_and_a_rule_that_names_it_does() {
+        let asked = (Verdict::Ask, false);
+        for path in [
+            "package.json",
+            ".github/workflows/ci.yml",
+            "Makefile",
+            ".git/hooks/x",
+            "web/.envrc",
+            "CLAUDE.md",
+        ] {
+            for rules in [
+                r#"{"*": "allow"}"#.to_owned(),
+                r#"{"write_file": "allow"}"#.to_owned(),
+                r#"{"write_file": {"**/*": "allow", ".github/**": "allow", "*.json": "allow"}}"#
+                    .to_owned(),
+                r#"{"Write(/**)": "allow"}"#.to_owned(),
+            ] {
+                assert_eq!(ruled(&rules, "Write", path, CWD), asked, "{rules}: {path}");
+            }
+            let named = format!(r#"{{"write_file": {{"{path}": "allow"}}}}"#);
+            assert_eq!(ruled(&named, "Write", path, CWD), (Verdict::Allow, false), "{path}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! FAIL-CLOSED: what is not understood is an ask, never an allow; a deny rule matches more than an
 //! allow rule.
 
+pub mod agent_mode;
 pub mod always;
 pub mod builtins;
 pub mod call;
@@ -20,10 +21,13 @@ pub mod guardrail;
 pub mod highlights;
 pub mod import;
 pub mod judge;
+mod keys;
 pub mod links;
 mod moved;
+pub mod obeyed;
 pub mod options;
 pub mod place;
+mod reads;
 pub mod rules;
 pub mod ruling;
 pub mod score;

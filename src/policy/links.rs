@@ -70,6 +70,22 @@ impl Links {
         if self.leads.is_empty() { None } else { self.leads.get(path) }
     }
 
+    /// The first path that `stays`, and leads to a place that does not or that cannot be told.
+    pub(crate) fn leaving(&self, stays: impl Fn(&str) -> bool) -> Option<&str> {
+        let leaves = |lead: &Lead| match lead {
+            Lead::To(places) => !places.iter().all(|place| stays(place)),
+            Lead::Unknown(_) => true,
+        };
+        let mut paths: Vec<&str> = self
+            .leads
+            .iter()
+            .filter(|(path, lead)| stays(path) && leaves(lead))
+            .map(|(path, _)| path.as_str())
+            .collect();
+        paths.sort_unstable();
+        paths.first().copied()
+    }
+
     pub(crate) fn is_own_program(&self, name: &str) -> bool {
         self.programs.contains(name)
     }

@@ -301,65 +301,6 @@ pub fn startup(path: &str, place: Place<'_>) -> bool {
     cron.iter().any(|dir| within(&path, dir)) || name == "authorized_keys"
 }
 
-/// Files of a workspace that tools run or obey without being asked.
-#[must_use]
-pub fn runs_later(path: &str) -> bool {
-    let path = clean(path, Place::default());
-    let name = path.rsplit('/').next().unwrap_or(&path);
-    let (mut kept, mut git, mut hooks) = (false, false, false);
-    for part in path.split('/') {
-        git |= part == "git";
-        hooks |= part == "hooks";
-        kept |= matches!(
-            part,
-            ".git"
-                | ".husky"
-                | ".vscode"
-                | ".idea"
-                | ".claude"
-                | ".cursor"
-                | ".codex"
-                | ".gemini"
-                | ".opencode"
-                | ".countersign"
-        );
-    }
-    kept || git && hooks
-        || path.ends_with(".cargo/config.toml")
-        || path.ends_with(".cargo/config")
-        || path.ends_with(".pth")
-        || matches!(
-            name,
-            ".gitattributes"
-                | ".gitmodules"
-                | ".envrc"
-                | ".mcp.json"
-                | "permissions.jsonc"
-                | "countersign.toml"
-                | ".npmrc"
-                | ".yarnrc"
-                | ".yarnrc.yml"
-                | ".pnpmfile.cjs"
-                | ".gitconfig"
-                | "sitecustomize.py"
-                | "usercustomize.py"
-                | ".pre-commit-config.yaml"
-                | ".gdbinit"
-                | ".exrc"
-                | ".vimrc"
-                | ".bashrc"
-                | ".profile"
-                | ".zshrc"
-                | ".tool-versions"
-                | ".mise.toml"
-                | ".lldbinit"
-                | ".pdbrc"
-                | ".dir-locals.el"
-                | ".nvimrc"
-                | "opencode.json"
-        )
-}
-
 /// Keys, tokens, passwords, histories.
 #[must_use]
 pub fn secret(path: &str, place: Place<'_>) -> bool {
@@ -524,8 +465,8 @@ mod tests {
         }
         assert!(
             !startup("notes.txt", AT)
-                && runs_later(".git/hooks/pre-commit")
-                && !runs_later("src/git.rs")
+                && crate::obeyed::runs_later(".git/hooks/pre-commit")
+                && !crate::obeyed::runs_later("src/git.rs")
         );
     }
 }

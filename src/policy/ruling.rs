@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use serde::Serialize;
 
+use crate::agent_mode;
 use crate::always;
 use crate::call::{Call, Kind};
 use crate::critical::{self, CriticalFinding};
@@ -12,7 +13,8 @@ use crate::files;
 use crate::finding::{Finding, shorten};
 use crate::guardrail::{Guardrail, Reach};
 use crate::judge::{self, Care, Files, Judge};
-use crate::place::Place;
+use crate::keys;
+use crate::place::{self, Place};
 use crate::rules::{Rule, Rules};
 use crate::shell::{self, Scan, Via};
 use crate::stack::Stack;
@@ -221,10 +223,30 @@ impl<'c> Subject<'c> {
             }
             _ => finding,
         };
+        let finding = match self.reads_through_a_link(all) {
+            Some(path) if finding.verdict == Verdict::Allow => Finding::ask(format!(
+                "{} is a link out of the project, or to a secret.",
+                shorten(path, 80)
+            )),
+            _ => finding,
+        };
+        let finding = match keys::odd(self.call) {
+            Some(odd) if finding.verdict != Verdict::Deny => {
+                Finding { rule: finding.rule, ..Finding::blind(odd) }
+            }
+            _ => finding,
+        };
         let mut decision = Decision { finding, critical, guarded };
         self.questions_ask(&mut decision);
         if mode == Mode::Yolo {
             self.loosen(&mut decision);
+        }
+        if decision.finding.verdict == Verdict::Allow
+            && let Some(why) = agent_mode::holds(self.call)
+        {
+            let rule = decision.finding.rule;
+            let allowed = rule.map(|rule| format!(" The rule {} allows it otherwise.", rule.label));
+            decision.finding = Finding { rule, ..Finding::ask(why + &allowed.unwrap_or_default()) };
         }
         self.guard(layers.guardrail, &mut decision);
         decision
@@ -273,6 +295,19 @@ impl<'c> Subject<'c> {
         })
     }
 
+    /// A path of a shell text that lies in the project and leads out of it, where rules allow what only
+    /// reads there. What other tools name is among their values.
+    fn reads_through_a_link(&self, all: &[&Rules]) -> Option<&'c str> {
+        self.scan.as_ref().filter(|_| all.iter().any(|rules| rules.allows_reading()))?;
+        let cwd = self.place.cwd?;
+        let real = self.call.links.places(cwd);
+        self.call.links.leaving(|path| {
+            let inside = !place::outside(path, self.place)
+                || real.iter().any(|real| place::within(path, real));
+            inside && !place::secret(path, self.place)
+        })
+    }
+
     // INVARIANT: no rule answers a question for a person.
     fn questions_ask(&self, decision: &mut Decision<'_>) {
         if self.call.kind() == Kind::Question && decision.finding.verdict == Verdict::Allow {
@@ -316,7 +351,10 @@ impl<'c> Subject<'c> {
 
     fn values<'r>(&self, stack: &Stack<'r>) -> Finding<'r> {
         let tool = &self.call.tool;
-        let every = || Finding::of(stack.every_call(), || format!("Every call of {tool}"));
+        let every = || {
+            let hit = stack.every_search(self.call.kind(), self.place);
+            Finding::of(hit, || format!("Every call of {tool}"))
+        };
         let (seen, beyond) = self.values.in_view();
         let found = seen
             .iter()
@@ -334,7 +372,7 @@ impl<'c> Subject<'c> {
     }
 
     fn value<'r>(&self, stack: &Stack<'r>, value: &Value) -> Finding<'r> {
-        let hit = stack.value(value, self.place);
+        let hit = stack.value(self.call.kind(), value, self.place);
         let path = value.is_path.then_some(&*value.text);
         let beyond = path
             .and_then(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.place));
@@ -409,6 +447,9 @@ impl<'c> Subject<'c> {
             prompt: Vec::new(),
         };
         self.facts(&mut ruling);
+        if let (Verdict::Ask, Some(why)) = (ruling.verdict, keys::odd(self.call)) {
+            ruling.effects.insert(0, Effect::Unknown { why });
+        }
         ruling
     }
 

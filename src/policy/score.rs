@@ -2,6 +2,7 @@
 //! prints the table; `tests/policy/corpus.rs` asserts what it must say.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -9,9 +10,13 @@ use serde_json::json;
 use crate::call::Call;
 use crate::examples;
 use crate::guardrail::Guardrail;
-use crate::rules::{Rule, Rules};
+use crate::rules::{DEFAULT_RULES, Rule, Rules, sentences};
 use crate::ruling::{Layers, Mode, Ruling, rule};
 use crate::verdict::Verdict;
+
+/// Where the commands of the corpora are run from.
+const HOME: &str = "/home/u";
+const PROJECT: &str = "/home/u/work";
 
 /// One line of a corpus; which fields matter depends on the corpus.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,6 +54,21 @@ pub struct Case {
     /// Where a path really leads, for cases about symbolic links.
     #[serde(default)]
     resolved: Vec<String>,
+    /// What the command does, for the score of the built-in rules alone.
+    #[serde(default)]
+    effect: Option<Effect>,
+}
+
+/// What a command of the corpora does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It only reads, inside the project and without secrets.
+    Reads,
+    /// It changes, runs or sends something, or reads what is no project's.
+    Changes,
+    /// It reads, but starts other programs or takes names that only show when it runs.
+    Unseen,
 }
 
 /// How one line of the table came out.
@@ -128,21 +148,60 @@ pub fn score(corpora: &[(String, String)]) -> Result<Table, String> {
     let mut table = Table::default();
     for (name, text) in corpora {
         let name = name.trim_end_matches(".jsonl");
-        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let case: Case = serde_json::from_str(line)
-                .map_err(|error| format!("{name}, line {}: {error}", at + 1))?;
-            judge(&mut table, name, &case);
+        for case in cases_of(name, text) {
+            judge(&mut table, name, &case?);
         }
     }
     Ok(table)
 }
 
+fn cases(corpora: &[(String, String)]) -> Result<Vec<Case>, String> {
+    corpora
+        .iter()
+        .flat_map(|(name, text)| cases_of(name.trim_end_matches(".jsonl"), text))
+        .collect()
+}
+
+fn cases_of(name: &str, text: &str) -> impl Iterator<Item = Result<Case, String>> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(move |(at, line)| {
+        serde_json::from_str(line).map_err(|error| format!("{name}, line {}: {error}", at + 1))
+    })
+}
+
+fn layers(rules: &Rules) -> Layers<'_> {
+    static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
+    static NO_GUARDRAIL: LazyLock<Guardrail> = LazyLock::new(Guardrail::default);
+    Layers { agent: None, rules, grants: &NO_RULES, guardrail: &NO_GUARDRAIL, now_ms: 0 }
+}
+
+/// Scores the built-in rules alone: what only reads must be silent, everything else asked.
+///
+/// # Errors
+/// As [`score`].
+pub fn defaults(corpora: &[(String, String)]) -> Result<Table, String> {
+    let mut table = Table::default();
+    let rules = Rules::parse(DEFAULT_RULES, "the built-in rules", Some(HOME))
+        .map_err(|problems| sentences(&problems))?;
+    for case in cases(corpora)? {
+        let ruling = rule(&case.at_home(), &layers(&rules), Mode::Default);
+        let (row, right) = match case.effect {
+            None => continue,
+            Some(Effect::Reads) => ("reading commands, silent", ruling.verdict == Verdict::Allow),
+            Some(Effect::Changes) => ("changing commands, asked", ruling.verdict != Verdict::Allow),
+            Some(Effect::Unseen) => ("reading unseen, asked", ruling.verdict != Verdict::Allow),
+        };
+        table.count(row, right, || case.wrong(&ruling));
+    }
+    Ok(table)
+}
+
 fn judge(table: &mut Table, corpus: &str, case: &Case) {
+    if case.is_for_defaults_alone() {
+        return;
+    }
     let ruling = case.ruling();
-    let wrong = || {
-        let what = case.command.as_deref().or(case.path.as_deref()).unwrap_or_default();
-        format!("{}: {} {what:?}: {}", case.id, ruling.verdict, ruling.reason)
-    };
+    let wrong = || case.wrong(&ruling);
     if let Some(offer) = &case.offer {
         let offers: Vec<&str> = ruling.always.iter().map(|rule| rule.pattern.as_str()).collect();
         let right = offers == offer.iter().map(String::as_str).collect::<Vec<_>>()
@@ -187,17 +246,30 @@ impl Case {
                 Some(rule_of(pattern, Verdict::from_word(action)?))
             }),
         );
-        let layers = Layers {
-            agent: None,
-            rules: &Rules::from_rules(&list),
-            grants: &Rules::default(),
-            guardrail: &Guardrail::default(),
-            now_ms: 0,
-        };
+        rule(&self.call(), &layers(&Rules::from_rules(&list)), Mode::Default)
+    }
+
+    fn is_for_defaults_alone(&self) -> bool {
+        self.effect.is_some() && self.grants.is_empty() && self.rules.is_empty()
+    }
+
+    fn call(&self) -> Call {
+        let tool = self.tool.as_deref().unwrap_or("shell_exec");
         let call = match (&self.command, &self.path) {
             (Some(command), _) => Call::new("shell_exec", json!({ "command": command })),
             (None, path) => examples::call(tool, path.as_deref().unwrap_or_default()),
         };
-        rule(&Call { resolved: self.resolved.clone(), ..call }, &layers, Mode::Default)
+        Call { resolved: self.resolved.clone(), ..call }
+    }
+
+    /// The call from a project in a home folder.
+    fn at_home(&self) -> Call {
+        let (cwd, home) = (Some(PROJECT.to_owned()), Some(HOME.to_owned()));
+        Call { cwd, home, ..self.call() }
+    }
+
+    fn wrong(&self, ruling: &Ruling) -> String {
+        let what = self.command.as_deref().or(self.path.as_deref()).unwrap_or_default();
+        format!("{}: {} {what:?}: {}", self.id, ruling.verdict, ruling.reason)
     }
 }

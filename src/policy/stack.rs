@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use crate::call::Kind;
 use crate::judge::slice;
 use crate::place::{self, Place};
+use crate::reads;
 use crate::rules::pattern::{Head, Reach};
 use crate::rules::{About, Entry, Rules};
 use crate::shell::{Command, Word, WordKind};
@@ -38,6 +40,17 @@ impl Hit<'_> {
     /// An allow that names this very command.
     pub(crate) fn allows_exactly(&self) -> bool {
         self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_exact())
+    }
+
+    /// An allow for the class of calls that only read.
+    pub(crate) fn allows_reading(&self) -> bool {
+        self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_reads())
+    }
+
+    /// An allow that names one file, without a wildcard.
+    pub(crate) fn names_a_file(&self) -> bool {
+        let entry = self.entry.filter(|_| self.verdict == Verdict::Allow);
+        entry.is_some_and(|entry| entry.pattern.literal().is_some())
     }
 
     /// An ask that somebody meant for this: by a rule that is not for every call.
@@ -74,35 +87,45 @@ impl<'r> Stack<'r> {
         // A name that is not literal may be any name.
         let head = argv.first().and_then(Word::literal).map(Head::of);
         self.last(head, |entry| match entry.rule.verdict {
-            Verdict::Allow => {
-                let covers = entry.pattern.covers(argv, || spelling.words());
-                if covers { Reach::Yes } else { Reach::No }
+            Verdict::Allow if entry.pattern.is_reads() => {
+                Reach::of(reads::command(argv, false, spelling.place))
             }
+            Verdict::Allow => Reach::of(entry.pattern.covers(argv, || spelling.words())),
             Verdict::Ask | Verdict::Deny => entry.pattern.strikes(argv, || spelling.variants()),
         })
     }
 
     /// The rule for a value that is no command.
-    pub(crate) fn value(&self, value: &Value, place: Place<'_>) -> Hit<'r> {
+    pub(crate) fn value(&self, kind: Kind, value: &Value, place: Place<'_>) -> Hit<'r> {
         let (allow, deny) = (OnceCell::new(), OnceCell::new());
         let allow = || allow.get_or_init(|| value.allow_forms(place)).iter();
         let deny = || deny.get_or_init(|| value.deny_forms(place)).iter();
         self.last(None, |entry| {
             let pattern = &entry.pattern;
             let matched = match entry.rule.verdict {
+                Verdict::Allow if pattern.is_reads() => reads::value(kind, value, place),
                 Verdict::Allow if pattern.is_all() && !value.is_path => true,
                 Verdict::Allow => allow().any(|form| pattern.matches(form)),
                 // Reaches every form.
                 Verdict::Ask | Verdict::Deny if pattern.is_all() => true,
                 Verdict::Ask | Verdict::Deny => deny().any(|form| pattern.reaches(form)),
             };
-            if matched { Reach::Yes } else { Reach::No }
+            Reach::of(matched)
         })
     }
 
     /// The rule for a call without values: only rules for every call match.
     pub(crate) fn every_call(&self) -> Hit<'r> {
-        self.last(None, |entry| if entry.pattern.is_all() { Reach::Yes } else { Reach::No })
+        self.last(None, |entry| Reach::of(entry.pattern.is_all()))
+    }
+
+    /// The same for a search, which looks through the working directory then.
+    pub(crate) fn every_search(&self, kind: Kind, place: Place<'_>) -> Hit<'r> {
+        let reads = reads::every_value(kind, place);
+        self.last(None, |entry| {
+            let pattern = &entry.pattern;
+            Reach::of(pattern.is_all() || pattern.is_reads() && reads)
+        })
     }
 
     /// The rule for a value that nobody has looked at: those for every call hold, stricter ones may.

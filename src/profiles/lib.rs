@@ -23,6 +23,7 @@ pub use grants::{Grants, Prefix};
 pub use manners::{Choice, Life, Manners, Parting, Patience, Then};
 pub use profile::Profile;
 
+use countersign_policy::agent_mode;
 use countersign_policy::call::Call;
 use countersign_policy::guardrail::Reach;
 use countersign_policy::ruling::Ruling;
@@ -55,6 +56,11 @@ pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Rul
         None if dialect.is_question(call) && ruling.verdict == Verdict::Allow => {
             ruling.verdict = Verdict::Ask;
             ruling.reason = "A question is answered by a person.".to_owned();
+        }
+        None if ruling.verdict == Verdict::Allow => {
+            if let Some(why) = agent_mode::holds(call) {
+                forbid(&mut ruling, Verdict::Ask, why);
+            }
         }
         None => {}
     }

@@ -18,7 +18,7 @@ fn lines(ended: &Ended) -> Vec<Value> {
 #[tokio::test]
 async fn check_answers_line_by_line_and_goes_on_after_a_bad_one() {
     let home = tempfile::tempdir().unwrap();
-    let input = "{\"tool\":\"grep\",\"args\":{\"pattern\":\"x\"}}\n{bad\n\
+    let input = "{\"tool\":\"grep\",\"args\":{\"pattern\":\"x\"},\"cwd\":\"/srv/app\"}\n{bad\n\
                  {\"tool\":\"shell_exec\",\"args\":{\"command\":\"git push\"}}\n";
     let answers = lines(&policy(home.path(), &["check"], input).await);
     let verdicts: Vec<_> = answers.iter().map(|answer| &answer["verdict"]).collect();
@@ -47,7 +47,7 @@ async fn check_takes_rules_from_a_file_with_the_home_of_each_call() {
 async fn one_call_ends_with_the_code_of_its_ruling() {
     let home = tempfile::tempdir().unwrap();
     let cases = [
-        (json!({"tool": "grep", "args": {"pattern": "x"}}), Some(0)),
+        (json!({"tool": "grep", "args": {"pattern": "x"}, "cwd": "/srv/app"}), Some(0)),
         (json!({"tool": "read_file", "args": {"path": "/srv/.env"}}), Some(3)),
         (json!({"tool": "shell_exec", "args": {"command": "git push"}}), Some(8)),
         (json!({"args": {}}), Some(1)),

@@ -51,19 +51,72 @@ fn read(path: &str) -> Call {
 }
 
 #[test]
-fn the_default_rules_are_the_seeds_and_nothing_is_odd_about_them() {
+fn the_built_in_rules_allow_what_only_reads_inside_the_project() {
     assert!(rules(DEFAULT_RULES).warnings().is_empty());
     for (call, verdict) in [
         (read("src/main.rs"), Allow),
+        (read("/home/u/work/src/main.rs"), Allow),
+        (read("../other/main.rs"), Ask),
+        (read("/usr/include/stdio.h"), Ask),
+        (read("/home/u/.ssh/id_rsa"), Ask),
+        (read("prod.key"), Ask),
         (read(".env"), Deny),
         (read("./config/.env.local"), Deny),
-        (read(".env.example"), Allow),
+        (read(".env.example"), Ask),
+        (Call::new("Write", json!({ "file_path": "src/main.rs" })), Ask),
+        (Call::new("Edit", json!({ "file_path": "src/main.rs" })), Ask),
         (Call::new("Write", json!({ "file_path": ".env.example" })), Deny),
         (Call::new("Grep", json!({ "pattern": "x" })), Allow),
-        (Call::shell("ls"), Ask),
+        (Call::new("Grep", json!({ "pattern": "x", "path": ".." })), Ask),
+        (Call::new("Grep", json!({ "pattern": "", "path": ".env" })), Ask),
+        (Call::new("Grep", json!({ "pattern": "", "glob": ".env" })), Ask),
+        (Call::new("Glob", json!({ "pattern": "**/*.rs" })), Allow),
+        (Call::new("Glob", json!({ "pattern": "../*" })), Ask),
+        (Call::new("LS", json!({ "path": "/" })), Ask),
+        (Call::shell("ls"), Allow),
+        (Call::shell("git diff | head -20"), Allow),
+        (Call::shell("git diff --output=x"), Ask),
+        (Call::shell("cargo test"), Ask),
         (Call::new("mcp__fs__read", json!({})), Ask),
     ] {
-        assert_eq!(ruled(&call, DEFAULT_RULES), verdict, "{call:?}");
+        let there = Call { cwd: Some("/home/u/work".to_owned()), ..call };
+        assert_eq!(ruled(&there, DEFAULT_RULES), verdict, "{there:?}");
+    }
+}
+
+#[test]
+fn where_there_is_no_project_the_built_in_rules_allow_nothing() {
+    for cwd in [None, Some("/"), Some("//"), Some("/home"), Some("/home/u"), Some("/home/u/.")] {
+        for call in
+            [Call::shell("ls"), read("notes.md"), Call::new("Grep", json!({"pattern": "x"}))]
+        {
+            let there = Call { cwd: cwd.map(str::to_owned), home: Some("/home/u".into()), ..call };
+            assert_eq!(ruled(&there, DEFAULT_RULES), Ask, "{there:?}");
+        }
+    }
+    for cwd in ["/tmp", "/var/tmp", "/etc", "/usr/local", "/root/..", "relative", ""] {
+        let there = Call { cwd: Some(cwd.to_owned()), ..Call::shell("ls") };
+        assert_eq!(ruled(&there, DEFAULT_RULES), Ask, "{cwd:?}");
+    }
+}
+
+#[test]
+fn the_class_of_reading_calls_can_only_be_allowed_and_only_where_it_is_known() {
+    for (text, problem) in [
+        (r#"{"shell_exec": {"@reads": "deny"}}"#, "can only be allowed"),
+        (r#"{"write_file": {"@reads": "allow"}}"#, "is known for shell_exec"),
+        (r#"{"mcp__fs__read": {"@reads": "allow"}}"#, "is known for shell_exec"),
+    ] {
+        let problems = Rules::parse(text, "permissions.jsonc", HOME).unwrap_err();
+        assert!(problems.iter().any(|one| one.message.contains(problem)), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_file_or_command_by_the_name_of_the_class_gets_no_rule() {
+    for call in [read("@reads"), Call::shell("@reads")] {
+        let ruling = ruled_in(&call, r#"{"*": "ask"}"#, Mode::Default);
+        assert_eq!((ruling.always, ruling.exact), (vec![], vec![]), "{call:?}");
     }
 }
 

@@ -8,7 +8,7 @@
 )]
 
 use countersign_policy::glob::{Glob, GlobError};
-use countersign_policy::{DEFAULT_RULES, Rule, Rules, always, file};
+use countersign_policy::{Rule, Rules, always, file};
 use countersign_profiles::check::Options;
 use serde_json::{Value, json};
 
@@ -66,10 +66,12 @@ fn check(line: &Value) -> Value {
     serde_json::from_str(&Options::default().line(&line.to_string())).unwrap()
 }
 
-/// The default rules where a row says `DEFAULT`.
+/// The seed's own default rules where a row says `DEFAULT`.
 fn config(row: &Value) -> Value {
     match row.as_str() {
-        Some("DEFAULT") => Value::String(DEFAULT_RULES.to_owned()),
+        Some("DEFAULT") => {
+            Value::String(include_str!("../../src/profiles/molf/default.jsonc").to_owned())
+        }
         _ => row.clone(),
     }
 }

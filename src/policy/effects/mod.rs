@@ -1,6 +1,7 @@
 //! What a call touches, for the card and the log: worked out from its facts, in order, each thing
 //! once. Never a promise of safety; what is not known is said to be unknown.
 
+mod list;
 mod reach;
 mod shell;
 
@@ -9,9 +10,10 @@ use std::fmt;
 use crate::deeds::Deed;
 use crate::place::{self, Place};
 use crate::shell::Scan;
+use list::List;
 
 /// One thing that a call touches.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "effect")]
 #[non_exhaustive]
 pub enum Effect {
@@ -57,7 +59,7 @@ pub enum Effect {
 }
 
 /// A path and what is known about it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct Target {
     /// As the call names it.
     pub path: String,
@@ -121,57 +123,6 @@ pub enum Act {
     Fetch,
     /// Not known.
     Unknown,
-}
-
-/// The list while it grows: each thing once, and not without end.
-#[derive(Default)]
-struct List {
-    effects: Vec<Effect>,
-    more: usize,
-}
-
-/// More than this fits on no card.
-const MOST: usize = 40;
-
-impl List {
-    fn add(&mut self, effect: Effect) {
-        if self.effects.contains(&effect) {
-            return;
-        }
-        if self.effects.len() < MOST {
-            self.effects.push(effect);
-        } else {
-            self.more += 1;
-        }
-    }
-
-    fn unknown(&mut self, why: &str) {
-        self.add(Effect::Unknown { why: why.to_owned() });
-    }
-
-    fn touch(&mut self, deed: Deed, path: &str, place: Place<'_>) {
-        let target = Target::new(path, place);
-        if place::sink(path) {
-            return;
-        }
-        self.add(match deed {
-            Deed::Read if !target.outside && !target.secret => return,
-            Deed::Read => Effect::Reads(target),
-            Deed::Write => Effect::Writes(target),
-            Deed::Delete => Effect::Deletes(target),
-            Deed::Move => Effect::Moves(target),
-            Deed::Rights => Effect::Rights(target),
-        });
-    }
-
-    fn finish(mut self) -> Vec<Effect> {
-        if self.more > 0 {
-            self.effects.push(Effect::Unknown {
-                why: format!("{} more effects are not listed", self.more),
-            });
-        }
-        self.effects
-    }
 }
 
 /// Effects of a shell text.

@@ -58,6 +58,26 @@ fn what_stands_behind_wrappers_is_told_too() {
 }
 
 #[test]
+fn of_too_many_the_worst_are_kept_and_the_others_counted_by_kind() {
+    let files: String = (0..60).map(|n| format!(" f{n}")).collect();
+    let all = told(&format!("touch{files}; rm -rf ~/Documents; git push origin main"));
+    let worst = [
+        "deletes /home/me/Documents (outside the workspace)",
+        "git push: gives something out of hand, to origin main",
+        "runs touch",
+    ];
+    assert_eq!(all.get(..3), Some(&worst.map(str::to_owned)[..]));
+    assert_eq!(all.len(), 41);
+    let more = "unknown: not listed: 2 more programs, 23 more writes";
+    assert_eq!(all.last().map(String::as_str), Some(more));
+    let files: String = (0..100).map(|n| format!(" f{n}")).collect();
+    let all = told(&format!("rm{files} > out"));
+    assert!(all.iter().take(40).all(|one| one.starts_with("deletes f")), "{all:?}");
+    let more = "unknown: not listed: 60 more deletions, 1 more programs, 1 more writes";
+    assert_eq!(all.last().map(String::as_str), Some(more));
+}
+
+#[test]
 fn what_is_not_known_is_said_to_be_unknown() {
     assert_eq!(told("rm -rf $x"), ["runs rm", "deletes $x", "unknown: which files $x stands for"]);
     assert_eq!(told("bash build.sh"), ["runs bash", "unknown: what bash runs"]);

@@ -3,16 +3,18 @@
 use std::cell::OnceCell;
 
 use super::{Care, Judge};
+use crate::call::Kind;
 use crate::deeds::{self, Deed};
 use crate::finding::{Finding, shorten};
 use crate::moved::{Moved, is_relative, written_out};
+use crate::obeyed;
 use crate::place;
 use crate::rules::Rules;
 use crate::shell::{Command, Redirect, RedirectOp, Word, WordKind};
 use crate::stack::{Hit, Stack};
 use crate::values::Value;
 use crate::verdict::Verdict;
-use crate::wrappers::{Inner, Unwrapped};
+use crate::wrappers::{Inner, Unwrapped, base};
 
 /// The rules for files, put together when a redirect needs them.
 pub(crate) struct Files<'r, 'c> {
@@ -72,17 +74,29 @@ impl<'r> Judge<'r, '_> {
             return Finding::allow(None);
         }
         let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
-        let rule =
-            if reads { self.files.reads() } else { self.files.writes() }.value(&value, self.place);
+        let (kind, files) = match reads {
+            true => (Kind::Read, self.files.reads()),
+            false => (Kind::Write, self.files.writes()),
+        };
+        let rule = files.value(kind, &value, self.place);
         // A deny that names files holds for redirects too.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
             return self.finding(rule, || format!("The redirect to {path}"));
         }
-        if hit.allows_all() || self.care.get() == Care::Denies {
+        if self.care.get() == Care::Denies {
+            return Finding::allow(None);
+        }
+        if !reads && obeyed::is_obeyed(&path) && !rule.names_a_file() {
+            return self.obeyed(&path);
+        }
+        if hit.allows_all() {
             return Finding::allow(None);
         }
         if reads {
-            let odd = place::secret(&path, self.place)
+            // A rule that names the command goes for what the command is fed, the class does not.
+            let unnamed = hit.verdict != Verdict::Allow || hit.allows_reading();
+            let odd = unnamed && place::outside(&path, self.place)
+                || place::secret(&path, self.place)
                 || place::system(&path)
                 || path.starts_with("/dev/")
                 || path.starts_with("/proc/");
@@ -91,9 +105,7 @@ impl<'r> Judge<'r, '_> {
                 false => Finding::allow(None),
             };
         }
-        let plain = redirect.target.kind == WordKind::Literal
-            && !place::outside(&path, self.place)
-            && !place::runs_later(&path);
+        let plain = redirect.target.kind == WordKind::Literal && !place::outside(&path, self.place);
         match plain && rule.verdict == Verdict::Allow {
             true => Finding::allow(rule.entry),
             false => self.ask(|| ["It writes to ", &shorten(&path, 60), "."].concat()),
@@ -129,14 +141,58 @@ impl<'r> Judge<'r, '_> {
         if hit.allows_all() || hit.allows_exactly() || found.verdict != Verdict::Allow {
             return found;
         }
-        let mut paths = changed(command, behind).map(|word| written_out(word, directory));
-        let outside = paths
-            .find(|path| place::outside(&path.text, self.place) && !place::scratch(&path.text));
+        let mut paths =
+            changed(command, behind).map(|(deed, word)| (deed, written_out(word, directory)));
+        let outside = paths.find(|(deed, path)| {
+            let removed = *deed == Deed::Delete && place::scratch(&path.text);
+            place::outside(&path.text, self.place) && !place::sink(&path.text) && !removed
+        });
         match outside {
-            Some(path) => self.ask(|| {
+            Some((_, path)) => self.ask(|| {
                 ["It changes ", &shorten(&path.text, 60), ", outside the workspace."].concat()
             }),
             None => found,
+        }
+    }
+}
+
+impl<'r> Judge<'r, '_> {
+    /// Files that others run or obey among those that a command writes or gives rights to: whatever rule
+    /// covers the command, it does not cover them.
+    pub(super) fn obeyed_files(
+        &self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+    ) -> Finding<'r> {
+        let all = std::iter::once(&*command.argv).chain(inner(behind));
+        let mut paths = all.flat_map(written).filter(|path| obeyed::is_obeyed(path));
+        let unnamed = |path: &String| {
+            let value = Value { text: path.clone(), is_path: true, is_leaf: false };
+            !self.files.writes().value(Kind::Write, &value, self.place).names_a_file()
+        };
+        match paths.find(unnamed) {
+            Some(path) => self.obeyed(&path),
+            None => Finding::allow(None),
+        }
+    }
+
+    fn obeyed(&self, path: &str) -> Finding<'r> {
+        let why = ", which others run or obey; only a rule that names it covers it.";
+        self.ask(|| ["It writes ", &shorten(path, 60), why].concat())
+    }
+
+    /// What only reads does so in the folder that the text has gone to.
+    pub(super) fn reads_elsewhere(&self, command: &Command<'_>, moved: &Moved) -> Finding<'r> {
+        let Moved::To(directory) = moved else {
+            return self.ask(|| "It reads a directory that is only known when it runs.".into());
+        };
+        let to = place::clean(directory, self.place);
+        let home = self.place.cwd.is_some_and(|cwd| place::clean(cwd, Default::default()) == to);
+        // SECURITY: a folder below may be a repository of its own, with programs in its settings.
+        let git = command.argv.first().is_some_and(|name| base(&name.text) == "git");
+        match place::outside(directory, self.place) || git && !home {
+            true => self.ask(|| ["It reads in ", &shorten(directory, 60), "."].concat()),
+            false => Finding::allow(None),
         }
     }
 }
@@ -145,18 +201,39 @@ impl<'r> Judge<'r, '_> {
 fn changed<'c, 'a>(
     command: &'c Command<'a>,
     behind: Option<&Unwrapped<'c, 'a>>,
-) -> impl Iterator<Item = &'c Word<'a>> {
-    let inner =
-        behind.into_iter().flat_map(|behind| &behind.inner).filter_map(|inner| match inner {
-            Inner::Argv { argv, .. } => Some(*argv),
-            _ => None,
-        });
-    let all: Vec<&'c [Word<'a>]> = std::iter::once(&*command.argv).chain(inner).collect();
+) -> impl Iterator<Item = (Deed, &'c Word<'a>)> {
+    let all: Vec<&'c [Word<'a>]> = std::iter::once(&*command.argv).chain(inner(behind)).collect();
     let deeds = all.into_iter().flat_map(deeds::deeds);
     let changes = deeds.filter(|(deed, _)| matches!(deed, Deed::Write | Deed::Delete | Deed::Move));
     let written = command.redirects.iter().filter(|redirect| redirect.op.writes());
     changes
-        .map(|(_, word)| word)
-        .chain(written.map(|redirect| &redirect.target))
-        .filter(|word| is_relative(word))
+        .chain(written.map(|redirect| (Deed::Write, &redirect.target)))
+        .filter(|(_, word)| is_relative(word))
+}
+
+/// The commands behind a wrapper.
+fn inner<'c, 'a>(behind: Option<&Unwrapped<'c, 'a>>) -> impl Iterator<Item = &'c [Word<'a>]> {
+    behind.into_iter().flat_map(|behind| &behind.inner).filter_map(|inner| match inner {
+        Inner::Argv { argv, .. } => Some(*argv),
+        _ => None,
+    })
+}
+
+/// The paths that a command writes or gives rights to; what it puts into a folder by its name there.
+fn written(argv: &[Word<'_>]) -> Vec<String> {
+    let all = deeds::deeds(argv);
+    let text = |word: &Word<'_>| word.text.strip_prefix("of=").unwrap_or(&word.text).to_owned();
+    let targets: Vec<String> = all
+        .iter()
+        .filter(|(deed, _)| matches!(deed, Deed::Write | Deed::Rights))
+        .map(|(_, word)| text(word))
+        .collect();
+    let sources = all.iter().filter(|(deed, _)| matches!(deed, Deed::Read | Deed::Move));
+    let (Some(to), Some(name)) = (targets.first(), argv.first()) else { return targets };
+    if !matches!(base(&name.text), "cp" | "gcp" | "mv" | "ln" | "install" | "rsync" | "scp") {
+        return targets;
+    }
+    let within = sources.map(|(_, word)| format!("{to}/{}", base(&word.text)));
+    let within: Vec<String> = within.collect();
+    targets.into_iter().chain(within).collect()
 }

@@ -173,10 +173,20 @@ impl<'r> Judge<'r, '_> {
         }
         let found = found.max(self.redirects(command, &hit));
         let found = match moved {
+            Some(moved) if hit.allows_reading() => found.max(self.reads_elsewhere(command, moved)),
             Some(moved) => found.max(self.elsewhere(command, behind, moved, &hit)),
             None => found,
         };
-        if self.care.get() == Care::Denies || hit.allows_all() || found.verdict == Verdict::Deny {
+        if self.care.get() == Care::Denies || found.verdict == Verdict::Deny {
+            return found;
+        }
+        let found = match found.verdict {
+            Verdict::Allow if !hit.allows_exactly() => {
+                found.max(self.obeyed_files(command, behind))
+            }
+            _ => found,
+        };
+        if hit.allows_all() {
             return found;
         }
         found.max(assigns(command))

@@ -1,6 +1,7 @@
 //! The words behind a program's name, and how options are found among them.
 
 use crate::deeds;
+use crate::obeyed;
 use crate::place::{self, Place};
 use crate::shell::{Word, WordKind};
 
@@ -101,13 +102,12 @@ impl<'w, 'a> Arguments<'w, 'a> {
 
     /// The path lies outside the workspace, or is one that tools obey.
     pub(super) fn path_outside(&self, path: &str) -> bool {
-        let inside = !place::outside(path, self.place) || place::scratch(path);
-        !inside || place::runs_later(path)
+        self.path_elsewhere(path)
     }
 
     /// The path does not lie in the workspace itself.
     pub(super) fn path_elsewhere(&self, path: &str) -> bool {
-        !place::sink(path) && (place::outside(path, self.place) || place::runs_later(path))
+        !place::sink(path) && (place::outside(path, self.place) || obeyed::runs_later(path))
     }
 
     fn before_end(&self) -> impl Iterator<Item = &'w Word<'a>> {

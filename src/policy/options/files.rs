@@ -18,7 +18,11 @@ pub(super) fn judge(name: &str, args: &Arguments<'_, '_>) -> Option<&'static str
         "cp" | "mv" | "ln" => &["-S"],
         _ => &[],
     };
-    let operands = args.operands(valued);
+    let mut operands = args.operands(valued);
+    if matches!(name, "rm" | "rmdir" | "unlink") {
+        // Temporary files may go where the rule names the program; nothing is put there.
+        operands.retain(|word| word.kind == WordKind::Dynamic || !place::scratch(&word.text));
+    }
     let targets = args.values(&["-t", "--target-directory"]);
     if targets.iter().any(|dir| args.path_outside(dir)) {
         return Some(OUTSIDE);

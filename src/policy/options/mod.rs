@@ -13,6 +13,7 @@ use crate::place::Place;
 use crate::shell::Word;
 use crate::wrappers::base;
 use arguments::Arguments;
+pub(crate) use programs::sed_reaches;
 
 /// Why this command goes beyond what a plain grant of its name says; `None` when it does not.
 /// `open` says that words follow which are not known (`xargs`).

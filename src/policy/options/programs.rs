@@ -67,7 +67,7 @@ fn explicit_is_dynamic(word: Option<(&str, WordKind)>) -> bool {
 
 /// Reads a sed script as far as needed to find `e`, `w`, `W`, `r`, `R` and the flags of `s`.
 /// FAIL-CLOSED: what it cannot follow reaches.
-fn sed_reaches(script: &str) -> bool {
+pub(crate) fn sed_reaches(script: &str) -> bool {
     let mut chars = script.chars().peekable();
     loop {
         // Addresses, blanks, blocks.
@@ -94,9 +94,10 @@ fn sed_reaches(script: &str) -> bool {
             }
             'p' | 'P' | 'd' | 'D' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'z' | 'F' => {}
             'l' | 'q' | 'Q' => while chars.next_if(char::is_ascii_digit).is_some() {},
-            // Labels end at a semicolon, too; text and comments at the end of the line.
+            // Labels end at a blank or semicolon, too; text and comments at the end of the line.
             ':' | 'b' | 't' | 'T' => {
-                while chars.next_if(|c| !matches!(c, ';' | '\n' | '}')).is_some() {}
+                while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+                while chars.next_if(|c| !c.is_whitespace() && !matches!(c, ';' | '}')).is_some() {}
             }
             'a' | 'i' | 'c' | '#' => {
                 let mut before = ' ';

@@ -53,6 +53,8 @@ fn options_that_run_write_or_send_go_beyond_a_grant() {
         "cargo publish",
         "cargo --config x=y build",
         "make SHELL=/tmp/x",
+        "cp a /var/tmp/x",
+        "tee /tmp/x",
         "npm publish",
         "pytest -p evil",
         "psql -c '\\! id'",
@@ -73,6 +75,7 @@ fn options_that_run_write_or_send_go_beyond_a_grant() {
 #[test]
 fn everyday_options_do_not() {
     for text in [
+        "rm -f /tmp/x",
         "sort -t, -k2 -rn f",
         "sort -u",
         "rg -n 'a|b' --type rust",
@@ -106,7 +109,6 @@ fn everyday_options_do_not() {
         "cp a b",
         "mv old.rs new.rs",
         "rm build/x.o",
-        "rm -f /tmp/x",
         "mkdir -p src/a/b",
         "mkdir -p src/{a,b}",
         "chmod +x run.sh",

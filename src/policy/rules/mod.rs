@@ -248,6 +248,11 @@ impl Rules {
         self.entries.iter().map(|entry| &entry.rule)
     }
 
+    /// True when some rule allows what only reads.
+    pub(crate) fn allows_reading(&self) -> bool {
+        self.entries.iter().any(|entry| entry.pattern.is_reads())
+    }
+
     /// True when there is no rule.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -283,6 +288,17 @@ impl Rules {
         self.push_under(key, rule, origin)
     }
 
+    /// A rule for the class of calls that only read.
+    pub(crate) fn push_reads(
+        &mut self,
+        rule: Rule,
+        origin: Option<Origin>,
+    ) -> Result<&mut Entry, String> {
+        let key = self.key(&rule.tool)?;
+        let pattern = Pattern::reads().map_err(|error| error.to_string())?;
+        self.push_pattern(key, rule, pattern, origin)
+    }
+
     fn push_under(
         &mut self,
         key: usize,
@@ -291,6 +307,16 @@ impl Rules {
     ) -> Result<&mut Entry, String> {
         let pattern =
             Pattern::new(&rule.pattern, self.home.as_deref()).map_err(|error| error.to_string())?;
+        self.push_pattern(key, rule, pattern, origin)
+    }
+
+    fn push_pattern(
+        &mut self,
+        key: usize,
+        rule: Rule,
+        pattern: Pattern,
+        origin: Option<Origin>,
+    ) -> Result<&mut Entry, String> {
         let (verdict, head, all) = (rule.verdict, pattern.head(), pattern.is_all());
         if verdict != Verdict::Allow {
             self.strict.push(self.marks.len());
@@ -396,7 +422,12 @@ impl Entry {
     /// An entry of its own, for judging its examples alone.
     pub(crate) fn alone(&self, verdict: Verdict, home: Option<&str>) -> Option<Rules> {
         let mut rules = Rules { home: home.map(Into::into), ..Rules::default() };
-        let entry = rules.push(Rule { verdict, ..self.rule.clone() }, None).ok()?;
+        let rule = Rule { verdict, ..self.rule.clone() };
+        if self.pattern.is_reads() {
+            rules.push_reads(rule, None).ok()?;
+            return Some(rules);
+        }
+        let entry = rules.push(rule, None).ok()?;
         // The head does not depend on how stars are read.
         entry.pattern = self.pattern.clone();
         Some(rules)

@@ -1,6 +1,7 @@
 //! One pattern of a rule, ready for every sort of value it may meet.
 
 use crate::glob::{Glob, GlobError};
+use crate::reads;
 use crate::shell::{self, Word, WordKind};
 use crate::verdict::Verdict;
 use crate::wrappers::base;
@@ -23,6 +24,8 @@ pub(crate) struct Pattern {
 enum Shape {
     /// `*`
     All,
+    /// `@reads`: told from the words themselves.
+    Reads,
     /// Exactly these words.
     Exact(Vec<Box<str>>),
     /// These words and at least one more: `git push *`.
@@ -91,6 +94,12 @@ pub(crate) enum Reach {
     Yes,
 }
 
+impl Reach {
+    pub(crate) fn of(covers: bool) -> Self {
+        if covers { Self::Yes } else { Self::No }
+    }
+}
+
 impl Pattern {
     /// Compiles `text`; `home` replaces `~/` and `$HOME/` in front.
     pub(crate) fn new(text: &str, home: Option<&str>) -> Result<Self, GlobError> {
@@ -119,6 +128,16 @@ impl Pattern {
         })
     }
 
+    /// The class of calls that only read.
+    pub(crate) fn reads() -> Result<Self, GlobError> {
+        Ok(Self { shape: Shape::Reads, literal: None, ..Self::new(reads::CLASS, None)? })
+    }
+
+    /// True for the class of calls that only read.
+    pub(crate) fn is_reads(&self) -> bool {
+        matches!(self.shape, Shape::Reads)
+    }
+
     /// The same pattern with `*` staying within a directory, as in Claude's path rules.
     pub(crate) fn within_directories(mut self) -> Result<Self, GlobError> {
         let parts = self.glob.source().split('/').map(|part| match part {
@@ -136,7 +155,7 @@ impl Pattern {
                 words.first().map_or(Head::ANY, |word| Head::of(word))
             }
             Shape::Glob { head: Some(head) } => Head::of(head),
-            Shape::All | Shape::Glob { head: None } => Head::ANY,
+            Shape::All | Shape::Reads | Shape::Glob { head: None } => Head::ANY,
         }
     }
 
@@ -154,7 +173,7 @@ impl Pattern {
     pub(crate) fn words(&self) -> usize {
         match &self.shape {
             Shape::Exact(words) | Shape::Prefix(words) => words.len(),
-            Shape::All | Shape::Glob { .. } => usize::MAX,
+            Shape::All | Shape::Reads | Shape::Glob { .. } => usize::MAX,
         }
     }
 
@@ -165,6 +184,9 @@ impl Pattern {
 
     /// A value that is no command, as an allow rule sees it.
     pub(crate) fn matches(&self, value: &str) -> bool {
+        if self.is_reads() {
+            return false;
+        }
         match (&self.domain, host(value)) {
             (Some(domain), Some(host)) => domain.matches(&host),
             (Some(_), None) => false,
@@ -194,6 +216,7 @@ impl Pattern {
     pub(crate) fn covers<'t>(&self, argv: &[Word<'_>], text: impl FnOnce() -> &'t str) -> bool {
         match &self.shape {
             Shape::All => true,
+            Shape::Reads => false,
             Shape::Exact(words) => argv.len() == words.len() && starts_with(argv, words),
             Shape::Prefix(words) => argv.len() > words.len() && starts_with(argv, words),
             Shape::Glob { head: Some(head) }
@@ -213,7 +236,8 @@ impl Pattern {
         texts: impl FnOnce() -> &'t [String],
     ) -> Reach {
         match &self.shape {
-            Shape::All => Reach::Yes,
+            // FAIL-CLOSED: the class is of use to an allow alone.
+            Shape::All | Shape::Reads => Reach::Yes,
             Shape::Exact(words) => walk(argv, words, true),
             Shape::Prefix(words) => walk(argv, words, false),
             Shape::Glob { head: Some(head) }

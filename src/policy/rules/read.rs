@@ -7,6 +7,8 @@ use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::{Example, Origin, Problem, Rule, Rules, Severity, claude, lint, suggest, when};
+use crate::call::{Kind, kind_of};
+use crate::reads;
 use crate::verdict::Verdict;
 
 /// What is accepted beyond JSON: comments and trailing commas, nothing else.
@@ -281,8 +283,16 @@ impl Reader<'_> {
         let (line, column) = place(self.text, range.start);
         let origin = Origin { file: Arc::clone(&self.file), line, column };
         let rule = Rule { tool: tool.to_owned(), pattern: pattern.to_owned(), verdict };
-        let pushed = self.rules.push(rule, Some(origin)).and_then(|entry| {
-            if segments && !entry.pattern.is_all() {
+        let class = pattern == reads::CLASS;
+        if class && let Some(problem) = misused(tool, verdict) {
+            return self.error(range, problem);
+        }
+        let pushed = match class {
+            true => self.rules.push_reads(rule, Some(origin)),
+            false => self.rules.push(rule, Some(origin)),
+        };
+        let pushed = pushed.and_then(|entry| {
+            if segments && !entry.pattern.is_all() && !class {
                 let inside = entry.pattern.clone().within_directories();
                 entry.pattern = inside.map_err(|error| error.to_string())?;
             }
@@ -322,6 +332,17 @@ fn is_detail(object: &Object<'_>) -> bool {
                 ("match" | "not_match", Value::Array(_)) | ("expires", _)
             )
         })
+}
+
+/// Why the class of reading calls is of no use there.
+fn misused(tool: &str, verdict: Verdict) -> Option<String> {
+    let kinds = [Kind::Shell, Kind::Read, Kind::Glob, Kind::Grep];
+    if verdict != Verdict::Allow {
+        return Some("\"@reads\" can only be allowed; what no rule allows is asked".to_owned());
+    }
+    (!kinds.contains(&kind_of(tool))).then(|| {
+        format!("\"@reads\" is known for shell_exec, read_file, glob and grep, not for {tool:?}")
+    })
 }
 
 /// Line and column, both from 1, of a byte.

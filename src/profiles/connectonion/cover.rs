@@ -4,6 +4,7 @@ use super::permission::{Form, Permission, Permissions, command_fits};
 use countersign_policy::builtins::{Builtin, builtin};
 use countersign_policy::call::Call;
 use countersign_policy::judge::slice;
+use countersign_policy::obeyed;
 use countersign_policy::options;
 use countersign_policy::place::{self, Place};
 use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Word, WordKind};
@@ -176,7 +177,7 @@ impl<'j> Judge<'j> {
         let args = serde_json::json!({ "file_path": path, "path": path });
         redirect.target.kind == WordKind::Literal
             && !place::outside(path, self.place)
-            && !place::runs_later(path)
+            && !obeyed::runs_later(path)
             && self
                 .given
                 .allowed()

@@ -8,6 +8,7 @@ use super::control::{PATHS, is_control_file};
 use super::cover::commandeers;
 use super::words;
 use countersign_policy::call::Call;
+use countersign_policy::obeyed;
 use countersign_policy::place::{self, Place};
 use countersign_policy::shell::{Scan, Via};
 use countersign_policy::verdict::Verdict;
@@ -199,7 +200,7 @@ fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
         }
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
             let path = redirect.target.literal().filter(|path| {
-                place::sink(path) || !place::outside(path, place) && !place::runs_later(path)
+                place::sink(path) || !place::outside(path, place) && !obeyed::runs_later(path)
             });
             if path.is_none() {
                 found.push(ask("it writes where the policy does not look"));
