@@ -5,6 +5,7 @@ mod inherited;
 mod leading;
 mod listen;
 mod ours;
+mod store;
 mod welcome;
 
 pub(crate) use listen::token_file as inbox_token_file;
@@ -21,9 +22,9 @@ use crate::{
         approvers::{Approvers, Local},
     },
     ids,
-    store::{Database, Store, Tail, Trouble},
+    store::{Store, Tail, private},
 };
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use axum::middleware;
 use countersign_port::{Adapter, CancellationToken};
 use countersign_profiles::Patience;
@@ -31,7 +32,7 @@ use leading::Account;
 pub use ours::guardrail;
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -54,6 +55,8 @@ const SIGXFSZ: i32 = 25;
 pub struct ServeOptions {
     /// Open a first ask, so that a newcomer has something to press.
     pub demo: bool,
+    /// Whatever store is found is the store from now on, or a fresh one where there is none.
+    pub new_store: bool,
 }
 
 /// Serves until SIGTERM or SIGINT.
@@ -66,7 +69,7 @@ pub async fn run(
     mut inherited: Inherited,
 ) -> Result<()> {
     let state = &config.daemon.state_dir;
-    private_folder(state)?;
+    private::own_folder(state).map_err(anyhow::Error::msg)?;
     // Bound first: a second daemon must not touch the store of the one that runs.
     let passed = inherited.unix(&config.daemon.socket)?;
     let socket_is_passed = passed.is_some();
@@ -82,7 +85,7 @@ pub async fn run(
     // Port 0 took a free one; that is the address that agents must not reach for.
     config.daemon.listen = address;
 
-    let gate = gate(&config).await?;
+    let gate = gate(&config, options.new_store).await?;
     let tail = Tail::of_now(gate.store()).await?;
     let local = listen::Inbox::new(state, address)?;
     let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
@@ -155,8 +158,8 @@ pub async fn run(
     Ok(())
 }
 
-async fn gate(config: &Config) -> Result<Arc<Gate>> {
-    let store = open_store(&config.store.database).await?;
+async fn gate(config: &Config, new_store: bool) -> Result<Arc<Gate>> {
+    let store = store::open(config, new_store).await?;
     let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
     let path = rules_path(config);
     if config.policy.rules.is_some() && !path.exists() {
@@ -179,22 +182,6 @@ async fn gate(config: &Config) -> Result<Arc<Gate>> {
     let gate = Gate::new(store, policy, approvers, audience, settings);
     gate.write_pending_grants().await?;
     Ok(gate)
-}
-
-async fn open_store(database: &Database) -> Result<Store> {
-    if let Some(folder) = database.file().and_then(Path::parent) {
-        private_folder(folder)?;
-    }
-    let store =
-        Store::open(database).await.map_err(|error| match Trouble::of(&error, database) {
-            Some(Trouble { says, mend }) => anyhow!("store: {says}; {mend}"),
-            None => anyhow!("store {database}: {error}"),
-        })?;
-    if let Some(file) = database.file() {
-        fs::set_permissions(file, fs::Permissions::from_mode(0o600))
-            .with_context(|| format!("store {database}"))?;
-    }
-    Ok(store)
 }
 
 /// The policy of the configured profile.

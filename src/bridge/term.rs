@@ -1,9 +1,30 @@
 //! For how long this daemon may act for a chat account, by its own clock.
 
-use crate::store::Fence;
-use countersign_port::CancellationToken;
+use crate::{clock, store::Fence};
+use countersign_port::{CancellationToken, Lead};
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
+
+/// The end of a term by two clocks, whichever gets there first. `Instant` is `CLOCK_MONOTONIC` on Linux: it
+/// goes on while the process is frozen, and stands still while the machine sleeps, which the wall clock does
+/// not. A wall clock that is set forward ends a term too early, which only costs another election.
+#[derive(Debug, Clone, Copy)]
+struct Until {
+    at: Instant,
+    wall_ms: i64,
+}
+
+impl Until {
+    fn new(at: Instant) -> Self {
+        let left = at.saturating_duration_since(Instant::now()).as_millis();
+        let left = i64::try_from(left).unwrap_or(i64::MAX / 2);
+        Self { at, wall_ms: clock::now_ms().saturating_add(left) }
+    }
+
+    fn is_past(self) -> bool {
+        Instant::now() >= self.at || clock::now_ms() >= self.wall_ms
+    }
+}
 
 /// A time of leading. It ends before the lease does, so that nobody acts for an account that another
 /// daemon may already have.
@@ -11,7 +32,7 @@ use tokio::time::Instant;
 pub struct Term {
     fence: Fence,
     /// `None`: nobody else can ever lead.
-    until: Mutex<Option<Instant>>,
+    until: Mutex<Option<Until>>,
     over: CancellationToken,
 }
 
@@ -19,7 +40,8 @@ impl Term {
     /// A term behind this fence.
     #[must_use]
     pub fn new(fence: Fence, until: Option<Instant>) -> Self {
-        Self { fence, until: Mutex::new(until), over: CancellationToken::new() }
+        let until = Mutex::new(until.map(Until::new));
+        Self { fence, until, over: CancellationToken::new() }
     }
 
     /// What the store compares with.
@@ -33,18 +55,19 @@ impl Term {
     // sends nothing.
     #[must_use]
     pub fn holds(&self) -> bool {
-        !self.over.is_cancelled() && self.until().is_none_or(|until| Instant::now() < until)
+        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.over.is_cancelled() && until.is_none_or(|until| !until.is_past())
     }
 
     /// When it ends by itself.
     #[must_use]
     pub fn until(&self) -> Option<Instant> {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+        self.until.lock().unwrap_or_else(PoisonError::into_inner).map(|until| until.at)
     }
 
     /// Lets it go on until then.
     pub fn extend(&self, until: Instant) {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Until::new(until));
     }
 
     /// Ends it.
@@ -55,6 +78,12 @@ impl Term {
     /// Waits for its end.
     pub async fn ended(&self) {
         self.over.cancelled().await;
+    }
+}
+
+impl Lead for Term {
+    fn holds(&self) -> bool {
+        Self::holds(self)
     }
 }
 
@@ -71,6 +100,16 @@ mod tests {
         term.extend(Instant::now() + Duration::from_secs(60));
         assert!(term.holds());
         term.end();
+        assert!(!term.holds());
+    }
+
+    #[test]
+    fn a_machine_that_slept_past_the_end_does_not_lead_though_its_instants_stood_still() {
+        let fence = Fence { name: "chat".into(), epoch: 1 };
+        let term = Term::new(fence, None);
+        let asleep =
+            Until { at: Instant::now() + Duration::from_secs(10), wall_ms: clock::now_ms() - 1 };
+        *term.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(asleep);
         assert!(!term.holds());
     }
 }

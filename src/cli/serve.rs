@@ -19,6 +19,9 @@ pub(super) struct Args {
     /// Open a first ask, to have something to press
     #[arg(long)]
     demo: bool,
+    /// Start with whatever store is found, or a fresh one, where the one that was there is gone
+    #[arg(long)]
+    new_store: bool,
 }
 
 pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
@@ -33,7 +36,8 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
     begin_log(args.demo);
     warn_if_open_to_others(&config);
     let runtime = tokio::runtime::Runtime::new().context("the runtime did not start")?;
-    runtime.block_on(daemon::run(config, ServeOptions { demo: args.demo }, inherited))?;
+    let options = ServeOptions { demo: args.demo, new_store: args.new_store };
+    runtime.block_on(daemon::run(config, options, inherited))?;
     Ok(Exit::Good)
 }
 

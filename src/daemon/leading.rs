@@ -94,6 +94,7 @@ impl Account {
 
     async fn serve(&self, gate: &Arc<Gate>, term: &Arc<Term>, stop: &CancellationToken) {
         tracing::info!(lease = self.lease, epoch = term.fence().epoch, "leading");
+        self.adapter.lead(term.clone());
         let finish = stop.child_token();
         let mut tasks = JoinSet::new();
         tasks.spawn(receive(self.adapter.clone(), gate.clone(), finish.clone()));

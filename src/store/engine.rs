@@ -4,7 +4,9 @@ use super::{
     Database, StoreError,
     identity::identify,
     lines::{Line, Lines},
-    migrations, soundness,
+    migrations, private,
+    remembered::Remembered,
+    soundness,
     writer::{Writer, Writing},
 };
 use futures::future::BoxFuture;
@@ -14,7 +16,7 @@ use sqlx::{
     query::Query,
 };
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -105,11 +107,20 @@ struct Hands {
 
 impl Engine {
     /// Connects, makes an SQLite file that is not there, and brings the tables up to date.
-    pub(super) async fn open(database: &Database, limits: Limits) -> Result<Self, StoreError> {
+    pub(super) async fn open(
+        database: &Database,
+        limits: Limits,
+        known: Option<&Remembered>,
+    ) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let (dialect, owned) = match database {
             Database::Sqlite(file) => {
+                if let Some(known) = known {
+                    known.check_file(file)?;
+                }
                 let owned = own(file)?;
+                // Made by us, for us alone: what SQLite makes beside it has the same mode.
+                private::open(file).map_err(|error| StoreError::from(sqlx::Error::Io(error)))?;
                 soundness::check_log(file)?;
                 (Dialect::Sqlite, Some(Arc::new(owned)))
             }
@@ -120,6 +131,9 @@ impl Engine {
         let mut first = connect(&options, dialect).await?;
         if let Some(file) = database.file() {
             soundness::check_pages(&mut first, file).await?;
+        }
+        if let Some(known) = known {
+            known.check_tables(&mut first, database).await?;
         }
         let brought = async {
             migrations::run(&mut first, dialect).await?;
@@ -284,11 +298,8 @@ pub(super) async fn say(
 
 /// Makes sure that no other daemon writes this file, whatever its socket is called.
 fn own(file: &Path) -> Result<File, StoreError> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".lock");
     let cannot = |error| StoreError::from(sqlx::Error::Io(error));
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
-    let lock = lock.map_err(cannot)?;
+    let lock = private::open(&private::beside(file, ".lock")).map_err(cannot)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::Error(error)) => Err(cannot(error)),

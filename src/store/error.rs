@@ -33,6 +33,34 @@ pub enum StoreError {
         /// How many pages.
         missing: u32,
     },
+    /// A store that was there is gone.
+    #[error("{how}{}", known.as_ref().map_or_else(String::new, |(id, file)| {
+        format!(", and {} says that the store {id} was there", file.display())
+    }))]
+    Gone {
+        /// What there is instead.
+        how: &'static str,
+        /// Its id, and the file that says so.
+        known: Option<(String, PathBuf)>,
+    },
+    /// Another store stands in its place.
+    #[error("it is the store {found}, and {} says that {known} was there", marker.display())]
+    Another {
+        /// The id of what is there.
+        found: String,
+        /// The id that is known.
+        known: String,
+        /// The file that says so.
+        marker: PathBuf,
+    },
+    /// It cannot be told which store was there.
+    #[error("{}, which says which store was there, cannot be used: {why}", file.display())]
+    Marker {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The database is not in the shape this program knows.
     #[error("the store could not be brought up to date: {0}")]
     Migrate(sqlx::migrate::MigrateError),

@@ -19,8 +19,10 @@ mod lines;
 mod listing;
 mod migrations;
 mod outbox;
+pub mod private;
 
 mod reconcile;
+mod remembered;
 mod retention;
 mod rows;
 mod sessions;
@@ -40,6 +42,7 @@ pub use grants::{Grant, GrantScope};
 pub use lease::{DAEMON, Fence, Leader};
 pub use listing::{Listed, Place};
 pub use outbox::{Due, DuePage, Shown};
+pub use remembered::Remembered;
 pub use sessions::Standing;
 pub use tail::Tail;
 pub use trouble::Trouble;
@@ -74,8 +77,19 @@ impl Store {
         Self::open_within(database, LIMITS).await
     }
 
+    /// The same for an installation that may have had a store before.
+    ///
+    /// # Errors
+    /// Also when that is gone, or another one stands in its place; then nothing was made.
+    pub async fn open_as(database: &Database, known: &Remembered) -> Result<Self, StoreError> {
+        Self::begin(Engine::open(database, LIMITS, Some(known)).await?, database).await
+    }
+
     async fn open_within(database: &Database, limits: Limits) -> Result<Self, StoreError> {
-        let engine = Engine::open(database, limits).await?;
+        Self::begin(Engine::open(database, limits, None).await?, database).await
+    }
+
+    async fn begin(engine: Engine, database: &Database) -> Result<Self, StoreError> {
         let (condition, name, news) = (Arc::default(), ids::nonce().into(), Arc::default());
         let store = Self { engine, database: database.clone(), condition, name, news };
         if !store.is_shared() {

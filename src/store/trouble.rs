@@ -96,6 +96,26 @@ impl Trouble {
                     index.display()
                 ),
             ),
+            StoreError::Gone { .. } => (
+                format!("the store {database} is gone: {error}"),
+                "put it back, or a backup of it in its place; `countersign serve --new-store` starts \
+                 afresh, without the asks and grants that were in it"
+                    .to_owned(),
+            ),
+            StoreError::Another { .. } => (
+                format!("{database} is not the store that was there: {error}"),
+                "set [store] url to that one, or put it or a backup of it back; `countersign serve \
+                 --new-store` goes on with the one that is there now"
+                    .to_owned(),
+            ),
+            StoreError::Marker { file, .. } => (
+                error.to_string(),
+                format!(
+                    "let the daemon read and write {}; where its content is lost, `countersign serve \
+                     --new-store` takes the store that it finds",
+                    file.display()
+                ),
+            ),
             StoreError::NotOurs(why) => (why.clone(), "stop the other program".to_owned()),
             StoreError::Closed => {
                 ("the daemon has closed it".to_owned(), "restart the daemon".to_owned())

@@ -116,7 +116,9 @@ impl Answering<'_> {
                 Problem::Wait(wait) => *wait,
                 // The try whose answer was lost arrived.
                 Problem::Refused { code: ANSWERED, .. } if lost => return Ok(()),
-                Problem::Refused { .. } | Problem::Unauthorized => return Err(problem),
+                Problem::Refused { .. } | Problem::Unauthorized | Problem::Deposed => {
+                    return Err(problem);
+                }
             };
             if self.began.elapsed() + pause >= ANSWER_WITHIN {
                 return Err(problem);
@@ -134,7 +136,7 @@ impl Answering<'_> {
     /// The press counts all the same: the core has it, and redraws every copy of the card.
     fn missed(&self, problem: &Problem) {
         let after = self.began.elapsed();
-        if matches!(problem.code(), Some(ANSWERED | TOO_LATE)) {
+        if *problem == Problem::Deposed || matches!(problem.code(), Some(ANSWERED | TOO_LATE)) {
             debug!(?after, %problem, "a press was answered by another bridge, or too late");
         } else {
             warn!(?after, %problem, "a press was taken but its presser could not be told");

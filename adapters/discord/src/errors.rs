@@ -30,6 +30,9 @@ pub(crate) enum Problem {
     /// No answer, or none that can be read.
     #[error("Discord cannot be reached: {0}")]
     Unreachable(String),
+    /// This daemon does not lead.
+    #[error("another daemon may lead by now, so nothing was sent")]
+    Deposed,
 }
 
 impl Problem {
@@ -69,7 +72,7 @@ impl Problem {
         match &self {
             Self::Unauthorized => SendError::Fatal(self.to_string()),
             Self::Wait(wait) => SendError::RetryAfter(*wait),
-            Self::Unreachable(_) => SendError::Transient(self.to_string()),
+            Self::Unreachable(_) | Self::Deposed => SendError::Transient(self.to_string()),
             Self::Refused { code, status, .. } => match gone(*code, *status) {
                 Some(mend) => SendError::TargetGone(format!("Discord channel {channel}: {mend}")),
                 // An unknown route, such as behind a proxy that is not ready.

@@ -26,7 +26,7 @@ use crate::render::{Drawn, draw};
 use crate::rest::Rest;
 use crate::turns::Turns;
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Presses, SendError, Signals, Target,
 };
 use std::sync::Arc;
 
@@ -71,6 +71,10 @@ impl Adapter for Discord {
 
     fn signals(&self) -> &Signals {
         &self.0.signals
+    }
+
+    fn lead(&self, lead: Arc<dyn Lead>) {
+        self.0.rest.guard.follow(lead);
     }
 
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {

@@ -8,6 +8,7 @@ use crate::errors::Problem;
 use crate::message::{Body, Reply, Standing};
 use crate::pace::{self, Pace};
 use crate::sheet::File;
+use countersign_port::SendGuard;
 use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
 use reqwest::{Client, Method, RequestBuilder, Response, multipart};
 use serde_json::{Value, json};
@@ -34,6 +35,7 @@ pub(crate) struct Rest {
     /// Until then nothing is sent with the token, because Discord refused it: refused requests are
     /// counted, and get the address banned. After that one request tries whether it is accepted again.
     refused_until: Mutex<Option<Instant>>,
+    pub(crate) guard: SendGuard,
 }
 
 /// What to ask of Discord.
@@ -56,6 +58,7 @@ impl Rest {
             token: token.to_owned(),
             pace: Mutex::default(),
             refused_until: Mutex::default(),
+            guard: SendGuard::default(),
         }
     }
 
@@ -148,6 +151,10 @@ impl Rest {
         }
         if let Some(bucket) = &call.bucket {
             self.pace().take(bucket, Instant::now()).map_err(Problem::Wait)?;
+        }
+        // INVARIANT: every call goes through here, and none goes out without leading.
+        if !self.guard.is_open() {
+            return Err(Problem::Deposed);
         }
         let response = self.request(&call)?.send().await.map_err(unreachable)?;
         self.learn(&call, &response);

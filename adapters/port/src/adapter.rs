@@ -1,6 +1,6 @@
 //! What an adapter does.
 
-use crate::{Card, Presses, Signals};
+use crate::{Card, Lead, Presses, Signals};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,10 @@ pub trait Adapter: Send + Sync {
     fn keeps_messages(&self) -> bool {
         true
     }
+
+    /// Says who leads from now on. Whatever is sent without leading has to be held back, see
+    /// [`crate::SendGuard`]; an adapter of this process alone has nothing to hold back.
+    fn lead(&self, _lead: Arc<dyn Lead>) {}
 
     /// Shows a card at a target, whole, and names the message. A repeated post of the same card id may
     /// return the first message.

@@ -9,6 +9,7 @@
 
 mod adapter;
 mod card;
+mod lead;
 mod press;
 mod signals;
 mod text;
@@ -19,6 +20,7 @@ pub mod testkit;
 
 pub use adapter::{Adapter, MessageRef, SendError, Target};
 pub use card::{Block, Button, ButtonStyle, Card, Field, Tone};
+pub use lead::{Lead, SendGuard};
 pub use press::{Outcome, Press, Presser, Presses, Receipt};
 pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, excerpt, folded};

@@ -5,6 +5,7 @@
 //! tell apart some refusals that matter here (see `errors.rs`).
 
 use crate::Config;
+use countersign_port::SendGuard;
 use reqwest::{Client, RequestBuilder, Url, multipart::Form, redirect};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub(crate) struct Api {
     client: Client,
     /// SECURITY: holds the token; never shown.
     base: String,
+    pub(crate) guard: SendGuard,
 }
 
 /// A method with its parameters.
@@ -44,6 +46,8 @@ pub(crate) enum Failure {
     Network(String),
     /// No request can be made at all.
     Unusable(String),
+    /// This daemon does not lead, so nothing was sent.
+    Deposed,
 }
 
 /// What the Bot API says when it refuses.
@@ -91,7 +95,7 @@ impl Api {
             client = client.no_proxy();
         }
         let base = format!("{}/bot{}", config.api_url.trim_end_matches('/'), config.token);
-        Self { client: client.build().unwrap_or_default(), base }
+        Self { client: client.build().unwrap_or_default(), base, guard: SendGuard::default() }
     }
 
     /// Calls a method and reads its answer as `T`.
@@ -100,7 +104,7 @@ impl Api {
         P: Method + Serialize + Sync,
         T: DeserializeOwned,
     {
-        run(self.client.post(self.url(P::NAME)).json(payload).timeout(patience)).await
+        self.run(self.client.post(self.url(P::NAME)).json(payload).timeout(patience)).await
     }
 
     /// Calls a method that carries a file.
@@ -109,7 +113,15 @@ impl Api {
         method: &str,
         form: Form,
     ) -> Result<T, Failure> {
-        run(self.client.post(self.url(method)).multipart(form).timeout(UPLOAD_PATIENCE)).await
+        self.run(self.client.post(self.url(method)).multipart(form).timeout(UPLOAD_PATIENCE)).await
+    }
+
+    /// INVARIANT: every call goes through here, and none goes out without leading.
+    async fn run<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Failure> {
+        if !self.guard.is_open() {
+            return Err(Failure::Deposed);
+        }
+        run(request).await
     }
 
     fn url(&self, method: &str) -> String {

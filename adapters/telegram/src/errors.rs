@@ -30,12 +30,15 @@ const EDIT_NEEDLESS: [&str; 4] = [
     "message can't be edited",
 ];
 
+const DEPOSED: &str = "another daemon may lead by now, so nothing was sent";
+
 /// What the core does about a card that could not be sent to `chat`.
 pub(crate) fn send_error(failure: Failure, chat: Chat) -> SendError {
     let refusal = match failure {
         Failure::Refused(refusal) => refusal,
         Failure::Garbled(why) | Failure::Network(why) => return SendError::Transient(why),
         Failure::Unusable(why) => return SendError::Fatal(why),
+        Failure::Deposed => return SendError::Transient(DEPOSED.to_owned()),
     };
     if let Some(seconds) = refusal.parameters.retry_after {
         return SendError::RetryAfter(Duration::from_secs(seconds));
@@ -94,7 +97,7 @@ pub(crate) fn pause(failure: &Failure, backoff: Duration) -> Option<Duration> {
             (None, _) => None,
         },
         Failure::Garbled(_) | Failure::Network(_) => Some(backoff),
-        Failure::Unusable(_) => None,
+        Failure::Unusable(_) | Failure::Deposed => None,
     }
 }
 
@@ -103,6 +106,7 @@ pub(crate) fn sentence(failure: &Failure) -> String {
     match failure {
         Failure::Refused(refusal) => format!("Telegram says: {}", refusal.description),
         Failure::Garbled(why) | Failure::Network(why) | Failure::Unusable(why) => why.clone(),
+        Failure::Deposed => DEPOSED.to_owned(),
     }
 }
 

@@ -22,7 +22,7 @@ mod send;
 
 use api::Api;
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Presses, SendError, Signals, Target,
 };
 use send::Cards;
 use std::sync::Arc;
@@ -84,6 +84,10 @@ impl Adapter for Telegram {
 
     fn signals(&self) -> &Signals {
         &self.signals
+    }
+
+    fn lead(&self, lead: Arc<dyn Lead>) {
+        self.api.guard.follow(lead);
     }
 
     async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {

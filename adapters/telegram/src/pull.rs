@@ -89,10 +89,9 @@ impl Telegram {
                     if updates.iter().any(is_about_access) {
                         self.signals.access_changed();
                     }
-                    for update in updates {
-                        desk.handle(update).await;
+                    if handle_all(desk, updates).await {
+                        offset = last.map(after).or(offset);
                     }
-                    offset = last.map(after).or(offset);
                 }
                 Some(Err(failure)) => {
                     if !is_conflict(&failure) || conflicts.another(Instant::now()) {
@@ -113,6 +112,18 @@ impl Telegram {
             let _ = self.api.call::<_, IgnoredAny>(&confirm, LAST_PATIENCE).await;
         }
     }
+}
+
+/// False when this daemon stopped leading on the way: what is not confirmed comes to the one that leads,
+/// which handles and acknowledges it.
+async fn handle_all(desk: &mut Desk, updates: Vec<Value>) -> bool {
+    for update in updates {
+        if !desk.api.guard.is_open() {
+            return false;
+        }
+        desk.handle(update).await;
+    }
+    true
 }
 
 /// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put right

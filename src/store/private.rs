@@ -1,0 +1,213 @@
+//! Files and folders of the store that nobody else may read or exchange, whatever was there before.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions, Permissions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// What SQLite and the daemon keep beside the database's file.
+const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
+
+/// Makes the daemon's own folder, or closes it to others where it is there.
+///
+/// # Errors
+/// A sentence: it is no folder, or somebody else's, or cannot be made or closed.
+// SECURITY: whoever may write to the folder could exchange the store.
+pub fn own_folder(folder: &Path) -> Result<(), String> {
+    let found = make(folder)?;
+    is_ours(folder, &found, folder)?;
+    tighten(folder, &found, 0o077)
+}
+
+/// Makes the folder of the store's file, where that is not the daemon's own; one that is there may be read
+/// by others, but not written to.
+///
+/// # Errors
+/// As for [`own_folder`].
+pub fn folder_of_store(folder: &Path) -> Result<(), String> {
+    let found = make(folder)?;
+    // In a folder such as /tmp nobody can exchange what belongs to others.
+    let sticky = found.mode() & 0o1000 != 0;
+    if sticky || found.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    is_ours(folder, &found, folder)?;
+    tighten(folder, &found, 0o022)
+}
+
+/// Makes the database's file where it is not there, and closes it and what stands beside it to others.
+///
+/// # Errors
+/// A sentence: one of them is a link, no plain file or somebody else's.
+// SECURITY: SQLite gives what it makes beside the file the file's own mode.
+pub fn files(file: &Path) -> Result<(), String> {
+    for path in BESIDE.map(|end| beside(file, end)) {
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        };
+        if found.is_symlink() {
+            return Err(format!(
+                "{} is a link, and somebody may let it lead elsewhere; name the file itself in [store] url",
+                path.display()
+            ));
+        }
+        if !found.is_file() {
+            return Err(format!("{} is no plain file; move it away", path.display()));
+        }
+        is_ours(&path, &found, file.parent().unwrap_or(Path::new(".")))?;
+        tighten(&path, &found, 0o077)?;
+    }
+    Ok(())
+}
+
+/// Moves what is left of a store aside, where its file is gone or empty; what was moved.
+///
+/// # Errors
+/// When it cannot be moved.
+pub fn set_aside(file: &Path) -> io::Result<Vec<PathBuf>> {
+    if file.metadata().is_ok_and(|found| found.len() > 0) {
+        return Ok(Vec::new());
+    }
+    let mut moved = Vec::new();
+    for path in ["-wal", "-shm", "-journal"].map(|end| beside(file, end)) {
+        if path.exists() {
+            let to = beside(&path, &format!(".left-{}", crate::clock::now_ms()));
+            fs::rename(&path, &to)?;
+            moved.push(to);
+        }
+    }
+    Ok(moved)
+}
+
+/// Opens a file for writing that is made for its owner alone.
+pub(super) fn open(file: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)
+}
+
+/// Writes a file whole, or not at all.
+pub(super) fn write(file: &Path, text: &str) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().sync_all()?;
+    new.persist(file).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// The path with this behind it.
+pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+fn make(folder: &Path) -> Result<Metadata, String> {
+    let cannot = |error| format!("cannot make the folder {}: {error}", folder.display());
+    if !folder.is_dir() {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(folder).map_err(cannot)?;
+    }
+    fs::metadata(folder).map_err(cannot)
+}
+
+/// What the daemon makes itself tells who it is.
+fn is_ours(path: &Path, found: &Metadata, folder: &Path) -> Result<(), String> {
+    let made = tempfile::tempfile_in(folder).and_then(|file| file.metadata());
+    let us = match made {
+        Ok(made) => made.uid(),
+        // A folder that takes no file, such as that of a full disk: SQLite will say what is wrong.
+        Err(_) => return Ok(()),
+    };
+    if found.uid() == us {
+        return Ok(());
+    }
+    Err(format!(
+        "{path} belongs to another user (uid {}, and the daemon is uid {us}); `chown` it, or move it away",
+        found.uid(),
+        path = path.display()
+    ))
+}
+
+fn tighten(path: &Path, found: &Metadata, others: u32) -> Result<(), String> {
+    let mode = found.mode() & 0o7777;
+    if mode & others == 0 {
+        return Ok(());
+    }
+    let closed = mode & !others;
+    fs::set_permissions(path, Permissions::from_mode(closed))
+        .map_err(|error| format!("cannot close {} to others: {error}", path.display()))?;
+    tracing::warn!(
+        path = %path.display(), was = format!("{mode:o}"), now = format!("{closed:o}"),
+        "others on this machine could reach a file or folder of the store; it is closed to them now"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn files_and_folders_are_closed_whatever_was_there_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        fs::create_dir(&state).unwrap();
+        fs::set_permissions(&state, Permissions::from_mode(0o777)).unwrap();
+        let file = state.join("a.db");
+        for path in BESIDE.map(|end| beside(&file, end)) {
+            fs::write(&path, "x").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
+        }
+        own_folder(&state).unwrap();
+        files(&file).unwrap();
+        assert_eq!(mode(&state), 0o700);
+        for path in BESIDE.map(|end| beside(&file, end)) {
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_link_or_a_folder_in_the_place_of_a_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, end) in BESIDE.iter().enumerate() {
+            let file = folder.path().join(format!("{at}.db"));
+            std::os::unix::fs::symlink("/etc/passwd", beside(&file, end)).unwrap();
+            assert!(files(&file).unwrap_err().contains("is a link"), "{end}");
+        }
+        let file = folder.path().join("folder.db");
+        fs::create_dir(&file).unwrap();
+        assert!(files(&file).unwrap_err().contains("no plain file"));
+    }
+
+    #[test]
+    fn the_folder_of_a_file_elsewhere_stays_readable_and_nobody_else_writes_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for (was, is) in [(0o755, 0o755), (0o775, 0o755), (0o777, 0o755), (0o1777, 0o1777)] {
+            fs::set_permissions(folder.path(), Permissions::from_mode(was)).unwrap();
+            folder_of_store(folder.path()).unwrap();
+            assert_eq!(mode(folder.path()), is, "{was:o}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_lost_file_is_moved_and_a_whole_store_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        fs::write(beside(&file, "-wal"), "log").unwrap();
+        let moved = set_aside(&file).unwrap();
+        assert_eq!(moved.len(), 1);
+        assert_eq!(fs::read_to_string(moved.first().unwrap()).unwrap(), "log");
+        fs::write(&file, "whole").unwrap();
+        fs::write(beside(&file, "-wal"), "log").unwrap();
+        assert!(set_aside(&file).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! The store that this installation had: its id in a file of the state folder, so that a store that is gone
+//! or exchanged is noticed instead of begun anew without a word.
+
+use super::{Database, StoreError, engine::Tx, private};
+use sqlx::Row;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The file beside the tokens, in the state folder.
+const FILE: &str = "store.id";
+
+/// What is known of the store from earlier starts.
+#[derive(Debug, Clone)]
+pub struct Remembered {
+    file: PathBuf,
+    /// `None` at the first start.
+    id: Option<String>,
+}
+
+impl Remembered {
+    /// Reads what an earlier start has left in this folder.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read, or holds no id.
+    // FAIL-CLOSED: what cannot be read is not taken for a first start.
+    pub fn read(folder: &Path) -> Result<Self, StoreError> {
+        let file = folder.join(FILE);
+        let id = match std::fs::read_to_string(&file) {
+            Ok(text) => Some(text.trim().to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(StoreError::Marker { file, why: error.to_string() }),
+        };
+        let plain = |id: &String| id.len() == 8 && id.bytes().all(|b| b.is_ascii_alphanumeric());
+        if id.as_ref().is_some_and(|id| !plain(id)) {
+            return Err(StoreError::Marker { file, why: "it holds no id of a store".to_owned() });
+        }
+        Ok(Self { file, id })
+    }
+
+    /// Nothing: whatever is found is this installation's store from now on.
+    #[must_use]
+    pub fn nothing(folder: &Path) -> Self {
+        Self { file: folder.join(FILE), id: None }
+    }
+
+    /// Keeps the id for the next start.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&self, id: &str) -> Result<(), StoreError> {
+        if self.id.as_deref() == Some(id) {
+            return Ok(());
+        }
+        let marker = |error: io::Error| StoreError::Marker {
+            file: self.file.clone(),
+            why: error.to_string(),
+        };
+        private::write(&self.file, &format!("{id}\n")).map_err(marker)
+    }
+
+    /// Before anything is made: a file that was there has to be there.
+    pub(super) fn check_file(&self, file: &Path) -> Result<(), StoreError> {
+        let size = |path: &Path| path.metadata().map_or(0, |found| found.len());
+        if size(file) > 0 {
+            return Ok(());
+        }
+        let log = private::beside(file, "-wal");
+        let how = match (file.exists(), size(&log) > 0) {
+            (false, true) => "the file is gone, and only its write-ahead log is left",
+            (true, true) => "the file is empty, and only its write-ahead log is left",
+            (false, false) => "there is no such file",
+            (true, false) => "the file is empty",
+        };
+        match &self.id {
+            None if size(&log) == 0 => Ok(()),
+            id => Err(self.gone(how, id.as_deref())),
+        }
+    }
+
+    /// Before any table is made: the tables that were there have to be there, and be the same store's.
+    pub(super) async fn check_tables(
+        &self,
+        connection: &mut Tx,
+        database: &Database,
+    ) -> Result<(), StoreError> {
+        let Some(known) = &self.id else { return Ok(()) };
+        match id_in(connection).await? {
+            Some(found) if found == *known => Ok(()),
+            Some(found) => {
+                Err(StoreError::Another { found, known: known.clone(), marker: self.file.clone() })
+            }
+            // A backup from before stores had ids: whose it is cannot be told, but it is a store.
+            None if has_asks(connection).await => Ok(()),
+            None => {
+                let how = match database {
+                    Database::Sqlite(_) => "the file holds no store",
+                    Database::Postgres(_) => "the database holds no store",
+                };
+                Err(self.gone(how, Some(known)))
+            }
+        }
+    }
+
+    fn gone(&self, how: &'static str, known: Option<&str>) -> StoreError {
+        let known = known.map(|id| (id.to_owned(), self.file.clone()));
+        StoreError::Gone { how, known }
+    }
+}
+
+/// The id in the tables; `None` where there are no tables.
+async fn id_in(connection: &mut Tx) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query("SELECT value FROM meta WHERE name = 'store_id'");
+    match row.fetch_optional(&mut *connection).await {
+        Ok(row) => Ok(row.map(|row| row.try_get("value")).transpose()?),
+        Err(sqlx::Error::Database(error))
+            if error.code().as_deref() == Some("42P01")
+                || error.message().starts_with("no such table") =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn has_asks(connection: &mut Tx) -> bool {
+    sqlx::query("SELECT 1 FROM ask LIMIT 1").fetch_optional(connection).await.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::store::{Store, engines::Fresh};
+
+    #[tokio::test]
+    async fn a_store_that_was_there_and_is_gone_is_refused_on_both_engines() {
+        for fresh in [Some(Fresh::sqlite()), Fresh::postgres().await].into_iter().flatten() {
+            let state = tempfile::tempdir().unwrap();
+            let first = Remembered::read(state.path()).unwrap();
+            let store = Store::open_as(&fresh.database, &first).await.unwrap();
+            first.keep(store.id()).unwrap();
+            let id = store.id().to_owned();
+            store.close().await;
+            drop(store);
+
+            let known = Remembered::read(state.path()).unwrap();
+            let again = Store::open_as(&fresh.database, &known).await.unwrap();
+            assert_eq!(again.id(), id);
+            again.close().await;
+            drop(again);
+
+            std::fs::write(state.path().join(FILE), "zzzzzzzz\n").unwrap();
+            let other = Remembered::read(state.path()).unwrap();
+            let error = Store::open_as(&fresh.database, &other).await.unwrap_err();
+            assert!(matches!(&error, StoreError::Another { found, .. } if *found == id), "{error}");
+            fresh.drop().await;
+        }
+        let empty = [Some(Fresh::sqlite()), Fresh::postgres().await];
+        for fresh in empty.into_iter().flatten() {
+            let state = tempfile::tempdir().unwrap();
+            std::fs::write(state.path().join(FILE), "k8xd8s4n").unwrap();
+            let known = Remembered::read(state.path()).unwrap();
+            let error = Store::open_as(&fresh.database, &known).await.unwrap_err();
+            assert!(matches!(error, StoreError::Gone { .. }), "{error}");
+            if let Some(file) = fresh.database.file() {
+                assert!(!file.exists(), "nothing is made");
+            }
+            let anew = Remembered::nothing(state.path());
+            Store::open_as(&fresh.database, &anew).await.unwrap().close().await;
+            fresh.drop().await;
+        }
+    }
+
+    #[test]
+    fn a_marker_that_cannot_be_read_is_no_first_start() {
+        let state = tempfile::tempdir().unwrap();
+        for text in ["", "x", "k8xd8s4n k8xd8s4n"] {
+            std::fs::write(state.path().join(FILE), text).unwrap();
+            assert!(Remembered::read(state.path()).is_err(), "{text:?}");
+        }
+    }
+}
