@@ -24,6 +24,8 @@ mod discord_server;
 mod inbox_visitor;
 #[path = "../support/bodies.rs"]
 mod made;
+#[path = "../support/postgres.rs"]
+mod postgres;
 #[path = "../cli/process.rs"]
 #[allow(dead_code, reason = "the command line's tests use more of it")]
 mod process;
@@ -37,6 +39,7 @@ mod bodies;
 mod cards;
 mod connections;
 mod defaults;
+mod fencing;
 mod floods;
 mod guardrail;
 mod hook;
@@ -52,5 +55,6 @@ mod receiving;
 mod samples;
 mod sessions;
 mod sizes;
+mod store;
 mod targets;
 mod tokens;

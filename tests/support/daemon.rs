@@ -100,7 +100,27 @@ impl Daemon {
 
     /// Starts the daemon and waits for its ready line.
     pub async fn run(&mut self) {
-        let mut command = self.command(&["serve"]);
+        self.run_with(&[]).await;
+    }
+
+    /// The same with these options.
+    pub async fn run_with(&mut self, options: &[&str]) {
+        let command = self.command(&[&["serve"], options].concat());
+        self.run_by(command).await;
+    }
+
+    /// The same where files are made with this umask.
+    pub async fn run_under(&mut self, umask: &str) {
+        let serve = self.command(&["serve"]);
+        let serve = serve.as_std();
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("umask {umask}; exec \"$0\" \"$@\""));
+        command.arg(serve.get_program()).args(serve.get_args()).kill_on_drop(true).env_clear();
+        command.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.run_by(command).await;
+    }
+
+    async fn run_by(&mut self, mut command: Command) {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

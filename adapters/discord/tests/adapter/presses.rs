@@ -4,7 +4,8 @@ use crate::discord::{FakeDiscord, Fault, Person, Told};
 use crate::support::{Running, adapter, ana, receipt, target};
 use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{
-    Adapter, CancellationToken, Outcome, Press, Presser, Presses, Receipt, async_trait,
+    Adapter, CancellationToken, Lead, Outcome, Press, Presser, Presses, Receipt, SendError,
+    async_trait,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -293,4 +294,34 @@ async fn no_press_waits_for_another() {
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     stop.cancel();
     running.await.unwrap();
+}
+
+struct Deposed;
+
+impl Lead for Deposed {
+    fn holds(&self) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn without_leading_nothing_is_sent_and_no_press_is_acknowledged() {
+    let fake = FakeDiscord::start().await;
+    let card = sample_card("ls");
+    let applied = receipt(Outcome::Applied, "Approved once.", Some(closed(&card)));
+    let mut bridge = Running::start(&fake, vec![applied]);
+    let message = bridge.post(&card).await;
+    fake.until_online().await;
+    bridge.adapter.lead(Arc::new(Deposed));
+    let (before, ana) = (fake.calls(), ana());
+    tokio::select! {
+        told = fake.press(&message.0, "Approve", &ana) => panic!("{told:?}"),
+        press = bridge.next() => assert_eq!(press.presser.id, "4211", "it counts all the same"),
+    }
+    let posted = bridge.adapter.post(&target(), &card).await;
+    assert!(matches!(posted, Err(SendError::Transient(_))), "{posted:?}");
+    let edited = bridge.adapter.update(&message, &closed(&card)).await;
+    assert!(matches!(edited, Err(SendError::Transient(_))), "{edited:?}");
+    bridge.end().await;
+    assert_eq!(fake.calls(), before);
 }

@@ -4,11 +4,12 @@ use crate::fake::{ANA, BEN, EVE, FORUM, Fault, GROUP, Telegram as Server, Told};
 use crate::room::{Room, adapter, number, receipt, target};
 use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{
-    Adapter as _, MessageRef, Outcome, Press, Presser, Presses, Receipt, Receiving, SendError,
-    Target,
+    Adapter as _, Lead, MessageRef, Outcome, Press, Presser, Presses, Receipt, Receiving,
+    SendError, Target,
 };
 use countersign_telegram::{Config, Telegram};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -386,4 +387,33 @@ async fn a_press_in_a_topic_is_answered_like_any_other() {
     assert_eq!((prompt.topic, prompt.reply_to), (Some(7), Some(card)));
     assert_eq!(room.next_press().await.message, Some(MessageRef(format!("{FORUM}/{card}"))));
     room.close().await;
+}
+
+struct Leading(AtomicBool);
+
+impl Lead for Leading {
+    fn holds(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+#[tokio::test]
+async fn without_leading_nothing_is_sent_and_a_press_is_left_to_the_one_that_leads() {
+    let server = Server::start().await;
+    let mut room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once.")]);
+    let card = post(&room, &server).await;
+    let leading = Arc::new(Leading(AtomicBool::new(false)));
+    room.adapter.lead(leading.clone());
+    let query = server.press_only(GROUP, card, "Approve", ANA);
+    let message = MessageRef(format!("{GROUP}/{card}"));
+    let edited = room.adapter.update(&message, &closed(&sample_card("ls"))).await;
+    assert!(matches!(edited, Err(SendError::Transient(_))), "{edited:?}");
+    assert_eq!(server.unconfirmed(), 1, "it stays for whoever leads");
+    assert!(room.presses.try_recv().is_err());
+    leading.0.store(true, Relaxed);
+    assert_eq!(server.told(&query).await, told("Approved once.", false));
+    room.next_press().await;
+    room.close().await;
+    assert_eq!(server.calls("answerCallbackQuery").len(), 1);
+    assert_eq!((server.unconfirmed(), server.violations()), (0, vec![]));
 }
