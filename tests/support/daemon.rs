@@ -110,6 +110,7 @@ impl Daemon {
     }
 
     /// The same where files are made with this umask.
+    #[allow(dead_code, reason = "not every test program has need of it")]
     pub async fn run_under(&mut self, umask: &str) {
         let serve = self.command(&["serve"]);
         let serve = serve.as_std();
