@@ -19,9 +19,18 @@ use crate::{
 use countersign_port::{Card, Tone};
 use sheet::Sheet;
 
+/// Which card it is, and whose: its buttons' tokens carry both.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin<'a> {
+    /// Names the card.
+    pub nonce: &'a str,
+    /// The id of the store that holds it.
+    pub store: &'a str,
+}
+
 /// Draws the ask as it stands now.
 #[must_use]
-pub fn draw(ask: &Ask, nonce: &str) -> Card {
+pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     let mut sheet = Sheet::default();
     match ask.body.call.questions.get(ask.progress.current()) {
         Some(asked) if ask.is_open() => question::draw(ask, asked, &mut sheet),
@@ -35,13 +44,13 @@ pub fn draw(ask: &Ask, nonce: &str) -> Card {
         sheet.outcome(outcome::of(ask, answer));
     }
     Card {
-        id: nonce.to_owned(),
+        id: origin.nonce.to_owned(),
         ask: ask.id.clone(),
         revision: u32::try_from(ask.version).unwrap_or(u32::MAX),
         tone: tone(&ask.state),
         title: title(ask),
         blocks: sheet.finish(),
-        buttons: if ask.is_open() { buttons::draw(ask, nonce) } else { Vec::new() },
+        buttons: if ask.is_open() { buttons::draw(ask, origin) } else { Vec::new() },
         deadline: ask.deadline_at.filter(|_| ask.is_open() && ask.body.silence == Silence::Deny),
     }
 }
@@ -49,7 +58,7 @@ pub fn draw(ask: &Ask, nonce: &str) -> Card {
 /// The ask as it stands now, to be looked at: its buttons lead nowhere.
 #[must_use]
 pub fn picture(ask: &Ask) -> Card {
-    let mut card = draw(ask, "");
+    let mut card = draw(ask, Origin::default());
     card.buttons.iter_mut().flatten().for_each(|button| button.token.clear());
     card
 }

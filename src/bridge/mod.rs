@@ -3,6 +3,7 @@
 //! It knows adapters only through their contract, and decides nothing: the gate does.
 
 pub mod card;
+mod foreign;
 mod hearing;
 mod outage;
 mod outbox;
@@ -20,26 +21,32 @@ use crate::{
     store::StoreError,
     text::line,
 };
+use card::Origin;
 use countersign_port::{Card, Outcome, Press, Presses, Receipt};
+use foreign::Foreign;
 use std::sync::Arc;
 use token::Token;
 
 /// The longest sentence that every platform shows to a presser.
 const SENTENCE: usize = 190;
+/// What is told of a card that another store holds.
+const FOREIGN: &str = "This card belongs to another countersign that uses the same bot, so nothing \
+                       changed. Press again; if this comes back, tell whoever runs the bot.";
 /// What is kept of a presser's name, in characters.
 const NAME: usize = 64;
 
 /// The core, as adapters see it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Desk {
     gate: Arc<Gate>,
+    foreign: Foreign,
 }
 
 impl Desk {
     /// A desk in front of this gate.
     #[must_use]
     pub fn new(gate: Arc<Gate>) -> Arc<Self> {
-        Arc::new(Self { gate })
+        Arc::new(Self { gate, foreign: Foreign::default() })
     }
 
     /// The ask whose card this press belongs to; `None` for forged, foreign and forgotten ones.
@@ -50,6 +57,10 @@ impl Desk {
         self.gate.store().ask_of_card(&token.nonce, press.adapter, message).await
     }
 
+    fn origin<'a>(&'a self, nonce: &'a str) -> Origin<'a> {
+        Origin { nonce, store: self.gate.store().id() }
+    }
+
     async fn answer(&self, press: Press) -> Result<Receipt, StoreError> {
         let unknown = || {
             tracing::warn!(adapter = press.adapter, presser = %press.presser.id,
@@ -57,6 +68,12 @@ impl Desk {
             receipt(Outcome::Unknown, "This button no longer belongs to anything pending.")
         };
         let Some(token) = Token::read(&press.token) else { return Ok(unknown()) };
+        // SECURITY: the nonce alone leads to a card. A token that says it is another store's is never looked
+        // up: at best another daemon wrote it, and forging one gains nothing.
+        if let Some(store) = token.store.as_deref().filter(|it| *it != self.gate.store().id()) {
+            self.foreign.note(press.adapter, store);
+            return Ok(receipt(Outcome::Unknown, FOREIGN));
+        }
         let Some(ask) = self.ask(&press, &token).await? else { return Ok(unknown()) };
         let who = Who {
             platform: press.adapter,
@@ -65,7 +82,7 @@ impl Desk {
             roles: press.presser.roles,
         };
         let reply = self.gate.answer(ask, who, token.action(press.text)).await;
-        Ok(said(reply, &token.nonce))
+        Ok(said(reply, self.origin(&token.nonce)))
     }
 }
 
@@ -88,11 +105,11 @@ impl Presses for Desk {
     async fn card(&self, adapter: &'static str, id: &str) -> Option<Card> {
         let ask = self.gate.store().ask_of_card(id, adapter, None).await;
         let ask = ask.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?;
-        ask.map(|ask| card::draw(&ask, id))
+        ask.map(|ask| card::draw(&ask, self.origin(id)))
     }
 }
 
-fn said(reply: Reply, nonce: &str) -> Receipt {
+fn said(reply: Reply, origin: Origin<'_>) -> Receipt {
     let outcome = match reply.told {
         Told::Applied => Outcome::Applied,
         Told::Noted | Told::Unfit => Outcome::Noted,
@@ -104,7 +121,7 @@ fn said(reply: Reply, nonce: &str) -> Receipt {
         Told::Unknown => Outcome::Unknown,
         Told::Fault => Outcome::Fault,
     };
-    let card = reply.ask.map(|ask| card::draw(&ask, nonce));
+    let card = reply.ask.map(|ask| card::draw(&ask, origin));
     // The redrawn card says it all; words for every toggle would pile up.
     let sentence = if reply.told == Told::Noted { "" } else { &reply.sentence };
     Receipt { card, ..receipt(outcome, sentence) }

@@ -15,7 +15,8 @@ mod start;
 mod unnoted;
 
 use super::{
-    Surfaces, Term, card,
+    Surfaces, Term,
+    card::{self, Origin},
     hearing::Hearing,
     outage::{Outage, backoff_ms},
 };
@@ -263,6 +264,10 @@ impl Postman {
         Ok(None)
     }
 
+    fn origin<'a>(&'a self, row: &'a CardRow) -> Origin<'a> {
+        Origin { nonce: &row.nonce, store: self.gate.store().id() }
+    }
+
     async fn send(
         &self,
         row: &CardRow,
@@ -270,7 +275,7 @@ impl Postman {
         may_stand: bool,
         muted: bool,
     ) -> Result<MessageRef, SendError> {
-        let mut card = card::draw(ask, &row.nonce);
+        let mut card = card::draw(ask, self.origin(row));
         if muted {
             card = self.hearing.mute(card, &self.gate);
         }

@@ -1,7 +1,9 @@
-//! Button tokens: `NONCE.STEP.CODE`, opaque to adapters, without authority.
+//! Button tokens: `NONCE.STEP.CODE.STORE`, opaque to adapters, without authority.
 //!
 //! The nonce (128 random bits) names the card. The step is the question that the button belongs to, so
-//! that a superseded button cannot answer the next one. The code says which button.
+//! that a superseded button cannot answer the next one. The code says which button,
+//! the store's id whose card it is, for daemons with different stores on one bot. Cards of earlier versions
+//! have no store.
 
 use crate::gate::{answer::Action, ask::Scope};
 use countersign_profiles::Then;
@@ -32,6 +34,8 @@ pub struct Token {
     pub step: usize,
     /// Which button.
     pub pressed: Pressed,
+    /// The id of the store that holds the card; `None` on cards of earlier versions.
+    pub store: Option<String>,
 }
 
 impl Token {
@@ -40,7 +44,8 @@ impl Token {
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let (nonce, step, code) = (parts.next()?, parts.next()?, parts.next()?);
-        let whole = parts.next().is_none() && nonce.len() == 22;
+        let store = parts.next();
+        let whole = parts.next().is_none() && nonce.len() == 22 && store.is_none_or(is_store_id);
         let pressed = match code {
             "a" => Pressed::Approve(Scope::Once),
             "w" => Pressed::Approve(Scope::Always),
@@ -57,7 +62,8 @@ impl Token {
             "t" => Pressed::Text,
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
         };
-        let token = Self { nonce: nonce.to_owned(), step: step.parse().ok()?, pressed };
+        let (nonce, store) = (nonce.to_owned(), store.map(str::to_owned));
+        let token = Self { nonce, step: step.parse().ok()?, pressed, store };
         // Only what this program writes is read: no `01`, no `+1`.
         (whole && token.write().as_deref() == Some(text)).then_some(token)
     }
@@ -82,7 +88,8 @@ impl Token {
             Pressed::Text => "t",
             Pressed::Choose(option) => &format!("o{option}"),
         };
-        Some(format!("{}.{}.{code}", self.nonce, self.step))
+        let store = self.store.iter().map(|store| format!(".{store}"));
+        Some(format!("{}.{}.{code}{}", self.nonce, self.step, store.collect::<String>()))
     }
 
     /// What the press asks the gate to do.
@@ -98,6 +105,11 @@ impl Token {
             Pressed::Text => Action::Text { question, text },
         }
     }
+}
+
+/// As [`crate::store::Store::id`] is spelled: whatever reads back is fit for a log.
+fn is_store_id(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -125,16 +137,46 @@ mod tests {
             Pressed::Text,
         ];
         for pressed in pressed {
-            let token = Token { nonce: crate::ids::nonce(), step: 9, pressed };
-            let text = token.write().unwrap();
-            assert!(text.len() <= 40, "{text}");
-            assert_eq!(Token::read(&text), Some(token));
+            for store in [None, Some(crate::ids::ask_id())] {
+                let token = Token { nonce: crate::ids::nonce(), step: 9, pressed, store };
+                let text = token.write().unwrap();
+                assert!(text.len() <= 40, "{text}");
+                assert_eq!(Token::read(&text), Some(token));
+            }
+        }
+    }
+
+    #[test]
+    fn only_eight_plain_characters_are_the_id_of_a_store() {
+        let card = "k3J9sQ0aZ_-b4LmX7yTn2w.0.a";
+        let read = |store: &str| Token::read(&format!("{card}.{store}"));
+        assert_eq!(read("k8xd8s4n").unwrap().store.as_deref(), Some("k8xd8s4n"));
+        for bad in [
+            "",
+            "k8xd8s4",
+            "k8xd8s4nn",
+            "K8xd8s4n",
+            "k8xd8s4\n",
+            "k8xd8s4é",
+            "k8xd-s4n",
+            "k8xd8s4n.",
+        ] {
+            assert_eq!(read(bad), None, "{bad:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_reads_as_a_token_was_written_as_one(text in "[A-Za-z0-9_.+-]{0,44}") {
+        fn the_id_of_a_store_changes_nothing_else_of_a_token(
+            card in "[A-Za-z0-9_-]{22}\\.[0-9]{1,2}\\.([adz]|o[0-9])", store in "[0-9a-z]{8}",
+        ) {
+            let (old, new) = (Token::read(&card), Token::read(&format!("{card}.{store}")));
+            let stamped = old.map(|old| Token { store: Some(store), ..old });
+            prop_assert_eq!(new, stamped);
+        }
+
+        #[test]
+        fn whatever_reads_as_a_token_was_written_as_one(text in "[A-Za-z0-9_-]{22}[0-9a-z_.+-]{0,22}") {
             if let Some(token) = Token::read(&text) {
                 prop_assert_eq!(token.write(), Some(text));
             }

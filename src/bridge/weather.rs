@@ -227,7 +227,7 @@ impl Drop for Town {
 
 /// How the card of a closed ask ends; nothing while it is open.
 fn outcome(ask: &Ask) -> String {
-    let drawn = card::draw(ask, "nonce").blocks.into_iter();
+    let drawn = card::draw(ask, card::Origin::default()).blocks.into_iter();
     let ends = drawn.filter_map(|block| match block {
         Block::Outcome { text } => Some(text),
         _ => None,

@@ -18,6 +18,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long the core may take before Discord is asked for patience.
 const PROMPT: Duration = Duration::from_secs(2);
+/// How long a press that the core does not know is left to others: Discord hands every press to all programs
+/// of a bot, and the one whose card it is has acknowledged by then, at the latest with a plea for patience.
+const LEFT_TO_OTHERS: Duration = Duration::from_millis(2200);
 /// A window can only be the first answer.
 const NO_WINDOW: &str = "That took too long to open a window for your text. Press again.";
 
@@ -28,7 +31,12 @@ pub(crate) async fn answer(rest: &Rest, turns: &Turns, core: &dyn Presses, incom
     let answering = Answering { rest, incoming, began: Instant::now() };
     let mut deciding = core.press(incoming.press.clone());
     let told = match tokio::time::timeout(PROMPT, &mut deciding).await {
-        Ok(receipt) => answering.tell(turns, receipt).await,
+        Ok(receipt) => {
+            if receipt.outcome == Outcome::Unknown {
+                tokio::time::sleep(LEFT_TO_OTHERS.saturating_sub(answering.began.elapsed())).await;
+            }
+            answering.tell(turns, receipt).await
+        }
         Err(_) => {
             // An answer with nothing to see keeps the press from being called failed.
             let (kept, receipt) = tokio::join!(answering.first(&Reply::Nothing), deciding);

@@ -2,17 +2,18 @@
 
 use super::{
     super::token::{Pressed, Token},
-    question,
+    Origin, question,
 };
 use crate::gate::ask::{Ask, Scope};
 use countersign_port::{Button, ButtonStyle};
 use countersign_profiles::{Choice as Way, Then};
 
 /// All rows of them.
-pub(super) fn draw(ask: &Ask, nonce: &str) -> Vec<Vec<Button>> {
+pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let step = if ask.is_question() { ask.progress.current() } else { 0 };
     let button = |label: &str, style, pressed| {
-        let token = Token { nonce: nonce.to_owned(), step, pressed }.write()?;
+        let (nonce, store) = (origin.nonce.to_owned(), Some(origin.store.to_owned()));
+        let token = Token { nonce, step, pressed, store }.write()?;
         Some(Button { token, label: label.to_owned(), style })
     };
     let row = |buttons: &[Option<Button>]| buttons.iter().flatten().cloned().collect::<Vec<_>>();

@@ -70,7 +70,7 @@ proptest! {
     fn the_card_of_any_call_that_is_taken_keeps_the_contract(body in body()) {
         let Some(mut ask) = taken(&body) else { return Ok(()) };
         for _ in 0..=ask.body.call.questions.len() {
-            let card = draw(&ask, "k3J9sQ0aZ_-b4LmX7yTn2w");
+            let card = draw(&ask, Origin { nonce: "k3J9sQ0aZ_-b4LmX7yTn2w", store: "0wn5t0re" });
             for text in texts(&card) {
                 prop_assert_eq!(visible(text), text);
             }

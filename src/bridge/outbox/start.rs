@@ -44,7 +44,8 @@ impl Postman {
                         continue;
                     }
                 };
-                match self.adapter.post(&target, &card::draw(&ask, &row.nonce)).await {
+                let card = card::draw(&ask, self.origin(&row));
+                match self.adapter.post(&target, &card).await {
                     Ok(message) if row.message.as_ref() == Some(&message.0) => {}
                     Ok(message) => self.shown.add(shown(&row, &message.0, &ask)),
                     Err(error) => {
