@@ -58,3 +58,4 @@ mod sizes;
 mod store;
 mod targets;
 mod tokens;
+mod two_daemons;

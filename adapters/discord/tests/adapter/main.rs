@@ -13,6 +13,7 @@ mod discord;
 mod contract;
 mod doctor;
 mod gateway;
+mod late;
 mod limits;
 mod presses;
 mod python;
