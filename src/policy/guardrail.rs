@@ -143,7 +143,7 @@ fn walk(call: &Call, scan: Option<(&str, &Scan<'_>)>, place: Place<'_>, sink: &m
         }
         return tools::walk(call, &bases, sink);
     };
-    let mut commands = Commands { sink, place };
+    let mut commands = Commands::new(sink, place);
     commands.text(text, scan, &bases, 0);
     // What stands beside the command: another command, a folder, an environment.
     for (key, value) in call.args.as_object().into_iter().flatten() {

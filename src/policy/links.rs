@@ -67,7 +67,12 @@ impl Links {
     }
 
     pub(crate) fn of(&self, path: &str) -> Option<&Lead> {
-        if self.leads.is_empty() { None } else { self.leads.get(path) }
+        self.leads.get(path)
+    }
+
+    /// Nothing that was looked at is a link.
+    pub(crate) fn lead_nowhere(&self) -> bool {
+        self.leads.is_empty()
     }
 
     /// The first path that `stays`, and leads to a place that does not or that cannot be told.

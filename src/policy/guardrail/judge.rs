@@ -28,12 +28,14 @@ pub(super) struct Judge<'g> {
     guardrail: &'g Guardrail,
     place: Place<'g>,
     links: &'g Links,
+    /// The folder that was looked at last, and whether it is near: nearly all paths of a call start there.
+    near: Option<(String, bool)>,
     pub(super) found: Option<Reach>,
 }
 
 impl<'g> Judge<'g> {
     pub(super) fn new(guardrail: &'g Guardrail, place: Place<'g>, links: &'g Links) -> Self {
-        Self { guardrail, place, links, found: None }
+        Self { guardrail, place, links, near: None, found: None }
     }
 
     /// A call that runs in one of our own folders reaches them with every bare name.
@@ -93,6 +95,17 @@ impl<'g> Judge<'g> {
         }
     }
 
+    fn is_near(&mut self, base: &str) -> bool {
+        match &self.near {
+            Some((known, near)) if known == base => *near,
+            _ => {
+                let near = self.guardrail.territory.is_near(base);
+                self.near = Some((base.to_owned(), near));
+                near
+            }
+        }
+    }
+
     fn operand(&mut self, operand: &Operand<'_>, bases: &Bases<'_>, above: &mut Vec<String>) {
         if let Some(own) = self.guardrail.territory.spelled_in(operand.text) {
             return self.denies(belongs(operand.text, own));
@@ -137,7 +150,7 @@ impl<'g> Judge<'g> {
         let home = self.place.home;
         let sure: &[Cow<'_, str>] = if text.starts_with('/') { &ROOT } else { &bases.sure };
         for base in sure {
-            if goes_up(text) || self.guardrail.territory.is_near(base) {
+            if goes_up(text) || self.is_near(base) {
                 let route = Route::new(base, text, is_pattern, cwd);
                 let lie = match self.guardrail.territory.lie(&route, home) {
                     // Not even the shell knows yet.
@@ -146,7 +159,10 @@ impl<'g> Judge<'g> {
                 };
                 self.weigh(operand.text, &lie, operand.usage, above, &route);
             }
-            self.led(&joined(base, text), operand, above);
+            // Joining is most of the work where the folder's name is long.
+            if !self.links.lead_nowhere() {
+                self.led(&joined(base, text), operand, above);
+            }
         }
         let is_relative = !text.starts_with(['/', UNKNOWN]);
         if bases.is_lost && is_relative && !text.starts_with('-') && operand.usage != Usage::Names {
@@ -210,9 +226,10 @@ impl<'g> Judge<'g> {
         let cwd = bases.cwd.unwrap_or("/proc/self/cwd");
         for Spelling { text, is_pattern } in expansions.of(token) {
             let sure: &[Cow<'_, str>] = if text.starts_with('/') { &ROOT } else { &bases.sure };
-            for base in
-                sure.iter().filter(|b| goes_up(&text) || self.guardrail.territory.is_near(b))
-            {
+            for base in sure {
+                if !goes_up(&text) && !self.is_near(base) {
+                    continue;
+                }
                 let route = Route::new(base, &text, is_pattern, cwd);
                 if let Lie::Ours(own) = self.guardrail.territory.lie(&route, self.place.home) {
                     return self.denies(belongs(token, &own));
