@@ -61,6 +61,7 @@ fn a_request_becomes_a_call_with_everything_a_person_needs() {
         "tool": "Bash",
         "args": {"command": "git push --force origin main", "description": "Push the release branch"},
         "description": "Push the release branch",
+        "agent_mode": "default",
         "meta": {"permission_mode": "default"},
     });
     assert_eq!(serde_json::to_value(call).unwrap(), expected);
