@@ -3,6 +3,7 @@
 pub use super::malformed::Malformed;
 
 use super::{
+    extent,
     malformed::is_no_longer,
     owner::Owner,
     question::{self, Choice, Question},
@@ -103,9 +104,6 @@ pub struct Behind {
     #[serde(default, alias = "args", skip_serializing_if = "Value::is_null")]
     pub arguments: Value,
 }
-
-/// How deep values may be nested. JSON is read to 127 levels, and the store puts a call into another value.
-const DEEPEST: usize = 100;
 
 impl Call {
     /// A call of a tool, with nothing else said about it.
@@ -240,11 +238,7 @@ impl Call {
         ];
         let behind = behind.iter().map(|call| ("batch_remaining", Some(&call.arguments)));
         for (field, value) in values.into_iter().chain(behind) {
-            if value.is_some_and(|value| is_deeper(value, DEEPEST)) {
-                return Err(Malformed(format!(
-                    "`{field}` is nested more than {DEEPEST} levels deep; no more are taken"
-                )));
-            }
+            value.map_or(Ok(()), |value| extent::check(field, value))?;
         }
         if self.expires_in_s == Some(0) {
             return Err(Malformed("`expires_in_s` is 0; a person needs at least 1 second".into()));
@@ -282,16 +276,6 @@ pub fn is_name(field: &str, name: &str, most: usize) -> Result<(), Malformed> {
              plain text on one line",
             u32::from(odd)
         ))),
-    }
-}
-
-/// Whether a value has more than so many levels.
-fn is_deeper(value: &Value, levels: usize) -> bool {
-    let Some(left) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
-    match value {
-        Value::Array(values) => values.iter().any(|value| is_deeper(value, left)),
-        Value::Object(values) => values.values().any(|value| is_deeper(value, left)),
-        _ => false,
     }
 }
 

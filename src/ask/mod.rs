@@ -1,6 +1,7 @@
 //! An ask and its answer: the states and what they hold. Pure.
 
 pub mod call;
+mod extent;
 pub mod keepers;
 mod malformed;
 pub mod owner;

@@ -4,7 +4,7 @@ use super::{
     Attendance, Audience, Gate, OnTimeout,
     ask::{Ask, Body},
     call::{Call, Malformed},
-    granting, load,
+    granting, large, load,
 };
 use crate::{
     clock, ids,
@@ -96,8 +96,9 @@ impl Gate {
         if self.is_stopping() {
             return Err(HandInError::Stopping);
         }
-        let call = call.spell_out()?;
-        call.check()?;
+        let bytes = large::bytes(&call);
+        let read = || call.spell_out().and_then(|call| call.check().map(|()| call));
+        let call = self.beside(bytes, read).await?;
         let (mut ruling, problem) = self.rule_in_turn(&call).await?;
         if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
             // No rule can answer a question.
@@ -108,7 +109,7 @@ impl Gate {
             self.note_ruling(&call, &ruling).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
-        let digest = call.digest();
+        let digest = self.beside(bytes, || call.digest()).await;
         let now = clock::now_ms();
         let attended = attended && self.policy.dialect().manners().parting != Parting::Keep;
         let here = attended.then_some(self.settings.daemon.as_str());

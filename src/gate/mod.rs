@@ -15,6 +15,7 @@ mod deadlines;
 mod following;
 mod granting;
 mod handing_in;
+mod large;
 mod layers;
 mod load;
 mod partings;
@@ -41,6 +42,7 @@ pub use workers::Workers;
 use crate::store::{Closed, Store, StoreError};
 use approvers::Approvers;
 use ask::{Ask, State};
+use large::Large;
 use load::Load;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -57,6 +59,7 @@ pub struct Gate {
     settings: Settings,
     waiters: Waiters,
     load: Load,
+    large: Large,
     changes: watch::Sender<u64>,
     /// The same, of what other daemons changed.
     elsewhere: watch::Sender<u64>,
@@ -129,6 +132,7 @@ impl Gate {
             settings,
             waiters,
             load: Load::default(),
+            large: Large::default(),
             changes,
             elsewhere,
             turns,
@@ -165,6 +169,11 @@ impl Gate {
     #[must_use]
     pub fn elsewhere(&self) -> watch::Receiver<u64> {
         self.elsewhere.subscribe()
+    }
+
+    /// Does this for a call of so many bytes without keeping others waiting, however many they are.
+    pub async fn beside<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        self.large.run(bytes, work).await
     }
 
     /// What is wrong with the rules file at the moment, if something is.

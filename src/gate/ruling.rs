@@ -5,7 +5,7 @@ use super::{
     Gate, HandInError, Policy,
     ask::{Ask, By, Decision, State},
     call::Call,
-    granting,
+    granting, large,
     layers::Runtime,
 };
 use crate::{
@@ -73,14 +73,18 @@ impl Gate {
     pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, HandInError> {
         let Policy::Workers(workers, _) = &self.policy else { return self.decide(call).await };
         let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
-        let (ruling, _) = self.by_workers(workers, call, &facts, standing, Runtime::Anew)?;
-        Ok(ruling.into())
+        let rule = || self.by_workers(workers, call, &facts, standing, Runtime::Anew);
+        Ok(self.beside(large::bytes(call), rule).await?.0.into())
     }
 
     /// The call as policy sees it, with where its paths lead.
     pub(super) async fn facts(&self, call: &Call) -> countersign_policy::Call {
-        let mut facts = policy_call(call, self.settings.home.as_deref());
-        let sights = facts.sights();
+        let see = || {
+            let facts = policy_call(call, self.settings.home.as_deref());
+            let sights = facts.sights();
+            (facts, sights)
+        };
+        let (mut facts, sights) = self.beside(large::bytes(call), see).await;
         let look = move || links::look(&sights);
         // SECURITY: here, whatever machine the call says to be from: a caller can say anything.
         match tokio::task::spawn_blocking(look).await {
@@ -105,10 +109,22 @@ impl Gate {
         standing: Standing,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), HandInError> {
-        let (facts, now) = (self.facts(call).await, clock::now_ms());
+        let facts = self.facts(call).await;
+        let rule = || self.by_policy_on(call, &facts, standing, by_rules);
+        self.beside(large::bytes(call), rule).await
+    }
+
+    fn by_policy_on<T: From<Ruling>>(
+        &self,
+        call: &Call,
+        facts: &countersign_policy::Call,
+        standing: Standing,
+        by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
+    ) -> Result<(T, Option<String>), HandInError> {
+        let now = clock::now_ms();
         match &self.policy {
             Policy::Workers(workers, _) => {
-                let ruled = self.by_workers(workers, call, &facts, standing, Runtime::Session)?;
+                let ruled = self.by_workers(workers, call, facts, standing, Runtime::Session)?;
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
@@ -124,7 +140,7 @@ impl Gate {
                     now_ms: now,
                 };
                 let mode = if mode.as_deref() == Some("yolo") { Mode::Yolo } else { Mode::Default };
-                Ok((by_rules(&facts, &layers, mode), rules.problem.clone()))
+                Ok((by_rules(facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
                 let Standing { mode, grants } = standing;
@@ -138,8 +154,7 @@ impl Gate {
                     reachable: self.approvers.anybody(),
                     now_ms: now,
                 };
-                let (ruling, problem) =
-                    native.rule(&facts, &given).map_err(HandInError::Unruled)?;
+                let (ruling, problem) = native.rule(facts, &given).map_err(HandInError::Unruled)?;
                 Ok((ruling.into(), problem))
             }
         }

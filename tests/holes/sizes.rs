@@ -51,3 +51,43 @@ async fn row_14_no_kind_of_argument_stops_the_daemon() {
         assert_eq!(daemon.get("/healthz", AGENT).await.0, 200);
     }
 }
+
+#[tokio::test]
+async fn row_14_small_calls_are_answered_while_large_ones_are_ruled_on() {
+    let mut daemon = Daemon::start("").await;
+    daemon.kill().await;
+    // A single worker: whoever keeps it keeps everybody.
+    daemon.run_on_workers(1).await;
+    let text = many(|n| format!("cat d{n}/f{n}")).join("; ");
+    let url = format!("{}/v1/calls", daemon.url);
+    let mut large = tokio::task::JoinSet::new();
+    for n in 0..8 {
+        let call = call("shell_exec", &json!({ "command": format!("{text}; rm f{n}") }));
+        let request = daemon.http.post(&url).bearer_auth(AGENT).json(&call);
+        large.spawn(async move { request.send().await.unwrap().status().as_u16() });
+    }
+    // From the first one that is done on, the others are at work or wait for their turns.
+    assert_eq!(large.join_next().await.unwrap().unwrap(), 202);
+    let (status, said) = daemon.call(&call("shell_exec", &json!({ "command": "git push" }))).await;
+    assert_eq!(status, 202, "{said}");
+    assert_eq!(daemon.get("/healthz", AGENT).await.0, 200);
+    let mut done = 1;
+    while let Some(status) = large.try_join_next() {
+        assert_eq!(status.unwrap(), 202);
+        done += 1;
+    }
+    assert!(done < 6, "{done} of 8 large calls were done before a small one");
+    while let Some(status) = large.join_next().await {
+        assert_eq!(status.unwrap(), 202);
+    }
+}
+
+#[tokio::test]
+async fn row_14_a_call_with_too_many_values_is_refused_with_the_limit() {
+    let daemon = Daemon::start("").await;
+    let args = json!({ "items": vec![1; 200_000] });
+    let (status, said) = daemon.call(&call("strange", &args)).await;
+    assert_eq!(status, 400, "{said}");
+    let said = said.to_string();
+    assert!(said.contains("`args` holds more than 200000 values"), "{said}");
+}

@@ -121,6 +121,14 @@ impl Daemon {
         self.run_by(command).await;
     }
 
+    /// The same on so many worker threads.
+    #[allow(dead_code, reason = "not every test program has need of it")]
+    pub async fn run_on_workers(&mut self, workers: usize) {
+        let mut command = self.command(&["serve"]);
+        command.env("TOKIO_WORKER_THREADS", workers.to_string());
+        self.run_by(command).await;
+    }
+
     async fn run_by(&mut self, mut command: Command) {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
         let mut child = command.spawn().unwrap();

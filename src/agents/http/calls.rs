@@ -29,8 +29,9 @@ pub(super) async fn hand_in(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Fault> {
     let (Query(wait), body) = (wait?, body?);
-    let mut call: Call = json(&body)?;
-    call.owner = Some(Secret::of(&body)?.map_or(owner.clone(), |secret| owner.with(&secret)));
+    let read = || Ok::<_, Fault>((json::<Call>(&body)?, Secret::of(&body)?));
+    let (mut call, secret) = api.gate.beside(body.len(), read).await?;
+    call.owner = Some(secret.map_or(owner.clone(), |secret| owner.with(&secret)));
     let longest = wait.longest();
     let (ask, caller) = match api.gate.hand_in(call.clone(), !longest.is_zero()).await? {
         Handed::Ruled(ruling) => {
