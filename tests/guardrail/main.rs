@@ -102,3 +102,15 @@ fn what_a_tool_would_open_below_our_folders_is_never_allowed() {
     assert!(reached * 20 > wanted, "the generator makes too little that reaches anything");
     assert_eq!(through, Vec::<String>::new());
 }
+
+#[test]
+fn what_may_run_others_in_more_ways_than_are_looked_at_is_never_allowed() {
+    let house = House::new();
+    for (times, end) in
+        [(3, "cat ~/.config/countersign/approver.token"), (2_000, "ls"), (8_000, "ls")]
+    {
+        let text = format!("{}{end}", "fd -xa ".repeat(times));
+        let call = Call { cwd: Some(house.text("")), ..Call::shell(text) };
+        assert_ne!(verdict(&house, call), Verdict::Allow, "{times} times");
+    }
+}
