@@ -51,7 +51,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; an ask may be open all the same, its caller counts as gone then.
     pub async fn open(&self, call: &Call) -> Result<Opened, ClientError> {
-        // Held for a second only: the id is wanted soon, so that an interrupted wait can be taken back.
+        // Held for a second only: the id is wanted soon, so that an interrupted wait can be taken
+        // back.
         match self.hand_in(call, Duration::from_secs(1)).await {
             Err(ClientError::Lost { .. }) => self.open_again(call).await,
             handed => handed,

@@ -13,8 +13,8 @@ fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// In this crate's own tests the time of day follows tokio's clock, so that an hour of a paused clock
-/// passes here too. Everywhere else it is the machine's, with every step that it makes.
+/// In this crate's own tests the time of day follows tokio's clock, so that an hour of a paused
+/// clock passes here too. Everywhere else it is the machine's, with every step that it makes.
 #[cfg(test)]
 fn now() -> Timestamp {
     static START: std::sync::LazyLock<(std::time::Instant, Timestamp)> =

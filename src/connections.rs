@@ -1,9 +1,9 @@
-//! HTTP/1 on a listener, with bounds: how many connections there are, how many of one peer, and how long
-//! each may take for what it sends and reads.
+//! HTTP/1 on a listener, with bounds: how many connections there are, how many of one peer, and how
+//! long each may take for what it sends and reads.
 //!
-//! A connection that has shown a valid token is *proven*. When there are too many, those that have shown
-//! none make way first, the oldest first; then proven ones between two requests. A proven connection whose
-//! request is under way, such as a held one or a stream, never makes way.
+//! A connection that has shown a valid token is *proven*. When there are too many, those that have
+//! shown none make way first, the oldest first; then proven ones between two requests. A proven
+//! connection whose request is under way, such as a held one or a stream, never makes way.
 
 mod bodies;
 mod files;

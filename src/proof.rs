@@ -1,11 +1,12 @@
 //! A token that is shown without being sent, for lines at whose end somebody else may answer.
 //!
-//! As in SCRAM (RFC 5802): the daemon gives a nonce, and the client sends its token masked by HMACs over
-//! that nonce and its request, keyed by the token's hash. Only who knows the hash can take the mask off, and
-//! the daemon keeps nothing but the hash; what is left then has to be the token that was hashed.
+//! As in SCRAM (RFC 5802): the daemon gives a nonce, and the client sends its token masked by HMACs
+//! over that nonce and its request, keyed by the token's hash. Only who knows the hash can take the
+//! mask off, and the daemon keeps nothing but the hash; what is left then has to be the token that
+//! was hashed.
 //
-// SECURITY: whoever takes the daemon's port or socket while it is away gets a masked token, which is of no
-// use for any other nonce or request, nor at a later start.
+// SECURITY: whoever takes the daemon's port or socket while it is away gets a masked token, which
+// is of no use for any other nonce or request, nor at a later start.
 
 use crate::secret::{Secret, TokenHash};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};

@@ -21,7 +21,8 @@ impl Secret {
         &self.0
     }
 
-    /// The last four characters, so that a person can tell two tokens apart; nothing of a short one.
+    /// The last four characters, so that a person can tell two tokens apart; nothing of a short
+    /// one.
     #[must_use]
     pub fn hint(&self) -> String {
         let count = self.0.chars().count();

@@ -1,5 +1,5 @@
-//! zeptoclaw's approval gate for whoever embeds it: the names, fields and defaults of its documentation,
-//! with a person on Telegram or Discord behind it.
+//! zeptoclaw's approval gate for whoever embeds it: the names, fields and defaults of its
+//! documentation, with a person on Telegram or Discord behind it.
 //!
 //! ```
 //! use countersign::zeptoclaw::{ApprovalConfig, ApprovalGate, ApprovalPolicyConfig};
@@ -13,8 +13,8 @@
 //! assert!(!gate.requires_approval("echo"));
 //! ```
 //!
-//! [`Approvals`] is the step of the agent's loop: mode, gate, handler, in that order. Its handler is any
-//! async function; [`Daemon::handler`] is the one that asks through a countersign daemon.
+//! [`Approvals`] is the step of the agent's loop: mode, gate, handler, in that order. Its handler
+//! is any async function; [`Daemon::handler`] is the one that asks through a countersign daemon.
 
 mod approvals;
 mod daemon;

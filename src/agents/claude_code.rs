@@ -85,9 +85,9 @@ struct Head {
 ///
 /// # Errors
 /// A sentence; the hook stays silent then and Claude's own prompt decides.
-// FAIL-CLOSED: where there is no prompt behind this hook, silence would let the call run. So whatever asks
-// for a decision and is no PermissionRequest is an event of its own, to be blocked, however little of it
-// can be read.
+// FAIL-CLOSED: where there is no prompt behind this hook, silence would let the call run. So
+// whatever asks for a decision and is no PermissionRequest is an event of its own, to be blocked,
+// however little of it can be read.
 pub fn read(stdin: &[u8]) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match serde_json::from_slice(stdin) {
@@ -119,7 +119,8 @@ pub fn read(stdin: &[u8]) -> Result<Event, String> {
 }
 
 impl Request {
-    /// The call to hand in. `key` is this hook process's own: a call that Claude makes twice is two asks.
+    /// The call to hand in. `key` is this hook process's own: a call that Claude makes twice is two
+    /// asks.
     ///
     /// # Errors
     /// A sentence, for questions that cannot be shown.
@@ -202,8 +203,8 @@ impl Request {
     }
 }
 
-/// The open asks, as the API shows them, that this event closes. Identical calls ran in the order in
-/// which they asked, so the oldest is the one that ran.
+/// The open asks, as the API shows them, that this event closes. Identical calls ran in the order
+/// in which they asked, so the oldest is the one that ran.
 #[must_use]
 pub fn closed_by<'a>(event: &Event, open: &'a [Value]) -> Vec<&'a str> {
     let call = |ask: &'a Value| ask.get("call");
@@ -234,7 +235,8 @@ pub fn closed_by<'a>(event: &Event, open: &'a [Value]) -> Vec<&'a str> {
     }
 }
 
-/// Whether a tool that ran with `input` is the one that asked with `args`. Answers may have come to it.
+/// Whether a tool that ran with `input` is the one that asked with `args`. Answers may have come to
+/// it.
 fn ran_with(args: Option<&Value>, input: &Value) -> bool {
     match (args, input) {
         (Some(Value::Object(asked)), Value::Object(ran)) => {

@@ -55,8 +55,8 @@ pub struct Call {
     /// How far the agent's own host trusts whoever it works for; `None` where that is its owner.
     #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
-    /// The mode that the agent itself is in, such as `plan`. Where it may only read, no rule and no grant
-    /// lets it do more.
+    /// The mode that the agent itself is in, such as `plan`. Where it may only read, no rule and no
+    /// grant lets it do more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_mode: Option<String>,
     /// Why the agent wants it.
@@ -246,8 +246,9 @@ impl Call {
         question::check(&self.questions)
     }
 
-    /// SHA-256 over what would be executed and by whom: the answer is bound to it, and a stored call that
-    /// does not have it any more is refused. So another way of working it out refuses all that is stored.
+    /// SHA-256 over what would be executed and by whom: the answer is bound to it, and a stored
+    /// call that does not have it any more is refused. So another way of working it out refuses all
+    /// that is stored.
     #[must_use]
     pub fn digest(&self) -> String {
         let Self { agent, session, worker, cwd, tool, args, questions, .. } = self;

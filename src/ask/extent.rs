@@ -3,7 +3,8 @@
 use super::malformed::Malformed;
 use serde_json::Value;
 
-/// How deep values may be nested. JSON is read to 127 levels, and the store puts a call into another value.
+/// How deep values may be nested. JSON is read to 127 levels, and the store puts a call into
+/// another value.
 const DEEPEST: usize = 100;
 /// How many values one field may hold, those inside of others included.
 const MOST: usize = 200_000;

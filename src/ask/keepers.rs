@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The daemons at which somebody waits for an ask now. One text, `/one/two/`, so that the store compares
-/// and sets it in one piece; empty where nobody waits.
+/// The daemons at which somebody waits for an ask now. One text, `/one/two/`, so that the store
+/// compares and sets it in one piece; empty where nobody waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Keepers(String);
 
@@ -49,9 +49,9 @@ impl Keepers {
         self.iter().filter(|keeper| *keeper != daemon).collect()
     }
 
-    /// What `daemon` does when the last caller there is gone: one that `left` without an answer, or one
-    /// that got a response and comes back when it likes. `alive` says of a daemon whether its callers
-    /// may still wait there, or come back from there.
+    /// What `daemon` does when the last caller there is gone: one that `left` without an answer, or
+    /// one that got a response and comes back when it likes. `alive` says of a daemon whether its
+    /// callers may still wait there, or come back from there.
     // INVARIANT: an ask is taken back only when nobody waits for it anywhere.
     #[must_use]
     pub fn parting(&self, daemon: &str, left: bool, alive: impl Fn(&str) -> bool) -> Parting {

@@ -4,8 +4,8 @@ use crate::ids;
 use serde::{Deserialize, Serialize};
 
 /// Who a session belongs to: where its calls come in, and the secret that they bring along.
-// SECURITY: names of agents and sessions are known to many; what is granted to a session covers only the
-// calls of the one that it was granted to.
+// SECURITY: names of agents and sessions are known to many; what is granted to a session covers
+// only the calls of the one that it was granted to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Owner(String);

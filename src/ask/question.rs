@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// One question. The names are those of Claude Code's AskUserQuestion; `text` is taken for `question`.
+/// One question. The names are those of Claude Code's AskUserQuestion; `text` is taken for
+/// `question`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
@@ -140,8 +141,8 @@ impl Progress {
         self
     }
 
-    /// The answers by question, as Claude Code takes them: a label, a list of labels where several may
-    /// be chosen, or the person's own words.
+    /// The answers by question, as Claude Code takes them: a label, a list of labels where several
+    /// may be chosen, or the person's own words.
     #[must_use]
     pub fn answers(&self, questions: &[Question]) -> Map<String, Value> {
         let said = |(question, reply): (&Question, &Reply)| {

@@ -1,4 +1,5 @@
-//! Presses on cards of other stores: another countersign, with a store of its own, has the same bot.
+//! Presses on cards of other stores: another countersign, with a store of its own, has the same
+//! bot.
 
 use std::{
     collections::BTreeSet,

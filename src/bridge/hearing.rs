@@ -1,7 +1,8 @@
 //! Whether presses on a platform are received, and so what its cards offer.
 //!
-//! INVARIANT: a card offers buttons only where they are received; while they are not, for longer than a
-//! moment, it says so and where to answer instead. A moment is not worth an edit of every card.
+//! INVARIANT: a card offers buttons only where they are received; while they are not, for longer
+//! than a moment, it says so and where to answer instead. A moment is not worth an edit of every
+//! card.
 
 use crate::{clock, gate::Gate};
 use countersign_port::{Adapter, Block, Card, Receiving};
@@ -14,7 +15,8 @@ const MOMENT: Duration = Duration::from_secs(5);
 /// The adapters of a daemon.
 pub type Surfaces = Arc<[Arc<dyn Adapter>]>;
 
-/// Since when (Unix milliseconds) and why presses are not received, where that lasts longer than a moment.
+/// Since when (Unix milliseconds) and why presses are not received, where that lasts longer than a
+/// moment.
 #[must_use]
 pub fn lasting(receiving: &Receiving, now_ms: i64) -> Option<(i64, &str)> {
     match receiving {

@@ -68,8 +68,8 @@ impl Desk {
             receipt(Outcome::Unknown, "This button no longer belongs to anything pending.")
         };
         let Some(token) = Token::read(&press.token) else { return Ok(unknown()) };
-        // SECURITY: the nonce alone leads to a card. A token that says it is another store's is never looked
-        // up: at best another daemon wrote it, and forging one gains nothing.
+        // SECURITY: the nonce alone leads to a card. A token that says it is another store's is
+        // never looked up: at best another daemon wrote it, and forging one gains nothing.
         if let Some(store) = token.store.as_deref().filter(|it| *it != self.gate.store().id()) {
             self.foreign.note(press.adapter, store);
             return Ok(receipt(Outcome::Unknown, FOREIGN));

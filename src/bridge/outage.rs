@@ -1,8 +1,9 @@
-//! Whether a target is away. One card that fails is that card's trouble; two different ones in a row,
-//! with nothing through in between, are the target's.
+//! Whether a target is away. One card that fails is that card's trouble; two different ones in a
+//! row, with nothing through in between, are the target's.
 //!
-//! A target that is away rests, and then one card is tried for all: the one that failed least, so that no
-//! card which never arrives keeps the others from being tried. When one goes through, all go at once.
+//! A target that is away rests, and then one card is tried for all: the one that failed least, so
+//! that no card which never arrives keeps the others from being tried. When one goes through, all
+//! go at once.
 
 use crate::store::Due;
 use std::{collections::HashSet, time::Duration};
@@ -20,7 +21,8 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    /// Takes in that a card failed, for the first time or again. `Some`: the target rests for so long.
+    /// Takes in that a card failed, for the first time or again. `Some`: the target rests for so
+    /// long.
     pub(super) fn failed(&mut self, card: &str, before: i64) -> Option<Duration> {
         if self.failed.insert(card.to_owned()) && before == 0 {
             self.blameless.push(card.to_owned());

@@ -1,10 +1,11 @@
 //! The outbox: brings every card of one target up to the version that the store wants shown.
 //!
-//! A card is due while what it shows is behind its ask, so several changes in between are one redraw,
-//! and a crash at any point is made good at the next start.
+//! A card is due while what it shows is behind its ask, so several changes in between are one
+//! redraw, and a crash at any point is made good at the next start.
 //!
-//! INVARIANT: a message that outlives this process is noted before the next is posted, so that a crash
-//! leaves at most one of which nobody knows. Everything else may be noted late: it is only drawn again.
+//! INVARIANT: a message that outlives this process is noted before the next is posted, so that a
+//! crash leaves at most one of which nobody knows. Everything else may be noted late: it is only
+//! drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod elsewhere;
@@ -291,8 +292,8 @@ impl Postman {
         Ok(message)
     }
 
-    // INVARIANT: what the store does not take is kept and noted first of all when it does again, so that
-    // no message is posted twice while this process lives.
+    // INVARIANT: what the store does not take is kept and noted first of all when it does again, so
+    // that no message is posted twice while this process lives.
     async fn note_shown(&mut self) -> Result<(), StoreError> {
         let shown = self.shown.all();
         if shown.is_empty() {

@@ -5,9 +5,10 @@ use countersign_port::{CancellationToken, Lead};
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
 
-/// The end of a term by two clocks, whichever gets there first. `Instant` is `CLOCK_MONOTONIC` on Linux: it
-/// goes on while the process is frozen, and stands still while the machine sleeps, which the wall clock does
-/// not. A wall clock that is set forward ends a term too early, which only costs another election.
+/// The end of a term by two clocks, whichever gets there first. `Instant` is `CLOCK_MONOTONIC` on
+/// Linux: it goes on while the process is frozen, and stands still while the machine sleeps, which
+/// the wall clock does not. A wall clock that is set forward ends a term too early, which only
+/// costs another election.
 #[derive(Debug, Clone, Copy)]
 struct Until {
     at: Instant,
@@ -26,8 +27,8 @@ impl Until {
     }
 }
 
-/// A time of leading. It ends before the lease does, so that nobody acts for an account that another
-/// daemon may already have.
+/// A time of leading. It ends before the lease does, so that nobody acts for an account that
+/// another daemon may already have.
 #[derive(Debug)]
 pub struct Term {
     fence: Fence,

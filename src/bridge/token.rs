@@ -1,9 +1,9 @@
 //! Button tokens: `NONCE.STEP.CODE.STORE`, opaque to adapters, without authority.
 //!
-//! The nonce (128 random bits) names the card. The step is the question that the button belongs to, so
-//! that a superseded button cannot answer the next one. The code says which button,
-//! the store's id whose card it is, for daemons with different stores on one bot. Cards of earlier versions
-//! have no store.
+//! The nonce (128 random bits) names the card. The step is the question that the button belongs to,
+//! so that a superseded button cannot answer the next one. The code says which button,
+//! the store's id whose card it is, for daemons with different stores on one bot. Cards of earlier
+//! versions have no store.
 
 use crate::gate::{answer::Action, ask::Scope};
 use countersign_profiles::Then;

@@ -1,8 +1,10 @@
-//! The bridge in foul weather: hours of it in a moment, with the real gate, outbox, store and adapters.
+//! The bridge in foul weather: hours of it in a moment, with the real gate, outbox, store and
+//! adapters.
 //!
-//! Time is tokio's, paused, and [`Town::pass`] alone moves it, step by step, each when all is quiet.
-//! tokio would move it by itself whenever it has nothing to do, and so let every timeout fire while it
-//! waits for SQLite's thread or for a socket; a blocking task that lasts as long as the test forbids that.
+//! Time is tokio's, paused, and [`Town::pass`] alone moves it, step by step, each when all is
+//! quiet. tokio would move it by itself whenever it has nothing to do, and so let every timeout
+//! fire while it waits for SQLite's thread or for a socket; a blocking task that lasts as long as
+//! the test forbids that.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -195,8 +197,8 @@ impl Town {
         }
     }
 
-    /// Every card that stands says of its ask what the row says, and no ask has two; every ask that is
-    /// open has one.
+    /// Every card that stands says of its ask what the row says, and no ask has two; every ask that
+    /// is open has one.
     pub async fn tells_the_truth(&self, place: &impl Place, asks: &[Asked]) {
         let cards = place.cards();
         let mut known = 0;

@@ -42,7 +42,8 @@ pub(super) struct Answer {
     /// The ask, as `countersign pending` shows it; its first letters are enough
     #[arg(value_name = "ID")]
     ask: String,
-    /// One answer for each question, in order: a choice, choices with commas between, or your own words
+    /// One answer for each question, in order: a choice, choices with commas between, or your own
+    /// words
     #[arg(value_name = "ANSWER", required = true)]
     answers: Vec<String>,
     /// Print the outcome as JSON

@@ -13,8 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Exit, say, terminal};
 
-/// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back, and
-/// then there is no decision.
+/// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back,
+/// and then there is no decision.
 pub(super) async fn wait(
     client: &Client,
     call: &Call,

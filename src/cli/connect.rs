@@ -147,7 +147,8 @@ fn agreed() -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Replaces the file in one step, keeping its mode; through a link it is the real file that changes.
+/// Replaces the file in one step, keeping its mode; through a link it is the real file that
+/// changes.
 fn write(file: &Path, text: &str) -> Result<()> {
     let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let folder = real.parent().unwrap_or(Path::new("."));

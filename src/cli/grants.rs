@@ -54,7 +54,8 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Approvers see every grant. Whoever has no approver's token sees what may cover agents of any session.
+/// Approvers see every grant. Whoever has no approver's token sees what may cover agents of any
+/// session.
 fn reader(context: &Context) -> Result<Client> {
     match token::approver(context) {
         Err(error) if error.is::<token::NoToken>() => context.client(),

@@ -1,8 +1,8 @@
 //! `countersign hook AGENT`: the agent's own hook contract on stdin and stdout.
 //!
 //! FAIL-CLOSED: whatever goes wrong, nothing is printed and the exit code is 0, so that the agent's
-//! own prompt stays and decides. Where the hook is installed under an event that has no prompt behind it,
-//! it blocks instead.
+//! own prompt stays and decides. Where the hook is installed under an event that has no prompt
+//! behind it, it blocks instead.
 
 use super::{Context, Exit, asking::Signals, caller, connect::Agent, say, wait};
 use crate::{

@@ -13,8 +13,8 @@ pub(super) fn init(filter: EnvFilter) {
     if json {
         log.json().with_writer(|| Escaped(io::stderr())).init();
     } else {
-        // SECURITY: a name with a line break could pass for an event of ours, and one with a control
-        // character could rewrite the terminal.
+        // SECURITY: a name with a line break could pass for an event of ours, and one with a
+        // control character could rewrite the terminal.
         let fields = format::debug_fn(|out, field, value| {
             let value = line(&format!("{value:?}"));
             match field.name() {
@@ -43,7 +43,8 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// JSON has escaped its control characters; the other hidden ones are escaped here, in the same way.
+/// JSON has escaped its control characters; the other hidden ones are escaped here, in the same
+/// way.
 pub(super) fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 16);
     let mut letter = [0; 4];

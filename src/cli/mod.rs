@@ -177,7 +177,8 @@ mod tests {
         assert_eq!(found, Vec::<String>::new());
     }
 
-    /// The guardrail reads our command lines by its own data: this parser is what it must agree with.
+    /// The guardrail reads our command lines by its own data: this parser is what it must agree
+    /// with.
     #[test]
     fn the_guardrail_knows_every_command_and_every_option_in_front_of_one() {
         use countersign_policy::guardrail::own_program::{COMMANDS, Command as Known, WITH_VALUE};

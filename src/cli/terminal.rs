@@ -1,7 +1,7 @@
 //! A card as text for a terminal: all that the chats show of it.
 //!
-//! SECURITY: what an agent wrote stands behind `│`, line by line, and is visible throughout; so it can
-//! neither move the cursor nor pass for one of our lines.
+//! SECURITY: what an agent wrote stands behind `│`, line by line, and is visible throughout; so it
+//! can neither move the cursor nor pass for one of our lines.
 
 use crate::{
     clock,
@@ -50,7 +50,8 @@ fn row(name: &str, value: &str) -> String {
     format!("    {:<10} {value}", line(name))
 }
 
-/// The agent's text under its label; head and tail of it where it has many lines, and of each long line.
+/// The agent's text under its label; head and tail of it where it has many lines, and of each long
+/// line.
 fn passage(lines: &mut Vec<String>, label: &str, text: &str) {
     let whole = folded(&visible(text));
     let all: Vec<&str> = whole.split('\n').collect();

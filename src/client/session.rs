@@ -1,7 +1,8 @@
 //! The key of this installation, and the secrets of its sessions.
 //!
-//! What a person grants to a session covers the calls of whoever has the session's secret. It is worked out
-//! from a key that stands in a file of this user, so every process of this installation has the same.
+//! What a person grants to a session covers the calls of whoever has the session's secret. It is
+//! worked out from a key that stands in a file of this user, so every process of this installation
+//! has the same.
 
 use crate::{config::Places, ids};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -19,7 +20,8 @@ pub(crate) fn key_file() -> Option<PathBuf> {
     Some(Places::of_this_user().ok()?.state.join("client.key"))
 }
 
-/// The secret of a session; `None` where no key can be kept. Its grants then cover every caller without one.
+/// The secret of a session; `None` where no key can be kept. Its grants then cover every caller
+/// without one.
 pub(super) fn secret(agent: &str, session: &str) -> Option<String> {
     let file = key_file()?;
     match key(&file) {

@@ -133,8 +133,8 @@ impl Transport {
         serde_json::from_str(&text).map_err(|error| self.unreadable(error))
     }
 
-    /// One request to whichever daemon is there, beginning with the one that was there last. Another one
-    /// is tried only while none has heard of it.
+    /// One request to whichever daemon is there, beginning with the one that was there last.
+    /// Another one is tried only while none has heard of it.
     async fn exchange(
         &self,
         ask: &Ask<'_>,

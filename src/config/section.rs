@@ -1,4 +1,5 @@
-//! One section of a config while it is read: what is asked for is known, what is left over is a mistake.
+//! One section of a config while it is read: what is asked for is known, what is left over is a
+//! mistake.
 
 use super::node::{Node, Place, Table, Value};
 use crate::secret::Secret;

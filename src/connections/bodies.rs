@@ -23,7 +23,8 @@ use tokio_util::sync::PollSemaphore;
 /// How long the body of a request may take.
 const WHOLE: Duration = Duration::from_secs(30);
 
-/// How much of all requests' bodies is read at once, KiB: bodies that come slowly take no more memory.
+/// How much of all requests' bodies is read at once, KiB: bodies that come slowly take no more
+/// memory.
 const ROOM: usize = 48 * 1024;
 /// The largest body that any route takes, KiB; larger ones are refused at this point.
 const LARGEST: u64 = 1024;

@@ -1,4 +1,5 @@
-//! Every connection is an open file, and systems let a process open few of them unless it asks for more.
+//! Every connection is an open file, and systems let a process open few of them unless it asks for
+//! more.
 
 use super::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -6,8 +7,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// What else is open: the store, chats, rules files.
 const OTHERS: u64 = 200;
 
-/// Asks for as many files as two listeners with these limits may need. What remains of the limits where the
-/// system allows fewer: the store and the chats must never lack files because of connections.
+/// Asks for as many files as two listeners with these limits may need. What remains of the limits
+/// where the system allows fewer: the store and the chats must never lack files because of
+/// connections.
 pub(crate) fn as_far_as_files_reach(wanted: Limits) -> Limits {
     let needed = u64::try_from(wanted.connections).unwrap_or(u64::MAX / 4) * 2 + OTHERS;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

@@ -1,5 +1,5 @@
-//! A stream whose other end has to read: one that takes nothing for too long is given up, so that no
-//! buffer and no place waits for it.
+//! A stream whose other end has to read: one that takes nothing for too long is given up, so that
+//! no buffer and no place waits for it.
 
 use super::table::Seat;
 use std::{

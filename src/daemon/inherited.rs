@@ -1,5 +1,5 @@
-//! Listeners that a service manager holds (socket activation), so that nobody else can take their places
-//! while the daemon is down.
+//! Listeners that a service manager holds (socket activation), so that nobody else can take their
+//! places while the daemon is down.
 
 use anyhow::{Context, Result, anyhow, bail};
 use listenfd::ListenFd;

@@ -1,8 +1,9 @@
 //! Leading: one daemon receives for each chat account and posts its cards.
 //!
-//! Whoever holds the account's lease leads. It stops before the lease ends by its own clock, and what
-//! it does is fenced by the lease's epoch, so that a daemon that was frozen or cut off cannot undo what
-//! its successor did. The inbox is each daemon's own: its lease is the daemon's sign of life.
+//! Whoever holds the account's lease leads. It stops before the lease ends by its own clock, and
+//! what it does is fenced by the lease's epoch, so that a daemon that was frozen or cut off cannot
+//! undo what its successor did. The inbox is each daemon's own: its lease is the daemon's sign of
+//! life.
 
 use crate::{
     bridge::{self, Desk, Surfaces, Term},

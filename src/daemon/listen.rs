@@ -67,8 +67,8 @@ impl Inbox {
     ///
     /// # Errors
     /// When the state folder cannot be written.
-    // SECURITY: whatever a page sent to somebody else who answered on the port while the daemon was away
-    // was made with an earlier token, and opens nothing any more.
+    // SECURITY: whatever a page sent to somebody else who answered on the port while the daemon was
+    // away was made with an earlier token, and opens nothing any more.
     pub(super) fn new(state: &Path, address: SocketAddr) -> Result<Self> {
         let file = token_file(state);
         let token = ids::token();

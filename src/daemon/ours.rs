@@ -71,8 +71,8 @@ fn is_own(folder: &Path) -> bool {
     !shared && !known.iter().any(|known| folder == Path::new(known))
 }
 
-/// Addresses of this machine: the one that it is reached by from elsewhere, and those that the kernel
-/// tells.
+/// Addresses of this machine: the one that it is reached by from elsewhere, and those that the
+/// kernel tells.
 fn addresses() -> Vec<String> {
     // Nothing is sent: connecting only chooses a way out.
     let towards = |from: &str, to: &str| -> Option<IpAddr> {

@@ -10,8 +10,8 @@ use std::path::Path;
 /// Opens the store of this installation. `anew`: whatever is found is its store from now on.
 ///
 /// # Errors
-/// A sentence with what to do: it cannot be reached or written, it is gone or another one, or others could
-/// exchange it.
+/// A sentence with what to do: it cannot be reached or written, it is gone or another one, or
+/// others could exchange it.
 pub(super) async fn open(config: &Config, anew: bool) -> Result<Store> {
     let (database, state) = (&config.store.database, config.daemon.state_dir.as_path());
     if let Some(file) = database.file() {

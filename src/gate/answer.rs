@@ -1,5 +1,5 @@
-//! What an attempt to answer comes to. Pure: no clock, no store; the store's compare-and-set has the
-//! last word.
+//! What an attempt to answer comes to. Pure: no clock, no store; the store's compare-and-set has
+//! the last word.
 
 use super::{
     approvers::Approver,

@@ -60,9 +60,10 @@ pub const DAMAGED: &str = "This ask is damaged in the store, so nobody can answe
 const TRIES: usize = 16;
 
 impl Gate {
-    /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read it.
-    // INVARIANT: what follows an answer follows though its presser has left meanwhile: whoever waits for
-    // it is told, and what was granted stands in the rules file.
+    /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read
+    /// it.
+    // INVARIANT: what follows an answer follows though its presser has left meanwhile: whoever
+    // waits for it is told, and what was granted stands in the rules file.
     pub async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
         let (gate, id) = (self.clone(), ask.id.clone());
         let answering = to_the_end(async move { gate.try_answer(ask, &who, &action).await });
@@ -83,8 +84,8 @@ impl Gate {
         }
     }
 
-    // INVARIANT: what counts is how the row stands when it is changed: whoever saw it otherwise looks at
-    // it as it is, and tries again.
+    // INVARIANT: what counts is how the row stands when it is changed: whoever saw it otherwise
+    // looks at it as it is, and tries again.
     async fn try_answer(
         self: &Arc<Self>,
         mut ask: Ask,
@@ -128,7 +129,8 @@ impl Gate {
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
     async fn applied(self: &Arc<Self>, ask: Ask) -> Reply {
-        // First the waiter: the rule holds from the commit on, its place in the file is for people to read.
+        // First the waiter: the rule holds from the commit on, its place in the file is for people
+        // to read.
         self.closed(&ask);
         let stored = self.store_always(&ask).await;
         tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");

@@ -23,8 +23,9 @@ const LOOK: Duration = Duration::from_secs(30);
 /// Why an ask is taken back that nobody waits for.
 const GONE: &str = "the agent that asked went away";
 
-/// A caller that waits for its ask on a connection. When it is dropped rather than told to leave, and
-/// nobody comes back for the ask within a few seconds or waits for it elsewhere, the ask is cancelled.
+/// A caller that waits for its ask on a connection. When it is dropped rather than told to leave,
+/// and nobody comes back for the ask within a few seconds or waits for it elsewhere, the ask is
+/// cancelled.
 #[derive(Debug)]
 pub struct Attendance {
     gate: Arc<Gate>,
@@ -89,7 +90,8 @@ impl Gate {
         Attendance { gate: self.clone(), ask: id.to_owned(), end: End::Dropped }
     }
 
-    /// Takes an ask back for its caller, whoever else waits for it. Returns the ask as it stands now.
+    /// Takes an ask back for its caller, whoever else waits for it. Returns the ask as it stands
+    /// now.
     ///
     /// # Errors
     /// When the store fails.

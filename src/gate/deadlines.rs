@@ -40,7 +40,8 @@ impl Gate {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause(&expired, self.until_next_deadline().await)) => {}
-                // Many changes at once are looked at once: whoever waits has its own eye on its deadline.
+                // Many changes at once are looked at once: whoever waits has its own eye on its
+                // deadline.
                 _ = changes.changed() => tokio::time::sleep(BREATH).await,
             }
         }
@@ -105,8 +106,8 @@ impl Gate {
     }
 
     /// What a call comes to when nobody answers.
-    // FAIL-CLOSED: silence approves only tools that the operator named, never a critical call, and never
-    // makes up an answer to a question.
+    // FAIL-CLOSED: silence approves only tools that the operator named, never a critical call, and
+    // never makes up an answer to a question.
     // SECURITY: nor a call whose caller gives people less time than the operator does.
     pub(super) fn silence(&self, call: &Call, critical: bool) -> Silence {
         let tools = match &self.settings.on_timeout {
@@ -121,7 +122,8 @@ impl Gate {
 
     async fn at_deadline(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
         let waited = clock::span(now - ask.created_at);
-        // FAIL-CLOSED: silence approves what the card said, and only while the operator still says so.
+        // FAIL-CLOSED: silence approves what the card said, and only while the operator still says
+        // so.
         let silence = self.silence(&ask.body.call, ask.body.critical);
         let approve = ask.body.silence == Silence::Approve && silence == Silence::Approve;
         let (decision, reason, by) = if approve {
@@ -170,8 +172,8 @@ impl Gate {
     }
 }
 
-/// How long the reaper rests. What could not be expired is overdue still: a full disk is not tried without
-/// end.
+/// How long the reaper rests. What could not be expired is overdue still: a full disk is not tried
+/// without end.
 fn pause(expired: &Result<(), StoreError>, next: Option<Duration>) -> Duration {
     let next = next.unwrap_or(ROUND).min(ROUND);
     if expired.is_ok() { next } else { next.max(AGAIN) }

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Gate {
-    /// Wakes the waiters here of asks that were closed elsewhere, until told to stop. `tail` must be from
-    /// before anybody waits.
+    /// Wakes the waiters here of asks that were closed elsewhere, until told to stop. `tail` must
+    /// be from before anybody waits.
     pub async fn follow(&self, tail: Tail, stop: CancellationToken) {
         if !self.store.is_shared() {
             return;

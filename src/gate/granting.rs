@@ -86,7 +86,8 @@ impl Gate {
         let mut here: Vec<_> =
             sessions.into_iter().filter(|grant| is_of(grant, call)).map(rule).collect();
         if self.store.is_shared() {
-            // Every daemon has a rules file of its own; what is granted holds at all of them at once.
+            // Every daemon has a rules file of its own; what is granted holds at all of them at
+            // once.
             here.append(&mut always);
         }
         (always, here)
@@ -125,8 +126,8 @@ impl Gate {
         ask.body.remembers(scope).iter().map(grant).collect()
     }
 
-    /// Writes the rules of an Always to the file, and rules on the call again. `Some` says in what way
-    /// the grant does not do what its button said.
+    /// Writes the rules of an Always to the file, and rules on the call again. `Some` says in what
+    /// way the grant does not do what its button said.
     // INVARIANT: a grant that is committed holds, and no trouble after it is told as if it did not.
     pub(super) async fn store_always(&self, ask: &Ask) -> Result<Option<String>, String> {
         let Some(answer) = ask.answer() else { return Ok(None) };
@@ -194,8 +195,8 @@ pub(super) fn is_of(grant: &Grant, call: &Call) -> bool {
 }
 
 /// Whether a stored grant names one tool, or one category, and nothing else.
-// SECURITY: earlier versions stored whatever name an agent gave a tool. What could be read as a pattern
-// covers nothing any more.
+// SECURITY: earlier versions stored whatever name an agent gave a tool. What could be read as a
+// pattern covers nothing any more.
 pub(super) fn is_literal(rule: &Rule) -> bool {
     let category = rule.tool.strip_prefix(CATEGORY);
     category.map_or_else(|| may_be_granted(&rule.tool), may_be_granted)

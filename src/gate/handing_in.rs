@@ -56,13 +56,14 @@ enum Opened {
 }
 
 impl Gate {
-    /// Takes a call: rules on it, and where a person has to answer, opens an ask. An `attended` call has
-    /// a caller that waits for the answer; when it leaves, now or later, its ask is taken back.
+    /// Takes a call: rules on it, and where a person has to answer, opens an ask. An `attended`
+    /// call has a caller that waits for the answer; when it leaves, now or later, its ask is taken
+    /// back.
     ///
     /// # Errors
     /// [`HandInError`]; the call may then not run.
-    // INVARIANT: an ask is opened together with its caller, and that is finished though the caller has
-    // left: no ask stays open that nobody waits for, and none that is stored goes unannounced.
+    // INVARIANT: an ask is opened together with its caller, and that is finished though the caller
+    // has left: no ask stays open that nobody waits for, and none that is stored goes unannounced.
     pub async fn hand_in(
         self: &Arc<Self>,
         call: Call,

@@ -12,7 +12,8 @@ use tokio::{
 /// From how many bytes on a call is large.
 const LARGE: usize = 64 << 10;
 
-/// Turns for work on large calls: as many as there are cores, so that no more threads than that are busy.
+/// Turns for work on large calls: as many as there are cores, so that no more threads than that are
+/// busy.
 #[derive(Debug)]
 pub(super) struct Large(Semaphore);
 
@@ -23,9 +24,10 @@ impl Default for Large {
 }
 
 impl Large {
-    /// Does this for a call of so many bytes. Where they are many it waits for its turn, and the runtime's
-    /// workers do not wait for it.
-    // INVARIANT: no call keeps the runtime's workers, however large it is. Work never asks for another turn.
+    /// Does this for a call of so many bytes. Where they are many it waits for its turn, and the
+    /// runtime's workers do not wait for it.
+    // INVARIANT: no call keeps the runtime's workers, however large it is. Work never asks for
+    // another turn.
     pub(super) async fn run<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes < LARGE {
             return work();
@@ -40,7 +42,8 @@ impl Large {
     }
 }
 
-/// About how many bytes of a call there is something to rule on in; past what is large nobody counts on.
+/// About how many bytes of a call there is something to rule on in; past what is large nobody
+/// counts on.
 pub(super) fn bytes(call: &Call) -> usize {
     let Call { args, overrides, policy, meta, batch_remaining, .. } = call;
     let behind = match batch_remaining {

@@ -1,5 +1,5 @@
-//! molf's layers around a worker's file: the agent's own rules in front of it, what people said Always
-//! to in the session behind it.
+//! molf's layers around a worker's file: the agent's own rules in front of it, what people said
+//! Always to in the session behind it.
 
 use super::{
     Gate, HandInError, Workers,

@@ -1,7 +1,8 @@
-//! How much waits for people, and for which agent. What would be too much is refused, before it is stored.
+//! How much waits for people, and for which agent. What would be too much is refused, before it is
+//! stored.
 //!
-//! What is counted here is a shadow of the store's rows: it is counted anew from them every half minute, after
-//! news from other daemons, and before anybody is refused.
+//! What is counted here is a shadow of the store's rows: it is counted anew from them every half
+//! minute, after news from other daemons, and before anybody is refused.
 
 use super::{Gate, HandInError, call::Call};
 use crate::{ask::Body, store::StoreError};

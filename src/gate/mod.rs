@@ -3,8 +3,8 @@
 //! The gate publishes that something changed; the bridge subscribes. It knows no chat platform: its
 //! audience is a list of names that it stores with every ask.
 //!
-//! INVARIANT: the waiter is registered before anything is sent, and re-reads the row after that; the
-//! row is the truth: the oneshot carries it as it was committed, or only wakes.
+//! INVARIANT: the waiter is registered before anything is sent, and re-reads the row after that;
+//! the row is the truth: the oneshot carries it as it was committed, or only wakes.
 //! INVARIANT: an answer is committed before its presser is told.
 
 pub mod answer;
@@ -164,8 +164,8 @@ impl Gate {
         self.changes.subscribe()
     }
 
-    /// Tells of what other daemons may have changed, as [`Gate::changes`] does; nothing where the store is
-    /// not shared.
+    /// Tells of what other daemons may have changed, as [`Gate::changes`] does; nothing where the
+    /// store is not shared.
     #[must_use]
     pub fn elsewhere(&self) -> watch::Receiver<u64> {
         self.elsewhere.subscribe()

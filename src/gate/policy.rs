@@ -99,8 +99,8 @@ impl Policy {
         }
     }
 
-    /// Adds rules to the file that calls of this worker are ruled by; `None` where no file keeps what is
-    /// granted.
+    /// Adds rules to the file that calls of this worker are ruled by; `None` where no file keeps
+    /// what is granted.
     pub(super) fn append(
         &self,
         worker: Option<&str>,
@@ -150,7 +150,8 @@ impl NativeFile {
     }
 
     /// The configuration in force now: that of the file, or the last good one with what is wrong.
-    // FAIL-CLOSED: a broken file never loosens anything; the last good one stays, and every card says so.
+    // FAIL-CLOSED: a broken file never loosens anything; the last good one stays, and every card
+    // says so.
     fn current(&self) -> Arc<Native> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(path) = &self.path else { return last.clone() };

@@ -53,10 +53,11 @@ impl RulesFile {
         Ok(Self { path: path.to_owned(), home, guardrail, last, writing: Mutex::new(()) })
     }
 
-    /// The rules in force now: those of the file, or the last good ones with what is wrong. `granted`
-    /// are the rules in it that came from grants.
+    /// The rules in force now: those of the file, or the last good ones with what is wrong.
+    /// `granted` are the rules in it that came from grants.
     #[must_use]
-    // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card says so.
+    // FAIL-CLOSED: a broken file never loosens anything; the last good rules stay, and every card
+    // says so.
     pub fn current(&self, granted: &[Rule]) -> Arc<Loaded> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match stamp(&self.path) {

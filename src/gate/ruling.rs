@@ -1,5 +1,5 @@
-//! Ruling on a call with the policy, the grants and the mode as they stand now, and the words that the
-//! agent's model gets.
+//! Ruling on a call with the policy, the grants and the mode as they stand now, and the words that
+//! the agent's model gets.
 
 use super::{
     Gate, HandInError, Policy,
@@ -68,8 +68,8 @@ impl Gate {
         Ok(self.by_policy(call, self.standing(call).await?, decide).await?.0)
     }
 
-    /// The same as a session would be ruled on to which nothing was granted: by its file alone, where
-    /// what is granted stands in one.
+    /// The same as a session would be ruled on to which nothing was granted: by its file alone,
+    /// where what is granted stands in one.
     pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, HandInError> {
         let Policy::Workers(workers, _) = &self.policy else { return self.decide(call).await };
         let (facts, standing) = (self.facts(call).await, self.standing(call).await?);

@@ -29,8 +29,8 @@ pub enum ModeError {
 }
 
 impl Gate {
-    /// Gives a session a mode of its own. Without an approver it can only be led back to the configured
-    /// one.
+    /// Gives a session a mode of its own. Without an approver it can only be led back to the
+    /// configured one.
     ///
     /// # Errors
     /// When there is no such mode, or the store fails; then nothing is changed.

@@ -66,8 +66,8 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Rules on a call of a worker, under the guardrail. The second is what is wrong with its file, if
-    /// something is. `granted` are the rules in any file that came from grants.
+    /// Rules on a call of a worker, under the guardrail. The second is what is wrong with its file,
+    /// if something is. `granted` are the rules in any file that came from grants.
     pub(super) fn rule(
         &self,
         worker: Option<&str>,
@@ -93,7 +93,8 @@ impl Workers {
         last.all().find_map(|worker| worker.problem.clone())
     }
 
-    /// Adds rules at the end of a worker's file, keeping comments and layout. All or none are written.
+    /// Adds rules at the end of a worker's file, keeping comments and layout. All or none are
+    /// written.
     ///
     /// # Errors
     /// A sentence; then the file is as it was.
@@ -137,8 +138,8 @@ impl Workers {
     }
 
     /// The rules in force now: those of the file, or the last good ones with what is wrong.
-    // FAIL-CLOSED: a broken file never loosens anything; a worker whose file never could be read has no
-    // rules, and its calls are refused with the reason.
+    // FAIL-CLOSED: a broken file never loosens anything; a worker whose file never could be read
+    // has no rules, and its calls are refused with the reason.
     fn current(&self, path: &Path, granted: &[Rule]) -> Result<Arc<Worker>, String> {
         let mut all = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (before, now) = (all.get(path), Instant::now());

@@ -7,10 +7,12 @@ use crate::rules::{Rule, Rules};
 use crate::ruling::{Layers, Mode, Subject, verdict};
 use crate::verdict::Verdict;
 
-/// Modes in which an agent plans, or runs nothing that was not agreed on before; letters and digits alone.
+/// Modes in which an agent plans, or runs nothing that was not agreed on before; letters and digits
+/// alone.
 const STRICTER: &[&str] = &["plan", "planmode", "planning", "dontask", "readonly", "architect"];
 
-/// Why a call that a rule or grant allows needs a person all the same: the mode that its agent is in.
+/// Why a call that a rule or grant allows needs a person all the same: the mode that its agent is
+/// in.
 // SECURITY: connecting an agent never loosens it.
 #[must_use]
 pub fn holds(call: &Call) -> Option<String> {

@@ -27,8 +27,8 @@ pub struct Call {
     /// The tool's own policy, for profiles that rule on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Value>,
-    /// The name that the user's policy for this call stands under, where it is not the tool's own, for
-    /// profiles that rule on it.
+    /// The name that the user's policy for this call stands under, where it is not the tool's own,
+    /// for profiles that rule on it.
     #[serde(default, rename = "policyKey", skip_serializing_if = "Option::is_none")]
     pub policy_key: Option<String>,
     /// Why the agent wants this; shown to people, never matched by rules.

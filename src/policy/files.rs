@@ -39,8 +39,8 @@ pub fn critical(
 }
 
 /// Why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover this one.
-/// A rule that names the place does, and so does an allow for every tool. Files that others run or obey
-/// are covered by no wildcard at all.
+/// A rule that names the place does, and so does an allow for every tool. Files that others run or
+/// obey are covered by no wildcard at all.
 pub(crate) fn beyond_every_path(
     kind: Kind,
     hit: &Hit<'_>,

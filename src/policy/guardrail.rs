@@ -1,13 +1,13 @@
-//! What no rule, mode, grant or button lifts: the bridge's own files, program and addresses, and the
-//! operator's denies.
+//! What no rule, mode, grant or button lifts: the bridge's own files, program and addresses, and
+//! the operator's denies.
 //!
 //! Two questions are asked of every text that a call may turn into a path: what may it be (see
-//! `spelling`, `route`), and how does that lie to what is the bridge's own (see `territory`). What is
-//! ours is denied; what holds it is denied or asked about where the command may go through it; what
-//! only the running shell will know is asked about.
+//! `spelling`, `route`), and how does that lie to what is the bridge's own (see `territory`). What
+//! is ours is denied; what holds it is denied or asked about where the command may go through it;
+//! what only the running shell will know is asked about.
 //!
-//! INVARIANT: a path that bash would open at or below what is ours is never allowed. Real bash judges
-//! (`tests/guardrail`).
+//! INVARIANT: a path that bash would open at or below what is ours is never allowed. Real bash
+//! judges (`tests/guardrail`).
 
 mod addresses;
 mod commands;

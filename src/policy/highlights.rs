@@ -38,8 +38,8 @@ const MAX_DEPTH: u32 = 4;
 /// A text that cannot be read as a whole is read line by line as far as this; bytes.
 const MOST_READ: usize = 1 << 20;
 
-/// The parts of a shell text that matter, in its order. What cannot be read as a whole is looked at line
-/// by line.
+/// The parts of a shell text that matter, in its order. What cannot be read as a whole is looked at
+/// line by line.
 #[must_use]
 pub fn of_shell(text: &str, place: Place<'_>) -> Vec<Highlight> {
     let mut found = Found::default();
@@ -62,8 +62,8 @@ pub fn of_shell(text: &str, place: Place<'_>) -> Vec<Highlight> {
     all
 }
 
-/// Of so many commands it is worked out what they do; behind them only critical ones are looked for. It
-/// takes some 14 µs for each, and a card is drawn while others wait.
+/// Of so many commands it is worked out what they do; behind them only critical ones are looked
+/// for. It takes some 14 µs for each, and a card is drawn while others wait.
 const MOST: usize = 5_000;
 
 /// The worst of each place where a part begins.
@@ -102,8 +102,8 @@ impl Found {
         }
     }
 
-    /// Looks into the literal script that a command runs; false where it has none that stands in the
-    /// text as it is, or nothing in it matters.
+    /// Looks into the literal script that a command runs; false where it has none that stands in
+    /// the text as it is, or nothing in it matters.
     fn inside(
         &mut self,
         text: &str,
@@ -188,8 +188,8 @@ impl Weight {
     }
 }
 
-/// Puts the worst effects first and leaves them in their order otherwise: whatever shows only some of them
-/// drops no worse one for a milder one.
+/// Puts the worst effects first and leaves them in their order otherwise: whatever shows only some
+/// of them drops no worse one for a milder one.
 pub fn worst_first(effects: &mut [Effect]) {
     effects.sort_by_key(|effect| {
         let weight = Weight::of(effect);

@@ -1,5 +1,5 @@
-//! The arguments of known tools, by the names that agents give them: what each is, and which must not stand
-//! beside each other. The one place where they are written down.
+//! The arguments of known tools, by the names that agents give them: what each is, and which must
+//! not stand beside each other. The one place where they are written down.
 
 use serde_json::Value;
 
@@ -82,9 +82,10 @@ const PATH: &str = "path file_path filePath filepath absolute_path notebook_path
 /// The verb of a tool that does several things to a file.
 const VERBS: &str = "view create str_replace insert undo_edit";
 
-/// What is odd about the arguments of a known tool: two that may both be what runs, one that changes what
-/// runs, or one that is not known.
-// FAIL-CLOSED: what a tool makes of such arguments is its own affair, so no rule and no grant allows it.
+/// What is odd about the arguments of a known tool: two that may both be what runs, one that
+/// changes what runs, or one that is not known.
+// FAIL-CLOSED: what a tool makes of such arguments is its own affair, so no rule and no grant
+// allows it.
 #[must_use]
 pub(crate) fn odd(call: &Call) -> Option<String> {
     let keys = of(call.kind())?;

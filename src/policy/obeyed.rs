@@ -24,8 +24,9 @@ const NAMES: &str = "\
     .pre-commit-config.yaml .gdbinit .exrc .vimrc .bashrc .profile .zshrc .tool-versions \
     .mise.toml .lldbinit .pdbrc .dir-locals.el .nvimrc opencode.json";
 
-/// The same for [`is_obeyed`] alone, in small letters: continuous integration, git (a folder with a HEAD of its
-/// own is a repository), builds, packages, tests, containers, agents, editors, and what shells load.
+/// The same for [`is_obeyed`] alone, in small letters: continuous integration, git (a folder with a
+/// HEAD of its own is a repository), builds, packages, tests, containers, agents, editors, and what
+/// shells load.
 const MORE_NAMES: &str = "\
     .gitlab-ci.yml .gitlab-ci.yaml jenkinsfile azure-pipelines.yml azure-pipelines.yaml \
     .travis.yml .drone.yml .woodpecker.yml bitbucket-pipelines.yml appveyor.yml .cirrus.yml \
@@ -55,8 +56,8 @@ const ENDS: &str = "\
     .config.js .config.mjs .config.cjs .config.ts .config.mts .gemspec .mk .gyp .service .timer \
     .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
 
-/// Files of a workspace that tools run or obey without being asked: settings of git, of editors and agents,
-/// and what shells load.
+/// Files of a workspace that tools run or obey without being asked: settings of git, of editors and
+/// agents, and what shells load.
 #[must_use]
 pub fn runs_later(path: &str) -> bool {
     let path = place::clean(path, Place::default());
@@ -74,8 +75,8 @@ pub fn runs_later(path: &str) -> bool {
         || lists(NAMES, name)
 }
 
-/// Files that others run or obey: those of [`runs_later`], and what builds, tests, packages, containers and
-/// continuous integration go by. No wildcard covers them, in a rule or a grant.
+/// Files that others run or obey: those of [`runs_later`], and what builds, tests, packages,
+/// containers and continuous integration go by. No wildcard covers them, in a rule or a grant.
 #[must_use]
 pub fn is_obeyed(path: &str) -> bool {
     if runs_later(path) {

@@ -93,8 +93,8 @@ pub fn outside(path: &str, place: Place<'_>) -> bool {
     }
 }
 
-/// The working directory, unless it belongs to the system or holds programs: whoever starts an agent
-/// there has not given it that folder to work in.
+/// The working directory, unless it belongs to the system or holds programs: whoever starts an
+/// agent there has not given it that folder to work in.
 #[must_use]
 pub fn workspace(place: Place<'_>) -> Option<Cow<'_, str>> {
     let cwd = clean(place.cwd.filter(|cwd| !cwd.is_empty())?, Place::default());

@@ -295,8 +295,8 @@ impl<'c> Subject<'c> {
         })
     }
 
-    /// A path of a shell text that lies in the project and leads out of it, where rules allow what only
-    /// reads there. What other tools name is among their values.
+    /// A path of a shell text that lies in the project and leads out of it, where rules allow what
+    /// only reads there. What other tools name is among their values.
     fn reads_through_a_link(&self, all: &[&Rules]) -> Option<&'c str> {
         self.scan.as_ref().filter(|_| all.iter().any(|rules| rules.allows_reading()))?;
         let cwd = self.place.cwd?;

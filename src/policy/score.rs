@@ -1,5 +1,5 @@
-//! Scores the policy on corpora of commands with known right answers. `countersign policy score DIR`
-//! prints the table; `tests/policy/corpus.rs` asserts what it must say.
+//! Scores the policy on corpora of commands with known right answers. `countersign policy score
+//! DIR` prints the table; `tests/policy/corpus.rs` asserts what it must say.
 
 use std::fmt;
 use std::sync::LazyLock;

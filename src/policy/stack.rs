@@ -128,7 +128,8 @@ impl<'r> Stack<'r> {
         })
     }
 
-    /// The rule for a value that nobody has looked at: those for every call hold, stricter ones may.
+    /// The rule for a value that nobody has looked at: those for every call hold, stricter ones
+    /// may.
     pub(crate) fn unseen(&self) -> Hit<'r> {
         self.last(None, |entry| match (entry.pattern.is_all(), entry.rule.verdict) {
             (true, _) => Reach::Yes,

@@ -1,5 +1,5 @@
-//! Names of tools that a grant may hold. Agents and servers choose them, and a name must never be read
-//! as a pattern, as another tool or as something else that a rules file knows.
+//! Names of tools that a grant may hold. Agents and servers choose them, and a name must never be
+//! read as a pattern, as another tool or as something else that a rules file knows.
 
 use crate::call::known_names;
 
@@ -9,12 +9,13 @@ const LONGEST: usize = 128;
 /// What a stored prefix grant calls itself; no tool does.
 pub const CATEGORY: &str = "category:";
 
-/// Whether a grant may name this tool: ASCII letters, digits and `_`, and behind the first of them also
-/// `-`, `.`, `:` and `/`, as agents and MCP servers spell their tools.
+/// Whether a grant may name this tool: ASCII letters, digits and `_`, and behind the first of them
+/// also `-`, `.`, `:` and `/`, as agents and MCP servers spell their tools.
 ///
-/// A name that only looks like that of a known tool (`BASH`, `runInTerminal`) is none: it may be that tool
-/// under a spelling whose calls no rule can look into.
-// SECURITY: no such name has a meaning of its own in a rule (`*`, `?`, `[…]`, `{…}`, `!`, `Tool(…)`).
+/// A name that only looks like that of a known tool (`BASH`, `runInTerminal`) is none: it may be
+/// that tool under a spelling whose calls no rule can look into.
+// SECURITY: no such name has a meaning of its own in a rule (`*`, `?`, `[…]`, `{…}`, `!`,
+// `Tool(…)`).
 #[must_use]
 pub fn may_be_granted(tool: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';

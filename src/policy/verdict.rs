@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What policy says about a call or a part of it. Parts are combined with `max`: the strictest wins.
+/// What policy says about a call or a part of it. Parts are combined with `max`: the strictest
+/// wins.
 // INVARIANT: there is no `Default`; nobody gets a verdict without a ruling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

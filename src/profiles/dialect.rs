@@ -12,7 +12,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Rules on a call. Guardrails are not its business: [`rule`] puts them above it.
     ///
     /// # Errors
-    /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an allow.
+    /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an
+    /// allow.
     fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String>;
 
     /// How its system treats an ask and its answers.

@@ -1,8 +1,8 @@
 //! Profiles: five systems' own policies, each ruling as its system does.
 //!
-//! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: guardrails first, then the
-//! profile, then the ask, then the one answer function. Whatever a profile allows, a guardrail still denies
-//! and a question still asks.
+//! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: guardrails first,
+//! then the profile, then the ask, then the one answer function. Whatever a profile allows, a
+//! guardrail still denies and a question still asks.
 
 pub mod check;
 pub mod connectonion;

@@ -108,8 +108,8 @@ impl Store {
         Ok(self.maybe(query).await?.as_ref().and_then(whole))
     }
 
-    /// A page of the open asks whose deadline has passed, the longest overdue first, behind the last one of
-    /// the page before. It is the last one when it is empty.
+    /// A page of the open asks whose deadline has passed, the longest overdue first, behind the
+    /// last one of the page before. It is the last one when it is empty.
     ///
     /// # Errors
     /// When the store fails. A row that does not read back is an error of its own.
@@ -131,8 +131,8 @@ impl Store {
         rows.iter().map(overdue).collect()
     }
 
-    /// Notes at which daemons callers of an open ask wait, if its keepers still stand as `seen`; whether
-    /// they did.
+    /// Notes at which daemons callers of an open ask wait, if its keepers still stand as `seen`;
+    /// whether they did.
     ///
     /// # Errors
     /// When the store fails.
@@ -144,8 +144,8 @@ impl Store {
         Ok(self.execute(kept.bind(keepers.to_string())).await? == 1)
     }
 
-    /// A page of the open asks whose callers wait at daemons of which `me` is none and none was heard of for
-    /// so long, by id, behind this one. It is the last one when it is empty.
+    /// A page of the open asks whose callers wait at daemons of which `me` is none and none was
+    /// heard of for so long, by id, behind this one. It is the last one when it is empty.
     ///
     /// # Errors
     /// When the store fails.

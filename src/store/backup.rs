@@ -40,8 +40,8 @@ pub enum BackupError {
     Damaged(String),
 }
 
-/// Copies the store as it stands into a new file, which only its owner may read; how many asks are in
-/// it. The daemon may run meanwhile.
+/// Copies the store as it stands into a new file, which only its owner may read; how many asks are
+/// in it. The daemon may run meanwhile.
 ///
 /// # Errors
 /// [`BackupError`]; then there is no such file.

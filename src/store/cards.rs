@@ -33,8 +33,8 @@ pub struct CardRow {
 }
 
 impl Store {
-    /// The ask of the card with this nonce at this adapter, unless the message that the card is said to
-    /// stand in holds another.
+    /// The ask of the card with this nonce at this adapter, unless the message that the card is
+    /// said to stand in holds another.
     ///
     /// # Errors
     /// As [`Store::ask`].
@@ -145,8 +145,8 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// All cards of the ask have to show its newest version, and may be tried at once. One whose posting
-/// was tried stays known as such: a message may stand that nobody knows.
+/// All cards of the ask have to show its newest version, and may be tried at once. One whose
+/// posting was tried stays known as such: a message may stand that nobody knows.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), \

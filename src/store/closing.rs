@@ -16,12 +16,13 @@ pub enum Closed {
 }
 
 impl Store {
-    /// Closes the ask if it still stands as `seen`: row, event, grants and cards in one transaction.
+    /// Closes the ask if it still stands as `seen`: row, event, grants and cards in one
+    /// transaction.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
-    // INVARIANT: an ask has at most one answer. A person's answer loses to a deadline that has passed,
-    // even while the reaper is late.
+    // INVARIANT: an ask has at most one answer. A person's answer loses to a deadline that has
+    // passed, even while the reaper is late.
     pub async fn close_ask(
         &self,
         seen: &Ask,
@@ -57,7 +58,8 @@ impl Store {
         Ok(closed)
     }
 
-    /// Closes an ask whose row does not read back, once its deadline has passed; whether it was open.
+    /// Closes an ask whose row does not read back, once its deadline has passed; whether it was
+    /// open.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.

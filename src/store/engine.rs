@@ -239,8 +239,8 @@ impl Engine {
         }
     }
 
-    /// What ends or silences one connection does it to all, and whoever tries another only finds that out
-    /// about that one. So all are given up, unless that was done since the work began.
+    /// What ends or silences one connection does it to all, and whoever tries another only finds
+    /// that out about that one. So all are given up, unless that was done since the work began.
     fn replace_dead<T>(
         &self,
         done: Result<T, StoreError>,

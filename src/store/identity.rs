@@ -1,12 +1,13 @@
-//! The store's own id, made with the store: it tells daemons of one bot apart that have different stores.
+//! The store's own id, made with the store: it tells daemons of one bot apart that have different
+//! stores.
 
 use super::{Store, StoreError, engine::Tx};
 use crate::ids;
 use sqlx::Row;
 
 impl Store {
-    /// The store's id: 8 characters `[0-9a-z]`, random and the same for as long as the store lives. A copy
-    /// of a store has the same id. It is no secret and carries no authority.
+    /// The store's id: 8 characters `[0-9a-z]`, random and the same for as long as the store lives.
+    /// A copy of a store has the same id. It is no secret and carries no authority.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.engine.id
@@ -14,7 +15,8 @@ impl Store {
 }
 
 /// Reads the id, or makes one where there is none yet.
-// On the connection that opens the store: a pooled one would be idle, and dead when the server restarts.
+// On the connection that opens the store: a pooled one would be idle, and dead when the server
+// restarts.
 pub(super) async fn identify(connection: &mut Tx) -> Result<String, StoreError> {
     if let Some(id) = known(connection).await? {
         return Ok(id);

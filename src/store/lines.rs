@@ -1,8 +1,8 @@
 //! The lines to the database: to a server, or to an SQLite file beside its one writer.
 //!
-//! sqlx's own pool asks a line after every use whether it still stands, which costs as much as the use
-//! did; other pools take back what was dropped in the middle of something. Here a line goes back only
-//! when all went well.
+//! sqlx's own pool asks a line after every use whether it still stands, which costs as much as the
+//! use did; other pools take back what was dropped in the middle of something. Here a line goes
+//! back only when all went well.
 
 use super::engine::{Dialect, Limits, Reading, connect};
 use sqlx::{

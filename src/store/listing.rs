@@ -45,8 +45,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Behind this ask, in the list of asks in this state. One that was open when it was listed may be closed
-    /// by now.
+    /// Behind this ask, in the list of asks in this state. One that was open when it was listed may
+    /// be closed by now.
     #[must_use]
     pub fn behind(ask: &Ask, state: &str) -> Self {
         let at = match ask.answer() {
@@ -69,8 +69,8 @@ impl Store {
     /// The most bytes of asks on a page, unless a single one has more.
     pub const PAGE_BYTES: i64 = 1 << 20;
 
-    /// A page of the asks in this state, oldest first while open, newest first otherwise: the first one,
-    /// or the one that begins at this place.
+    /// A page of the asks in this state, oldest first while open, newest first otherwise: the first
+    /// one, or the one that begins at this place.
     ///
     /// # Errors
     /// When the store fails.

@@ -21,8 +21,8 @@ const STEPS: [(i64, &str, &str); 11] = [
     (11, "bytes", include_str!("migrations/0011_bytes.sql")),
 ];
 
-/// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who may
-/// only read and write can start a daemon.
+/// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who
+/// may only read and write can start a daemon.
 pub(super) async fn run(
     connection: &mut AnyConnection,
     dialect: Dialect,

@@ -70,8 +70,8 @@ macro_rules! fitting {
     };
 }
 
-/// What stands somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose index has
-/// that order, instead of sorting all cards for every page.
+/// What stands somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose
+/// index has that order, instead of sorting all cards for every page.
 const STANDING: &str = fitting!(
     "SELECT 0 AS redraw, created_at AS place, nonce, ask, adapter, target, message, attempts, card.bytes \
      FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
@@ -101,8 +101,8 @@ const DUE: &str = fitting!(
 );
 
 impl Store {
-    /// The cards at this target that are behind and may be tried now, for as long as the one who asks
-    /// leads: new ones first, the oldest first.
+    /// The cards at this target that are behind and may be tried now, for as long as the one who
+    /// asks leads: new ones first, the oldest first.
     ///
     /// # Errors
     /// When the store fails.
@@ -119,8 +119,8 @@ impl Store {
         page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
     }
 
-    /// The cards at this target that the rows say stand there and whose asks are open, the oldest ask
-    /// first, after that of the last page.
+    /// The cards at this target that the rows say stand there and whose asks are open, the oldest
+    /// ask first, after that of the last page.
     ///
     /// # Errors
     /// When the store fails.
@@ -137,8 +137,8 @@ impl Store {
         page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
     }
 
-    /// The cards of open asks that stand at this target, may be tried now, and are muted or not otherwise
-    /// than this.
+    /// The cards of open asks that stand at this target, may be tried now, and are muted or not
+    /// otherwise than this.
     ///
     /// # Errors
     /// When the store fails.
@@ -185,8 +185,8 @@ impl Store {
         Ok(row.try_get("at")?)
     }
 
-    /// Notes what cards show now; false: the one who showed it leads no more, and they are to be redrawn
-    /// by whoever does.
+    /// Notes what cards show now; false: the one who showed it leads no more, and they are to be
+    /// redrawn by whoever does.
     ///
     /// # Errors
     /// When the store fails; then nothing is noted.
@@ -242,8 +242,8 @@ impl Store {
         .await
     }
 
-    /// Notes why the target takes nothing now, at the cards that it has not got yet. The asks at which
-    /// that is news.
+    /// Notes why the target takes nothing now, at the cards that it has not got yet. The asks at
+    /// which that is news.
     ///
     /// # Errors
     /// When the store fails.
@@ -307,7 +307,8 @@ const DEPOSED: [&str; 2] = [
     "NOT EXISTS",
 ];
 
-/// One statement for all of them, as a start may bring back a hundred thousand; how many it changed.
+/// One statement for all of them, as a start may bring back a hundred thousand; how many it
+/// changed.
 async fn note(
     tx: &mut Tx,
     shown: &[Shown],

@@ -21,8 +21,8 @@ pub fn own_folder(folder: &Path) -> Result<(), String> {
     tighten(folder, &found, 0o077)
 }
 
-/// Makes the folder of the store's file, where that is not the daemon's own; one that is there may be read
-/// by others, but not written to.
+/// Makes the folder of the store's file, where that is not the daemon's own; one that is there may
+/// be read by others, but not written to.
 ///
 /// # Errors
 /// As for [`own_folder`].
@@ -37,7 +37,8 @@ pub fn folder_of_store(folder: &Path) -> Result<(), String> {
     tighten(folder, &found, 0o022)
 }
 
-/// Makes the database's file where it is not there, and closes it and what stands beside it to others.
+/// Makes the database's file where it is not there, and closes it and what stands beside it to
+/// others.
 ///
 /// # Errors
 /// A sentence: one of them is a link, no plain file or somebody else's.

@@ -4,8 +4,8 @@ use super::{NewCard, Store, StoreError, Tx, cards::insert};
 use sqlx::Row;
 
 impl Store {
-    /// Makes cards due that are behind their ask, and a card for every open ask at a target that has none
-    /// yet. The reconciliation at every start.
+    /// Makes cards due that are behind their ask, and a card for every open ask at a target that
+    /// has none yet. The reconciliation at every start.
     ///
     /// # Errors
     /// When the store fails.
@@ -64,7 +64,8 @@ async fn take_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
 const OVERTAKEN_MS: i64 = 10_000;
 
 /// The card whose turn it was may have been on its way when the last process ended: its message may
-/// stand, and nobody knows which it is. It was the oldest then; older ones may have been committed since.
+/// stand, and nobody knows which it is. It was the oldest then; older ones may have been committed
+/// since.
 async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET attempts = 1 WHERE adapter = $1 AND target = $2 AND gone IS NULL \

@@ -1,5 +1,5 @@
-//! The store that this installation had: its id in a file of the state folder, so that a store that is gone
-//! or exchanged is noticed instead of begun anew without a word.
+//! The store that this installation had: its id in a file of the state folder, so that a store that
+//! is gone or exchanged is noticed instead of begun anew without a word.
 
 use super::{Database, StoreError, engine::Tx, private};
 use sqlx::Row;
@@ -79,7 +79,8 @@ impl Remembered {
         }
     }
 
-    /// Before any table is made: the tables that were there have to be there, and be the same store's.
+    /// Before any table is made: the tables that were there have to be there, and be the same
+    /// store's.
     pub(super) async fn check_tables(
         &self,
         connection: &mut Tx,

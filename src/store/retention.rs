@@ -7,8 +7,8 @@ use sqlx::Row;
 const BATCH: i64 = 200;
 
 impl Store {
-    /// Forgets some asks that were closed before `before`, with their cards, the oldest first; how many.
-    /// As long as it forgets any there may be more.
+    /// Forgets some asks that were closed before `before`, with their cards, the oldest first; how
+    /// many. As long as it forgets any there may be more.
     ///
     /// # Errors
     /// When the store fails.

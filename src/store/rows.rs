@@ -21,7 +21,8 @@ macro_rules! select {
 pub(super) use select;
 
 /// The ask of this row.
-// FAIL-CLOSED: a text that was changed on the disk is never shown: people would approve what does not run.
+// FAIL-CLOSED: a text that was changed on the disk is never shown: people would approve what does
+// not run.
 pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
     let damaged = |why: String| {
         let ask = row.try_get("id").unwrap_or_default();

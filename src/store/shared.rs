@@ -1,7 +1,8 @@
-//! What makes a PostgreSQL store one that several daemons share: each hears that another changed it.
+//! What makes a PostgreSQL store one that several daemons share: each hears that another changed
+//! it.
 //!
-//! A hint says only that there may be something new, and may be lost; whoever hears it, or has heard
-//! nothing for a while, reads the rows.
+//! A hint says only that there may be something new, and may be lost; whoever hears it, or has
+//! heard nothing for a while, reads the rows.
 
 use super::{Store, engine::Dialect};
 use sqlx::postgres::PgListener;
@@ -24,7 +25,8 @@ impl Store {
         self.news.notify_one();
     }
 
-    /// Carries hints between the daemons until told to stop; `heard` is notified of each from elsewhere.
+    /// Carries hints between the daemons until told to stop; `heard` is notified of each from
+    /// elsewhere.
     pub async fn carry_hints(&self, heard: Arc<Notify>, stop: CancellationToken) {
         if self.is_shared() {
             tokio::select! {

@@ -1,7 +1,7 @@
 //! Whether an SQLite file is sound: looked at before a daemon works on it.
 //!
-//! SQLite itself notices damage only where it happens to read, and takes whatever whole commits it finds in
-//! the write-ahead log, saying nothing of what is gone.
+//! SQLite itself notices damage only where it happens to read, and takes whatever whole commits it
+//! finds in the write-ahead log, saying nothing of what is gone.
 
 use super::{StoreError, engine::Tx};
 use sqlx::{Executor, Row};
@@ -11,8 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Looking through this much takes three seconds on a slow disk, and a third of one when it was read
-/// before; it is more than 250,000 open asks. Of a larger file only the backups are looked through.
+/// Looking through this much takes three seconds on a slow disk, and a third of one when it was
+/// read before; it is more than 250,000 open asks. Of a larger file only the backups are looked
+/// through.
 const LARGEST: u64 = 256 << 20;
 
 /// How much of the index's beginning is read, and where in it is what.
@@ -38,8 +39,9 @@ pub(super) async fn check_pages(connection: &mut Tx, file: &Path) -> Result<(), 
     }
 }
 
-/// Looks whether the write-ahead log holds all that was committed, before SQLite takes what is left of it
-/// for the whole. A daemon that was killed leaves the log's index (`-shm`), which tells how far it went.
+/// Looks whether the write-ahead log holds all that was committed, before SQLite takes what is left
+/// of it for the whole. A daemon that was killed leaves the log's index (`-shm`), which tells how
+/// far it went.
 // FAIL-CLOSED: an answer that was acknowledged is not forgotten without a word.
 pub(super) fn check_log(file: &Path) -> Result<(), StoreError> {
     let (log, index) = (beside(file, "-wal"), beside(file, "-shm"));
@@ -62,8 +64,8 @@ struct Committed {
 }
 
 impl Committed {
-    /// `None` where nothing is committed that is not in the file itself, or where nobody can tell: the
-    /// index is not kept safe over a power cut.
+    /// `None` where nothing is committed that is not in the file itself, or where nobody can tell:
+    /// the index is not kept safe over a power cut.
     fn in_index(index: &Path) -> Option<Self> {
         let mut head = [0; INDEX];
         File::open(index).ok()?.read_exact(&mut head).ok()?;

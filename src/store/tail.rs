@@ -1,8 +1,9 @@
-//! The end of the event log, followed: every event once, also those that several daemons write at the
-//! same time.
+//! The end of the event log, followed: every event once, also those that several daemons write at
+//! the same time.
 //!
-//! PostgreSQL hands out an event's id before its transaction is committed, so a lower id may turn up
-//! after a higher one. A gap is therefore looked at again for longer than any transaction may last.
+//! PostgreSQL hands out an event's id before its transaction is committed, so a lower id may turn
+//! up after a higher one. A gap is therefore looked at again for longer than any transaction may
+//! last.
 
 use super::{Event, Store, StoreError};
 use crate::clock;
@@ -46,8 +47,8 @@ impl Tail {
         Ok(tail)
     }
 
-    /// After which event a reader goes on who has read what [`Tail::next`] told, up to the event with this
-    /// id: before the first one that may still turn up.
+    /// After which event a reader goes on who has read what [`Tail::next`] told, up to the event
+    /// with this id: before the first one that may still turn up.
     // INVARIANT: whoever goes on there misses nothing.
     #[must_use]
     pub fn resume(&self, read: i64) -> i64 {

@@ -1,5 +1,5 @@
-//! The store's weather in tests: commits that fail, wait or lose their outcome, times when nothing can be
-//! read; and when it is quiet.
+//! The store's weather in tests: commits that fail, wait or lose their outcome, times when nothing
+//! can be read; and when it is quiet.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
@@ -85,7 +85,8 @@ impl Weather {
         }
     }
 
-    /// Something real is under way until the result is dropped; no time may be made to pass meanwhile.
+    /// Something real is under way until the result is dropped; no time may be made to pass
+    /// meanwhile.
     pub(crate) fn under_way(&self) -> UnderWay {
         self.under_way.send_modify(|count| *count += 1);
         UnderWay(self.under_way.clone())

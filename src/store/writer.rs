@@ -160,8 +160,8 @@ impl Writing {
             self.say(next).await?;
             next = "RELEASE job; SAVEPOINT job";
             if let Outcome::Undo(why) = run(&mut self.connection).await {
-                // Some failures, such as a full disk, undo the whole transaction; then this fails, and
-                // nothing more may be written as if it still stood.
+                // Some failures, such as a full disk, undo the whole transaction; then this fails,
+                // and nothing more may be written as if it still stood.
                 let undone = self.say("ROLLBACK TO job").await;
                 undone.map_err(|error| why.unwrap_or(error))?;
             }

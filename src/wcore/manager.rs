@@ -100,8 +100,8 @@ impl ToolApprovalManager {
         profiles::rule(&self.rules, call, &given)
     }
 
-    /// Registers a call that waits; the receiver gets its answer. A receiver that closes without one
-    /// means that the turn is over.
+    /// Registers a call that waits; the receiver gets its answer. A receiver that closes without
+    /// one means that the turn is over.
     ///
     /// # Errors
     /// [`RequestError::Duplicate`] while a call of this id waits. Under compat the newer one takes

@@ -1,5 +1,5 @@
-//! wayland-core's approval handshake, for programs that embed it: who waits for which call, what was
-//! granted, and the wire between an engine and its host.
+//! wayland-core's approval handshake, for programs that embed it: who waits for which call, what
+//! was granted, and the wire between an engine and its host.
 //!
 //! The rules are [`profiles::wcore`](crate::profiles::wcore), which is pure; here is
 //! the waiting. Nothing of it needs the daemon.

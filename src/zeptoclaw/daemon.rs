@@ -92,7 +92,8 @@ impl Daemon {
         let expires_in_s = request.seconds_left(Utc::now());
         Call {
             key: Some(ids::nonce()),
-            // Whoever asks has held the call against its own gate already; ours may not wave it through.
+            // Whoever asks has held the call against its own gate already; ours may not wave it
+            // through.
             overrides: Some(true.into()),
             expires_in_s,
             ..Call::new(&self.agent, &self.session, request.tool_name, request.arguments)

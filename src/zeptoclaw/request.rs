@@ -13,7 +13,8 @@ pub struct ApprovalRequest {
     pub arguments: Value,
     /// When the request was made.
     pub timestamp: DateTime<Utc>,
-    /// When silence approves; `None` waits for ever. A daemon goes by its own list of tools as well.
+    /// When silence approves; `None` waits for ever. A daemon goes by its own list of tools as
+    /// well.
     pub auto_approve_at: Option<DateTime<Utc>>,
 }
 

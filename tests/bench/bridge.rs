@@ -1,8 +1,8 @@
 //! Speed of the bridge, in one table: `cargo bench --bench bridge`.
 //!
-//! The platform is a hand that presses at once, so its time is taken out; what a commit costs is measured
-//! in the same run, on the same store. PostgreSQL is where `COUNTERSIGN_TEST_POSTGRES` says (or
-//! `postgres://postgres@127.0.0.1:5432/test`), and is left out where none is.
+//! The platform is a hand that presses at once, so its time is taken out; what a commit costs is
+//! measured in the same run, on the same store. PostgreSQL is where `COUNTERSIGN_TEST_POSTGRES`
+//! says (or `postgres://postgres@127.0.0.1:5432/test`), and is left out where none is.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

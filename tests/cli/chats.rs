@@ -19,7 +19,10 @@ async fn findings(telegram: &Telegram, chat: i64) -> Vec<Value> {
     assert!(!ended.stdout.contains(telegram.token()), "no token in a report");
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     let checks = report["checks"].as_array().unwrap();
-    checks.iter().filter(|finding| finding["check"] == "telegram").cloned().collect()
+    // Not what the daemon says of its own receiving, which may only just have begun.
+    let says = |finding: &Value| finding["says"].as_str().unwrap().starts_with("the daemon ");
+    let of_telegram = checks.iter().filter(|finding| finding["check"] == "telegram");
+    of_telegram.filter(|finding| !says(finding)).cloned().collect()
 }
 
 #[tokio::test]

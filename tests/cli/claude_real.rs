@@ -1,5 +1,6 @@
-//! The real Claude Code with our hook, against a scripted model. It is not shipped with this repository:
-//! set `COUNTERSIGN_TEST_CLAUDE` to its binary (`npm pack @anthropic-ai/claude-code-linux-x64`).
+//! The real Claude Code with our hook, against a scripted model. It is not shipped with this
+//! repository: set `COUNTERSIGN_TEST_CLAUDE` to its binary (`npm pack
+//! @anthropic-ai/claude-code-linux-x64`).
 
 use crate::{daemon::Daemon, model::Model, process::run};
 use serde_json::{Value, json};
@@ -14,8 +15,8 @@ struct Claude {
 }
 
 impl Claude {
-    /// Starts it on one prompt, with our hooks connected the way a person connects them; `None`, and a
-    /// word about it, where there is no Claude Code.
+    /// Starts it on one prompt, with our hooks connected the way a person connects them; `None`,
+    /// and a word about it, where there is no Claude Code.
     async fn start(daemon: &Daemon, tool: &'static str, input: Value) -> Option<Self> {
         let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");

@@ -1,8 +1,8 @@
-//! Whatever bash would open below the bridge's folders is never allowed: real bash and the file system
-//! are the judges of random commands, spellings, patterns, links and working directories.
+//! Whatever bash would open below the bridge's folders is never allowed: real bash and the file
+//! system are the judges of random commands, spellings, patterns, links and working directories.
 //!
-//! `COUNTERSIGN_FUZZ=200000 COUNTERSIGN_SEED=1 cargo test --test guardrail -- --nocapture` tries that
-//! many; without the variables a short run is made.
+//! `COUNTERSIGN_FUZZ=200000 COUNTERSIGN_SEED=1 cargo test --test guardrail -- --nocapture` tries
+//! that many; without the variables a short run is made.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

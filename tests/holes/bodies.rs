@@ -1,5 +1,5 @@
-//! The proof of all rows: whatever comes in as a call gets a plain answer, and a card that every surface
-//! takes. `COUNTERSIGN_BODIES=2000` tries more.
+//! The proof of all rows: whatever comes in as a call gets a plain answer, and a card that every
+//! surface takes. `COUNTERSIGN_BODIES=2000` tries more.
 
 use crate::{
     daemon::{AGENT, Daemon},

@@ -1,4 +1,5 @@
-//! Row 8: the terminal shows all that a card shows. Row 10: nothing that matters is pushed off a card.
+//! Row 8: the terminal shows all that a card shows. Row 10: nothing that matters is pushed off a
+//! card.
 
 use crate::{
     daemon::shell,
@@ -35,8 +36,8 @@ async fn row_8_competing_and_unknown_arguments_are_shown_beside_the_command() {
     }
 }
 
-/// One of every sort: controls, separators, joiners, bidi marks, fillers, selectors, tags, private and
-/// unassigned characters.
+/// One of every sort: controls, separators, joiners, bidi marks, fillers, selectors, tags, private
+/// and unassigned characters.
 const HIDDEN: &str = "\u{1}\u{7}\u{8}\u{b}\u{1b}\u{7f}\u{85}\u{9b}\u{a0}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\
     \u{1680}\u{17b4}\u{180b}\u{180e}\u{2000}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\
     \u{202e}\u{202f}\u{205f}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{2800}\u{3000}\u{3164}\u{e000}\u{fe00}\

@@ -1,4 +1,5 @@
-//! Row 0: connecting loosens no agent. The built-in rules allow what only reads; plan mode only reads.
+//! Row 0: connecting loosens no agent. The built-in rules allow what only reads; plan mode only
+//! reads.
 
 use crate::{
     daemon::Daemon,

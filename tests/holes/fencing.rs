@@ -1,4 +1,5 @@
-//! Row 22: a daemon that was frozen past its lease sends nothing when it thaws, acknowledgements included.
+//! Row 22: a daemon that was frozen past its lease sends nothing when it thaws, acknowledgements
+//! included.
 
 use crate::{
     chats,
@@ -32,7 +33,8 @@ impl Pair {
         Some(Self { telegram, discord, postgres, first, second })
     }
 
-    /// The first daemon thaws, finds that it does not lead, and ends well: all that it would say is said.
+    /// The first daemon thaws, finds that it does not lead, and ends well: all that it would say is
+    /// said.
     async fn thaw_and_end_the_first(&mut self) {
         self.first.signal("CONT");
         self.first.says("not leading any more lease=\"telegram/").await;
@@ -116,7 +118,8 @@ async fn row_22_a_press_in_discord_that_only_the_frozen_daemon_has_is_not_acknow
     let answered = callbacks(&pair.discord);
     pair.thaw_and_end_the_first().await;
     assert_eq!(callbacks(&pair.discord), answered, "{:?}", pair.discord.calls());
-    // It was handled all the same, or it is pressed again; the presser is told the truth either way.
+    // It was handled all the same, or it is pressed again; the presser is told the truth either
+    // way.
     let card = pair.discord.message(&card.reference).unwrap();
     if !card.buttons.is_empty() {
         let told = pair.discord.press(&card.reference, "Approve", &ana).await;

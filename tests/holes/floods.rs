@@ -1,5 +1,5 @@
-//! Row 15: many and large asks are refused beyond a limit, and below it take memory that does not grow with
-//! them, over restarts too. `COUNTERSIGN_LARGE=516` tries more.
+//! Row 15: many and large asks are refused beyond a limit, and below it take memory that does not
+//! grow with them, over restarts too. `COUNTERSIGN_LARGE=516` tries more.
 
 use crate::{
     daemon::{AGENT, Daemon, shell},
@@ -19,7 +19,8 @@ const HIGH: &str = "[limits]\nopen_megabytes = 4000\nopen_megabytes_per_agent = 
 /// What the daemon may take, MiB, however many large asks there are; the service units allow 512.
 const MEMORY: u64 = 200;
 
-/// How many asks of 1 MB it has to bear: eight readers and a page would take 240 MB of them at the least.
+/// How many asks of 1 MB it has to bear: eight readers and a page would take 240 MB of them at the
+/// least.
 fn count() -> usize {
     std::env::var("COUNTERSIGN_LARGE").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
 }

@@ -1,5 +1,5 @@
-//! Rows 1 and 2: tools and programs that reach for the bridge's own folders. Row 5: spellings of its
-//! address.
+//! Rows 1 and 2: tools and programs that reach for the bridge's own folders. Row 5: spellings of
+//! its address.
 
 use crate::{
     daemon::Daemon,

@@ -1,5 +1,5 @@
-//! Row 11: links are followed whatever host a call names; what cannot be followed asks. Folders of the
-//! system are no workspace.
+//! Row 11: links are followed whatever host a call names; what cannot be followed asks. Folders of
+//! the system are no workspace.
 
 use crate::{
     daemon::Daemon,

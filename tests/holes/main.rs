@@ -1,5 +1,5 @@
-//! What enemies tried, row by row: agents, callers, strangers and luckless operators against the real
-//! binary.
+//! What enemies tried, row by row: agents, callers, strangers and luckless operators against the
+//! real binary.
 #![cfg(all(feature = "telegram", feature = "discord"))]
 #![allow(
     clippy::unwrap_used,

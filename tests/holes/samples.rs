@@ -1,5 +1,6 @@
-//! Row 13a: every sample of the documentation that gates something, as it stands there, against the real
-//! daemon and against everything that can go wrong. What it gates runs on an explicit allow and else never.
+//! Row 13a: every sample of the documentation that gates something, as it stands there, against the
+//! real daemon and against everything that can go wrong. What it gates runs on an explicit allow
+//! and else never.
 
 #[path = "samples/bridge.rs"]
 mod bridge;
@@ -18,7 +19,8 @@ use std::{
 use tempfile::TempDir;
 use tokio::process::Command;
 
-/// How long a sample has before it counts as one that waits; it waits for ever where nobody answers.
+/// How long a sample has before it counts as one that waits; it waits for ever where nobody
+/// answers.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// A folder with programs that stand in for what a sample gates: each of them leaves a mark.

@@ -1,5 +1,5 @@
-//! Row 19: a store that was there and is gone is an error that says what to do; nobody else may read or
-//! exchange its files.
+//! Row 19: a store that was there and is gone is an error that says what to do; nobody else may
+//! read or exchange its files.
 
 use crate::{
     daemon::{Daemon, shell},

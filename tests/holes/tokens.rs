@@ -1,5 +1,5 @@
-//! Row 5: the agents' token that is the approver's too. Row 4: tokens on lines at whose end somebody else
-//! may answer.
+//! Row 5: the agents' token that is the approver's too. Row 4: tokens on lines at whose end
+//! somebody else may answer.
 
 use crate::{
     daemon::{AGENT, APPROVER, Daemon, private_file, shell},

@@ -1,5 +1,5 @@
-//! The daemon is killed again and again, at random and at telling moments, under load from agents and
-//! from people on every surface. Afterwards everything that anybody saw has to be true at once.
+//! The daemon is killed again and again, at random and at telling moments, under load from agents
+//! and from people on every surface. Afterwards everything that anybody saw has to be true at once.
 //!
 //! `COUNTERSIGN_CRASHES=200` kills more often, `COUNTERSIGN_SEED=n` repeats a run's choices.
 
@@ -146,8 +146,9 @@ async fn close(
     cards_end(town).await
 }
 
-/// Waits until every card shows the end. A copy in Telegram whose sending a crash kept from being noted
-/// cannot be found again (Telegram lists no messages): it has to tell the truth when it is pressed.
+/// Waits until every card shows the end. A copy in Telegram whose sending a crash kept from being
+/// noted cannot be found again (Telegram lists no messages): it has to tell the truth when it is
+/// pressed.
 async fn cards_end(town: &Town) -> usize {
     let newest_are_closed = || {
         let mut newest = BTreeMap::new();
@@ -190,8 +191,8 @@ async fn cards_end(town: &Town) -> usize {
 async fn judge(town: &Town, daemon: &Daemon) -> BTreeMap<String, ledger::Case> {
     let (_, open) = daemon.get("/v1/asks?state=open", crate::daemon::AGENT).await;
     assert_eq!(open["asks"], serde_json::json!([]), "everything has ended");
-    // A reader who was there all the time, and went on where it was told whenever its line broke, missed
-    // nothing of what stands in the log.
+    // A reader who was there all the time, and went on where it was told whenever its line broke,
+    // missed nothing of what stands in the log.
     let (seen, last) = (town.ledger.events(), town.ledger.resume());
     // A reader waits at a gap in the numbers until it is sure that nothing comes to fill it.
     let quiet = async {

@@ -21,8 +21,8 @@ async fn answer(daemon: &Daemon, id: &str) -> (u16, Value) {
     daemon.answer(id, &json!({"decision": "approve"})).await
 }
 
-/// Answers one ask after the other until the disk takes no more; which of them were acknowledged. What
-/// failed before may have left room for a smaller piece of work.
+/// Answers one ask after the other until the disk takes no more; which of them were acknowledged.
+/// What failed before may have left room for a smaller piece of work.
 async fn answer_until_refused(daemon: &Daemon, asks: &[String]) -> BTreeMap<String, bool> {
     let mut told = BTreeMap::new();
     for id in asks {

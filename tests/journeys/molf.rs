@@ -1,5 +1,5 @@
-//! molf, from its server's call to the press and back: the procedures and events of its clients, a rules
-//! file per worker, the cards.
+//! molf, from its server's call to the press and back: the procedures and events of its clients, a
+//! rules file per worker, the cards.
 
 use crate::{
     chats,

@@ -1,5 +1,6 @@
-//! molf's own Telegram bot, its list of people and its terminal, row by row as recorded: what a person
-//! can do there can be done on our cards, and where the bot kept silent, ours says what happened.
+//! molf's own Telegram bot, its list of people and its terminal, row by row as recorded: what a
+//! person can do there can be done on our cards, and where the bot kept silent, ours says what
+//! happened.
 
 use crate::{
     daemon::{APPROVER, Daemon, LONG},

@@ -1,5 +1,5 @@
-//! All surfaces press the same ask at the same moment, and the deadline falls right then: one winner,
-//! and everybody else is told who it was, in the same words.
+//! All surfaces press the same ask at the same moment, and the deadline falls right then: one
+//! winner, and everybody else is told who it was, in the same words.
 //!
 //! `COUNTERSIGN_RACES=500` runs more rounds, `COUNTERSIGN_SEED=n` repeats a run's choices.
 

@@ -67,8 +67,8 @@ impl Team {
     }
 }
 
-/// What the agent gets that waits at a daemon other than the one that answered: it is woken, long before its
-/// request ends by itself.
+/// What the agent gets that waits at a daemon other than the one that answered: it is woken, long
+/// before its request ends by itself.
 async fn woken(waiting: JoinHandle<Value>) -> Value {
     let told = timeout(Duration::from_secs(5), waiting).await;
     told.expect("the waiter at the other daemon is woken").unwrap()

@@ -1,5 +1,5 @@
-//! Callers of one ask at two daemons, who come, drop their lines, are let go and come back, while daemons
-//! die. What a daemon does when its last caller is gone is said by the real function.
+//! Callers of one ask at two daemons, who come, drop their lines, are let go and come back, while
+//! daemons die. What a daemon does when its last caller is gone is said by the real function.
 
 use countersign::gate::keepers::{Keepers, Parting};
 use stateright::{Model, Property};

@@ -1,10 +1,10 @@
-//! The way of an answer as a model, checked over every interleaving: registering, reading, deciding,
-//! committing, waking, telling, drawing, with a deadline, crashes, and an agent that comes back. What a
-//! press comes to and who is told what is said by the real functions; that the model's compare-and-set
-//! is the store's is a test of its own.
+//! The way of an answer as a model, checked over every interleaving: registering, reading,
+//! deciding, committing, waking, telling, drawing, with a deadline, crashes, and an agent that
+//! comes back. What a press comes to and who is told what is said by the real functions; that the
+//! model's compare-and-set is the store's is a test of its own.
 //!
-//! The larger plans are checked by `COUNTERSIGN_MODEL=whole` (minutes); the short form lets the daemon
-//! die once.
+//! The larger plans are checked by `COUNTERSIGN_MODEL=whole` (minutes); the short form lets the
+//! daemon die once.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

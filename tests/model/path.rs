@@ -39,8 +39,8 @@ pub enum Order {
 /// Who does what.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The wish of each presser. The first one's platform brings a press again that was not confirmed
-    /// (Telegram), the others' do not (Discord).
+    /// The wish of each presser. The first one's platform brings a press again that was not
+    /// confirmed (Telegram), the others' do not (Discord).
     pub presses: Vec<Wish>,
     /// How often the daemon may die.
     pub crashes: u8,
@@ -449,8 +449,8 @@ impl Model for Path {
     }
 }
 
-/// Whoever was told that they answered did; everybody else was told how the row stands, or why their
-/// press cannot be done.
+/// Whoever was told that they answered did; everybody else was told how the row stands, or why
+/// their press cannot be done.
 fn told_is_true(path: &Path, world: &World) -> bool {
     let mut all = world.hands.iter().enumerate();
     all.all(|(n, hand)| {

@@ -1,4 +1,5 @@
-//! The ask's row: small enough to be counted, and turned into a real ask where the real functions rule.
+//! The ask's row: small enough to be counted, and turned into a real ask where the real functions
+//! rule.
 
 use countersign::gate::{
     answer::{Action, Change, Refusal, already, apply},
@@ -95,8 +96,8 @@ impl Row {
         }
     }
 
-    /// The compare-and-set: whether a change decided on `seen` goes through. The store's own is tested
-    /// to be the same.
+    /// The compare-and-set: whether a change decided on `seen` goes through. The store's own is
+    /// tested to be the same.
     pub fn takes(&self, seen: i64, decided: &Decided) -> bool {
         let unchanged = self.end.is_none() && self.version == seen;
         unchanged

@@ -1,5 +1,5 @@
-//! Seed 004: zeptoclaw's recorded answers, strict and under `compat`. Its requests have a clock and are
-//! tested with the library (`src/zeptoclaw`).
+//! Seed 004: zeptoclaw's recorded answers, strict and under `compat`. Its requests have a clock and
+//! are tested with the library (`src/zeptoclaw`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! Bodies of calls as an enemy would make them: fields that are right, wrong, hostile, huge or none.
+//! Bodies of calls as an enemy would make them: fields that are right, wrong, hostile, huge or
+//! none.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Map, Value, json};

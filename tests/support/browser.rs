@@ -1,4 +1,5 @@
-//! A real Chromium for tests, spoken to over its debugging pipe: no port, no driver, gone with the test.
+//! A real Chromium for tests, spoken to over its debugging pipe: no port, no driver, gone with the
+//! test.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! An agent of ConnectOnion's, as its tool approval plugin behaves, and a client of its, both over a
-//! WebSocket.
+//! An agent of ConnectOnion's, as its tool approval plugin behaves, and a client of its, both over
+//! a WebSocket.
 #![allow(
     dead_code,
     clippy::unwrap_used,

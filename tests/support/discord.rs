@@ -1,10 +1,11 @@
-//! A stand-in for Discord: REST v10 as far as cards need it, the gateway, and the people in a channel.
-//! It refuses what the real one refuses, and it keeps the 3 seconds.
+//! A stand-in for Discord: REST v10 as far as cards need it, the gateway, and the people in a
+//! channel. It refuses what the real one refuses, and it keeps the 3 seconds.
 //!
-//! `let fake = FakeDiscord::start().await;` and `[discord] api_url = fake.url(), token = fake.token(),
-//! targets = [{ channel = CHANNEL }]`; then `fake.until(|card| …)` for a card, `fake.press(&card.reference,
-//! "Approve", &Person::new("4211", "Ana"))` for what the presser is told, and `fake.violations()`, which
-//! must be empty. References are `channel/message`, as the adapter spells them.
+//! `let fake = FakeDiscord::start().await;` and `[discord] api_url = fake.url(), token =
+//! fake.token(), targets = [{ channel = CHANNEL }]`; then `fake.until(|card| …)` for a card,
+//! `fake.press(&card.reference, "Approve", &Person::new("4211", "Ana"))` for what the presser is
+//! told, and `fake.violations()`, which must be empty. References are `channel/message`, as the
+//! adapter spells them.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -186,8 +187,8 @@ impl FakeDiscord {
         self.change(|state| state.token_refused = false);
     }
 
-    /// The gateway closes every connection that identifies itself or resumes with this code, such as
-    /// 4014, or with none any more.
+    /// The gateway closes every connection that identifies itself or resumes with this code, such
+    /// as 4014, or with none any more.
     pub fn refuse_gateway(&self, code: Option<u16>) {
         self.change(|state| {
             state.gateway_refusal = code;

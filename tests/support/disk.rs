@@ -1,5 +1,5 @@
-//! Small disks of their own: one that tests may fill up and make read-only, and one that a fault makes so
-//! while files on it are open.
+//! Small disks of their own: one that tests may fill up and make read-only, and one that a fault
+//! makes so while files on it are open.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
 
 use std::{
@@ -39,7 +39,8 @@ impl Disk {
         std::fs::remove_file(self.filler()).unwrap();
     }
 
-    /// Lets nobody write any more, or again. The system refuses while somebody has a file open to write.
+    /// Lets nobody write any more, or again. The system refuses while somebody has a file open to
+    /// write.
     pub fn read_only(&self, read_only: bool) {
         let how = if read_only { "remount,ro" } else { "remount,rw" };
         let told = Command::new("mount").args(["-o", how]).arg(&self.at).status().unwrap();
@@ -58,9 +59,9 @@ impl Drop for Disk {
     }
 }
 
-/// An ext4 of its own, which turns read-only under whoever works on it when it meets a fault, as most are
-/// set up to. Nothing but looking it through and mounting it again brings it back. It is gone when this is
-/// dropped.
+/// An ext4 of its own, which turns read-only under whoever works on it when it meets a fault, as
+/// most are set up to. Nothing but looking it through and mounting it again brings it back. It is
+/// gone when this is dropped.
 pub struct FaultyDisk {
     at: PathBuf,
     image: PathBuf,

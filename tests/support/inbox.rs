@@ -1,4 +1,5 @@
-//! A person at the inbox without a browser: goes in by the printed address, reads the stream, presses.
+//! A person at the inbox without a browser: goes in by the printed address, reads the stream,
+//! presses.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -39,8 +40,8 @@ impl Visitor {
         Ok(Self { base, cookie, key, client })
     }
 
-    /// Says hello as the page does, and makes the proof of its next request. A daemon that does not hold
-    /// the key is found out.
+    /// Says hello as the page does, and makes the proof of its next request. A daemon that does not
+    /// hold the key is found out.
     pub async fn proof(
         &self,
         method: &str,

@@ -21,8 +21,8 @@ pub struct Line {
     running: JoinHandle<()>,
 }
 
-/// What does not arrive. A connection that lost something hears nothing for good, as behind a firewall
-/// that has forgotten it; the database sees its end when the line is whole again.
+/// What does not arrive. A connection that lost something hears nothing for good, as behind a
+/// firewall that has forgotten it; the database sees its end when the line is whole again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loses {
     Nothing,

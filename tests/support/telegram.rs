@@ -1,5 +1,5 @@
-//! A Telegram Bot API server on this machine, with people in its chats. It refuses what the real one
-//! refuses, breaks when told to, and everything that happens in it can be awaited.
+//! A Telegram Bot API server on this machine, with people in its chats. It refuses what the real
+//! one refuses, breaks when told to, and everything that happens in it can be awaited.
 #![allow(
     dead_code,
     clippy::unwrap_used,

@@ -18,8 +18,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long the core may take before Discord is asked for patience.
 const PROMPT: Duration = Duration::from_secs(2);
-/// How long a press that the core does not know is left to others: Discord hands every press to all programs
-/// of a bot, and the one whose card it is has acknowledged by then, at the latest with a plea for patience.
+/// How long a press that the core does not know is left to others: Discord hands every press to all
+/// programs of a bot, and the one whose card it is has acknowledged by then, at the latest with a
+/// plea for patience.
 const LEFT_TO_OTHERS: Duration = Duration::from_millis(2200);
 /// A window can only be the first answer.
 const NO_WINDOW: &str = "That took too long to open a window for your text. Press again.";

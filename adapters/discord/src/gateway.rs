@@ -111,7 +111,8 @@ impl Drop for Life {
     }
 }
 
-/// Why Discord closed the connection for good, and how to fix it: its close codes 4004 and 4010 to 4014.
+/// Why Discord closed the connection for good, and how to fix it: its close codes 4004 and 4010 to
+/// 4014.
 pub(crate) fn refusal(error: &serenity::Error) -> Option<String> {
     let serenity::Error::Gateway(error) = error else { return None };
     let why = match error {

@@ -1,7 +1,7 @@
 //! countersign's cards in Discord.
 //!
-//! Presses come over the gateway (through serenity, without any privileged intent); everything that is
-//! sent goes through a small client of our own; `rest.rs` says why.
+//! Presses come over the gateway (through serenity, without any privileged intent); everything that
+//! is sent goes through a small client of our own; `rest.rs` says why.
 
 mod answer;
 mod doctor;

@@ -24,7 +24,8 @@ pub(crate) fn one_line(text: &str) -> String {
 /// A code block, or a quotation where the text holds the block's own end: Discord knows no longer
 /// fence, and a character slipped in between would change what the person approves.
 ///
-/// SECURITY: `text` cannot end the block, so nothing of it is read as markdown or as the card's words.
+/// SECURITY: `text` cannot end the block, so nothing of it is read as markdown or as the card's
+/// words.
 pub(crate) fn code(text: &str) -> String {
     if text.trim_matches('\n').is_empty() || text.contains("```") {
         return quote(text);

@@ -14,8 +14,8 @@ use tracing::{debug, info, warn};
 
 /// Between two looks at the connection.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long serenity may try to get a lost connection back before it is replaced. Doubled with every
-/// session that did not last, because Discord grants 1000 of them a day.
+/// How long serenity may try to get a lost connection back before it is replaced. Doubled with
+/// every session that did not last, because Discord grants 1000 of them a day.
 const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(160);
 /// The longest pause between two tries to connect.

@@ -1,7 +1,7 @@
 //! A card as the text, buttons and files of a Discord message.
 //!
-//! Text and not an embed: people can switch embeds off, servers can forbid them, and then a card would
-//! be buttons without the command.
+//! Text and not an embed: people can switch embeds off, servers can forbid them, and then a card
+//! would be buttons without the command.
 
 use crate::sheet::{File, LEAST, Sheet, texts};
 use countersign_port::{Button, ButtonStyle, Card, excerpt};

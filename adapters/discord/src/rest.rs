@@ -1,8 +1,8 @@
 //! Requests to Discord's API.
 //!
-//! Not serenity's client: with its limiter on it ignores another API address and waits inside a call
-//! without bound, with it off its errors lack Retry-After; it knows no time limit per call and an edit
-//! of it cannot say which files stay. The bodies are built from its types all the same.
+//! Not serenity's client: with its limiter on it ignores another API address and waits inside a
+//! call without bound, with it off its errors lack Retry-After; it knows no time limit per call and
+//! an edit of it cannot say which files stay. The bodies are built from its types all the same.
 
 use crate::errors::Problem;
 use crate::message::{Body, Reply, Standing};
@@ -21,7 +21,8 @@ const AGENT: &str =
     concat!("DiscordBot (https://crates.io/crates/countersign, ", env!("CARGO_PKG_VERSION"), ")");
 /// The longest that a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a refused token is left alone: 60 refusals in the ten minutes in which 10,000 ban an address.
+/// How long a refused token is left alone: 60 refusals in the ten minutes in which 10,000 ban an
+/// address.
 const REFUSED: Duration = Duration::from_secs(10);
 /// The longest that a first answer to a press may take: Discord gives up after 3 s.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_millis(2500);
@@ -33,7 +34,8 @@ pub(crate) struct Rest {
     token: String,
     pace: Mutex<Pace>,
     /// Until then nothing is sent with the token, because Discord refused it: refused requests are
-    /// counted, and get the address banned. After that one request tries whether it is accepted again.
+    /// counted, and get the address banned. After that one request tries whether it is accepted
+    /// again.
     refused_until: Mutex<Option<Instant>>,
     pub(crate) guard: SendGuard,
 }

@@ -32,8 +32,8 @@ pub(crate) struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    /// Writes the first `blocks` blocks of the card, at most `room` characters of each text; `texts`
-    /// are [`texts`] of the card.
+    /// Writes the first `blocks` blocks of the card, at most `room` characters of each text;
+    /// `texts` are [`texts`] of the card.
     pub(crate) fn compose(card: &'a Card, texts: &'a [String], blocks: usize, room: usize) -> Self {
         let (content, files) = (String::new(), Vec::new());
         let mut sheet = Self { card, texts, room, content, files, rest: false };
@@ -98,8 +98,8 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// The agent's text under its label. What is cut out of it is said between head and tail, outside
-    /// of the dress that an agent's text wears, and is carried whole by a file.
+    /// The agent's text under its label. What is cut out of it is said between head and tail,
+    /// outside of the dress that an agent's text wears, and is carried whole by a file.
     fn passage(
         &mut self,
         label: &str,

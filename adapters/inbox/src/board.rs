@@ -9,8 +9,8 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// A card with more text than this, in bytes, is not kept: its text stands in the core's store, and is read
-/// from there for every page that shows it.
+/// A card with more text than this, in bytes, is not kept: its text stands in the core's store, and
+/// is read from there for every page that shows it.
 const LARGE: usize = 48 * 1024;
 /// How much text is told of the board at once, in bytes.
 const PAGE: usize = 512 * 1024;
@@ -46,7 +46,8 @@ struct Cards {
 pub(crate) struct Standing {
     /// Fit to be shown: nothing in it hides or reorders text.
     card: Card,
-    /// The blocks whose text only runs of blanks make long: what is shown of it at first, by number.
+    /// The blocks whose text only runs of blanks make long: what is shown of it at first, by
+    /// number.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     folded: BTreeMap<usize, String>,
     /// When it came, Unix milliseconds.
@@ -89,8 +90,8 @@ impl Board {
         self.version.send_replace(version);
     }
 
-    /// Some cards that changed after a version, in the order in which they changed, and the version that they
-    /// lead to. Version 0 is before everything.
+    /// Some cards that changed after a version, in the order in which they changed, and the version
+    /// that they lead to. Version 0 is before everything.
     pub(crate) fn since(&self, version: u64) -> (Vec<Standing>, u64) {
         let cards = self.lock();
         let changed = cards.changed.range(version + 1..).take(CHANGES);

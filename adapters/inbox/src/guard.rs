@@ -18,8 +18,8 @@ pub(crate) async fn every(
     request: Request,
     next: Next,
 ) -> Response {
-    // SECURITY: a name that an attacker points at 127.0.0.1 would make their page the same origin as
-    // this one (DNS rebinding); such a request names the attacker's host.
+    // SECURITY: a name that an attacker points at 127.0.0.1 would make their page the same origin
+    // as this one (DNS rebinding); such a request names the attacker's host.
     let mut response = if known_host(request.headers(), &inbox.allowed_hosts) {
         next.run(request).await
     } else {
@@ -34,8 +34,8 @@ pub(crate) async fn every(
     response
 }
 
-/// For cards and presses: the cookie, a proof made with the page's key for exactly this request and, for
-/// whatever changes state, the same origin.
+/// For cards and presses: the cookie, a proof made with the page's key for exactly this request
+/// and, for whatever changes state, the same origin.
 pub(crate) async fn data(
     State(inbox): State<Arc<Shared>>,
     request: Request,
@@ -63,8 +63,8 @@ pub(crate) async fn data(
     if cookie != Access::Granted {
         return no_access();
     }
-    // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a preflight
-    // that is never answered); the origin is checked all the same.
+    // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a
+    // preflight that is never answered); the origin is checked all the same.
     if !same_origin(&parts.method, &parts.headers) {
         return refusal(
             StatusCode::FORBIDDEN,
@@ -80,8 +80,8 @@ pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
     (status, Json(json!({ "error": sentence }))).into_response()
 }
 
-/// Scripts and styles come from this origin's files alone; nothing may frame, sniff, keep or learn of
-/// the page; and `trusted-types` makes the browser itself refuse to parse text as HTML.
+/// Scripts and styles come from this origin's files alone; nothing may frame, sniff, keep or learn
+/// of the page; and `trusted-types` makes the browser itself refuse to parse text as HTML.
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -98,8 +98,9 @@ const HEADERS: [(HeaderName, &str); 7] = [
 ];
 
 /// The port behind `localhost`, where that is the host that was asked for.
-// SECURITY: `localhost` may lead to another address of this machine than the one that the daemon listens on,
-// where somebody else may answer. No page lives under that name, so none can be talked to under it.
+// SECURITY: `localhost` may lead to another address of this machine than the one that the daemon
+// listens on, where somebody else may answer. No page lives under that name, so none can be talked
+// to under it.
 pub(crate) fn as_localhost(headers: &HeaderMap) -> Option<&str> {
     let authority = only(headers, &header::HOST)?;
     let (host, port) = authority.split_once(':').unwrap_or((authority, "80"));
@@ -115,7 +116,8 @@ fn known_host(headers: &HeaderMap, allowed: &[String]) -> bool {
         || allowed.iter().any(|name| address.eq_ignore_ascii_case(name))
 }
 
-/// Whether the browser says that the page itself sent this. A GET changes nothing, so it may say nothing.
+/// Whether the browser says that the page itself sent this. A GET changes nothing, so it may say
+/// nothing.
 fn same_origin(method: &Method, headers: &HeaderMap) -> bool {
     let host = only(headers, &header::HOST);
     let origin = only(headers, &header::ORIGIN);

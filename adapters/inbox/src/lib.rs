@@ -1,9 +1,10 @@
-//! countersign's local inbox: a page on the daemon's own HTTP listener where cards stand and are pressed.
+//! countersign's local inbox: a page on the daemon's own HTTP listener where cards stand and are
+//! pressed.
 //!
 //! The platform is the page, so this adapter sends nothing anywhere: [`Adapter::post`] and
-//! [`Adapter::update`] change the board in memory, open pages follow it by server-sent events, and a
-//! press comes back by `POST /inbox/press`. Who may open the page is ruled in `guard`; who may answer
-//! is ruled by the core, as everywhere.
+//! [`Adapter::update`] change the board in memory, open pages follow it by server-sent events, and
+//! a press comes back by `POST /inbox/press`. Who may open the page is ruled in `guard`; who may
+//! answer is ruled by the core, as everywhere.
 
 mod board;
 mod guard;
@@ -31,11 +32,12 @@ const BODY_LIMIT: usize = 64 * 1024;
 /// How the inbox is set up.
 #[derive(Clone, Default)]
 pub struct Config {
-    /// Opens the page as `/?token=…`. Anyone who has it can press, so it is a secret of its own, told
-    /// apart from the agents' token, and a new one at every start. Empty: nobody can open the page.
+    /// Opens the page as `/?token=…`. Anyone who has it can press, so it is a secret of its own,
+    /// told apart from the agents' token, and a new one at every start. Empty: nobody can open the
+    /// page.
     pub access_token: String,
-    /// Names by which the page may be reached besides `localhost` and the loopback addresses: host names
-    /// or addresses, without a port.
+    /// Names by which the page may be reached besides `localhost` and the loopback addresses: host
+    /// names or addresses, without a port.
     pub allowed_hosts: Vec<String>,
 }
 
@@ -153,8 +155,8 @@ impl Adapter for Inbox {
     }
 }
 
-/// Closes the line when `run` ends, in whatever way. Open pages are then let go, so that the daemon's
-/// listener can drain.
+/// Closes the line when `run` ends, in whatever way. Open pages are then let go, so that the
+/// daemon's listener can drain.
 struct HangUp<'a>(&'a Shared);
 
 impl Drop for HangUp<'_> {

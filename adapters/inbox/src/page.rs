@@ -125,7 +125,8 @@ fn door(inbox: &Shared) -> Response {
 }
 
 /// A page whose files are those of this start.
-// SECURITY: whoever answered on this port before may have filled the browser's cache for other addresses.
+// SECURITY: whoever answered on this port before may have filled the browser's cache for other
+// addresses.
 fn html(inbox: &Shared, page: &str) -> Html<String> {
     Html(page.replace("\"/inbox/", &format!("\"/inbox/{}/", inbox.session.start())))
 }

@@ -44,8 +44,8 @@ pub(crate) async fn press(
             "countersign is not taking presses just now; nothing was recorded. Press again in a moment.",
         );
     };
-    // INVARIANT: the page is told only after the core has committed or refused. The press is a task of
-    // its own so that a page that goes away cannot stop it half way.
+    // INVARIANT: the page is told only after the core has committed or refused. The press is a task
+    // of its own so that a page that goes away cannot stop it half way.
     match tokio::spawn(async move { presses.press(press).await }).await {
         Ok(receipt) => {
             if let Some(card) = &receipt.card {

@@ -1,11 +1,13 @@
-//! Proofs: an open page and the daemon show each other that they hold the page's key, and never send it.
+//! Proofs: an open page and the daemon show each other that they hold the page's key, and never
+//! send it.
 //!
-//! Before every request the page says hello with a nonce of its own. The daemon answers with a challenge and
-//! a proof over both; a page that cannot verify it sends nothing further. Its request then carries a proof
-//! over that challenge, the method, the path and the body, and every event of the stream carries one too.
+//! Before every request the page says hello with a nonce of its own. The daemon answers with a
+//! challenge and a proof over both; a page that cannot verify it sends nothing further. Its request
+//! then carries a proof over that challenge, the method, the path and the body, and every event of
+//! the stream carries one too.
 //
-// SECURITY: whoever takes the port while the daemon is away sees nonces and at most one request with its
-// proof. Neither opens anything, neither there nor at another daemon nor at a later start.
+// SECURITY: whoever takes the port while the daemon is away sees nonces and at most one request
+// with its proof. Neither opens anything, neither there nor at another daemon nor at a later start.
 
 use crate::session::{Access, Session, same};
 use axum::http::{HeaderMap, Method};
@@ -42,7 +44,8 @@ impl Default for Proofs {
 }
 
 impl Proofs {
-    /// A challenge for a page that says hello, and the daemon's own proof; `None` for what is no nonce.
+    /// A challenge for a page that says hello, and the daemon's own proof; `None` for what is no
+    /// nonce.
     pub(crate) fn hello(&self, session: &Session, nonce: &str) -> Option<(String, String)> {
         let key = session.key().filter(|_| is_nonce(nonce))?;
         let challenge = challenge(key, nonce, self.began.elapsed())?;
@@ -96,7 +99,8 @@ fn challenge(key: &str, nonce: &str, at: Duration) -> Option<String> {
     Some(format!("{nonce}.{at}.{ours}"))
 }
 
-/// An HMAC over lines. All but the last are free of line breaks, so no two lists of lines read the same.
+/// An HMAC over lines. All but the last are free of line breaks, so no two lists of lines read the
+/// same.
 fn proof(key: &str, lines: &[&str]) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
     mac.update(lines.join("\n").as_bytes());

@@ -5,12 +5,14 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The secrets of one access token. The token is made anew at every start of the daemon, so nothing that a
-/// page holds or has sent is worth anything to whoever answers on the port after that daemon.
+/// The secrets of one access token. The token is made anew at every start of the daemon, so nothing
+/// that a page holds or has sent is worth anything to whoever answers on the port after that
+/// daemon.
 ///
 /// SECURITY: a browser sends a cookie to every port of a host, so a server that an agent starts on
-/// `127.0.0.1:3000` gets it as soon as the person looks there. The cookie therefore opens only the empty
-/// page. Cards and presses need proofs made with the key too (`proof`), which the page keeps to itself.
+/// `127.0.0.1:3000` gets it as soon as the person looks there. The cookie therefore opens only the
+/// empty page. Cards and presses need proofs made with the key too (`proof`), which the page keeps
+/// to itself.
 pub(crate) struct Session {
     access_token: String,
     cookie_name: String,
@@ -52,8 +54,8 @@ impl Session {
         (!self.access_token.is_empty()).then_some(&self.key)
     }
 
-    /// A name that only this start of the daemon has. Under it the page's files have addresses that nobody
-    /// else could have filled the browser's cache with.
+    /// A name that only this start of the daemon has. Under it the page's files have addresses that
+    /// nobody else could have filled the browser's cache with.
     pub(crate) fn start(&self) -> String {
         derive("start", &self.access_token).chars().take(16).collect()
     }

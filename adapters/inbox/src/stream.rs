@@ -27,9 +27,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// An event's name and data.
 type Told = (&'static str, Value);
 
-/// First `board` events with all cards and what people have to know of the bridge itself, `more` saying whether
-/// another follows, then a `card` event for each card that changes and a `notice` event when the notice
-/// changes. Ends when the daemon stops; the page then comes back by itself.
+/// First `board` events with all cards and what people have to know of the bridge itself, `more`
+/// saying whether another follows, then a `card` event for each card that changes and a `notice`
+/// event when the notice changes. Ends when the daemon stops; the page then comes back by itself.
 pub(crate) async fn events(
     State(inbox): State<Arc<Shared>>,
     Extension(proven): Extension<Proven>,
@@ -41,8 +41,8 @@ pub(crate) async fn events(
     Sse::new(follow(inbox, proven)).keep_alive(keep_alive).into_response()
 }
 
-/// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page that does
-/// not read holds no more than one.
+/// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page
+/// that does not read holds no more than one.
 struct Follower {
     inbox: Arc<Shared>,
     /// Behind which place the next part of the board begins, until all of it is told.

@@ -14,8 +14,8 @@ pub trait Adapter: Send + Sync {
     /// What it reports of its connection to the platform.
     fn signals(&self) -> &Signals;
 
-    /// Whether posted messages outlive this process. Where they do not, the core posts open cards anew
-    /// at every start.
+    /// Whether posted messages outlive this process. Where they do not, the core posts open cards
+    /// anew at every start.
     fn keeps_messages(&self) -> bool {
         true
     }
@@ -24,8 +24,8 @@ pub trait Adapter: Send + Sync {
     /// [`crate::SendGuard`]; an adapter of this process alone has nothing to hold back.
     fn lead(&self, _lead: Arc<dyn Lead>) {}
 
-    /// Shows a card at a target, whole, and names the message. A repeated post of the same card id may
-    /// return the first message.
+    /// Shows a card at a target, whole, and names the message. A repeated post of the same card id
+    /// may return the first message.
     ///
     /// # Errors
     /// See [`SendError`]; the core retries as the error says.
@@ -42,7 +42,8 @@ pub trait Adapter: Send + Sync {
     fn notice(&self, _sentences: &[String]) {}
 
     /// Receives presses until `stop` is cancelled. Whatever ends the connection, a refused token
-    /// included, is reported by [`Signals::deaf`] and tried again, because it can be put right outside.
+    /// included, is reported by [`Signals::deaf`] and tried again, because it can be put right
+    /// outside.
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken);
 }
 

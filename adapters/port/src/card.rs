@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 /// What a person sees of one ask in one place.
 ///
 /// Text in [`Block::Code`] and [`Block::Quote`] comes from an agent and is not to be trusted: an
-/// adapter shows it literally, so that it can neither format, ping, link nor pass for the card's own
-/// words. Everything else is the bridge's own words (plain text, to be escaped all the same).
+/// adapter shows it literally, so that it can neither format, ping, link nor pass for the card's
+/// own words. Everything else is the bridge's own words (plain text, to be escaped all the same).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
-    /// Opaque and unique per ask and target, at most 22 characters `[A-Za-z0-9_-]`. The same card is
-    /// posted under the same id when a post is repeated, so a platform may use it to send only once.
+    /// Opaque and unique per ask and target, at most 22 characters `[A-Za-z0-9_-]`. The same card
+    /// is posted under the same id when a post is repeated, so a platform may use it to send only
+    /// once.
     pub id: String,
     /// The ask's short public id, for people and for file names.
     pub ask: String,
@@ -48,8 +49,8 @@ pub enum Tone {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Block {
-    /// The agent's text, verbatim: a command, arguments, a file's new content. Never cut silently: what
-    /// does not fit is said in figures and carried whole as a file (see [`crate::excerpt`]).
+    /// The agent's text, verbatim: a command, arguments, a file's new content. Never cut silently:
+    /// what does not fit is said in figures and carried whole as a file (see [`crate::excerpt`]).
     Code {
         /// What it is, such as `command`.
         label: String,
@@ -92,7 +93,8 @@ pub struct Field {
 /// Something to press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
-    /// Opaque, at most 40 bytes of `[A-Za-z0-9_.-]`; carries no authority and no meaning for adapters.
+    /// Opaque, at most 40 bytes of `[A-Za-z0-9_.-]`; carries no authority and no meaning for
+    /// adapters.
     pub token: String,
     /// At most 34 characters.
     pub label: String,

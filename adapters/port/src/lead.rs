@@ -11,9 +11,9 @@ pub trait Lead: Send + Sync {
     fn holds(&self) -> bool;
 }
 
-/// Asked directly before every call to a platform: a daemon that was frozen past its lease sends nothing,
-/// acknowledgements included, because another one may have done so. Open for whoever never leads, such as
-/// `doctor`. Cheap to clone.
+/// Asked directly before every call to a platform: a daemon that was frozen past its lease sends
+/// nothing, acknowledgements included, because another one may have done so. Open for whoever never
+/// leads, such as `doctor`. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct SendGuard(Arc<Mutex<Option<Arc<dyn Lead>>>>);
 

@@ -35,10 +35,11 @@ pub struct Presser {
 pub struct Receipt {
     /// What happened.
     pub outcome: Outcome,
-    /// One sentence for the presser, at most 190 characters; empty where the redrawn card says it all.
+    /// One sentence for the presser, at most 190 characters; empty where the redrawn card says it
+    /// all.
     pub sentence: String,
-    /// The card as it stands now, where the presser may see it: a platform that can redraw the pressed
-    /// message in its answer does so; the core edits all copies anyway.
+    /// The card as it stands now, where the presser may see it: a platform that can redraw the
+    /// pressed message in its answer does so; the core edits all copies anyway.
     pub card: Option<Card>,
 }
 
@@ -73,8 +74,8 @@ pub trait Presses: Send + Sync {
     /// Hands a press to the core and returns once it is committed or refused.
     async fn press(&self, press: Press) -> Receipt;
 
-    /// A card of this adapter as its ask stands now, for a platform that would else have to keep large cards;
-    /// `None` where there is none, or it cannot be read.
+    /// A card of this adapter as its ask stands now, for a platform that would else have to keep
+    /// large cards; `None` where there is none, or it cannot be read.
     async fn card(&self, _adapter: &'static str, _id: &str) -> Option<Card> {
         None
     }

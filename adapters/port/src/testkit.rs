@@ -15,8 +15,8 @@ pub trait Platform: Send + Sync {
     fn target(&self) -> Target;
     /// What stands at a message now.
     async fn shown(&self, message: &MessageRef) -> Shown;
-    /// Presses the button with this label as this person, waits for the answer, and returns what the
-    /// presser was told. `None` when the platform showed no words.
+    /// Presses the button with this label as this person, waits for the answer, and returns what
+    /// the presser was told. `None` when the platform showed no words.
     async fn press(&self, message: &MessageRef, label: &str, person: &Presser) -> Option<String>;
     /// Gives the text that a text button asked for, as this person.
     async fn give_text(&self, message: &MessageRef, text: &str, person: &Presser)

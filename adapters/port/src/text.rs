@@ -13,8 +13,8 @@ pub struct Excerpt {
     pub hidden: usize,
 }
 
-/// Cuts `text` to at most `budget` characters, keeping the head and the tail. Where `hidden` is not 0
-/// the caller must say so and carry the whole text as a file.
+/// Cuts `text` to at most `budget` characters, keeping the head and the tail. Where `hidden` is not
+/// 0 the caller must say so and carry the whole text as a file.
 #[must_use]
 pub fn excerpt(text: &str, budget: usize) -> Excerpt {
     let count = text.chars().count();
@@ -36,8 +36,9 @@ const EMPTY_LINES: usize = 2;
 /// So many blanks in a row stay: indentation and columns, but nothing out of sight.
 const BLANKS: usize = 32;
 
-/// The text without what only pushes the rest out of sight: longer runs of empty lines and of blanks
-/// are counted instead. Where it differs from `text` the caller must carry the whole text as a file.
+/// The text without what only pushes the rest out of sight: longer runs of empty lines and of
+/// blanks are counted instead. Where it differs from `text` the caller must carry the whole text as
+/// a file.
 ///
 /// ```
 /// let padded = format!("ls{}rm -rf ~", "\n".repeat(80));

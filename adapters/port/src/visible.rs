@@ -11,18 +11,19 @@ const JOINER: char = '\u{200d}';
 const PICTURE: char = '\u{fe0f}';
 /// Skin tones.
 const TONES: std::ops::RangeInclusive<char> = '\u{1f3fb}'..='\u{1f3ff}';
-/// Signs whose picture is empty or stands for something else, though Unicode counts them as symbols.
+/// Signs whose picture is empty or stands for something else, though Unicode counts them as
+/// symbols.
 const EMPTY: [char; 3] = ['\u{2800}', '\u{fffc}', '\u{1d159}'];
 /// Marks on one letter; no script needs more, and a pile of them covers the lines around it.
 const MARKS: usize = 8;
 
 /// Makes characters visible that would hide, reorder or fake text; tab and newline stay.
 ///
-/// By Unicode's own properties: `Default_Ignorable_Code_Point` and the categories of controls, formats
-/// (bidi marks, tags, soft hyphens), separators other than the blank, private and unassigned
-/// characters become `\u{…}`. So do marks that have no letter to stand on. Joiners and selectors stay
-/// only inside of emoji; a joiner between letters, which Persian and some Indic words need, is shown,
-/// because two names that look alike must not be two files.
+/// By Unicode's own properties: `Default_Ignorable_Code_Point` and the categories of controls,
+/// formats (bidi marks, tags, soft hyphens), separators other than the blank, private and
+/// unassigned characters become `\u{…}`. So do marks that have no letter to stand on. Joiners and
+/// selectors stay only inside of emoji; a joiner between letters, which Persian and some Indic
+/// words need, is shown, because two names that look alike must not be two files.
 ///
 /// ```
 /// assert_eq!(countersign_port::visible("ls \u{202e}fdp"), "ls \\u{202e}fdp");

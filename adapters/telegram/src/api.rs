@@ -1,8 +1,8 @@
 //! One call to the Bot API.
 //!
-//! The requests and the answers are teloxide's types; the call itself is ours, because teloxide's own
-//! sleeps 10 s inside every call that was answered 5xx, has one timeout for all calls, and does not
-//! tell apart some refusals that matter here (see `errors.rs`).
+//! The requests and the answers are teloxide's types; the call itself is ours, because teloxide's
+//! own sleeps 10 s inside every call that was answered 5xx, has one timeout for all calls, and does
+//! not tell apart some refusals that matter here (see `errors.rs`).
 
 use crate::Config;
 use countersign_port::SendGuard;
@@ -40,7 +40,8 @@ impl<P: Payload> Method for P {
 pub(crate) enum Failure {
     /// The Bot API's own refusal.
     Refused(Refusal),
-    /// Something else answered, or the answer cannot be read. What was asked for may have been done.
+    /// Something else answered, or the answer cannot be read. What was asked for may have been
+    /// done.
     Garbled(String),
     /// No answer. What was asked for may have been done.
     Network(String),

@@ -1,7 +1,7 @@
 //! Another program that polls the same bot.
 //!
-//! Two pollers take turns: each is refused, waits, polls, and ends the other's poll. One refusal is normal
-//! when a daemon takes over from another; a second one soon after means that both go on.
+//! Two pollers take turns: each is refused, waits, polls, and ends the other's poll. One refusal is
+//! normal when a daemon takes over from another; a second one soon after means that both go on.
 
 use std::time::{Duration, Instant};
 

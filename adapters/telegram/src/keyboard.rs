@@ -7,8 +7,8 @@ use serde::Serialize;
 /// What a client shows of a label before it cuts it.
 const LABEL: usize = 60;
 
-/// An inline keyboard. teloxide's own cannot say how a button looks (Bot API 9.4); servers and clients
-/// that do not know it either leave it out.
+/// An inline keyboard. teloxide's own cannot say how a button looks (Bot API 9.4); servers and
+/// clients that do not know it either leave it out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Keyboard {
     inline_keyboard: Vec<Vec<Key>>,

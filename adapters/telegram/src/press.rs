@@ -149,8 +149,8 @@ impl Desk {
         self.redraw(place, receipt);
     }
 
-    /// Redraws the message that was pressed, which the core may not know: a card whose sending seemed to
-    /// fail can stand twice.
+    /// Redraws the message that was pressed, which the core may not know: a card whose sending
+    /// seemed to fail can stand twice.
     fn redraw(&mut self, place: Place, receipt: Receipt) {
         let Some(card) = receipt.card else { return };
         let cards = Arc::clone(&self.cards);

@@ -1,8 +1,9 @@
 //! Free text: a prompt that is replied to.
 //!
-//! Telegram has no text fields. The presser gets a message that opens the reply box; the reply to that
-//! very message is the text. The prompt's last line holds all that is needed to know the reply again, so
-//! it works after a restart; only a message that our own bot wrote, in the shape of a prompt, is read.
+//! Telegram has no text fields. The presser gets a message that opens the reply box; the reply to
+//! that very message is the text. The prompt's last line holds all that is needed to know the reply
+//! again, so it works after a restart; only a message that our own bot wrote, in the shape of a
+//! prompt, is read.
 
 use crate::address::Place;
 use crate::api::{Api, PATIENCE, Sent};
@@ -16,8 +17,8 @@ use teloxide::types::{
     User, UserId,
 };
 
-// SECURITY: no card begins like this (they begin with their tone's sign), and a file has no text, so
-// nothing that an agent writes can pass for a prompt.
+// SECURITY: no card begins like this (they begin with their tone's sign), and a file has no text,
+// so nothing that an agent writes can pass for a prompt.
 const SIGN: &str = "✍️";
 
 /// What a prompt asks for, and of whom.

@@ -27,8 +27,8 @@ const POLL_PATIENCE: Duration = Duration::from_secs(LONG_POLL as u64 + 10);
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 const BACKOFF: Duration = Duration::from_millis(250);
 const MOST_BACKOFF: Duration = Duration::from_secs(5);
-/// Somebody else polls. By the end of this the core knows whether that is the daemon that leads now;
-/// asking sooner would only take the line from it.
+/// Somebody else polls. By the end of this the core knows whether that is the daemon that leads
+/// now; asking sooner would only take the line from it.
 const CONFLICT: Duration = Duration::from_secs(6);
 
 impl Telegram {
@@ -114,8 +114,8 @@ impl Telegram {
     }
 }
 
-/// False when this daemon stopped leading on the way: what is not confirmed comes to the one that leads,
-/// which handles and acknowledges it.
+/// False when this daemon stopped leading on the way: what is not confirmed comes to the one that
+/// leads, which handles and acknowledges it.
 async fn handle_all(desk: &mut Desk, updates: Vec<Value>) -> bool {
     for update in updates {
         if !desk.api.guard.is_open() {
@@ -126,8 +126,8 @@ async fn handle_all(desk: &mut Desk, updates: Vec<Value>) -> bool {
     true
 }
 
-/// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put right
-/// outside, and nobody restarts a daemon that they believe to be at work.
+/// Waits until it makes sense to try again. Nothing is final: tokens, webhooks and proxies are put
+/// right outside, and nobody restarts a daemon that they believe to be at work.
 async fn wait_after(failure: &Failure, backoff: &mut Duration, stop: &CancellationToken) {
     let pause = match failure {
         _ if is_conflict(failure) => CONFLICT,
@@ -147,8 +147,8 @@ fn updates_from(offset: Option<i32>) -> GetUpdates {
     pull
 }
 
-/// Whether an update may mean that the bot can write where it could not: what it may do in a chat has
-/// changed, or somebody writes to it in private, as after unblocking it.
+/// Whether an update may mean that the bot can write where it could not: what it may do in a chat
+/// has changed, or somebody writes to it in private, as after unblocking it.
 fn is_about_access(update: &Value) -> bool {
     update.get("my_chat_member").is_some()
         || update.pointer("/message/chat/type").is_some_and(|kind| kind == "private")

@@ -6,8 +6,8 @@ use crate::page::{Page, Style};
 use countersign_port::{Block, Card, Field, Tone, folded, visible};
 use jiff::{SignedDuration, Timestamp};
 
-// Shares of a message, in characters. They sum up to less than 4096, so a card always fits. What the
-// agent's texts do not need goes to fields and notes, never the other way round.
+// Shares of a message, in characters. They sum up to less than 4096, so a card always fits. What
+// the agent's texts do not need goes to fields and notes, never the other way round.
 const TITLE: usize = 200;
 const AGENT_TEXT: usize = 2_250;
 const FIELDS: usize = 500;
@@ -26,7 +26,8 @@ const FIELD_VALUE: usize = 160;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rendered {
     pub(crate) page: Page,
-    /// What the message of an open card does not show exactly. The card says that these are attached.
+    /// What the message of an open card does not show exactly. The card says that these are
+    /// attached.
     pub(crate) files: Vec<File>,
     /// `None` takes the buttons away.
     pub(crate) keyboard: Option<Keyboard>,
@@ -197,8 +198,8 @@ fn line(field: &Field) -> String {
     format!("{}: {}\n", field.name, field.value)
 }
 
-/// How many characters each of the card's agent texts gets: no more than it needs, and what the short
-/// ones leave goes to the long ones.
+/// How many characters each of the card's agent texts gets: no more than it needs, and what the
+/// short ones leave goes to the long ones.
 fn shares(card: &Card) -> Vec<usize> {
     let needs: Vec<usize> = card
         .blocks

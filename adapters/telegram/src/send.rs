@@ -19,8 +19,8 @@ use teloxide::payloads::{
 use teloxide::types::{ChatId, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters};
 use tokio::time::Instant;
 
-/// How many cards are remembered to keep repeated sends from showing twice. A forgotten card costs a
-/// needless edit or a second message, nothing else.
+/// How many cards are remembered to keep repeated sends from showing twice. A forgotten card costs
+/// a needless edit or a second message, nothing else.
 const REMEMBERED: usize = 2_048;
 
 /// Sends and redraws cards.
@@ -65,9 +65,9 @@ impl Cards {
         Self { api, memory: Mutex::new(memory) }
     }
 
-    /// Posts a card: first the files with what it cannot show, then the card as a reply to the last of
-    /// them. So a card never stands without what belongs to it, and a repeated post goes on where the
-    /// first one failed.
+    /// Posts a card: first the files with what it cannot show, then the card as a reply to the last
+    /// of them. So a card never stands without what belongs to it, and a repeated post goes on
+    /// where the first one failed.
     pub(crate) async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
         let chat = Chat::parse(target)?;
         let key = (target.0.clone(), card.id.clone());
@@ -89,7 +89,8 @@ impl Cards {
         Ok(message)
     }
 
-    /// Redraws a message, unless it shows this or a later revision of the card already, buttons and all.
+    /// Redraws a message, unless it shows this or a later revision of the card already, buttons and
+    /// all.
     pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         let place = Place::parse(message)?;
         let drawn = {
@@ -129,8 +130,8 @@ impl Cards {
         Ok(())
     }
 
-    /// Whether Telegram lets us send to this chat again: the core waits by itself, but a press brings a
-    /// redraw beside it.
+    /// Whether Telegram lets us send to this chat again: the core waits by itself, but a press
+    /// brings a redraw beside it.
     fn may_send(&self, chat: i64) -> Result<(), SendError> {
         let until = self.memory().quiet.get(&chat).copied();
         let left = until.map(|until| until.duration_since(Instant::now()));

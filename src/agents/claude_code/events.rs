@@ -12,8 +12,8 @@ pub(super) const SERVED: &[&str] = &[
     "SessionEnd",
 ];
 
-/// Events that a hook is only told of. Those that keep an agent from stopping are among them: nobody asks
-/// this hook whether it may stop.
+/// Events that a hook is only told of. Those that keep an agent from stopping are among them:
+/// nobody asks this hook whether it may stop.
 pub(super) const TELLING: &[&str] = &[
     "CwdChanged",
     "DirectoryAdded",

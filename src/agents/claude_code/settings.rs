@@ -1,4 +1,5 @@
-//! Our entries in Claude Code's settings file: put in, found and taken out without touching the rest.
+//! Our entries in Claude Code's settings file: put in, found and taken out without touching the
+//! rest.
 
 use jsonc_parser::{
     ParseOptions,
@@ -13,8 +14,8 @@ const TIMEOUT_S: u32 = 86_400;
 const EVENTS: [&str; 5] =
     ["PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"];
 
-/// The settings with our hooks in them, which run `command`. Hooks of ours that are there already are
-/// replaced; everything else stays as it stands, order and layout included.
+/// The settings with our hooks in them, which run `command`. Hooks of ours that are there already
+/// are replaced; everything else stays as it stands, order and layout included.
 ///
 /// # Errors
 /// A sentence with line and column, when the text is not what Claude Code takes.

@@ -141,8 +141,8 @@ async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: Attendance) -> Option<Value
                 tracing::warn!(ask_id = %ask.id, %error, "an agent's wait failed");
                 return Some(wire::error(&format!("{error}; nothing was approved")));
             }
-            // INVARIANT: a store that fails for a while takes no ask away from its approvers: its agent
-            // still waits.
+            // INVARIANT: a store that fails for a while takes no ask away from its approvers: its
+            // agent still waits.
             Err(error) => {
                 tracing::debug!(ask_id = %ask.id, %error, "an agent waits for the store");
                 tokio::select! {

@@ -1,9 +1,9 @@
-//! ConnectOnion's wire: `GET /v1/connectonion`, a WebSocket that speaks what the tool approval plugin
-//! of its agents speaks to their clients.
+//! ConnectOnion's wire: `GET /v1/connectonion`, a WebSocket that speaks what the tool approval
+//! plugin of its agents speaks to their clients.
 //!
-//! With the agent's handle it is a client to the agent: what the plugin sends becomes an ask, and what
-//! people press goes back. With the approver's handle it is the agent to a client of ConnectOnion's:
-//! open asks are sent to it one at a time, and it may answer them.
+//! With the agent's handle it is a client to the agent: what the plugin sends becomes an ask, and
+//! what people press goes back. With the approver's handle it is the agent to a client of
+//! ConnectOnion's: open asks are sent to it one at a time, and it may answer them.
 
 mod agent;
 mod client;

@@ -45,8 +45,8 @@ pub(super) enum Heard {
 }
 
 /// What the agent gets when the ask is closed.
-// SECURITY: a plugin that was told `session` asks no more about the tool, critical calls included, and
-// then no guardrail and no revoked grant is looked at.
+// SECURITY: a plugin that was told `session` asks no more about the tool, critical calls included,
+// and then no guardrail and no revoked grant is looked at.
 pub(super) fn of_ask(ask: &Ask, message: Option<String>, heard: Heard) -> Value {
     let call = &ask.body.call;
     let Some(given) = ask.answer() else { return Value::Object(answer(call, false)) };

@@ -1,8 +1,8 @@
 //! `GET /v1/events`: what happens, as server-sent events.
 //!
-//! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it missed.
-//! The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL an earlier
-//! event may still turn up. The event's own id is in its data.
+//! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it
+//! missed. The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL
+//! an earlier event may still turn up. The event's own id is in its data.
 
 use super::{
     Api, Fault,
@@ -68,8 +68,8 @@ impl Live {
     }
 
     /// The next event, waiting for it if need be; `None` ends the stream, its reader comes back.
-    // INVARIANT: one event at a time, and it is made when the one before was taken: a reader that does not
-    // read holds no more than that.
+    // INVARIANT: one event at a time, and it is made when the one before was taken: a reader that
+    // does not read holds no more than that.
     async fn next(mut self) -> Option<(Event, Self)> {
         self.turn = None;
         loop {

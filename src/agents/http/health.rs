@@ -17,7 +17,8 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether it takes asks and hears every chat that it leads; how every adapter is, and who leads it.
+/// Whether it takes asks and hears every chat that it leads; how every adapter is, and who leads
+/// it.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let trouble = api.gate.store().probe().await;
     // A store that does not work is not asked twice: whoever asks us waits for us.

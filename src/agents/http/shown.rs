@@ -15,7 +15,8 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-/// `GET /v1/nonce`: what a client needs to show its token. It needs none itself, and changes nothing.
+/// `GET /v1/nonce`: what a client needs to show its token. It needs none itself, and changes
+/// nothing.
 pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<Value>, Fault> {
     match api.keys.nonces.fresh() {
         Some(nonce) => Ok(Json(json!({ "nonce": nonce }))),

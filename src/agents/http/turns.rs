@@ -1,5 +1,5 @@
-//! Large answers: so many are made at once, and held until they are written, that the rest of the daemon has
-//! room. Whoever comes later waits for a turn.
+//! Large answers: so many are made at once, and held until they are written, that the rest of the
+//! daemon has room. Whoever comes later waits for a turn.
 
 use super::Fault;
 use crate::connections::KeptUntilWritten;

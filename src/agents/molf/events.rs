@@ -1,5 +1,5 @@
-//! `GET /v1/molf/events?sessionId=S`: approvals as molf's clients see them, as server-sent events. Who
-//! connects, and who comes back, gets every open approval first.
+//! `GET /v1/molf/events?sessionId=S`: approvals as molf's clients see them, as server-sent events.
+//! Who connects, and who comes back, gets every open approval first.
 
 use super::{Api, Fault, only_with_molf};
 use crate::{
@@ -33,7 +33,8 @@ enum Happened {
         /// The call's arguments as a JSON text.
         arguments: String,
         session_id: String,
-        /// What Always would store; empty where it is not offered. molf's own event has no such field.
+        /// What Always would store; empty where it is not offered. molf's own event has no such
+        /// field.
         always: Vec<String>,
     },
     ToolApprovalResolved {

@@ -93,8 +93,8 @@ fn resumes(wanted: &Suspension, words: &str) -> bool {
 }
 
 /// What the engine hears of what an approval covers.
-// SECURITY: an engine that was told `always` asks no more, and then no guardrail and no revoked grant
-// is looked at; the daemon remembers for it.
+// SECURITY: an engine that was told `always` asks no more, and then no guardrail and no revoked
+// grant is looked at; the daemon remembers for it.
 fn scope(request: &Request, said: Option<&Answer>, compat: bool) -> ApprovalScope {
     let scope = said.filter(|_| compat).and_then(|answer| answer.scope.as_deref());
     match scope {

@@ -2,8 +2,8 @@
 //!
 //! A line of the engine's is passed on to our own host unchanged, whatever is made of it here.
 //!
-//! INVARIANT: every request has at most one answer: the daemon's, or that of whoever sits at our own
-//! host, whichever comes first; the other one is taken back or dropped.
+//! INVARIANT: every request has at most one answer: the daemon's, or that of whoever sits at our
+//! own host, whichever comes first; the other one is taken back or dropped.
 
 mod answer;
 mod call;

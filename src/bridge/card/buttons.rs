@@ -41,8 +41,8 @@ pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     rows
 }
 
-/// The buttons under a wish for permission: yes and no first, what is remembered next, other ways to
-/// say no last.
+/// The buttons under a wish for permission: yes and no first, what is remembered next, other ways
+/// to say no last.
 fn permission(
     ask: &Ask,
     button: &impl Fn(&str, ButtonStyle, Pressed) -> Option<Button>,

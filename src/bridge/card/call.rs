@@ -53,8 +53,8 @@ const PARTS: &[(&str, &[&str])] = &[
 ];
 
 /// The command text of a call and the argument that it stands in, if it stands in one.
-// SECURITY: a tool that is known to do something else has no command, whatever it is handed; of several
-// commands this is the one that rules look at, and the others are shown as arguments.
+// SECURITY: a tool that is known to do something else has no command, whatever it is handed; of
+// several commands this is the one that rules look at, and the others are shown as arguments.
 pub(super) fn command(call: &Call) -> Option<(Option<&'static str>, String)> {
     match kind_of(&call.tool) {
         Kind::Shell if call.args.is_string() => {

@@ -14,13 +14,14 @@ use std::ops::Range;
 /// What every surface shows whole anyway.
 const SHORT: usize = 500;
 const FEW: usize = 10;
-/// How many lines are named, and how much of each: a message in Discord holds 2,000 characters, and an
-/// agent's long reasons want their part of them.
+/// How many lines are named, and how much of each: a message in Discord holds 2,000 characters, and
+/// an agent's long reasons want their part of them.
 const MOST: usize = 5;
 const WIDTH: usize = 64;
 
-/// Names the lines of a long command that delete, publish, fetch and run, …: the worst first, so that a
-/// surface which cuts this as well still shows that. They are the agent's text behind our number.
+/// Names the lines of a long command that delete, publish, fetch and run, …: the worst first, so
+/// that a surface which cuts this as well still shows that. They are the agent's text behind our
+/// number.
 pub(super) fn draw(call: &Call, text: &str, sheet: &mut Sheet) {
     if text.chars().take(SHORT + 1).count() <= SHORT && text.lines().count() <= FEW {
         return;

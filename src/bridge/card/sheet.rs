@@ -1,5 +1,5 @@
-//! A card's blocks while they are written. What comes from outside is made visible here, and nowhere
-//! taken for the card's own words.
+//! A card's blocks while they are written. What comes from outside is made visible here, and
+//! nowhere taken for the card's own words.
 
 use crate::text::{line, visible};
 use countersign_port::{Block, Field};

@@ -1,5 +1,5 @@
-//! What other daemons are asked. They know nothing of a place that is only here, such as the inbox, so
-//! the cards for it are made here.
+//! What other daemons are asked. They know nothing of a place that is only here, such as the inbox,
+//! so the cards for it are made here.
 
 use crate::{
     gate::Gate,

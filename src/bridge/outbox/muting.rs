@@ -1,9 +1,11 @@
-//! Cards that stand with buttons where presses are not received any more, or without where they are again.
+//! Cards that stand with buttons where presses are not received any more, or without where they are
+//! again.
 
 use super::{Page, Postman};
 use crate::{clock, store::StoreError};
 
-/// How many are redrawn before it is looked for anything new: an edit counts against the limits of a chat.
+/// How many are redrawn before it is looked for anything new: an edit counts against the limits of
+/// a chat.
 const FEW: u32 = 5;
 
 impl Postman {

@@ -6,10 +6,10 @@ use serde_json::json;
 use std::time::Duration;
 
 impl Postman {
-    /// Keeps what is due at the target for when it takes the bot back, and says so once for every ask.
-    /// For how long nothing is tried, unless the platform says before that the bot is back.
-    // INVARIANT: nothing is given up for its target's sake: every ask that is open when the target is
-    // back gets its card.
+    /// Keeps what is due at the target for when it takes the bot back, and says so once for every
+    /// ask. For how long nothing is tried, unless the platform says before that the bot is back.
+    // INVARIANT: nothing is given up for its target's sake: every ask that is open when the target
+    // is back gets its card.
     pub(super) async fn refused(&mut self, why: &str) -> Result<Duration, StoreError> {
         self.refused = true;
         let rest = self.outage.refused();

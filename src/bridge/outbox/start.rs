@@ -29,8 +29,8 @@ impl Postman {
         if keeps { Ok(()) } else { self.put_up_again().await }
     }
 
-    /// Puts up what stood on a platform that forgets with its process. Where it stands then as the rows
-    /// say, nothing is noted: a hundred thousand cards are back within seconds.
+    /// Puts up what stood on a platform that forgets with its process. Where it stands then as the
+    /// rows say, nothing is noted: a hundred thousand cards are back within seconds.
     async fn put_up_again(&mut self) -> Result<(), StoreError> {
         let (store, name, mut last) = (self.gate.store().clone(), self.adapter.name(), None);
         let target = Target(self.target.clone());

@@ -1,5 +1,5 @@
-//! What cards show and the store does not know yet. Noting costs a commit: what comes within a breath
-//! shares one, and no answer waits for it.
+//! What cards show and the store does not know yet. Noting costs a commit: what comes within a
+//! breath shares one, and no answer waits for it.
 
 use super::page::PAGE;
 use crate::store::{Due, Shown};
@@ -42,9 +42,10 @@ impl Unnoted {
         self.left() == Some(Duration::ZERO)
     }
 
-    /// Those of the due cards that are behind what they really show, and the messages in which they stand.
-    // INVARIANT: what stands unnoted counts as noted: nothing is posted twice, and nothing that closes
-    // within the breath is left standing as it was.
+    /// Those of the due cards that are behind what they really show, and the messages in which they
+    /// stand.
+    // INVARIANT: what stands unnoted counts as noted: nothing is posted twice, and nothing that
+    // closes within the breath is left standing as it was.
     pub(super) fn behind(&self, due: Vec<Due>) -> Vec<Due> {
         let stands = |mut due: Due| {
             let Some(shown) = self.by_nonce.get(&due.card.nonce) else { return Some(due) };

@@ -110,8 +110,8 @@ async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_
     .await;
 }
 
-/// Does this to an ask whose caller waits, and leaves in the middle of its commit; the ask as its caller
-/// gets it then.
+/// Does this to an ask whose caller waits, and leaves in the middle of its commit; the ask as its
+/// caller gets it then.
 async fn leaves_in_the_commit<F>(town: &Town, asked: Asked, deed: F) -> Ask
 where
     F: Future<Output: Send> + Send + 'static,

@@ -20,7 +20,8 @@ const REST: Duration = Duration::from_secs(31);
 /// With a rest of 30 s between two tries an hour has room for 120; the first come sooner.
 const TRIES_OF_AN_HOUR: usize = 130;
 
-/// The chat is away for an hour, while asks come, are answered elsewhere, are taken back and expire.
+/// The chat is away for an hour, while asks come, are answered elsewhere, are taken back and
+/// expire.
 async fn an_hour_away(town: &Town, place: &impl Place) {
     let mut asks: Vec<Asked> = Vec::new();
     for n in 0..4 {

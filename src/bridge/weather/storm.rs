@@ -11,8 +11,8 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 const BURST: usize = 60;
 
-/// A minute's burst of asks into a chat that wants quiet from the first card on. `again` makes it want
-/// quiet once more, `edits` before redraws.
+/// A minute's burst of asks into a chat that wants quiet from the first card on. `again` makes it
+/// want quiet once more, `edits` before redraws.
 async fn storm<P: Place>(town: &Town, place: &P, again: impl Fn(&P), edits: impl Fn(&P)) {
     let mut asks: Vec<Asked> = Vec::new();
     for n in 0..BURST {

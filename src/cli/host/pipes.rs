@@ -1,5 +1,5 @@
-//! Lines between an engine and our own host. Each direction has a queue of its own: a host that does
-//! not read holds up no answer.
+//! Lines between an engine and our own host. Each direction has a queue of its own: a host that
+//! does not read holds up no answer.
 
 use anyhow::{Context as _, Result};
 use std::{

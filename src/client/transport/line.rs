@@ -63,9 +63,9 @@ impl Line {
     }
 
     /// A request with our token, which is `special` or the agents'.
-    // SECURITY: only TLS says who answers. Elsewhere, on the socket too, the token is shown and not sent,
-    // and the reply has to be proved as well: whoever took the place of a daemon that is away learns nothing
-    // and is not believed.
+    // SECURITY: only TLS says who answers. Elsewhere, on the socket too, the token is shown and not
+    // sent, and the reply has to be proved as well: whoever took the place of a daemon that is away
+    // learns nothing and is not believed.
     pub(super) async fn authorized(
         &self,
         ask: &Ask<'_>,

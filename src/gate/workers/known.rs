@@ -1,5 +1,5 @@
-//! The workers that are known at the moment. What one is ruled by stands in its file, so it can be forgotten
-//! whenever there is no room, and nobody is locked out by names that somebody made up.
+//! The workers that are known at the moment. What one is ruled by stands in its file, so it can be
+//! forgotten whenever there is no room, and nobody is locked out by names that somebody made up.
 
 use std::{
     collections::HashMap,

@@ -94,8 +94,8 @@ fn argv(
         return Some(TOO_MANY);
     }
     if let Some(path) = first.literal() {
-        // Names are matched as bytes throughout: the compiler makes one tree of such patterns, but a
-        // row of comparisons of texts.
+        // Names are matched as bytes throughout: the compiler makes one tree of such patterns, but
+        // a row of comparisons of texts.
         let name = base(path);
         let reason = deletion::judge(name, args)
             .or_else(|| machine::judge(name, args))

@@ -170,7 +170,8 @@ fn refuse_extglob(pattern: &str) -> Result<(), GlobError> {
     Ok(())
 }
 
-/// The shapes that picomatch knows by heart: `*`, `**`, `*/*`, `**/.*`, each with `.word` behind it.
+/// The shapes that picomatch knows by heart: `*`, `**`, `*/*`, `**/.*`, each with `.word` behind
+/// it.
 fn common_shape(pattern: &str) -> Option<Vec<Node>> {
     use Look::{NoDots, NoDotsHere, OneInLine};
     use Node::{Char, Maybe, Seq, Star, StarNoDots};

@@ -12,8 +12,8 @@ use crate::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
 
-/// So many words behind commands are looked at. A chain of programs that each may run the next in several
-/// ways has more than any time is enough for: 15 KiB of `fd -xa` took 4 s.
+/// So many words behind commands are looked at. A chain of programs that each may run the next in
+/// several ways has more than any time is enough for: 15 KiB of `fd -xa` took 4 s.
 const MOST_BEHIND: usize = 8_000;
 /// A word stands for so many bytes of a script.
 const BYTES: usize = 4;

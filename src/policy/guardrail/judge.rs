@@ -28,7 +28,8 @@ pub(super) struct Judge<'g> {
     guardrail: &'g Guardrail,
     place: Place<'g>,
     links: &'g Links,
-    /// The folder that was looked at last, and whether it is near: nearly all paths of a call start there.
+    /// The folder that was looked at last, and whether it is near: nearly all paths of a call start
+    /// there.
     near: Option<(String, bool)>,
     pub(super) found: Option<Reach>,
 }

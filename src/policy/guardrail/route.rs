@@ -1,5 +1,5 @@
-//! A path as a row of segments from the root, with what the kernel makes of `/proc/self/cwd` and the
-//! like, and wildcards matched segment by segment.
+//! A path as a row of segments from the root, with what the kernel makes of `/proc/self/cwd` and
+//! the like, and wildcards matched segment by segment.
 
 use std::borrow::Cow;
 

@@ -7,7 +7,8 @@ use super::route::UNKNOWN;
 /// One way to read a text as a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling<'t> {
-    /// `UNKNOWN` stands for what is only known when it runs; relative where it does not begin with `/`.
+    /// `UNKNOWN` stands for what is only known when it runs; relative where it does not begin with
+    /// `/`.
     pub(super) text: Cow<'t, str>,
     pub(super) is_pattern: bool,
 }
@@ -128,8 +129,8 @@ fn expansion(text: &str) -> (Option<&str>, usize) {
     }
 }
 
-/// The length up to the bracket that closes the first one; quotes are not looked at, so that too much
-/// rather than too little is unknown.
+/// The length up to the bracket that closes the first one; quotes are not looked at, so that too
+/// much rather than too little is unknown.
 fn closing(text: &str, open: u8, close: u8) -> usize {
     let mut depth = 0usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -145,7 +146,8 @@ fn closing(text: &str, open: u8, close: u8) -> usize {
     text.len()
 }
 
-/// `{a,b}` written out; where there are too many alternatives, or a range, one with `UNKNOWN` there.
+/// `{a,b}` written out; where there are too many alternatives, or a range, one with `UNKNOWN`
+/// there.
 fn braces(text: &str) -> Vec<Cow<'_, str>> {
     if !text.contains('{') {
         return vec![Cow::Borrowed(text)];

@@ -1,5 +1,5 @@
-//! The bridge's own files and folders, and where a path lies to them. Lexical: links are followed by
-//! the caller, who can look at the host.
+//! The bridge's own files and folders, and where a path lies to them. Lexical: links are followed
+//! by the caller, who can look at the host.
 
 use super::route::{Fit, Route, fits};
 use crate::place::{self, Place};

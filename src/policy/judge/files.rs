@@ -157,8 +157,8 @@ impl<'r> Judge<'r, '_> {
 }
 
 impl<'r> Judge<'r, '_> {
-    /// Files that others run or obey among those that a command writes or gives rights to: whatever rule
-    /// covers the command, it does not cover them.
+    /// Files that others run or obey among those that a command writes or gives rights to: whatever
+    /// rule covers the command, it does not cover them.
     pub(super) fn obeyed_files(
         &self,
         command: &Command<'_>,
@@ -219,7 +219,8 @@ fn inner<'c, 'a>(behind: Option<&Unwrapped<'c, 'a>>) -> impl Iterator<Item = &'c
     })
 }
 
-/// The paths that a command writes or gives rights to; what it puts into a folder by its name there.
+/// The paths that a command writes or gives rights to; what it puts into a folder by its name
+/// there.
 fn written(argv: &[Word<'_>]) -> Vec<String> {
     let all = deeds::deeds(argv);
     let text = |word: &Word<'_>| word.text.strip_prefix("of=").unwrap_or(&word.text).to_owned();

@@ -269,8 +269,8 @@ impl<'r> Judge<'r, '_> {
         self.finding(hit, || quote(argv))
     }
 
-    /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names the
-    /// sub-command that is the reason, and what comes after it is no reason of its own.
+    /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names
+    /// the sub-command that is the reason, and what comes after it is no reason of its own.
     fn named(&self, hit: Hit<'r>, argv: &[Word<'_>], why: &str) -> bool {
         let words = hit.entry.map_or(0, |entry| entry.pattern.words());
         let (Some(named), Some(more)) = (argv.get(..words), argv.get(words..)) else {

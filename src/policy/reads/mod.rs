@@ -21,8 +21,8 @@ pub const CLASS: &str = "@reads";
 /// Where the system keeps its own programs.
 const SYSTEM_PROGRAMS: &[&str] = &["/usr/bin/", "/bin/"];
 
-/// The project that a call works in; `None` where that is not known, or no project: the home folder or one
-/// above it, a folder of the system, or one that every user may write to.
+/// The project that a call works in; `None` where that is not known, or no project: the home folder
+/// or one above it, a folder of the system, or one that every user may write to.
 #[must_use]
 pub fn workspace<'p>(place: Place<'p>) -> Option<std::borrow::Cow<'p, str>> {
     let nowhere = Place::default();

@@ -4,8 +4,8 @@ use crate::shell::Word;
 
 /// A program, or a sub-command of one, with all the options with which it only reads.
 ///
-/// Left out, so that they ask: options that run a program, write a file, reach another host, follow links
-/// out of the workspace, or read names of files from a file.
+/// Left out, so that they ask: options that run a program, write a file, reach another host, follow
+/// links out of the workspace, or read names of files from a file.
 pub(super) struct Program {
     /// Its names.
     names: &'static str,
@@ -80,7 +80,8 @@ pub(super) const fn sub(
     Program { names, sub, flags, values, longs, operands }
 }
 
-/// The descriptions that a command with these words may fit, each with the words behind its sub-command.
+/// The descriptions that a command with these words may fit, each with the words behind its
+/// sub-command.
 pub(super) fn of<'w, 'a>(
     name: &str,
     args: &'w [Word<'a>],
@@ -107,8 +108,8 @@ use Operands::{
     Variables, Words,
 };
 
-/// Programs that say their version without looking at the project: no tool chain, plug-in or setting of it
-/// runs (`cargo`, `go`, `yarn` and `mvn` let it choose what they start).
+/// Programs that say their version without looking at the project: no tool chain, plug-in or
+/// setting of it runs (`cargo`, `go`, `yarn` and `mvn` let it choose what they start).
 const VERSIONED: &str = "bash bun clang clang++ cmake deno docker g++ gcc gh git jq make node npm perl php \
     pip pip3 podman python python3 rg ruby ruff tree uv";
 

@@ -90,7 +90,8 @@ pub(super) fn sed(words: &Words<'_, '_>) -> Option<usize> {
 
 /// An awk program that can neither run, read nor write anything beside its operands.
 ///
-/// SECURITY: told by its text alone, strings and patterns included, so that no reading of quotes decides.
+/// SECURITY: told by its text alone, strings and patterns included, so that no reading of quotes
+/// decides.
 pub(super) fn awk(program: &str) -> bool {
     let odd = [
         "system", "getline", "ENVIRON", "ARG", "PROCINFO", "SYMTAB", "FUNCTAB", "close", "fflush",

@@ -126,7 +126,8 @@ impl Program {
         }
     }
 
-    /// The list spells `name`, `name=` with a text, `name?` with an optional value, `name:` with a file.
+    /// The list spells `name`, `name=` with a text, `name?` with an optional value, `name:` with a
+    /// file.
     fn long(&self, name: &str) -> Option<Takes> {
         let all = self.longs.iter().flat_map(|longs| longs.split_whitespace());
         all.filter_map(|known| known.strip_prefix(name)).find_map(|rest| match rest {

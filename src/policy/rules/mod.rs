@@ -224,8 +224,8 @@ impl Rules {
         set
     }
 
-    /// Rules that people granted: whatever name a tool has, such a rule is for that tool alone. A rule
-    /// whose pattern cannot be used is left out.
+    /// Rules that people granted: whatever name a tool has, such a rule is for that tool alone. A
+    /// rule whose pattern cannot be used is left out.
     // SECURITY: the names come from agents. None is ever read as a pattern.
     #[must_use]
     pub fn from_grants(grants: &[Rule]) -> Self {

@@ -85,8 +85,9 @@ impl Unwrapped<'_, '_> {
     }
 }
 
-/// How many words behind one command are still looked at. A wrapper with unknown options has several
-/// guesses for what it runs, and each of them may be such a wrapper: `parallel parallel parallel …`.
+/// How many words behind one command are still looked at. A wrapper with unknown options has
+/// several guesses for what it runs, and each of them may be such a wrapper: `parallel parallel
+/// parallel …`.
 pub(crate) struct Effort(Cell<usize>);
 
 impl Effort {

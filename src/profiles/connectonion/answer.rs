@@ -35,8 +35,8 @@ impl Answer {
     const HARD: Self = Self::Rejected { then: Then::Stop, feedback: None };
 
     /// Reads an answer.
-    // FAIL-CLOSED: `approved` is a real truth value, scope and mode are known words; anything else is
-    // a hard rejection.
+    // FAIL-CLOSED: `approved` is a real truth value, scope and mode are known words; anything else
+    // is a hard rejection.
     #[must_use]
     pub fn read(frame: &Value) -> Self {
         match frame.get("type").and_then(Value::as_str) {

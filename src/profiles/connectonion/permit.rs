@@ -53,7 +53,8 @@ impl Found {
     }
 }
 
-/// Tools that change something; in a plan they are refused, and in the first version they alone ask.
+/// Tools that change something; in a plan they are refused, and in the first version they alone
+/// ask.
 const DANGEROUS: &[&str] = &[
     "bash",
     "shell",

@@ -130,7 +130,8 @@ impl Session {
         }
     }
 
-    /// Why the turn was stopped, if it was: the model does not get another one until a person writes.
+    /// Why the turn was stopped, if it was: the model does not get another one until a person
+    /// writes.
     #[must_use]
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()

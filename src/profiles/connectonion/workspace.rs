@@ -1,5 +1,5 @@
-//! The fixed policy of the profile `:workspace`: reads, edits inside the workspace and focused tests
-//! run, destruction and credentials never do, and the rest wants a person.
+//! The fixed policy of the profile `:workspace`: reads, edits inside the workspace and focused
+//! tests run, destruction and credentials never do, and the rest wants a person.
 
 use serde_json::Value;
 

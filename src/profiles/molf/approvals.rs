@@ -1,6 +1,6 @@
 //! molf's approval gate as a value: calls ask, people reply, sessions and workers end. No clock, no
-//! randomness, no file: the time and the random part of an id are given to it, and it keeps the texts
-//! of the workers' files, which its owner reads and writes.
+//! randomness, no file: the time and the random part of an id are given to it, and it keeps the
+//! texts of the workers' files, which its owner reads and writes.
 
 use std::collections::BTreeMap;
 
@@ -71,8 +71,8 @@ pub struct Ended {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Replied {
-    /// The approvals that ended: the one that was answered first, then those that the new rules cover.
-    /// None when the reply applied to nothing.
+    /// The approvals that ended: the one that was answered first, then those that the new rules
+    /// cover. None when the reply applied to nothing.
     pub ended: Vec<Ended>,
     /// Why Always does not do what its button said, if it does not.
     pub but: Option<String>,
@@ -176,8 +176,8 @@ impl Approvals {
         std::mem::take(&mut self.events)
     }
 
-    /// Answers an approval. `session` is the one that the answer names: another one's approval is not
-    /// answered, except under compat, which looks at the id alone.
+    /// Answers an approval. `session` is the one that the answer names: another one's approval is
+    /// not answered, except under compat, which looks at the id alone.
     pub fn reply(&mut self, id: &str, session: &str, reply: Reply<'_>, now_ms: i64) -> Replied {
         let owned = |pending: &Pending| self.compat || pending.session == session;
         let Some(at) = self.pending.iter().position(|one| one.id == id && owned(one)) else {
@@ -196,7 +196,8 @@ impl Approvals {
         Replied { ended, but }
     }
 
-    /// Adds the patterns to the session and to the worker's file. Why that does not do what it should.
+    /// Adds the patterns to the session and to the worker's file. Why that does not do what it
+    /// should.
     fn remember(&mut self, pending: &Pending, now_ms: i64) -> Option<String> {
         let rules = &pending.always;
         let text = self.file(&pending.worker);

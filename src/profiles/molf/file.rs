@@ -15,7 +15,8 @@ use countersign_policy::rules::OPTIONS;
 /// The file that every worker starts with.
 pub const DEFAULT: &str = include_str!("default.jsonc");
 
-/// The rules of a file as molf loads it: what cannot be read, and what says nothing, are the defaults.
+/// The rules of a file as molf loads it: what cannot be read, and what says nothing, are the
+/// defaults.
 #[must_use]
 pub fn load(text: &str, home: Option<&str>) -> Ruleset {
     match lenient::read(text) {
@@ -38,9 +39,9 @@ fn setting(rule: &Value) -> Option<Setting> {
     serde_json::from_value(rule.clone()).ok()
 }
 
-/// The file with an allow for each pattern, as molf writes it: it starts from the tool's entry as it
-/// was before the first of them, so a simple entry keeps only the last; a deny of the same pattern
-/// becomes an allow; a list becomes an object without its comments.
+/// The file with an allow for each pattern, as molf writes it: it starts from the tool's entry as
+/// it was before the first of them, so a simple entry keeps only the last; a deny of the same
+/// pattern becomes an allow; a list becomes an object without its comments.
 #[must_use]
 pub fn remember(text: &str, tool: &str, patterns: &[&str], home: Option<&str>) -> String {
     if patterns.is_empty() {

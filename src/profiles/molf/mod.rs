@@ -2,9 +2,9 @@
 //!
 //! Strict, a call is ruled on twice: as molf would (its parser, its globs, its layers), and by the
 //! engine of the profile `standard` over the same rules; the stricter ruling holds. So it is never
-//! looser than molf, except that a pattern which Always stores covers the command it was made from; and
-//! what walks around molf's globs does not walk around it. With `compat` the first ruling stands
-//! alone. Guardrails are above both.
+//! looser than molf, except that a pattern which Always stores covers the command it was made from;
+//! and what walks around molf's globs does not walk around it. With `compat` the first ruling
+//! stands alone. Guardrails are above both.
 
 pub mod approvals;
 pub mod commands;

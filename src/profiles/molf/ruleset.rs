@@ -126,8 +126,8 @@ impl Ruleset {
     }
 }
 
-/// What the layers say about a tool and the pieces of its call: the strictest of the pieces; with no
-/// piece, what they say about `*`.
+/// What the layers say about a tool and the pieces of its call: the strictest of the pieces; with
+/// no piece, what they say about `*`.
 ///
 /// # Errors
 /// As [`last`].
@@ -150,8 +150,8 @@ pub fn evaluate(tool: &str, pieces: &[Piece], layers: &[&Ruleset]) -> Result<Act
 pub enum Covers {
     /// Its pattern matches the text.
     Text,
-    /// The same, or its pattern is the one that Always stores for the piece: otherwise molf asks again
-    /// where a redirect, a substitution or an assignment keeps that pattern from matching.
+    /// The same, or its pattern is the one that Always stores for the piece: otherwise molf asks
+    /// again where a redirect, a substitution or an assignment keeps that pattern from matching.
     TextOrAlways,
 }
 

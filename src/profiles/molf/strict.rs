@@ -95,8 +95,8 @@ impl Both<'_> {
         Ok(strictest)
     }
 
-    /// What Always stores: molf's own patterns where the engine has nothing against them and the call
-    /// passes once they are stored.
+    /// What Always stores: molf's own patterns where the engine has nothing against them and the
+    /// call passes once they are stored.
     // INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
     fn always(&self, ours: &Ruling) -> Result<Vec<Rule>, String> {
         let engine = ruling::rule(self.call, &self.layers, Mode::Default);

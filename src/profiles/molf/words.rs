@@ -8,7 +8,8 @@ use crate::End;
 use countersign_policy::call::Call;
 
 /// The sentence about a call that rules deny: the first piece, whichever of them is denied, and the
-/// rules that match any; `decided` is the rule behind a denial that molf itself would not have made.
+/// rules that match any; `decided` is the rule behind a denial that molf itself would not have
+/// made.
 ///
 /// # Errors
 /// As [`super::ruleset::last`].
@@ -40,8 +41,8 @@ pub fn denied(
     Ok(text)
 }
 
-/// What the model gets as the result of a call that did not run; `None` where it runs, and where the
-/// turn is over and nobody listens.
+/// What the model gets as the result of a call that did not run; `None` where it runs, and where
+/// the turn is over and nobody listens.
 pub fn told(call: &Call, end: &End<'_>) -> Option<String> {
     let rejected = |feedback: Option<&str>| {
         let feedback = feedback.filter(|words| !words.is_empty());

@@ -27,7 +27,8 @@ pub struct Bash {
 /// Scripts inside scripts are followed this deep.
 const MAX_DEPTH: u32 = 4;
 
-/// What the tool declares of a command. Deny comes before critical, critical before allow and prompt.
+/// What the tool declares of a command. Deny comes before critical, critical before allow and
+/// prompt.
 #[must_use]
 pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
     let looker = Looker { patterns: &settings.patterns, compat };
@@ -98,10 +99,10 @@ struct Looker<'p> {
 }
 
 impl<'p> Looker<'p> {
-    /// The first pattern that applies: an allow vouches for the whole text, a deny or prompt fires on
-    /// any command in it.
-    // SECURITY: a prompt that fires because more is seen here must not hide a deny behind it that the
-    // system itself would have met first.
+    /// The first pattern that applies: an allow vouches for the whole text, a deny or prompt fires
+    /// on any command in it.
+    // SECURITY: a prompt that fires because more is seen here must not hide a deny behind it that
+    // the system itself would have met first.
     fn first(&self, text: &str) -> Option<&'p Pattern> {
         let first = self.patterns.iter().find(|pattern| match pattern.verdict() {
             Verdict::Allow => self.vouches(pattern, text),
@@ -115,8 +116,8 @@ impl<'p> Looker<'p> {
         literal.filter(|it| it.verdict() != Verdict::Allow).filter(stricter).or(first)
     }
 
-    /// Each command by its own first pattern, the strictest of them; a deny or prompt that matches only
-    /// the whole chain is a veto.
+    /// Each command by its own first pattern, the strictest of them; a deny or prompt that matches
+    /// only the whole chain is a veto.
     fn links(&self, text: &str, links: &[Link]) -> Found<'p> {
         let found: Vec<Option<&Pattern>> =
             links.iter().map(|link| self.first(&link.text)).collect();

@@ -17,9 +17,9 @@ pub(super) struct Link {
 
 const CONTROLS: [char; 11] = ['\n', '\r', ';', '&', '|', '<', '>', '`', '$', '(', ')'];
 
-/// The text does more than run one command with the words that it shows: control characters that are
-/// not quoted, expansions, or quoted ones beside an option (`-c`, `-e`, `--command`, `--eval`) that has
-/// its argument read again.
+/// The text does more than run one command with the words that it shows: control characters that
+/// are not quoted, expansions, or quoted ones beside an option (`-c`, `-e`, `--command`, `--eval`)
+/// that has its argument read again.
 pub(super) fn controls(text: &str) -> bool {
     let mut quoted = false;
     let mut quote = None;

@@ -9,7 +9,8 @@ use super::pattern::Pattern;
 use countersign_policy::rules::suggest::nearest;
 use countersign_policy::verdict::Verdict;
 
-/// What of a `config.yml` bears on approvals. Everything else in the file is the system's own business.
+/// What of a `config.yml` bears on approvals. Everything else in the file is the system's own
+/// business.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `tools.approvalMode`; yolo where it is not set.
@@ -108,8 +109,8 @@ fn mistyped(file: &Value, section: &str, ours: &[&str], name: &str) -> Result<()
     Ok(())
 }
 
-/// The patterns, in order. The system passes over an entry that it cannot read; here that is a mistake,
-/// because the entry may have been a deny.
+/// The patterns, in order. The system passes over an entry that it cannot read; here that is a
+/// mistake, because the entry may have been a deny.
 fn patterns(list: Option<&Value>, name: &str, compat: bool) -> Result<Vec<Pattern>, String> {
     let entries = match list {
         None => return Ok(Vec::new()),

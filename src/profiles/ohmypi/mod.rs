@@ -1,9 +1,9 @@
 //! The profile `ohmypi`: as oh-my-pi's approval modes rule.
 //!
 //! A call comes with what its tool declares of itself (`tier`, `override`, `policy`, `policyKey`,
-//! `reason`); the user's `config.yml` brings a mode and a policy per tool. Both orders of the system,
-//! that of its first document and the later one with tool-owned policies, are the same order for tools
-//! without a policy of their own, so there is one here: [`resolve`].
+//! `reason`); the user's `config.yml` brings a mode and a policy per tool. Both orders of the
+//! system, that of its first document and the later one with tool-owned policies, are the same
+//! order for tools without a policy of their own, so there is one here: [`resolve`].
 
 pub mod bash;
 mod chain;
@@ -131,7 +131,8 @@ impl Ohmypi {
         let covered = resolved.source != Source::Tool && granted(call, given.grants);
         let wanted = match resolved.verdict {
             Verdict::Deny => return Verdict::Deny,
-            // SECURITY: what the model's provider holds back for a person is for a person in any mode.
+            // SECURITY: what the model's provider holds back for a person is for a person in any
+            // mode.
             _ if held_by_provider(call) => Verdict::Ask,
             Verdict::Ask if covered => Verdict::Allow,
             verdict => verdict,

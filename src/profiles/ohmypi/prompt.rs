@@ -1,4 +1,5 @@
-//! The words that oh-my-pi shows a person: which tool, where it comes from, why, and what it would do.
+//! The words that oh-my-pi shows a person: which tool, where it comes from, why, and what it would
+//! do.
 
 use serde_json::Value;
 

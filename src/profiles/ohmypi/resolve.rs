@@ -33,10 +33,10 @@ pub struct Resolved {
 
 /// The verdict on a call.
 ///
-/// The order: a tool's deny; a user's deny; in yolo the tool's allow, then the user, then the tool's
-/// prompt, else allow; elsewhere an override, which only the tool's own allow answers; then the tool's
-/// allow or prompt, then the user, then the tier. A tool without a policy of its own meets exactly the
-/// six steps of the system's first document.
+/// The order: a tool's deny; a user's deny; in yolo the tool's allow, then the user, then the
+/// tool's prompt, else allow; elsewhere an override, which only the tool's own allow answers; then
+/// the tool's allow or prompt, then the user, then the tier. A tool without a policy of its own
+/// meets exactly the six steps of the system's first document.
 #[must_use]
 pub fn resolve(tool: &str, declared: &Declared, mode: Mode, users: &Approval) -> Resolved {
     let (user, key) = users.of(tool, declared.policy_key.as_deref());

@@ -6,8 +6,9 @@ use std::str::Chars;
 /// Characters that a backslash takes the meaning of between double quotes.
 pub(super) const ESCAPABLE: [char; 4] = ['"', '\\', '$', '`'];
 
-/// The words of every command, quotes removed, joined with single blanks. Parentheses, pipes, `;`, `&`
-/// and line ends separate commands; what is substituted, a here-document or arithmetic is not seen.
+/// The words of every command, quotes removed, joined with single blanks. Parentheses, pipes, `;`,
+/// `&` and line ends separate commands; what is substituted, a here-document or arithmetic is not
+/// seen.
 pub(super) fn segments(text: &str) -> Vec<String> {
     let mut found = Cutter::default();
     let mut chars = text.chars().peekable();

@@ -44,9 +44,9 @@ pub enum Change {
 impl SessionMode {
     /// Whether the mode alone lets a call run.
     ///
-    /// `by_document` takes the protocol's document at its word, where auto_edit covers everything of
-    /// the categories `info` and `edit`. wayland-core itself has since narrowed that to its own two
-    /// file tools, because remote tools may claim any category.
+    /// `by_document` takes the protocol's document at its word, where auto_edit covers everything
+    /// of the categories `info` and `edit`. wayland-core itself has since narrowed that to its own
+    /// two file tools, because remote tools may claim any category.
     pub(super) fn covers(self, tool: &str, category: Category, by_document: bool) -> bool {
         match self {
             Self::Force => true,

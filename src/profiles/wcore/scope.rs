@@ -66,8 +66,8 @@ impl ApprovalScope {
     }
 }
 
-/// Tools that no grant by name ever covers: each message goes to somebody else, and each question is
-/// another one.
+/// Tools that no grant by name ever covers: each message goes to somebody else, and each question
+/// is another one.
 // SECURITY: checked where a grant is made, where one is restored and where one is looked up.
 #[must_use]
 pub fn asks_every_time(tool: &str) -> bool {

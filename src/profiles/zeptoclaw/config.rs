@@ -109,8 +109,8 @@ const KEYS: [&str; 5] =
     ["enabled", "policy", "require_for", "dangerous_tools", "auto_approve_timeout_secs"];
 
 impl Settings {
-    /// Reads a whole `config.json`, or its approval section alone. Other sections are the system's own
-    /// business.
+    /// Reads a whole `config.json`, or its approval section alone. Other sections are the system's
+    /// own business.
     ///
     /// # Errors
     /// A sentence that names the mistake and its place.

@@ -40,8 +40,8 @@ impl ApprovalResponse {
     }
 }
 
-/// What a handler's answer comes to. Without a handler nobody can be asked, so the call is skipped; in a
-/// session that its own user trusts, at their own terminal, nobody is asked.
+/// What a handler's answer comes to. Without a handler nobody can be asked, so the call is skipped;
+/// in a session that its own user trusts, at their own terminal, nobody is asked.
 pub fn outcome(
     tool: &str,
     args: &Value,

@@ -1,7 +1,7 @@
 //! The profile `zeptoclaw`: as zeptoclaw's approval gate rules.
 //!
-//! A list of tool names decides what is asked about; before it the agent's mode may block a category of
-//! tools. Nothing is remembered: the system knows no Always.
+//! A list of tool names decides what is asked about; before it the agent's mode may block a
+//! category of tools. Nothing is remembered: the system knows no Always.
 
 pub mod agent_mode;
 pub mod config;
@@ -33,8 +33,8 @@ struct Zeptoclaw {
 
 /// Reads the approval section and the agent mode of a `config.json`.
 ///
-/// Where the file says nothing, the gate is on and asks about the dangerous tools. Under `compat` it is
-/// off, as the system's first document has it.
+/// Where the file says nothing, the gate is on and asks about the dangerous tools. Under `compat`
+/// it is off, as the system's first document has it.
 ///
 /// # Errors
 /// Sentences that name each mistake and its place.

@@ -41,8 +41,9 @@ pub fn cli_answer(line: Option<&str>) -> CliAnswer {
 /// Reads a chat message: its first word decides, the others are the reason. `None` where it decides
 /// nothing.
 ///
-/// The system takes any sentence that begins with `y` or `ok` for an approval. Here these two approve
-/// only when they stand alone, and a question approves nothing; `compat` reads as the system does.
+/// The system takes any sentence that begins with `y` or `ok` for an approval. Here these two
+/// approve only when they stand alone, and a question approves nothing; `compat` reads as the
+/// system does.
 // FAIL-CLOSED: a rejection is taken at its first word, as in the system.
 #[must_use]
 pub fn reply(text: &str, compat: bool) -> Option<Reply> {

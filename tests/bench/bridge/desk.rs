@@ -35,8 +35,8 @@ const WARM: usize = 200;
 const AGENTS: usize = 64;
 const SUSTAINED: Duration = Duration::from_secs(6);
 
-/// A platform that hands every new card to whoever waits for it. Like the inbox, whose name it has, it
-/// keeps nothing; chats do, and take some thirty cards a second at most.
+/// A platform that hands every new card to whoever waits for it. Like the inbox, whose name it has,
+/// it keeps nothing; chats do, and take some thirty cards a second at most.
 #[derive(Default)]
 struct Hand {
     signals: Signals,

@@ -1,5 +1,6 @@
-//! Any body of `POST /v1/calls` is refused with a sentence or becomes a card, in bounded time and memory:
-//! `cargo fuzz run --fuzz-dir tests/fuzz calls -- -max_len=1048576 -timeout=5 -rss_limit_mb=1024
+//! Any body of `POST /v1/calls` is refused with a sentence or becomes a card, in bounded time and
+//! memory: `cargo fuzz run --fuzz-dir tests/fuzz calls -- -max_len=1048576 -timeout=5
+//! -rss_limit_mb=1024
 //! -malloc_limit_mb=64`.
 #![no_main]
 

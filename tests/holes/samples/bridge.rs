@@ -1,4 +1,5 @@
-//! What a sample may find at the other end: the real daemon, however it answers, and all that is none.
+//! What a sample may find at the other end: the real daemon, however it answers, and all that is
+//! none.
 
 use crate::daemon::{AGENT, Daemon};
 use axum::{

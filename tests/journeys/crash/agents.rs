@@ -6,8 +6,8 @@ use rand::{Rng, rngs::StdRng};
 use serde_json::{Value, json};
 use std::{process::Stdio, sync::Arc};
 
-/// Asks for one call after the other and waits for each, whatever happens to the daemon; sometimes asks
-/// again later, with the same key.
+/// Asks for one call after the other and waits for each, whatever happens to the daemon; sometimes
+/// asks again later, with the same key.
 pub async fn over_http(town: Arc<Town>, name: String, mut rng: StdRng) {
     for n in 0.. {
         if town.evening.is_cancelled() {

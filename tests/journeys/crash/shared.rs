@@ -1,8 +1,9 @@
-//! The same town around three daemons that share a PostgreSQL store: the leader is killed, frozen past
-//! its lease and cut off from the store, and the database ends all of its connections, is restarted,
-//! crashes and hangs.
+//! The same town around three daemons that share a PostgreSQL store: the leader is killed, frozen
+//! past its lease and cut off from the store, and the database ends all of its connections, is
+//! restarted, crashes and hangs.
 //!
-//! `COUNTERSIGN_FAILOVERS=20` is the long form: whoever strikes the leader waits for another to lead.
+//! `COUNTERSIGN_FAILOVERS=20` is the long form: whoever strikes the leader waits for another to
+//! lead.
 
 use super::{Town, acknowledged_presses_stand, close, gave_up, judge, number, town::Door};
 use crate::{

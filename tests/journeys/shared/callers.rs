@@ -45,7 +45,8 @@ impl Pair {
         assert!(timeout(LONG, said).await.is_ok(), "whether {name} keeps the ask is not {does}");
     }
 
-    /// The caller at this daemon drops its line, and the daemon has noted that it did not come back.
+    /// The caller at this daemon drops its line, and the daemon has noted that it did not come
+    /// back.
     async fn leaves(&self, caller: usize) {
         self.callers[caller].abort();
         self.keeps(caller, false).await;

@@ -38,8 +38,8 @@ impl Vectors {
         Self { profile, folder }
     }
 
-    /// Runs every row of a file in both ways. Rows that `deviations.jsonl` lists for a way (`strict` or
-    /// `compat`) must come out otherwise than recorded, all others as recorded.
+    /// Runs every row of a file in both ways. Rows that `deviations.jsonl` lists for a way
+    /// (`strict` or `compat`) must come out otherwise than recorded, all others as recorded.
     pub fn each(&self, file: &str, run: impl Fn(&Value, &Check) -> Outcome) {
         let deviations = self.rows("deviations.jsonl");
         let mut surprises = Vec::new();

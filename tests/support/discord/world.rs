@@ -283,7 +283,8 @@ pub(super) fn bot() -> Value {
     })
 }
 
-/// The bucket of a call: its method and channel. Answers to presses have their own tokens, and no limit.
+/// The bucket of a call: its method and channel. Answers to presses have their own tokens, and no
+/// limit.
 fn bucket(call: &str) -> Option<String> {
     let (method, path) = call.split_once(' ')?;
     let channel = path.strip_prefix("/channels/")?.split('/').next()?;

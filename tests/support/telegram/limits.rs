@@ -55,8 +55,8 @@ impl World {
     }
 }
 
-/// The chat that a call shows something in; asking for updates and telling a presser have limits of their
-/// own.
+/// The chat that a call shows something in; asking for updates and telling a presser have limits of
+/// their own.
 fn chat_of(method: &str, parameters: &Map<String, Value>) -> Option<i64> {
     let shows = method.starts_with("send") || method.starts_with("edit");
     parameters.get("chat_id")?.as_i64().filter(|_| shows)

@@ -84,7 +84,8 @@ impl Telegram {
         self.write(chat, text, json!({"from": person_js(person)}), Some(to))
     }
 
-    /// Waits for the prompt that a press brought, replies to it, and returns what the bot says to that.
+    /// Waits for the prompt that a press brought, replies to it, and returns what the bot says to
+    /// that.
     pub async fn give_text(&self, chat: i64, text: &str, person: Person) -> String {
         let prompt = self.until("a prompt for text", || self.prompt(chat)).await;
         let reply = self.reply(chat, prompt.id, text, person);

@@ -1,5 +1,6 @@
-//! The adapter against another, stricter stand-in, when there is one: an HTTP server that speaks the Bot
-//! API and, under `/_/`, plays the people (`press`, `send`, `messages`, `inject`, `violations` …).
+//! The adapter against another, stricter stand-in, when there is one: an HTTP server that speaks
+//! the Bot API and, under `/_/`, plays the people (`press`, `send`, `messages`, `inject`,
+//! `violations` …).
 
 use crate::room::{Room, number, receipt, target};
 use countersign_port::testkit::{closed, sample_card};

@@ -1,9 +1,11 @@
 //! A shell text as ConnectOnion's own parser reads it, blind spots included: that is what its
-//! permissions are matched against. What bash would really run is [`countersign_policy::shell`]'s business.
+//! permissions are matched against. What bash would really run is [`countersign_policy::shell`]'s
+//! business.
 //!
-//! Known blind spots, each recorded from the parser itself (`tests/vectors/001-connectonion/bash.jsonl`):
-//! `${x:-$(id)}`, redirects of compound commands, here-documents, whatever follows the first line of
-//! a `$(…)`. It gives up on `case`, `select`, `time`, `coproc`, `[[`, arithmetic and arrays.
+//! Known blind spots, each recorded from the parser itself
+//! (`tests/vectors/001-connectonion/bash.jsonl`): `${x:-$(id)}`, redirects of compound commands,
+//! here-documents, whatever follows the first line of a `$(…)`. It gives up on `case`, `select`,
+//! `time`, `coproc`, `[[`, arithmetic and arrays.
 
 mod grammar;
 mod word;

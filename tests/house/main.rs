@@ -1,0 +1,287 @@
+//! The structure of the code, held to what ARCHITECTURE.md draws: which folder may use which, and no two
+//! files that use each other in a circle.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod crates;
+mod names;
+
+use crates::{File, files};
+use names::uses;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+/// Circles that are still to be opened. A circle that is gone has to leave this list.
+const TO_BE_OPENED: &[&[&str]] = &[
+    &[
+        "adapters/discord/src/answer.rs",
+        "adapters/discord/src/gateway.rs",
+        "adapters/discord/src/lib.rs",
+        "adapters/discord/src/receive.rs",
+        "adapters/discord/src/receiving.rs",
+    ],
+    &[
+        "adapters/inbox/src/guard.rs",
+        "adapters/inbox/src/lib.rs",
+        "adapters/inbox/src/page.rs",
+        "adapters/inbox/src/press.rs",
+        "adapters/inbox/src/stream.rs",
+    ],
+    &["adapters/port/src/adapter.rs", "adapters/port/src/press.rs"],
+    &[
+        "adapters/telegram/src/api.rs",
+        "adapters/telegram/src/errors.rs",
+        "adapters/telegram/src/lib.rs",
+        "adapters/telegram/src/send.rs",
+    ],
+    &[
+        "src/agents/connectonion/agent.rs",
+        "src/agents/connectonion/client.rs",
+        "src/agents/connectonion/heard.rs",
+        "src/agents/connectonion/mod.rs",
+        "src/agents/http/asks.rs",
+        "src/agents/http/calls.rs",
+        "src/agents/http/events.rs",
+        "src/agents/http/grants.rs",
+        "src/agents/http/handle.rs",
+        "src/agents/http/health.rs",
+        "src/agents/http/mod.rs",
+        "src/agents/http/sessions.rs",
+        "src/agents/http/shown.rs",
+        "src/agents/molf/events.rs",
+        "src/agents/molf/mod.rs",
+    ],
+    &["src/agents/wcore/answer.rs", "src/agents/wcore/call.rs", "src/agents/wcore/mod.rs"],
+    &["src/bridge/card.rs", "src/bridge/card/buttons.rs", "src/bridge/card/notes.rs"],
+    &[
+        "src/cli/connect.rs",
+        "src/cli/doctor.rs",
+        "src/cli/doctor/chats.rs",
+        "src/cli/doctor/local.rs",
+        "src/cli/hook.rs",
+        "src/cli/mod.rs",
+        "src/cli/policy/outlook.rs",
+        "src/cli/run.rs",
+    ],
+    &["src/cli/policy.rs", "src/cli/policy/explain.rs"],
+    &["src/client/transport.rs", "src/client/transport/line.rs"],
+    &[
+        "src/config.rs",
+        "src/config/places.rs",
+        "src/config/read.rs",
+        "src/config/secrets.rs",
+        "src/config/values.rs",
+    ],
+    &[
+        "src/connections.rs",
+        "src/connections/bodies.rs",
+        "src/connections/slow_reader.rs",
+        "src/connections/table.rs",
+    ],
+    &["src/daemon.rs", "src/daemon/adapters.rs", "src/daemon/listen.rs", "src/daemon/welcome.rs"],
+    &[
+        "src/gate/attending.rs",
+        "src/gate/granting.rs",
+        "src/gate/handing_in.rs",
+        "src/gate/load.rs",
+        "src/gate/mod.rs",
+        "src/gate/waiting.rs",
+    ],
+    &[
+        "src/policy/agent_mode.rs",
+        "src/policy/always.rs",
+        "src/policy/call.rs",
+        "src/policy/examples.rs",
+        "src/policy/files.rs",
+        "src/policy/finding.rs",
+        "src/policy/guardrail.rs",
+        "src/policy/guardrail/addresses.rs",
+        "src/policy/guardrail/judge.rs",
+        "src/policy/guardrail/own_program.rs",
+        "src/policy/guardrail/reasons.rs",
+        "src/policy/guardrail/sights.rs",
+        "src/policy/guardrail/tools.rs",
+        "src/policy/judge/files.rs",
+        "src/policy/judge/mod.rs",
+        "src/policy/keys.rs",
+        "src/policy/reads/mod.rs",
+        "src/policy/rules/claude.rs",
+        "src/policy/rules/lint.rs",
+        "src/policy/rules/mod.rs",
+        "src/policy/rules/pattern.rs",
+        "src/policy/rules/read.rs",
+        "src/policy/ruling.rs",
+        "src/policy/stack.rs",
+        "src/policy/tool_name.rs",
+        "src/policy/values.rs",
+    ],
+    &[
+        "src/policy/critical/deletion.rs",
+        "src/policy/critical/mod.rs",
+        "src/policy/critical/stream.rs",
+    ],
+    &[
+        "src/policy/effects/list.rs",
+        "src/policy/effects/mod.rs",
+        "src/policy/effects/reach.rs",
+        "src/policy/effects/shell.rs",
+        "src/policy/highlights.rs",
+    ],
+    &["src/policy/reads/operands.rs", "src/policy/reads/scripts.rs"],
+    &[
+        "src/policy/shell/cursor.rs",
+        "src/policy/shell/guess.rs",
+        "src/policy/shell/heredoc.rs",
+        "src/policy/shell/mod.rs",
+    ],
+    &[
+        "src/policy/wrappers/mod.rs",
+        "src/policy/wrappers/shells.rs",
+        "src/policy/wrappers/table.rs",
+    ],
+    &["src/profiles/wcore/mod.rs", "src/profiles/wcore/stage.rs"],
+    &[
+        "src/store/engine.rs",
+        "src/store/identity.rs",
+        "src/store/lines.rs",
+        "src/store/migrations.rs",
+        "src/store/mod.rs",
+        "src/store/remembered.rs",
+        "src/store/soundness.rs",
+        "src/store/writer.rs",
+    ],
+];
+
+/// Who uses whom, by file.
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+fn arrows() -> Arrows {
+    let files = files(Path::new(env!("CARGO_MANIFEST_DIR")));
+    files.iter().map(|file| (file.path.clone(), uses(file, &files))).collect()
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let found = circles(&arrows());
+    let known: BTreeSet<Vec<String>> =
+        TO_BE_OPENED.iter().map(|c| c.iter().map(|f| (*f).to_owned()).collect()).collect();
+    let new: Vec<_> = found.difference(&known).collect();
+    let gone: Vec<_> = known.difference(&found).collect();
+    assert!(new.is_empty() && gone.is_empty(), "new circles: {new:#?}\nno circles: {gone:#?}");
+}
+
+#[test]
+fn folders_use_each_other_only_as_the_architecture_says() {
+    let page = std::fs::read_to_string("ARCHITECTURE.md").unwrap();
+    let drawn = drawn(&page);
+    assert!(drawn.len() > 10, "ARCHITECTURE.md draws {} arrows", drawn.len());
+    let mut built = BTreeSet::new();
+    for (file, others) in arrows() {
+        for other in others {
+            let (from, to) = (room(&file), room(&other));
+            if from != to {
+                built.insert((from, to));
+            }
+        }
+    }
+    let unlisted: Vec<_> = built.difference(&drawn).collect();
+    let unused: Vec<_> = drawn.difference(&built).collect();
+    assert!(
+        unlisted.is_empty() && unused.is_empty(),
+        "not in ARCHITECTURE.md: {unlisted:?}\nin ARCHITECTURE.md, and not in the code: {unused:?}"
+    );
+}
+
+/// The folder of a file that the architecture draws as one: `src/gate`, `adapters/port`.
+fn room(file: &str) -> String {
+    let mut parts = file.split('/');
+    let (Some(top), Some(next)) = (parts.next(), parts.next()) else { return file.to_owned() };
+    let name = next.strip_suffix(".rs").unwrap_or(next);
+    if top == "src" { name.to_owned() } else { format!("{top}/{name}") }
+}
+
+/// The arrows of the block ```` ```arrows ```` : a line for each room, `gate: store ask policy`.
+fn drawn(page: &str) -> BTreeSet<(String, String)> {
+    let block = page.split("```arrows\n").nth(1).and_then(|rest| rest.split("```").next());
+    let lines = block.unwrap_or_default().lines();
+    let rooms = lines.filter_map(|line| line.split_once(':'));
+    rooms
+        .flat_map(|(from, to)| {
+            to.split_whitespace().map(|to| (from.trim().to_owned(), to.to_owned()))
+        })
+        .collect()
+}
+
+/// Groups of files of which each reaches every other (Tarjan's algorithm, by two searches a file).
+fn circles(arrows: &Arrows) -> BTreeSet<Vec<String>> {
+    let reach: BTreeMap<&String, BTreeSet<&String>> =
+        arrows.keys().map(|file| (file, reached(file, arrows))).collect();
+    let mut circles = BTreeSet::new();
+    for (file, all) in &reach {
+        let circle: Vec<String> = all
+            .iter()
+            .filter(|other| reach.get(**other).is_some_and(|back| back.contains(*file)))
+            .map(|other| (*other).clone())
+            .collect();
+        if circle.len() > 1 {
+            circles.insert(circle);
+        }
+    }
+    circles
+}
+
+/// All that a file uses, directly and through others.
+fn reached<'a>(file: &'a String, arrows: &'a Arrows) -> BTreeSet<&'a String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![file];
+    while let Some(file) = open.pop() {
+        for next in arrows.get(file).into_iter().flatten() {
+            if found.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_circle_is_found_whatever_its_length() {
+    let arrow = |from: &str, to: &[&str]| {
+        (from.to_owned(), to.iter().map(|to| (*to).to_owned()).collect::<BTreeSet<_>>())
+    };
+    let arrows: Arrows =
+        [arrow("a", &["b"]), arrow("b", &["c"]), arrow("c", &["a", "d"]), arrow("d", &[])].into();
+    let circle: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+    assert_eq!(circles(&arrows), [circle].into());
+}
+
+#[test]
+fn a_use_is_an_arrow_to_the_file_that_defines_the_name() {
+    let file = |path: &str, krate: &str, module: &[&str], text: &str| {
+        File::read(path, krate, module.iter().map(|m| (*m).to_owned()).collect(), text)
+    };
+    let files = [
+        file("src/lib.rs", "house", &[], "pub mod a; pub mod b; pub use b::Shown;"),
+        file("src/a.rs", "house", &["a"], "use crate::Shown; fn f() { crate::b::c::g() }"),
+        file(
+            "src/b.rs",
+            "house",
+            &["b"],
+            "pub mod c; pub struct Shown; mod tests { use super::x; }",
+        ),
+        file("src/b/c.rs", "house", &["b", "c"], "pub fn g(x: super::Shown) {}"),
+    ];
+    let all: Vec<_> = files.iter().map(|file| uses(file, &files)).collect();
+    let set = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(
+        all,
+        [set(&[]), set(&["src/b.rs", "src/b/c.rs"]), set(&[]), set(&["src/b.rs"])],
+        "a face that only passes names on uses nothing"
+    );
+}
