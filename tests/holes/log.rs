@@ -21,9 +21,9 @@ fn is_one_event(line: &str) -> bool {
     plain && line.starts_with("20") && line.get(10..11) == Some("T")
 }
 
-/// The lines of the log, behind what greets the operator.
+/// The lines of the log, behind what greets the operator; the first events may come before that.
 fn events(said: &str) -> impl Iterator<Item = &str> {
-    said.lines().skip_while(|line| !is_one_event(line))
+    said.lines().skip_while(|line| !line.starts_with("  answering ")).skip(1)
 }
 
 #[tokio::test]
