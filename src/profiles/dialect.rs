@@ -9,7 +9,7 @@ use std::fmt;
 
 /// A profile with its own configuration read.
 pub trait Dialect: fmt::Debug + Send + Sync {
-    /// Rules on a call. Guardrails are not its business: [`rule`] puts them above it.
+    /// Rules on a call. Guardrails are not its business: [`crate::rule`] puts them above it.
     ///
     /// # Errors
     /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an
