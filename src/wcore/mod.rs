@@ -5,7 +5,8 @@
 //! the waiting. Nothing of it needs the daemon.
 //!
 //! ```
-//! use countersign::policy::{Call, Verdict, profiles::wcore::{ApprovalScope, Category, Wcore}};
+//! use countersign::policy::{Call, Verdict};
+//! use countersign::profiles::wcore::{ApprovalScope, Category, Wcore};
 //! use countersign::wcore::{ToolApprovalManager, ToolApprovalResult};
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! let manager = ToolApprovalManager::new(Wcore::default());
