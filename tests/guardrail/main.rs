@@ -104,6 +104,16 @@ fn what_a_tool_would_open_below_our_folders_is_never_allowed() {
 }
 
 #[test]
+fn a_command_that_just_fits_what_is_looked_at_is_looked_at() {
+    let house = House::new();
+    for words in 7_995..8_003 {
+        let text = format!("sudo cat \"$x\"{}", " a".repeat(words - 2));
+        let call = Call { cwd: Some(house.text("")), ..Call::shell(text) };
+        assert_ne!(verdict(&house, call), Verdict::Allow, "{words} words");
+    }
+}
+
+#[test]
 fn what_may_run_others_in_more_ways_than_are_looked_at_is_never_allowed() {
     let house = House::new();
     for (times, end) in

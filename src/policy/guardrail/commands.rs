@@ -166,13 +166,16 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     // FAIL-CLOSED: what there is no time for asks.
     fn spend(&mut self, words: usize) -> bool {
         match self.left.checked_sub(words + 1) {
-            Some(left) => self.left = left,
+            Some(left) => {
+                self.left = left;
+                true
+            }
             None => {
                 self.left = 0;
                 self.sink.unseen("may run commands in more ways than can be followed");
+                false
             }
         }
-        self.left > 0
     }
 
     /// A text beside the command: it may be a folder to run in, or another command.
