@@ -1,12 +1,13 @@
 //! The client side of the HTTP API: what hook, ask, run and the rest talk to the daemon with.
 
 mod decided;
+mod error;
 pub(crate) mod session;
 mod transport;
 mod wire;
 
 pub use decided::{Answer, Decided, Ending, Opened};
-pub use transport::ClientError;
+pub use error::ClientError;
 
 use crate::{config::Client as Settings, gate::call::Call, secret::Secret};
 use reqwest::Method;

@@ -7,6 +7,7 @@
 
 mod bodies;
 mod files;
+mod peer;
 mod slow_reader;
 mod table;
 
@@ -21,13 +22,11 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
+use peer::Peered;
 use slow_reader::Bounded;
-use std::{convert::Infallible, net::IpAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 use table::{Seat, Table};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    net::{TcpStream, UnixStream},
-};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How long the head of a request may take, from the start of the connection or the end of the last
@@ -37,44 +36,6 @@ const HEAD: Duration = Duration::from_secs(30);
 /// What a connection is told for which there is no room.
 const FULL: &str = "too many connections are in use here, so this one is closed; try again, or raise \
     [limits] connections and connections_per_peer";
-
-/// Whose connections count together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Peer {
-    /// An address; all loopback addresses are one, and so is an IPv6 network of 64 bits.
-    Address(IpAddr),
-    /// A process on this machine.
-    Process(Option<i32>),
-}
-
-/// A stream that knows its peer.
-pub(crate) trait Peered {
-    /// Who is at the other end.
-    fn peer(&self) -> Peer;
-}
-
-impl Peered for TcpStream {
-    fn peer(&self) -> Peer {
-        // A peer that is gone already counts with those of nowhere.
-        let gone = IpAddr::from([0, 0, 0, 0]);
-        Peer::Address(self.peer_addr().map_or(gone, |address| network(address.ip())))
-    }
-}
-
-impl Peered for UnixStream {
-    fn peer(&self) -> Peer {
-        Peer::Process(self.peer_cred().ok().and_then(|peer| peer.pid()))
-    }
-}
-
-/// What one peer can choose its address from.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        address if address.is_loopback() => IpAddr::from([127, 0, 0, 1]),
-        IpAddr::V6(address) => IpAddr::from((u128::from(address) >> 64 << 64).to_be_bytes()),
-        address => address,
-    }
-}
 
 /// Serves until `drain`; then what is under way is served to its end.
 pub(crate) async fn serve<L>(

@@ -13,7 +13,7 @@ pub(crate) use listen::token_file as inbox_token_file;
 pub use inherited::Inherited;
 
 use crate::{
-    agents::http::{self, Api, Keys, Surface},
+    api::{self, Api, Keys, Surface},
     bridge::{self, Surfaces},
     config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
     connections,
@@ -100,7 +100,7 @@ pub async fn run(
         adapters: all.clone().into(),
         keys: Arc::new(keys),
         leases: Arc::new(leases),
-        turns: http::Turns::default(),
+        turns: api::Turns::default(),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
         inbox: local.base(),
         notices: bridge::notices,
@@ -120,9 +120,9 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
-    let on_socket = http::router(api.clone(), Surface::Socket);
+    let on_socket = api::router(api.clone(), Surface::Socket);
     let inbox = inbox.layer(middleware::from_fn(connections::prove_by_inbox));
-    let on_tcp = http::router(api, Surface::Tcp).merge(inbox);
+    let on_tcp = api::router(api, Surface::Tcp).merge(inbox);
     // Each has its own connections, so that neither takes the other's.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
     servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));

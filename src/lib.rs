@@ -4,8 +4,8 @@
 //! what needs a person becomes an **ask**; asks appear as **cards** in chats; a **press** by an
 //! **approver** becomes the ask's **answer**; the agent gets it.
 //!
-//! Arrows run one way: `cli → daemon → agents, bridge → gate → profiles → policy, store`, and
-//! `bridge → port ← adapters`. What the code promises:
+//! Arrows run one way: `cli → daemon → api, bridge → gate → profiles → policy, store`,
+//! `cli → agents → client`, and `bridge → port ← adapters`. What the code promises:
 //!
 //! - [`policy`] and [`gate::answer`] are pure. Only [`store`] speaks SQL. Only an adapter crate
 //!   knows its platform; adapters never decide.
@@ -17,6 +17,7 @@
 //! - No secret in a card, a log, an argument or an error.
 
 pub mod agents;
+pub mod api;
 pub mod ask;
 pub mod bridge;
 pub mod cli;

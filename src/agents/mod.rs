@@ -1,7 +1,5 @@
-//! How calls come in: one file per agent or protocol. Each knows its wire, none knows policy.
+//! The client side of agents: their hooks and their hosts, which talk to the daemon through the
+//! client. Each knows its wire, none knows policy.
 
 pub mod claude_code;
-mod connectonion;
-pub mod http;
-pub mod molf;
 pub mod wcore;

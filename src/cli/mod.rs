@@ -5,7 +5,6 @@ mod ask;
 mod asking;
 mod backup;
 mod caller;
-
 mod completions;
 mod connect;
 mod context;
@@ -24,12 +23,14 @@ mod say;
 mod serve;
 pub(crate) mod terminal;
 mod token;
+mod wait;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use context::Context;
 use exit::Exit;
 use std::{path::PathBuf, process::ExitCode};
+use wait::wait;
 
 /// The approval bridge between AI agents and the people who answer for them.
 #[derive(Debug, Parser)]
@@ -130,11 +131,6 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit> {
         Command::Policy(args) => policy::run(context, args),
         Command::Completions(args) => completions::run::<Cli>(&args),
     }
-}
-
-/// Runs a short-lived command to its end.
-fn wait<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 mod check;
 mod explain;
+mod mode;
 pub(super) mod outlook;
 mod rules;
 
 use super::{Context, Exit, say};
 use crate::{
     clock,
-    policy::{Mode, examples, import, score},
+    policy::{examples, import, score},
 };
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
@@ -72,24 +73,6 @@ struct Score {
     /// A folder with bypass.jsonl, benign.jsonl and the like
     #[arg(value_name = "DIR")]
     corpora: PathBuf,
-}
-
-/// The mode, on a command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ModeWord {
-    /// As the rules say
-    Default,
-    /// What would be asked is allowed
-    Yolo,
-}
-
-impl ModeWord {
-    fn mode(self) -> Mode {
-        match self {
-            Self::Default => Mode::Default,
-            Self::Yolo => Mode::Yolo,
-        }
-    }
 }
 
 pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {

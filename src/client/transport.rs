@@ -1,12 +1,13 @@
 //! One request to the daemon and its reply, or what became of it instead.
 
-mod line;
+mod connection;
 
+use super::error::ClientError;
 use crate::{
     config::{Client as Settings, Server},
     secret::Secret,
 };
-use line::Line;
+use connection::{ApiRequest, Connection};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use std::{
@@ -17,68 +18,21 @@ use std::{
     time::Duration,
 };
 
-/// Where the daemons are and how they are spoken to. Clones share which one they speak to.
+/// The daemons' addresses and connections. Clones share which one they use.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
-    lines: Arc<[Line]>,
-    /// The line that worked last, counted on over all of them.
+    connections: Arc<[Connection]>,
+    /// The connection that worked last, counted on over all of them.
     current: Arc<AtomicUsize>,
-    /// Said instead of the agents' token.
+    /// Shown instead of the agents' token.
     token: Option<Secret>,
 }
 
-/// One request.
-struct Ask<'a> {
-    method: Method,
-    path: &'a [&'a str],
-    query: &'a [(&'a str, String)],
-    body: Option<&'a Value>,
-    timeout: Duration,
-}
-
-/// What a request shows of us.
+/// Whether a request shows a token.
 #[derive(Clone, Copy)]
 enum Shows {
     Token,
     Nothing,
-}
-
-/// Why the daemon gave no answer. None of these ever permits anything.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// Nobody is there.
-    #[error("no countersign daemon at {server}: {why}; start one with `countersign serve`")]
-    Unreachable {
-        /// Where it was looked for.
-        server: String,
-        /// What the system said.
-        why: String,
-    },
-    /// It was there, and went away.
-    #[error("the daemon at {server} went away: {why}")]
-    Lost {
-        /// Where it was.
-        server: String,
-        /// What the system said.
-        why: String,
-    },
-    /// The token is missing, wrong, or not good enough.
-    #[error("{0}")]
-    Refused(String),
-    /// The request was not taken.
-    #[error("{0}")]
-    Rejected(String),
-    /// The reply makes no sense; it is never taken for a yes.
-    #[error("the daemon at {server} gave an answer that this version cannot read: {why}")]
-    Unreadable {
-        /// Where it is.
-        server: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The client itself could not be set up.
-    #[error("{0}")]
-    SetUp(String),
 }
 
 impl Transport {
@@ -87,9 +41,9 @@ impl Transport {
     /// # Errors
     /// When the certificate authority cannot be read.
     pub(super) fn new(settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
-        let line = |server: &Server| Line::new(server, settings, connect);
-        let lines = settings.url.iter().map(line).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { lines: lines.into(), current: Arc::default(), token: None })
+        let one = |server: &Server| Connection::new(server, settings, connect);
+        let connections = settings.url.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { connections: connections.into(), current: Arc::default(), token: None })
     }
 
     pub(super) fn with_token(self, token: Secret) -> Self {
@@ -104,49 +58,50 @@ impl Transport {
         body: Option<&Value>,
         timeout: Duration,
     ) -> Result<Value, ClientError> {
-        let ask = Ask { method, path, query, body, timeout };
-        let (line, status, text) = self.exchange(&ask, Shows::Token).await?;
+        let request = ApiRequest { method, path, query, body, timeout };
+        let (turn, status, text) = self.exchange(&request, Shows::Token).await?;
         if status.is_success() {
             return serde_json::from_str(&text).map_err(|error| self.unreadable(error));
         }
-        let said = serde_json::from_str::<Value>(&text).ok();
-        let said = said.as_ref().and_then(|said| said.get("error")?.as_str());
-        let sentence = said.map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
+        let body = serde_json::from_str::<Value>(&text).ok();
+        let error = body.as_ref().and_then(|body| body.get("error")?.as_str());
+        let sentence = error.map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
         Err(match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ClientError::Refused(sentence),
             // A daemon that stops, or a proxy before one that starts.
             StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT => {
-                self.turn_from(line);
+                self.turn_from(turn);
                 ClientError::Lost { server: self.server(), why: sentence }
             }
             _ => ClientError::Rejected(sentence),
         })
     }
 
-    /// What a route says of the daemon, whether it is well or not.
+    /// The state that a route reports, whether it is good or not.
     pub(super) async fn look(&self, path: &str, timeout: Duration) -> Result<Value, ClientError> {
         let path = &[path];
-        let ask = Ask { method: Method::GET, path, query: &[], body: None, timeout };
-        let (_, _, text) = self.exchange(&ask, Shows::Nothing).await?;
+        let request = ApiRequest { method: Method::GET, path, query: &[], body: None, timeout };
+        let (_, _, text) = self.exchange(&request, Shows::Nothing).await?;
         serde_json::from_str(&text).map_err(|error| self.unreadable(error))
     }
 
-    /// One request to whichever daemon is there, beginning with the one that was there last.
-    /// Another one is tried only while none has heard of it.
+    /// Sends the request to a daemon that can be reached, the one that answered last first.
+    /// Another one is tried only while none has received it.
     async fn exchange(
         &self,
-        ask: &Ask<'_>,
+        request: &ApiRequest<'_>,
         shows: Shows,
     ) -> Result<(usize, StatusCode, String), ClientError> {
         let first = self.current.load(Ordering::Relaxed);
         let mut failed = None;
-        for turn in first..first + self.lines.len() {
-            let Some(line) = self.lines.get(turn % self.lines.len()) else { break };
+        let count = self.connections.len();
+        for turn in first..first + count {
+            let Some(connection) = self.connections.get(turn % count) else { break };
             let reply = match shows {
-                Shows::Token => line.authorized(ask, self.token.as_ref()).await,
-                Shows::Nothing => line.plain(ask).await,
+                Shows::Token => connection.authorized(request, self.token.as_ref()).await,
+                Shows::Nothing => connection.plain(request).await,
             };
             match reply {
                 Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
@@ -155,7 +110,7 @@ impl Transport {
                     return Err(lost);
                 }
                 Ok((status, text)) => {
-                    self.current.store(turn % self.lines.len(), Ordering::Relaxed);
+                    self.current.store(turn % count, Ordering::Relaxed);
                     return Ok((turn, status, text));
                 }
             }
@@ -164,13 +119,14 @@ impl Transport {
     }
 
     /// The next request goes to the next daemon.
-    fn turn_from(&self, line: usize) {
-        self.current.store((line + 1) % self.lines.len().max(1), Ordering::Relaxed);
+    fn turn_from(&self, turn: usize) {
+        self.current.store((turn + 1) % self.connections.len().max(1), Ordering::Relaxed);
     }
 
     fn server(&self) -> String {
-        let line = self.current.load(Ordering::Relaxed) % self.lines.len().max(1);
-        self.lines.get(line).map(|line| line.server.to_string()).unwrap_or_default()
+        let turn = self.current.load(Ordering::Relaxed) % self.connections.len().max(1);
+        let connection = self.connections.get(turn);
+        connection.map(|connection| connection.server.to_string()).unwrap_or_default()
     }
 
     pub(super) fn read<T: serde::de::DeserializeOwned>(

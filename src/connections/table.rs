@@ -1,6 +1,6 @@
 //! Who is connected, and who makes way when there are too many.
 
-use super::Peer;
+use super::peer::Peer;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

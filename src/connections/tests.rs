@@ -1,7 +1,10 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 //! Connections against time that moves by hand.
 
-use super::*;
+use super::{
+    peer::{Peer, network},
+    *,
+};
 use axum::{
     body::Bytes,
     routing::{get, post},

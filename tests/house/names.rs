@@ -39,6 +39,9 @@ impl<'ast> Visit<'ast> for Paths {
         syn::visit::visit_path(self, path);
     }
 
+    /// `pub(in crate::room)` says who may see a name; it uses nothing.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
     fn visit_item_use(&mut self, import: &'ast syn::ItemUse) {
         flatten(&import.tree, Vec::new(), &mut self.found);
     }

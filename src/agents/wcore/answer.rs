@@ -1,17 +1,23 @@
 //! The daemon's answers as commands to an engine.
 
-use super::{
-    Open, TIMED_OUT,
-    call::{APPROVE, asks_for_words},
-};
-use crate::profiles::wcore::{ApprovalScope, literal, question::TOOL, reason_of};
+use super::call::{APPROVE, asks_for_words};
+use crate::profiles::wcore::{ApprovalScope, TIMED_OUT, literal, question::TOOL, reason_of};
 use crate::{
     client::{Answer, Decided, Ending},
     gate::ask::Decision,
     policy::Call,
-    wcore::wire::{Command, Request, Suspension},
+    wcore::wire::{Command, Request, ResumeToken, Suspension},
 };
 use serde_json::{Value, json};
+
+/// A request that waits.
+#[derive(Debug)]
+pub(super) enum Open {
+    /// A call, answered by its id.
+    Call(Box<Request>),
+    /// A suspended request, answered by its secret.
+    Suspended(Suspension, ResumeToken),
+}
 
 /// The lines that answer a request.
 // FAIL-CLOSED: no answer, an answer that cannot be read and a question without one are denials.

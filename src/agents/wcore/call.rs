@@ -1,15 +1,16 @@
 //! An engine's requests as calls.
 
-use super::{Around, Request, Suspension};
 use crate::profiles::wcore::question::{self, TOOL};
 use crate::{
     gate::{
         call::Call,
         question::{Choice, Question},
     },
+    ids,
     policy::call::SUSPENDED,
+    wcore::wire::{Request, Suspension},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The name under which wayland-core engines ask.
 pub const AGENT: &str = "wcore";
@@ -20,7 +21,30 @@ pub(super) const APPROVE: &str = "Approve";
 /// More than a card can show are listed in the question.
 const MOST_CHOICES: usize = 20;
 
+/// What stands around every call of an engine.
+#[derive(Debug, Clone)]
+pub struct Around {
+    /// The conversation's name.
+    pub session: String,
+    /// This run's own name: a key from it is in no other run.
+    pub run: String,
+    /// The machine.
+    pub host: Option<String>,
+    /// The folder.
+    pub cwd: Option<String>,
+    /// What the engine said it can do.
+    pub capabilities: Value,
+}
+
 impl Around {
+    /// A conversation without a name yet, in this folder.
+    #[must_use]
+    pub fn new(session: Option<String>, host: Option<String>, cwd: Option<String>) -> Self {
+        let run = ids::nonce();
+        let session = session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
+        Self { session, run, host, cwd, capabilities: Value::Null }
+    }
+
     /// The call of a `tool_request`.
     pub(super) fn call(&self, request: &Request) -> Result<Call, String> {
         let tool = &request.tool;
@@ -73,7 +97,7 @@ impl Around {
         Ok(call)
     }
 
-    fn of(&self, tool: &str, args: serde_json::Value) -> Call {
+    fn of(&self, tool: &str, args: Value) -> Call {
         Call {
             host: self.host.clone(),
             cwd: self.cwd.clone(),

@@ -10,15 +10,15 @@ mod call;
 #[cfg(test)]
 mod tests;
 
-pub use call::AGENT;
+pub use call::{AGENT, Around};
 
-use crate::profiles::wcore::{SessionMode, Source, TIMED_OUT};
+use crate::profiles::wcore::{SessionMode, Source};
 use crate::{
     client::Decided,
     gate::call::Call,
-    ids,
     wcore::wire::{Answering, Command, Event, Mistake, Request, ResumeToken, Suspension},
 };
+use answer::Open;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -34,21 +34,6 @@ pub struct Session {
     /// How many requests there have been; each has a key of its own, whatever its engine calls it.
     count: u64,
     host_gone: bool,
-}
-
-/// What stands around every call of an engine.
-#[derive(Debug, Clone)]
-pub struct Around {
-    /// The conversation's name.
-    pub session: String,
-    /// This run's own name: a key from it is in no other run.
-    pub run: String,
-    /// The machine.
-    pub host: Option<String>,
-    /// The folder.
-    pub cwd: Option<String>,
-    /// What the engine said it can do.
-    pub capabilities: Value,
 }
 
 /// What was said at launch.
@@ -93,15 +78,6 @@ pub enum Passing {
     On,
     /// It does not.
     Stays,
-}
-
-/// A request that waits.
-#[derive(Debug)]
-enum Open {
-    /// A call, answered by its id.
-    Call(Box<Request>),
-    /// A suspended request, answered by its secret.
-    Suspended(Suspension, ResumeToken),
 }
 
 impl Session {
@@ -246,16 +222,6 @@ impl Session {
     fn take_back(&mut self, which: impl Fn(&Open) -> bool, why: &'static str) -> Vec<Do> {
         let taken = self.open.extract_if(|_, open| which(open));
         taken.map(|(key, _)| Do::TakeBack { key, why }).collect()
-    }
-}
-
-impl Around {
-    /// A conversation without a name yet, in this folder.
-    #[must_use]
-    pub fn new(session: Option<String>, host: Option<String>, cwd: Option<String>) -> Self {
-        let run = ids::nonce();
-        let session = session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
-        Self { session, run, host, cwd, capabilities: Value::Null }
     }
 }
 

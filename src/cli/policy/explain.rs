@@ -1,6 +1,6 @@
 //! `countersign policy explain -- CMD`: which word meets which rule.
 
-use super::{ModeWord, rules};
+use super::{mode::ModeWord, rules};
 use crate::{
     cli::{Context, Exit, caller, exit::Misused, say},
     clock, daemon, links,

@@ -1,11 +1,12 @@
 //! The agent's end: what its plugin sends becomes an ask, what people press goes back.
 
 use super::{
-    Incoming, Whose, heard, incoming, text,
-    wire::{self, Heard},
+    connection::{Incoming, Whose, incoming, text},
+    receive::{self, Received},
+    wire::{self, Reported},
 };
 use crate::{
-    agents::http::Api,
+    api::state::Api,
     gate::{Attendance, Gate, Handed, ask::Ask, call::Call},
     ids,
 };
@@ -81,7 +82,7 @@ async fn wanted(
     pending: &mut Option<Pending>,
     frame: &Value,
 ) -> Result<Option<Value>, String> {
-    let heard::Spoken::Wants(mut call) = heard::spoken(frame, whose)? else { return Ok(None) };
+    let Received::Call(mut call) = receive::decode(frame, whose)? else { return Ok(None) };
     call.owner.clone_from(&whose.owner);
     let id = call.key.get_or_insert_with(ids::nonce).clone();
     // INVARIANT: one request at a time: an answer names none, so it must be clear whose it is.
@@ -125,8 +126,8 @@ async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
 
 /// The frame of a closed ask.
 fn answer_of(gate: &Gate, ask: &Ask) -> Value {
-    let heard = if gate.is_compat() { Heard::Scope } else { Heard::Once };
-    wire::of_ask(ask, gate.told(ask), heard)
+    let reported = if gate.is_compat() { Reported::Scope } else { Reported::Once };
+    wire::of_ask(ask, gate.told(ask), reported)
 }
 
 /// Waits for the answer, as long as the agent does; `None` when the daemon stops first.

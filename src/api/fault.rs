@@ -124,7 +124,7 @@ impl From<QueryRejection> for Fault {
 ///
 /// # Errors
 /// 400 with that sentence.
-pub(in crate::agents) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+pub(in crate::api) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(body)
         .map_err(|error| Fault::bad_request(format!("the body is not what is taken here: {error}")))
 }

@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz`, `/metrics`: how the daemon is.
 
-use super::{Api, Fault};
+use super::{fault::Fault, state::Api};
 use crate::{clock, store::Leader};
 use axum::{
     Json,

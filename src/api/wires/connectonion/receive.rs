@@ -1,32 +1,32 @@
-//! What agents send, read. Pure.
+//! Decodes what agents send. Pure.
 
-use super::Whose;
+use super::connection::Whose;
 use crate::gate::{
     call::{Batch, Behind, Call},
     question::{Choice, Question},
 };
 use serde_json::Value;
 
-/// What an agent said.
+/// What an agent sent.
 #[derive(Debug)]
-pub(super) enum Spoken {
+pub(super) enum Received {
     /// It wants to run a tool, or asks a question, and waits.
-    Wants(Box<Call>),
+    Call(Box<Call>),
     /// Something that needs no answer: what it does, prints, thinks.
-    Tells,
+    Notice,
 }
 
-/// Reads an agent's frame.
+/// Decodes an agent's frame.
 ///
 /// # Errors
 /// A sentence that names what is wrong with it.
-pub(super) fn spoken(frame: &Value, whose: &Whose) -> Result<Spoken, String> {
+pub(super) fn decode(frame: &Value, whose: &Whose) -> Result<Received, String> {
     let kind = frame.get("type").and_then(Value::as_str);
     let kind = kind.ok_or("a frame has a `type`, which is a text")?;
     match kind {
-        "approval_needed" => approval(frame, whose).map(Box::new).map(Spoken::Wants),
-        "ask_user" => question(frame, whose).map(Box::new).map(Spoken::Wants),
-        _ => Ok(Spoken::Tells),
+        "approval_needed" => approval(frame, whose).map(Box::new).map(Received::Call),
+        "ask_user" => question(frame, whose).map(Box::new).map(Received::Call),
+        _ => Ok(Received::Notice),
     }
 }
 
@@ -156,9 +156,9 @@ mod tests {
     fn call(frame: &Value) -> Call {
         let whose: Whose =
             serde_json::from_value(json!({ "agent": "shop-bot", "session": "seven" })).unwrap();
-        match spoken(frame, &whose).unwrap() {
-            Spoken::Wants(call) => *call,
-            Spoken::Tells => panic!("{frame} wants nothing"),
+        match decode(frame, &whose).unwrap() {
+            Received::Call(call) => *call,
+            Received::Notice => panic!("{frame} wants nothing"),
         }
     }
 
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_only_tells_wants_nothing() {
+    fn a_notice_of_the_agent_wants_nothing() {
         let whose = serde_json::from_value(json!({})).unwrap();
         for frame in [
             json!({ "type": "thinking" }),
             json!({ "type": "APPROVAL_RESPONSE", "approved": true }),
         ] {
-            assert!(matches!(spoken(&frame, &whose), Ok(Spoken::Tells)), "{frame}");
+            assert!(matches!(decode(&frame, &whose), Ok(Received::Notice)), "{frame}");
         }
     }
 }

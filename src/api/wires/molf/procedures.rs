@@ -1,28 +1,20 @@
-//! molf's procedures and events, for clients of molf that answer approvals:
-//! `POST /v1/molf/tool.approve`, `POST /v1/molf/tool.deny`, `POST /v1/molf/worker.disconnected` and
-//! `GET /v1/molf/events`. Calls come in by `POST /v1/calls`, from molf's server.
+//! `POST /v1/molf/…`: a client of molf's answers an approval, or says that a worker is gone.
 
-mod events;
-
-use super::http::{Api, Fault, Handle, json};
-use crate::gate::{Told, answer::Action, ask::Scope};
+use crate::{
+    api::{
+        fault::{Fault, json},
+        handle::Handle,
+        state::Api,
+    },
+    gate::{Told, answer::Action, ask::Scope},
+};
 use axum::{
-    Extension, Json, Router,
+    Extension, Json,
     body::Bytes,
     extract::{State, rejection::BytesRejection},
-    routing::{get, post},
 };
 use serde::Deserialize;
 use serde_json::{Value, json as value};
-
-/// The routes of the profile.
-pub fn routes() -> Router<Api> {
-    Router::new()
-        .route("/v1/molf/tool.approve", post(approve))
-        .route("/v1/molf/tool.deny", post(deny))
-        .route("/v1/molf/worker.disconnected", post(worker_disconnected))
-        .route("/v1/molf/events", get(events::stream))
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -48,7 +40,7 @@ struct Gone {
     worker_id: String,
 }
 
-async fn approve(
+pub(super) async fn approve(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
@@ -58,7 +50,7 @@ async fn approve(
     reply(&api, handle, &session_id, &approval_id, Action::Approve { scope }).await
 }
 
-async fn deny(
+pub(super) async fn deny(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
@@ -88,7 +80,7 @@ async fn reply(
     }
 }
 
-async fn worker_disconnected(
+pub(super) async fn worker_disconnected(
     State(api): State<Api>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
@@ -98,7 +90,8 @@ async fn worker_disconnected(
     Ok(Json(value!({"cancelled": cancelled})))
 }
 
-fn only_with_molf(api: &Api) -> Result<(), Fault> {
+/// Refuses where another profile rules.
+pub(super) fn only_with_molf(api: &Api) -> Result<(), Fault> {
     match api.gate.hosts_molf() {
         true => Ok(()),
         false => Err(Fault::not_found(

@@ -1,16 +1,11 @@
 //! Which handle a request holds.
 
-use super::{Fault, shown::Shown};
+use super::fault::Fault;
 use crate::{
     ask::owner::Owner, connections::Connection, gate::approvers::Who, proof::Nonces,
     secret::TokenHash,
 };
-use axum::{
-    extract::{Request, State},
-    http::{StatusCode, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::extract::Request;
 use std::sync::Arc;
 
 /// What a request may do.
@@ -79,23 +74,6 @@ impl Handle {
     }
 }
 
-pub(super) async fn authenticate(
-    State((keys, surface)): State<(Arc<Keys>, Surface)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if let Some(shown) = Shown::of(&request) {
-        return match shown.check(&keys, surface, request).await {
-            Ok(proven) => proven.serve(next).await,
-            Err(fault) => fault.into_response(),
-        };
-    }
-    match handle(&keys, surface, &request) {
-        Ok(handle) => next.run(admitted(request, surface, handle)).await,
-        Err(fault) => fault.into_response(),
-    }
-}
-
 /// The request as the routes get it, with the handle that it holds.
 pub(super) fn admitted(mut request: Request, surface: Surface, handle: Handle) -> Request {
     if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
@@ -114,19 +92,4 @@ fn owner(surface: Surface, handle: Handle) -> Owner {
         (Surface::Tcp, Handle::Agent) => "tcp:agent",
         (_, Handle::Approver) => "approver",
     })
-}
-
-fn handle(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, Fault> {
-    let unauthorized = |sentence: &str| Fault::new(StatusCode::UNAUTHORIZED, sentence);
-    let Some(given) = request.headers().get(header::AUTHORIZATION) else {
-        return match surface {
-            Surface::Socket => Ok(Handle::Agent),
-            Surface::Tcp => Err(unauthorized("a token is needed: `Authorization: Bearer …`")),
-        };
-    };
-    let token = given.to_str().ok().and_then(|given| given.strip_prefix("Bearer "));
-    let token = token.ok_or_else(|| unauthorized("the token must be given as `Bearer …`"))?.trim();
-    // FAIL-CLOSED: a token that is wrong gets nothing, not even the socket's own handle.
-    let known = keys.of(|key| key.matches(token));
-    known.map(|(handle, _)| handle).ok_or_else(|| unauthorized("this token is not known here"))
 }

@@ -1,21 +1,31 @@
-//! The line to one daemon, and how tokens are shown on it.
+//! The connection to one daemon, and how tokens are shown on it.
 
-use super::{Ask, ClientError};
 use crate::{
+    client::error::ClientError,
     config::{Client as Settings, Server},
     proof::{self, SCHEME},
     secret::{Secret, TokenHash},
 };
 use reqwest::{Method, Request, StatusCode, header::AUTHORIZATION, redirect::Policy};
 use serde::Deserialize;
+use serde_json::Value;
 use std::time::Duration;
 
 /// How long a nonce may take to come.
 const NONCE: Duration = Duration::from_secs(10);
 
+/// One request.
+pub(super) struct ApiRequest<'a> {
+    pub(super) method: Method,
+    pub(super) path: &'a [&'a str],
+    pub(super) query: &'a [(&'a str, String)],
+    pub(super) body: Option<&'a Value>,
+    pub(super) timeout: Duration,
+}
+
 /// One daemon.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Connection {
     http: reqwest::Client,
     base: String,
     pub(super) server: Server,
@@ -29,7 +39,7 @@ struct Nonce {
 
 type Reply = (StatusCode, String);
 
-impl Line {
+impl Connection {
     pub(super) fn new(
         server: &Server,
         settings: &Settings,
@@ -68,10 +78,10 @@ impl Line {
     // learns nothing and is not believed.
     pub(super) async fn authorized(
         &self,
-        ask: &Ask<'_>,
+        asked: &ApiRequest<'_>,
         special: Option<&Secret>,
     ) -> Result<Reply, ClientError> {
-        let mut request = self.request(ask)?;
+        let mut request = self.request(asked)?;
         match (special.or(self.token.as_ref()), &self.server) {
             (None, Server::Http(url)) if url.scheme() != "https" => Err(ClientError::Refused(
                 format!("{} wants a token; set [client] token", self.server),
@@ -86,8 +96,8 @@ impl Line {
     }
 
     /// A request that shows nothing.
-    pub(super) async fn plain(&self, ask: &Ask<'_>) -> Result<Reply, ClientError> {
-        let request = self.request(ask)?;
+    pub(super) async fn plain(&self, asked: &ApiRequest<'_>) -> Result<Reply, ClientError> {
+        let request = self.request(asked)?;
         self.exchange(request).await.map(|(status, text, _)| (status, text))
     }
 
@@ -120,7 +130,7 @@ impl Line {
 
     /// A nonce, or what was said instead by a daemon that stops or a proxy before one that starts.
     async fn nonce(&self) -> Result<Result<String, Reply>, ClientError> {
-        let ask = Ask {
+        let ask = ApiRequest {
             method: Method::GET,
             path: &["v1", "nonce"],
             query: &[],
@@ -137,13 +147,14 @@ impl Line {
         }
     }
 
-    fn request(&self, ask: &Ask<'_>) -> Result<Request, ClientError> {
-        let request = self.http.request(ask.method.clone(), self.url(ask.path)?).query(ask.query);
-        let request = match ask.body {
+    fn request(&self, asked: &ApiRequest<'_>) -> Result<Request, ClientError> {
+        let request =
+            self.http.request(asked.method.clone(), self.url(asked.path)?).query(asked.query);
+        let request = match asked.body {
             Some(body) => request.json(body),
             None => request,
         };
-        let request = request.timeout(ask.timeout).build();
+        let request = request.timeout(asked.timeout).build();
         request.map_err(|error| ClientError::SetUp(error.to_string()))
     }
 

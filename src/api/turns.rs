@@ -1,7 +1,7 @@
 //! Large answers: so many are made at once, and held until they are written, that the rest of the
 //! daemon has room. Whoever comes later waits for a turn.
 
-use super::Fault;
+use super::fault::Fault;
 use crate::connections::KeptUntilWritten;
 use axum::{
     Json,
@@ -29,7 +29,7 @@ pub struct Turns(Arc<Semaphore>);
 
 /// Leave to make one.
 #[derive(Debug)]
-pub(in crate::agents) struct Turn {
+pub(in crate::api) struct Turn {
     _permit: OwnedSemaphorePermit,
 }
 
@@ -55,7 +55,7 @@ impl Turns {
     }
 
     /// Waits for a turn as long as it takes; `None` never comes while the daemon runs.
-    pub(in crate::agents) async fn of_stream(&self) -> Option<Turn> {
+    pub(in crate::api) async fn of_stream(&self) -> Option<Turn> {
         self.0.clone().acquire_owned().await.ok().map(|permit| Turn { _permit: permit })
     }
 }
@@ -71,7 +71,7 @@ impl Turn {
     }
 
     /// The turn, where what was made is large.
-    pub(in crate::agents) fn for_size(self, bytes: usize) -> Option<Self> {
+    pub(in crate::api) fn for_size(self, bytes: usize) -> Option<Self> {
         (u64::try_from(bytes).unwrap_or(u64::MAX) > SMALL).then_some(self)
     }
 }

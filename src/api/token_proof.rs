@@ -1,6 +1,10 @@
 //! Tokens that are shown without being sent, as our own clients do where no TLS says who answers.
 
-use super::{Api, Fault, Keys, LARGEST, Surface, handle};
+use super::{
+    fault::Fault,
+    handle::{Keys, Surface, admitted},
+    state::{Api, LARGEST},
+};
 use crate::{
     proof::{self, SCHEME},
     secret::TokenHash,
@@ -25,7 +29,7 @@ pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<Value>, Fault> 
 }
 
 /// A token as it is shown, not checked yet.
-pub(super) struct Shown {
+pub(super) struct TokenProof {
     nonce: String,
     masked: String,
 }
@@ -45,7 +49,7 @@ struct About {
     body: Bytes,
 }
 
-impl Shown {
+impl TokenProof {
     /// What a request shows; `None` where it shows nothing in this way.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let given = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
@@ -75,11 +79,7 @@ impl Shown {
             return Err(Fault::new(StatusCode::UNAUTHORIZED, used));
         }
         let request = Request::from_parts(parts, Body::from(about.body.clone()));
-        Ok(Proven {
-            request: handle::admitted(request, surface, handle),
-            hash: hash.clone(),
-            about,
-        })
+        Ok(Proven { request: admitted(request, surface, handle), hash: hash.clone(), about })
     }
 }
 

@@ -1,27 +1,26 @@
 //! `GET /v1/molf/events?sessionId=S`: approvals as molf's clients see them, as server-sent events.
 //! Who connects, and who comes back, gets every open approval first.
 
-use super::{Api, Fault, only_with_molf};
+use super::procedures::only_with_molf;
 use crate::{
-    agents::http::{Turn, Turns},
+    api::{
+        fault::Fault,
+        live::{self, Backlog, Feed, News},
+        state::Api,
+    },
     gate::{
-        Gate, SESSION_ENDED, WORKER_GONE, approval_id,
+        SESSION_ENDED, WORKER_GONE, approval_id,
         ask::{Ask, Decision, State as AskState},
     },
-    store::{Place, StoreError, Tail},
+    store::Tail,
 };
 use axum::{
     extract::{Query, State, rejection::QueryRejection},
-    response::sse::{Event, KeepAlive, Sse},
+    response::sse::{Event, Sse},
 };
-use futures::{Stream, StreamExt, stream};
+use futures::Stream;
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::{HashSet, VecDeque},
-    convert::Infallible,
-    sync::Arc,
-};
-use tokio::sync::watch;
+use std::{collections::HashSet, convert::Infallible};
 
 /// What happens to an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,73 +64,28 @@ pub(super) async fn stream(
     only_with_molf(&api)?;
     let Query(Which { session_id }) = which?;
     let tail = Tail::of_now(api.gate.store()).await?;
-    let live = Live::new(api.gate.clone(), api.turns.clone(), tail, session_id);
-    let events = stream::unfold(live, Live::next);
-    Ok(Sse::new(events.map(Ok)).keep_alive(KeepAlive::default()))
+    let approvals = Approvals { session: session_id, open: HashSet::new() };
+    Ok(live::serve(&api, tail, Backlog::From(None), approvals))
 }
 
-struct Live {
-    gate: Arc<Gate>,
-    turns: Turns,
-    changes: watch::Receiver<u64>,
-    tail: Tail,
+/// What one reader gets.
+struct Approvals {
     /// Only this session's.
     session: Option<String>,
     /// The approvals that the reader believes to be open.
     open: HashSet<String>,
-    /// Where the open asks go on that the reader gets first; `None` when it has them.
-    backlog: Option<Option<Place>>,
-    /// The asks to be looked at next: a body is read when it is its turn, and no sooner.
-    next: VecDeque<String>,
-    /// Held as long as the event that was told last is not taken, where that is large.
-    turn: Option<Turn>,
 }
 
-impl Live {
-    fn new(gate: Arc<Gate>, turns: Turns, tail: Tail, session: Option<String>) -> Self {
-        let (changes, open, next) = (gate.changes(), HashSet::new(), VecDeque::new());
-        let backlog = Some(None);
-        Self { gate, turns, changes, tail, session, open, backlog, next, turn: None }
-    }
-
-    /// The next event, waiting for it if need be; `None` ends the stream, its reader comes back.
-    async fn next(mut self) -> Option<(Event, Self)> {
-        self.turn = None;
-        loop {
-            while let Some(id) = self.next.pop_front() {
-                let turn = self.turns.of_stream().await?;
-                let ask = self.gate.store().whole_ask(&id).await.ok()?;
-                if let Some((event, bytes)) = ask.and_then(|ask| self.tell(&ask)) {
-                    self.turn = turn.for_size(bytes);
-                    return Some((event, self));
-                }
-            }
-            self.changes.mark_unchanged();
-            if self.look().await.ok()? {
-                continue;
-            }
-            tokio::select! {
-                changed = self.changes.changed() => changed.ok()?,
-                () = self.gate.stopped() => return None,
-            }
+impl Feed for Approvals {
+    fn event(&mut self, news: News) -> Option<(Event, usize)> {
+        match news {
+            News::Open(ask) | News::Happened { ask: Some(ask), .. } => self.tell(&ask),
+            News::Happened { ask: None, .. } => None,
         }
     }
+}
 
-    /// Looks for asks that something happened to; whether there may be any.
-    async fn look(&mut self) -> Result<bool, StoreError> {
-        let store = self.gate.store();
-        if let Some(place) = self.backlog.take() {
-            let (open, next) = store.open_ids(place.as_ref()).await?;
-            self.backlog = next.map(Some);
-            self.next.extend(open);
-            return Ok(true);
-        }
-        let happened = self.tail.next(store).await?;
-        let any = !happened.is_empty();
-        self.next.extend(happened.into_iter().filter_map(|one| one.ask));
-        Ok(any)
-    }
-
+impl Approvals {
     /// What is new about the ask for the reader.
     fn tell(&mut self, ask: &Ask) -> Option<(Event, usize)> {
         let session = &ask.body.call.session;
@@ -189,12 +143,14 @@ fn outcome(ask: &Ask) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
+    use super::{live::Live, *};
     use crate::{
+        api::Turns,
         bridge::weather::{Town, chat::Chat},
         store::engines::on_both,
     };
     use serde_json::json;
+    use std::sync::Arc;
 
     #[tokio::test]
     async fn a_damaged_ask_ends_no_stream_of_approvals() {
@@ -202,7 +158,9 @@ mod tests {
             let town = Town::open(&store, &Arc::new(Chat::default())).await;
             let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let live = Live::new(town.gate.clone(), Turns::default(), Tail::after(0), None);
+            let (gate, tail) = (town.gate.clone(), Tail::after(0));
+            let approvals = Approvals { session: None, open: HashSet::new() };
+            let live = Live::new(gate, Turns::default(), tail, Backlog::From(None), approvals);
             let (required, _) = live.next().await.unwrap();
             let required = format!("{required:?}");
             assert!(required.contains("push origin good"), "{required}");

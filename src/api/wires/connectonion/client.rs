@@ -1,9 +1,12 @@
 //! A client's end: open asks are sent to it one at a time, and it may answer them as it answers the
 //! agent itself.
 
-use super::{Incoming, Whose, incoming, text, wire};
+use super::{
+    connection::{Incoming, Whose, incoming, text},
+    wire,
+};
 use crate::{
-    agents::http::Api,
+    api::state::Api,
     gate::{
         Gate, ModeSet, Told,
         answer::Action,

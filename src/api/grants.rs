@@ -1,6 +1,6 @@
 //! `/v1/grants`: what has been approved for longer than once.
 
-use super::{Api, Fault, Handle};
+use super::{fault::Fault, handle::Handle, state::Api};
 use crate::{
     ask::owner::Owner,
     clock,

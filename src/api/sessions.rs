@@ -1,6 +1,10 @@
 //! `/v1/sessions/ID/…`: a session gets a mode, is aborted, or is over.
 
-use super::{Api, Fault, Handle, fault::json};
+use super::{
+    fault::{Fault, json},
+    handle::Handle,
+    state::Api,
+};
 use crate::gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name};
 use axum::{
     Extension, Json,

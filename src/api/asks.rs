@@ -1,9 +1,11 @@
 //! `/v1/asks`: reading asks, waiting for them, answering them, taking them back.
 
 use super::{
-    Api, Fault, Handle,
-    fault::json,
+    fault::{Fault, json},
+    handle::Handle,
+    state::Api,
     view::{told, view},
+    wait::Wait,
 };
 use crate::{
     gate::{
@@ -26,24 +28,6 @@ use axum::{
 use countersign_profiles::Then;
 use serde::Deserialize;
 use serde_json::{Map, Value, json as value};
-use std::time::Duration;
-
-/// The longest that one request is held; seconds.
-const LONGEST_WAIT: u64 = 60;
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Wait {
-    wait: Option<u64>,
-    /// Whether the ask comes with its card.
-    #[serde(default)]
-    card: bool,
-}
-
-impl Wait {
-    pub(super) fn longest(&self) -> Duration {
-        Duration::from_secs(self.wait.unwrap_or(0).min(LONGEST_WAIT))
-    }
-}
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Filter {

@@ -35,9 +35,9 @@ pub(super) fn of_ruling(call: &Call, ruling: &Ruling, message: Option<String>) -
     Value::Object(frame)
 }
 
-/// What the plugin hears of what an approval covers.
+/// What the plugin is told of an approval's scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Reported {
     /// This call alone; the daemon remembers the rest, and is asked again.
     Once,
     /// What the person chose, as ConnectOnion's own clients tell it.
@@ -47,7 +47,7 @@ pub(super) enum Heard {
 /// What the agent gets when the ask is closed.
 // SECURITY: a plugin that was told `session` asks no more about the tool, critical calls included,
 // and then no guardrail and no revoked grant is looked at.
-pub(super) fn of_ask(ask: &Ask, message: Option<String>, heard: Heard) -> Value {
+pub(super) fn of_ask(ask: &Ask, message: Option<String>, reported: Reported) -> Value {
     let call = &ask.body.call;
     let Some(given) = ask.answer() else { return Value::Object(answer(call, false)) };
     let mut frame = answer(call, given.decision == Decision::Approve);
@@ -58,7 +58,7 @@ pub(super) fn of_ask(ask: &Ask, message: Option<String>, heard: Heard) -> Value 
             frame.insert("answer".to_owned(), answers.unwrap_or_default());
         }
         Decision::Approve => {
-            if heard == Heard::Scope && given.scope == Some(Scope::Session) {
+            if reported == Reported::Scope && given.scope == Some(Scope::Session) {
                 frame.insert("scope".to_owned(), "session".into());
             }
         }
@@ -160,14 +160,17 @@ pub(super) fn shown(ask: &Ask) -> Value {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
-    use super::super::{Whose, heard};
+    use super::super::{
+        connection::Whose,
+        receive::{Received, decode},
+    };
     use super::*;
 
     fn call(frame: &Value) -> Call {
         let whose: Whose = serde_json::from_value(json!({})).unwrap();
-        match heard::spoken(frame, &whose).unwrap() {
-            heard::Spoken::Wants(call) => *call,
-            heard::Spoken::Tells => panic!("{frame} wants nothing"),
+        match decode(frame, &whose).unwrap() {
+            Received::Call(call) => *call,
+            Received::Notice => panic!("{frame} wants nothing"),
         }
     }
 

@@ -1,10 +1,10 @@
-//! `POST /v1/calls`: a call is handed in.
+//! `POST /v1/calls`: an agent submits a call.
 
 use super::{
-    Api, Fault,
-    asks::Wait,
-    fault::json,
+    fault::{Fault, json},
+    state::Api,
     view::{ruled, with_message},
+    wait::Wait,
 };
 use crate::{
     ask::owner::Owner,
@@ -22,7 +22,7 @@ use axum::{
 };
 use serde::Deserialize;
 
-pub(super) async fn hand_in(
+pub(super) async fn submit(
     State(api): State<Api>,
     Extension(owner): Extension<Owner>,
     wait: Result<Query<Wait>, QueryRejection>,

@@ -1,0 +1,96 @@
+//! `GET /v1/events`: what happens, as server-sent events.
+//!
+//! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it
+//! missed. The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL
+//! an earlier event may still turn up. The event's own id is in its data.
+
+use super::{
+    fault::Fault,
+    live::{self, Backlog, Feed, News},
+    state::Api,
+    view::view,
+};
+use crate::store::Tail;
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::sse::{Event, Sse},
+};
+use futures::Stream;
+use serde_json::{Value, json};
+use std::convert::Infallible;
+
+pub(super) async fn stream(
+    State(api): State<Api>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let (tail, backlog) = match last {
+        Some(after) => (Tail::after(after), Backlog::Sent),
+        // The tail first: what is closed between the two is sent.
+        None => (Tail::of_now(api.gate.store()).await?, Backlog::From(None)),
+    };
+    Ok(live::serve(&api, tail, backlog, EveryEvent))
+}
+
+/// Every event of the log, with its ask.
+struct EveryEvent;
+
+impl Feed for EveryEvent {
+    fn event(&mut self, news: News) -> Option<(Event, usize)> {
+        Some(match news {
+            News::Open(ask) => event(None, "ask", &view(&ask)),
+            News::Happened { event: happened, ask, resume } => {
+                let data = json!({"id": happened.id, "at": happened.at, "data": happened.data,
+                    "ask": ask.as_ref().map(view)});
+                event(Some(resume), &happened.kind, &data)
+            }
+        })
+    }
+}
+
+fn event(resume: Option<i64>, kind: &str, data: &Value) -> (Event, usize) {
+    // JSON has no line breaks of its own.
+    let data = data.to_string();
+    let bytes = data.len();
+    let event = Event::default().event(kind).data(data);
+    let event = match resume {
+        Some(id) => event.id(id.to_string()),
+        None => event,
+    };
+    (event, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::{live::Live, *};
+    use crate::{
+        api::Turns,
+        bridge::weather::{Town, chat::Chat},
+        store::engines::on_both,
+    };
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn a_damaged_ask_ends_no_stream_of_events() {
+        on_both(async |store| {
+            let town = Town::open(&store, &Arc::new(Chat::default())).await;
+            let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
+            store.damage(&bad.id, "push origin bad", "push origin worse").await;
+            let (gate, tail) = (town.gate.clone(), Tail::after(0));
+            let backlog = Backlog::From(None);
+            let mut live = Live::new(gate, Turns::default(), tail, backlog, EveryEvent);
+            let mut told = Vec::new();
+            for _ in 0..3 {
+                let (event, next) = live.next().await.unwrap();
+                told.push(format!("{event:?}"));
+                live = next;
+            }
+            let kinds = ["event: ask", "event: asked", "event: asked"];
+            assert!(told.iter().zip(kinds).all(|(told, kind)| told.contains(kind)), "{told:?}");
+            assert!(live.is_caught_up(), "the other one is open, both were asked");
+        })
+        .await;
+    }
+}
