@@ -2,9 +2,10 @@
 
 use super::{
     Gate, HandInError,
-    answer::{Action, Change, Refusal, already, apply, person},
+    answer::{Action, Change, Refusal, apply, person},
     approvers::Who,
     ask::{Answer, Ask, By, Decision, Scope, State},
+    monotonic::Looker,
     to_the_end,
 };
 use crate::{
@@ -102,7 +103,12 @@ impl Gate {
         for _ in 0..TRIES {
             let now = clock::now_ms();
             let changed = match apply(&ask, &approver, action.clone(), now) {
-                Err(refusal) => return self.refuse(ask, refusal).await,
+                Err(Refusal::Late(_)) => {
+                    // The row says what that comes to: it has expired, or got the time it lacked.
+                    let _ = self.expire(&ask, Looker::First).await?;
+                    self.store.ask(&ask.id).await?.map_or(Closed::Unknown, Closed::Lost)
+                }
+                Err(refusal) => return Ok(refuse(ask, &refusal)),
                 Ok(Change::WantText(prompt)) => {
                     return Ok(reply(Told::TextWanted, &prompt, Some(ask)));
                 }
@@ -190,29 +196,22 @@ impl Gate {
         Ok(())
     }
 
-    async fn refuse(self: &Arc<Self>, ask: Ask, refusal: Refusal) -> Result<Reply, StoreError> {
-        let told = match (&refusal, &ask.state) {
-            (Refusal::Unfit(_), _) => Told::Unfit,
-            (Refusal::Late(_), _) => {
-                self.expire(&ask).await?;
-                let ask = self.store.ask(&ask.id).await?;
-                let answer = ask.as_ref().and_then(Ask::answer);
-                let sentence = answer.map_or_else(|| refusal.to_string(), already);
-                return Ok(reply(Told::Expired, &sentence, ask));
-            }
-            (Refusal::Closed(_), State::Expired(_)) => Told::Expired,
-            (Refusal::Closed(_), State::Cancelled(_)) => Told::Cancelled,
-            (Refusal::Closed(_), _) => Told::Already,
-        };
-        Ok(reply(told, &refusal.to_string(), Some(ask)))
-    }
-
     async fn note_stranger(&self, ask: &Ask, who: &Who) -> Result<(), StoreError> {
         tracing::warn!(ask_id = %ask.id, platform = who.platform, presser = %who.id,
             "somebody who is no approver tried to answer");
         let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
         self.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
     }
+}
+
+fn refuse(ask: Ask, refusal: &Refusal) -> Reply {
+    let told = match (refusal, &ask.state) {
+        (Refusal::Unfit(_), _) => Told::Unfit,
+        (Refusal::Late(_), _) | (Refusal::Closed(_), State::Expired(_)) => Told::Expired,
+        (Refusal::Closed(_), State::Cancelled(_)) => Told::Cancelled,
+        (Refusal::Closed(_), _) => Told::Already,
+    };
+    reply(told, &refusal.to_string(), Some(ask))
 }
 
 /// What a grant allows, in words.

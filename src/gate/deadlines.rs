@@ -1,9 +1,14 @@
 //! Deadlines. The compare-and-set in the store holds them; the reaper only tidies up.
+//!
+//! A deadline that denies goes by the wall clock alone: a clock that jumps forward denies early, and
+//! that is safe. A deadline that approves goes by the monotonic clock too.
 
 use super::{
     Gate, OnTimeout,
     ask::{Answer, Ask, By, Decision, Scope, Silence, State},
     call::Call,
+    monotonic::{Looker, Waited},
+    to_the_end,
 };
 use crate::{
     clock,
@@ -15,10 +20,20 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(30);
-/// After a round that failed.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Before what is overdue still is looked at again.
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
 /// Between two batches of what is forgotten, so that nothing else waits for it.
 const BREATH: Duration = Duration::from_millis(20);
+
+/// What became of an ask that was looked at for its deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Expiry {
+    /// It is not overdue any more, or never was.
+    Settled,
+    /// It is overdue still; another daemon may have to say what that comes to.
+    Later,
+}
 
 impl Gate {
     /// Expires asks at their deadlines, and tidies up every 30 s, until told to stop.
@@ -33,6 +48,7 @@ impl Gate {
             if tidied.is_none_or(|at| at.elapsed() >= ROUND) {
                 tidied = Some(Instant::now());
                 self.tidy_waiters();
+                self.monotonic.tidy();
                 if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
                     tracing::debug!(%error, "old asks are forgotten later");
                 }
@@ -47,19 +63,23 @@ impl Gate {
         }
     }
 
-    async fn expire_overdue(self: &Arc<Self>) -> Result<(), StoreError> {
+    async fn expire_overdue(self: &Arc<Self>) -> Result<Expiry, StoreError> {
         let (now, mut last) = (clock::now_ms(), None);
+        let mut all = Expiry::Settled;
         loop {
             let page = self.store.overdue(now, last.as_ref()).await?;
             for Overdue { id, ask, .. } in &page {
                 match ask {
-                    Ok(ask) => self.expire(ask).await?,
+                    Ok(ask) => match self.expire(ask, self.timer()).await? {
+                        Expiry::Settled => {}
+                        Expiry::Later => all = Expiry::Later,
+                    },
                     Err(error) => self.expire_damaged(id, error).await?,
                 }
             }
             last = page.into_iter().next_back();
             if last.is_none() {
-                return Ok(());
+                return Ok(all);
             }
         }
     }
@@ -92,17 +112,75 @@ impl Gate {
         Ok(())
     }
 
-    /// Expires an ask whose deadline has passed, as the operator chose.
-    pub(super) async fn expire(self: &Arc<Self>, ask: &Ask) -> Result<(), StoreError> {
+    /// What this daemon's timers are to an ask that is overdue.
+    pub(super) fn timer(&self) -> Looker {
+        if self.store.is_shared() { Looker::OneOfSeveral } else { Looker::First }
+    }
+
+    /// Expires an ask whose deadline has passed, as the operator chose; or gives it the time that it
+    /// did not have, because the wall clock jumped or no daemon was there.
+    pub(super) async fn expire(
+        self: &Arc<Self>,
+        ask: &Ask,
+        looker: Looker,
+    ) -> Result<Expiry, StoreError> {
         let now = clock::now_ms();
         if !ask.is_open() || ask.deadline_at.is_none_or(|at| at > now) {
-            return Ok(());
+            return Ok(Expiry::Settled);
         }
-        let answer = self.at_deadline(ask, now).await?;
+        let answer = if self.silence_approves(ask) {
+            match self.monotonic.judge(ask, looker) {
+                Waited::Enough(waited) => approved(ask, waited, now),
+                Waited::TooShort(left) => {
+                    self.postpone(ask, now, left, None).await?;
+                    return Ok(Expiry::Settled);
+                }
+                Waited::Uncounted => {
+                    let whole = self.whole_wait(ask);
+                    self.postpone(ask, now, whole, Some(Instant::now())).await?;
+                    return Ok(Expiry::Settled);
+                }
+                Waited::Elsewhere => return Ok(Expiry::Later),
+            }
+        } else {
+            self.denied(ask, now).await?
+        };
         if let Closed::Won(ask) = self.close(ask, State::Expired(answer)).await? {
             tracing::info!(ask_id = %ask.id, "nobody answered in time");
         }
-        Ok(())
+        Ok(Expiry::Settled)
+    }
+
+    /// Gives an overdue ask so much more time, to be counted here from `since`.
+    // SECURITY: its row has to say so too: past the deadline there, nobody could deny.
+    async fn postpone(
+        self: &Arc<Self>,
+        ask: &Ask,
+        now: i64,
+        more: Duration,
+        since: Option<Instant>,
+    ) -> Result<(), StoreError> {
+        let (gate, seen, until) = (self.clone(), ask.clone(), now.saturating_add(ms(more)));
+        to_the_end(async move {
+            if let Closed::Won(ask) = gate.store.move_deadline(&seen, until, now).await? {
+                if let Some(since) = since {
+                    gate.monotonic.count(&ask.id, since, more);
+                }
+                tracing::warn!(ask_id = %ask.id, deadline = %clock::rfc3339(until),
+                    "the clock says that silence approves this ask now, but people have not had the \
+                     whole time to deny it; its deadline is moved");
+                gate.waiters.wake(&ask.id);
+                gate.changed();
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The time that people have for this ask.
+    fn whole_wait(&self, ask: &Ask) -> Duration {
+        let ms = self.deadline(&ask.body.call, 0).unwrap_or(self.settings.timeout_ms);
+        Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
 
     /// What a call comes to when nobody answers.
@@ -120,41 +198,27 @@ impl Gate {
         if may { Silence::Approve } else { Silence::Deny }
     }
 
-    async fn at_deadline(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
-        let waited = clock::span(now - ask.created_at);
-        // FAIL-CLOSED: silence approves what the card said, and only while the operator still says
-        // so.
+    // FAIL-CLOSED: silence approves what the card said, and only while the operator still says so.
+    fn silence_approves(&self, ask: &Ask) -> bool {
         let silence = self.silence(&ask.body.call, ask.body.critical);
-        let approve = ask.body.silence == Silence::Approve && silence == Silence::Approve;
-        let (decision, reason, by) = if approve {
-            let reason = format!(
-                "nobody answered within {waited}; approved by the deadline, because the operator \
-                 lists `{}` in approve_on_timeout",
-                ask.body.call.tool
-            );
-            (Decision::Approve, reason, By::Timeout)
-        } else if self.reached_anybody(ask).await? {
+        ask.body.silence == Silence::Approve && silence == Silence::Approve
+    }
+
+    async fn denied(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
+        let waited = clock::span(now - ask.created_at);
+        let (reason, by) = if self.reached_anybody(ask).await? {
             let reason =
                 format!("nobody answered within {waited}; this is not a person's decision");
-            (Decision::Deny, reason, By::Timeout)
+            (reason, By::Timeout)
         } else {
             let why = self.store.why_gone(&ask.id).await?;
             let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
             let reason = format!(
                 "no approver was reachable within {waited}{why}; this is not a person's decision"
             );
-            (Decision::Deny, reason, By::NoApprover)
+            (reason, By::NoApprover)
         };
-        let scope = approve.then_some(Scope::Once);
-        Ok(Answer {
-            decision,
-            scope,
-            reason: Some(reason),
-            then: Then::GoOn,
-            answers: None,
-            by,
-            at: now,
-        })
+        Ok(at_deadline(Decision::Deny, None, reason, by, now))
     }
 
     /// Whether a card stands where somebody could have pressed it.
@@ -172,23 +236,39 @@ impl Gate {
     }
 }
 
+fn approved(ask: &Ask, waited: Duration, now: i64) -> Answer {
+    let reason = format!(
+        "nobody answered within {}; approved by the deadline, because the operator lists `{}` in \
+         approve_on_timeout",
+        clock::span(ms(waited)),
+        ask.body.call.tool
+    );
+    at_deadline(Decision::Approve, Some(Scope::Once), reason, By::Timeout, now)
+}
+
+fn at_deadline(
+    decision: Decision,
+    scope: Option<Scope>,
+    reason: String,
+    by: By,
+    at: i64,
+) -> Answer {
+    Answer { decision, scope, reason: Some(reason), then: Then::GoOn, answers: None, by, at }
+}
+
+fn ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
 /// How long the reaper rests. What could not be expired is overdue still: a full disk is not tried
 /// without end.
-fn pause(expired: &Result<(), StoreError>, next: Option<Duration>) -> Duration {
+fn pause(expired: &Result<Expiry, StoreError>, next: Option<Duration>) -> Duration {
     let next = next.unwrap_or(ROUND).min(ROUND);
-    if expired.is_ok() { next } else { next.max(AGAIN) }
+    match expired {
+        Ok(Expiry::Settled) => next,
+        Ok(Expiry::Later) | Err(_) => next.max(AGAIN),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reaper_that_failed_rests_before_it_tries_again() {
-        let (good, bad) = (Ok(()), Err(StoreError::Late));
-        let (due, soon) = (Some(Duration::ZERO), Some(Duration::from_secs(5)));
-        assert_eq!([pause(&good, due), pause(&bad, due)], [Duration::ZERO, AGAIN]);
-        assert_eq!([pause(&good, soon), pause(&bad, soon)], [Duration::from_secs(5); 2]);
-        assert_eq!([pause(&good, None), pause(&bad, None)], [ROUND; 2]);
-    }
-}
+mod tests;

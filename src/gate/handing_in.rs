@@ -2,7 +2,7 @@
 
 use super::{
     Attendance, Audience, Gate, OnTimeout,
-    ask::{Ask, Body},
+    ask::{Ask, Body, Silence},
     call::{Call, Malformed},
     granting, large, load,
 };
@@ -13,7 +13,8 @@ use crate::{
 use countersign_policy::{Ruling, Verdict, highlights};
 use countersign_profiles::{Parting, Then};
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// What became of a call.
 #[derive(Debug)]
@@ -111,7 +112,7 @@ impl Gate {
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
         let digest = self.beside(bytes, || call.digest()).await;
-        let now = clock::now_ms();
+        let (now, since) = (clock::now_ms(), Instant::now());
         let attended = attended && self.policy.dialect().manners().parting != Parting::Keep;
         let here = attended.then_some(self.settings.daemon.as_str());
         let new = NewAsk {
@@ -129,6 +130,7 @@ impl Gate {
         match self.store.insert_ask(&new, &cards).await? {
             Inserted::New(ask) => {
                 room.fill();
+                self.count_wait(&ask, since);
                 tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
                     tool = %ask.body.call.tool, "asking a person");
                 self.changed();
@@ -172,6 +174,14 @@ impl Gate {
         }
     }
 
+    /// An ask that silence approves waits since then.
+    fn count_wait(&self, ask: &Ask, since: Instant) {
+        let left = ask.deadline_at.and_then(|at| u64::try_from(at - ask.created_at).ok());
+        if let Some(left) = left.filter(|_| ask.body.silence == Silence::Approve) {
+            self.monotonic.count(&ask.id, since, Duration::from_millis(left));
+        }
+    }
+
     async fn note_ruling(&self, call: &Call, ruling: &Ruling) -> Result<(), StoreError> {
         tracing::info!(agent = %call.agent, tool = %call.tool, verdict = %ruling.verdict,
             reason = %ruling.reason, "ruled");
@@ -183,7 +193,7 @@ impl Gate {
         self.store.note(clock::now_ms(), "ruled", None, &data).await
     }
 
-    fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
+    pub(super) fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
         const LONGEST_MS: i64 = 7 * 86_400_000;
         match (call.expires_in_s, &self.settings.on_timeout) {
             (Some(seconds), _) => {

@@ -18,6 +18,7 @@ mod handing_in;
 mod large;
 mod layers;
 mod load;
+mod monotonic;
 mod partings;
 mod policy;
 mod rules_file;
@@ -44,6 +45,7 @@ use approvers::Approvers;
 use ask::{Ask, State};
 use large::Large;
 use load::Load;
+use monotonic::MonotonicWaits;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +60,7 @@ pub struct Gate {
     audience: Vec<Audience>,
     settings: Settings,
     waiters: Waiters,
+    monotonic: MonotonicWaits,
     load: Load,
     large: Large,
     changes: watch::Sender<u64>,
@@ -131,6 +134,7 @@ impl Gate {
             audience,
             settings,
             waiters,
+            monotonic: MonotonicWaits::default(),
             load: Load::default(),
             large: Large::default(),
             changes,
@@ -215,6 +219,7 @@ impl Gate {
     /// An ask was closed, and that is committed.
     fn closed(&self, ask: &Ask) {
         self.load.less(&ask.body.call.agent, load::size(&ask.body));
+        self.monotonic.forget(&ask.id);
         self.waiters.bring(ask);
         self.changed();
     }

@@ -1,6 +1,11 @@
 //! Waiting for an answer, woken when the row has changed.
 
-use super::{Gate, ask::Ask, waiters::News};
+use super::{
+    Gate,
+    ask::Ask,
+    deadlines::{AGAIN, Expiry},
+    waiters::News,
+};
 use crate::{clock, store::StoreError};
 use std::{sync::Arc, time::Duration};
 
@@ -33,6 +38,7 @@ impl Gate {
         longest: Duration,
     ) -> Result<Option<Ask>, StoreError> {
         let until = tokio::time::Instant::now() + longest;
+        let mut rest = Duration::ZERO;
         loop {
             // INVARIANT: registered first, read second: a press in between is never missed.
             let woken = self.waiters.register(id);
@@ -54,9 +60,13 @@ impl Gate {
                 },
                 () = self.stopping.cancelled() => return self.store.ask(id).await,
                 () = tokio::time::sleep_until(until) => return self.store.ask(id).await,
-                () = sleep(deadline) => if let Some(ask) = self.store.ask(id).await? {
-                    self.expire(&ask).await?;
-                },
+                () = sleep(deadline.map(|left| left.max(rest))) => {
+                    let Some(ask) = self.store.ask(id).await? else { return Ok(None) };
+                    rest = match self.expire(&ask, self.timer()).await? {
+                        Expiry::Settled => Duration::ZERO,
+                        Expiry::Later => AGAIN,
+                    };
+                }
             }
         }
     }

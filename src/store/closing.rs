@@ -1,7 +1,8 @@
-//! Closing an ask, and progress on it: one compare-and-set each.
+//! Closing an ask, progress on it, and more time for it: one compare-and-set each.
 
 use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, rows::write};
 use crate::ask::{Answer, Ask, State, question::Progress};
+use serde_json::json;
 
 /// What became of a compare-and-set.
 #[derive(Debug)]
@@ -119,6 +120,46 @@ impl Store {
         let noted = noted.await?;
         self.tell();
         Ok(noted)
+    }
+
+    /// Moves the deadline of an open ask if it still stands as `seen`; its cards have to show it.
+    /// Times are Unix milliseconds.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn move_deadline(
+        &self,
+        seen: &Ask,
+        deadline_at: i64,
+        now: i64,
+    ) -> Result<Closed, StoreError> {
+        let Some(was) = seen.deadline_at else { return Ok(Closed::Lost(seen.clone())) };
+        let (deadline_at, version) = (Some(deadline_at), seen.version + 1);
+        let moved = Ask { deadline_at, version, ..seen.clone() };
+        let moved = self.write(move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE ask SET deadline_at = $3, version = version + 1 \
+                     WHERE id = $1 AND version = $2 AND state = 'open' AND deadline_at = $4",
+                )
+                .bind(&moved.id)
+                .bind(moved.version - 1)
+                .bind(deadline_at)
+                .bind(was)
+                .execute(&mut *tx)
+                .await?;
+                if done.rows_affected() == 0 {
+                    return lost(tx, &moved.id).await;
+                }
+                cards::want(tx, &moved.id).await?;
+                let data = json!({"deadline_at": deadline_at, "was": was});
+                events::append(tx, now, "postponed", Some(&moved.id), &data).await?;
+                Ok(Closed::Won(moved))
+            })
+        });
+        let moved = moved.await?;
+        self.tell();
+        Ok(moved)
     }
 }
 

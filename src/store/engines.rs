@@ -64,4 +64,13 @@ impl Store {
         let damage = damage.bind(ask.to_owned()).bind(from.to_owned()).bind(to.to_owned());
         assert_eq!(self.execute(damage).await.unwrap(), 1);
     }
+
+    /// Puts an ask so many milliseconds into the past, as a clock does that jumps forward.
+    pub(crate) async fn shift(&self, ask: &str, ms: i64) {
+        let shift = sqlx::query(
+            "UPDATE ask SET created_at = created_at - $2, deadline_at = deadline_at - $2 \
+             WHERE id = $1",
+        );
+        assert_eq!(self.execute(shift.bind(ask.to_owned()).bind(ms)).await.unwrap(), 1);
+    }
 }

@@ -14,7 +14,8 @@ pub struct Event {
     pub id: i64,
     /// Unix milliseconds.
     pub at: i64,
-    /// What: `asked`, `answered`, `expired`, `cancelled`, `ruled`, `refused`, `revoked` …
+    /// What: `asked`, `answered`, `expired`, `postponed`, `cancelled`, `ruled`, `refused`,
+    /// `revoked` …
     pub kind: String,
     /// Of which ask.
     pub ask: Option<String>,

@@ -37,6 +37,7 @@ mod world;
 mod activation;
 mod bodies;
 mod cards;
+mod clock;
 mod connections;
 mod defaults;
 mod fencing;

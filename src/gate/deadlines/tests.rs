@@ -1,0 +1,217 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+use super::*;
+use crate::{
+    gate::{
+        Audience, Handed, Limits, Policy, Settings, Told,
+        answer::Action,
+        approvers::{Approvers, Local, Who},
+    },
+    store::{Store, engines::on_both},
+};
+use countersign_policy::Guardrail;
+use countersign_profiles::Profile;
+use serde_json::json;
+
+const LONG: Duration = Duration::from_secs(20);
+const MINUTES: i64 = 60_000;
+
+#[test]
+fn a_reaper_that_could_not_settle_everything_rests_before_it_tries_again() {
+    let (good, later, bad) = (Ok(Expiry::Settled), Ok(Expiry::Later), Err(StoreError::Late));
+    let (due, soon) = (Some(Duration::ZERO), Some(Duration::from_secs(5)));
+    let pauses = |next| [&good, &later, &bad].map(|expired| pause(expired, next));
+    assert_eq!(pauses(due), [Duration::ZERO, AGAIN, AGAIN]);
+    assert_eq!(pauses(soon), [Duration::from_secs(5); 3]);
+    assert_eq!(pauses(None), [ROUND; 3]);
+}
+
+/// A daemon at which silence approves `notify` after so long.
+fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
+    let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
+    let settings = Settings {
+        timeout_ms,
+        on_timeout: OnTimeout::Approve(vec!["notify".into()]),
+        mode: None,
+        home: None,
+        host: "here".into(),
+        daemon: daemon.into(),
+        limits: Limits::default(),
+        keep_ms: MINUTES,
+    };
+    let approvers = Approvers { local: Local::On, ..Approvers::default() };
+    let audience = Audience { adapter: "chat".into(), target: "room".into() };
+    Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings)
+}
+
+async fn ask(gate: &Arc<Gate>) -> String {
+    let call = json!({"agent": "a", "session": "s", "tool": "notify", "args": {"text": "hi"}});
+    match gate.hand_in(serde_json::from_value(call).unwrap(), false).await.unwrap() {
+        Handed::Asked(ask, _) => ask.id,
+        Handed::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+    }
+}
+
+async fn read(store: &Store, id: &str) -> Ask {
+    store.ask(id).await.unwrap().unwrap()
+}
+
+async fn looked_at(gate: &Arc<Gate>, id: &str) -> Expiry {
+    let ask = read(&gate.store, id).await;
+    gate.expire(&ask, gate.timer()).await.unwrap()
+}
+
+async fn kinds(store: &Store) -> Vec<String> {
+    store.events_after(0, 99).await.unwrap().into_iter().map(|event| event.kind).collect()
+}
+
+/// Milliseconds until its deadline.
+async fn left(store: &Store, id: &str) -> i64 {
+    read(store, id).await.deadline_at.unwrap() - clock::now_ms()
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_forward_approves_nothing_and_the_row_gets_the_time_that_is_left() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = ask(&gate).await;
+        store.shift(&id, 60 * MINUTES).await;
+        assert_eq!(looked_at(&gate, &id).await, Expiry::Settled);
+        let ask = read(&store, &id).await;
+        assert!(ask.is_open() && ask.version == 2, "{ask:?}");
+        let left = left(&store, &id).await;
+        assert!((4 * MINUTES..=5 * MINUTES).contains(&left), "{left}");
+        assert_eq!(kinds(&store).await, ["asked", "postponed"]);
+        assert_eq!(gate.until_next_deadline().await.map(|left| left > AGAIN), Some(true));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_cards_of_an_ask_that_got_more_time_are_redrawn() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let id = ask(&gate).await;
+        let fence = store.take_lease("chat", "one", LONG).await.unwrap().unwrap();
+        let due = async || {
+            let page = store.due_cards("chat", "room", i64::MAX, &fence, 9).await.unwrap();
+            page.due.into_iter().map(|due| due.ask.unwrap().version).collect::<Vec<_>>()
+        };
+        let card = store.cards_of(&id).await.unwrap().into_iter().next().unwrap();
+        let shown = crate::store::Shown {
+            nonce: card.nonce,
+            ask: id.clone(),
+            message: "m".into(),
+            version: 1,
+            muted: false,
+        };
+        assert!(store.cards_shown(&[shown], &fence).await.unwrap());
+        assert!(due().await.is_empty());
+        store.shift(&id, 60 * MINUTES).await;
+        let _ = looked_at(&gate, &id).await;
+        assert_eq!(due().await, [2]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_a_jump_silence_approves_once_the_true_wait_is_over() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 400);
+        let began = Instant::now();
+        let id = ask(&gate).await;
+        store.shift(&id, MINUTES).await;
+        let ask = gate.wait(&id, LONG).await.unwrap().unwrap();
+        assert!(began.elapsed() >= Duration::from_millis(396), "{:?}", began.elapsed());
+        let answer = ask.answer().unwrap();
+        assert_eq!((ask.state.name(), answer.decision), ("expired", Decision::Approve));
+        let reason = answer.reason.as_deref().unwrap();
+        assert!(reason.starts_with("nobody answered within 0 seconds; approved by"), "{reason}");
+        assert_eq!(kinds(&store).await, ["asked", "postponed", "expired"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_no_clock_jumps_silence_approves_at_the_deadline_and_nothing_is_moved() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 300);
+        let id = ask(&gate).await;
+        let ask = gate.wait(&id, LONG).await.unwrap().unwrap();
+        assert_eq!(ask.answer().unwrap().decision, Decision::Approve);
+        assert_eq!(kinds(&store).await, ["asked", "expired"]);
+        assert!(gate.monotonic.is_empty(), "nothing is kept of what is closed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_ask_of_an_earlier_process_gets_its_whole_time_anew_before_silence_approves() {
+    on_both(async |store| {
+        if store.is_shared() {
+            return;
+        }
+        let id = ask(&gate(&store, "before", 5 * MINUTES)).await;
+        store.shift(&id, 60 * MINUTES).await;
+        let now = gate(&store, "now", 400);
+        let began = Instant::now();
+        let ask = now.wait(&id, LONG).await.unwrap().unwrap();
+        assert!(began.elapsed() >= Duration::from_millis(396), "{:?}", began.elapsed());
+        assert_eq!(ask.answer().unwrap().decision, Decision::Approve);
+        assert_eq!(kinds(&store).await, ["asked", "postponed", "expired"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_person_may_deny_after_a_jump_though_no_timer_has_looked_yet() {
+    on_both(async |store| {
+        for opened_here in [true, false] {
+            let here = gate(&store, "here", 5 * MINUTES);
+            let opener = if opened_here { here.clone() } else { gate(&store, "there", MINUTES) };
+            let id = ask(&opener).await;
+            store.shift(&id, 60 * MINUTES).await;
+            let who = Who { platform: "api", id: "api".into(), name: "Ben".into(), roles: vec![] };
+            let deny = Action::Deny { reason: None, then: None };
+            let reply = here.answer(read(&store, &id).await, who, deny).await;
+            assert_eq!(reply.told, Told::Applied, "{reply:?}");
+            let ask = read(&store, &id).await;
+            let answer = ask.answer().unwrap();
+            assert_eq!((ask.state.name(), answer.decision), ("answered", Decision::Deny));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_several_daemons_the_one_that_opened_an_ask_judges_its_time_first() {
+    on_both(async |store| {
+        if !store.is_shared() {
+            return;
+        }
+        let (one, two) = (gate(&store, "one", 5 * MINUTES), gate(&store, "two", 5 * MINUTES));
+        let id = ask(&one).await;
+        store.shift(&id, 60 * MINUTES).await;
+        assert_eq!(looked_at(&two, &id).await, Expiry::Later);
+        assert_eq!(two.expire_overdue().await.unwrap(), Expiry::Later);
+        assert!(left(&store, &id).await < 0, "the other one leaves it alone");
+        assert_eq!(looked_at(&one, &id).await, Expiry::Settled);
+        assert!(left(&store, &id).await > 4 * MINUTES);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn silence_that_denies_goes_by_the_wall_clock_alone() {
+    on_both(async |store| {
+        let gate = gate(&store, "one", 5 * MINUTES);
+        let call = json!({"agent": "a", "session": "s", "tool": "publish", "args": {}});
+        let call = serde_json::from_value(call).unwrap();
+        let Handed::Asked(asked, _) = gate.hand_in(call, false).await.unwrap() else {
+            panic!("it is ruled on");
+        };
+        store.shift(&asked.id, 60 * MINUTES).await;
+        assert_eq!(looked_at(&gate, &asked.id).await, Expiry::Settled);
+        assert_eq!(read(&store, &asked.id).await.answer().unwrap().decision, Decision::Deny);
+    })
+    .await;
+}
