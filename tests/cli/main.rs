@@ -9,7 +9,7 @@
 )]
 
 #[path = "../support/daemon.rs"]
-#[allow(dead_code, reason = "the journeys use more of it")]
+#[allow(dead_code, reason = "the end-to-end tests use more of it")]
 mod daemon;
 
 #[path = "../support/telegram.rs"]

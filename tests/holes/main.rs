@@ -12,13 +12,13 @@
 
 #[path = "../support/browser.rs"]
 mod browser;
-#[path = "../journeys/chats.rs"]
+#[path = "../e2e/chats.rs"]
 mod chats;
 #[path = "../support/daemon.rs"]
-#[allow(dead_code, reason = "the journeys use more of it")]
+#[allow(dead_code, reason = "the end-to-end tests use more of it")]
 mod daemon;
 #[path = "../support/discord.rs"]
-#[allow(unused_imports, reason = "the journeys use more of it")]
+#[allow(unused_imports, reason = "the end-to-end tests use more of it")]
 mod discord_server;
 #[path = "../support/inbox.rs"]
 mod inbox_visitor;

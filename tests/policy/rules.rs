@@ -1,4 +1,4 @@
-//! The rules file as people write it, and what a ruling does with it: journeys through the public
+//! The rules file as people write it, and what a ruling does with it: tests through the public
 //! names of the crate.
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The real binary, as a journey drives it: started, killed, started again, talked to over HTTP.
+//! The real binary, as end-to-end tests drive it: started, killed, started again, talked to over HTTP.
 
 use serde_json::{Value, json};
 use std::{
@@ -14,10 +14,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The agents' token of every journey.
-pub const AGENT: &str = "agent-token-of-the-journeys";
-/// The approver's token of every journey.
-pub const APPROVER: &str = "approver-token-of-the-journeys";
+/// The agents' token of every test.
+pub const AGENT: &str = "agent-token-of-the-tests";
+/// The approver's token of every test.
+pub const APPROVER: &str = "approver-token-of-the-tests";
 /// Longer than anything here may take.
 pub const LONG: Duration = Duration::from_secs(20);
 

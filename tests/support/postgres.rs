@@ -1,4 +1,4 @@
-//! A fresh schema on a PostgreSQL server, for journeys of several daemons.
+//! A fresh schema on a PostgreSQL server, for end-to-end tests of several daemons.
 #![allow(
     dead_code,
     clippy::unwrap_used,

@@ -88,7 +88,7 @@ fn events_keep_their_shape() {
             let tool: Vec<&String> = written["tool"].as_object().unwrap().keys().collect();
             assert_eq!(json!(tool), *keys, "{row}");
         } else {
-            // The orders of events are an engine's: tests/journeys shows them pass through whole.
+            // The orders of events are an engine's: tests/e2e shows them pass through whole.
             assert!(row.get("order").is_some(), "no test for {row}");
         }
     }

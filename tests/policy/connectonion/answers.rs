@@ -84,7 +84,7 @@ fn alone(row: &Value, kind: Kind) -> (Value, Value) {
         return (row["expect"].clone(), got.into());
     }
     // A permitted call never comes as far as a prompt; that a prompt is stored before anybody waits
-    // is shown with the daemon killed (tests/journeys/connectonion/lines.rs).
+    // is shown with the daemon killed (tests/e2e/connectonion/lines.rs).
     let session = session(&json!({}), Requester::Local, true, kind);
     let step = |tool: &str| word(&session.check(&Call::new(tool, json!({}))).unwrap()).to_owned();
     (json!(["allow", "ask"]), json!([step("read_file"), step("write")]))

@@ -1,4 +1,4 @@
-//! Journeys of the connection.
+//! Tests of the connection to the gateway.
 
 use crate::discord::{FakeDiscord, Fault, Told};
 use crate::support::{Running, ana, receipt};

@@ -1,4 +1,4 @@
-//! Journeys of a press.
+//! Tests of a press.
 
 use crate::discord::{FakeDiscord, Fault, Person, Told};
 use crate::support::{Running, adapter, ana, receipt, target};

@@ -82,7 +82,7 @@ impl StandIn {
 
 #[tokio::test]
 #[ignore = "needs a stand-in named by COUNTERSIGN_TEST_TELEGRAM_URL"]
-async fn the_journeys_hold_against_another_stand_in() {
+async fn the_same_tests_hold_against_another_stand_in() {
     let server = StandIn::reset().await;
     cards_and_presses(&server).await;
     text_after_a_restart(&server).await;

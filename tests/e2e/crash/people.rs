@@ -1,6 +1,6 @@
 //! Those who press, on every surface, and one who only watches.
 
-use super::{judge::case_in, ledger::Happened, town::Town};
+use super::{fixture::Fixture, judge::case_in, ledger::Happened};
 use crate::{
     discord_server::{Person, Told},
     inbox_visitor::Visitor,
@@ -17,10 +17,10 @@ const GLANCE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Ana, on her phone; sometimes Eve, who may not.
-pub async fn in_telegram(town: Arc<Town>, mut rng: StdRng) {
-    let telegram = &town.telegram;
+pub async fn in_telegram(fixture: Arc<Fixture>, mut rng: StdRng) {
+    let telegram = &fixture.telegram;
     let mut changes = telegram.changes();
-    while !town.night.is_cancelled() {
+    while !fixture.no_more_presses.is_cancelled() {
         changes.mark_unchanged();
         let cards = telegram.open_cards(GROUP);
         if cards.is_empty() {
@@ -42,18 +42,18 @@ pub async fn in_telegram(town: Arc<Town>, mut rng: StdRng) {
             }
             continue;
         }
-        let press = town.ledger.presses(&case, "Ana (telegram)", approves);
+        let press = fixture.ledger.presses(&case, "Ana (telegram)", approves);
         let query = telegram.press_data(GROUP, card.id, &button, ANA);
         let told = timeout(PATIENCE, telegram.told(&query)).await;
-        town.ledger.told(&case, press, told.ok().map(|told| told.text));
+        fixture.ledger.told(&case, press, told.ok().map(|told| told.text));
     }
 }
 
 /// Rik, in Discord.
-pub async fn in_discord(town: Arc<Town>, mut rng: StdRng) {
-    let (discord, rik) = (&town.discord, Person::new("9", "Rik"));
+pub async fn in_discord(fixture: Arc<Fixture>, mut rng: StdRng) {
+    let (discord, rik) = (&fixture.discord, Person::new("9", "Rik"));
     let mut changes = discord.changes();
-    while !town.night.is_cancelled() {
+    while !fixture.no_more_presses.is_cancelled() {
         changes.mark_unchanged();
         let cards = discord.open_messages();
         if cards.is_empty() || !discord.is_online() {
@@ -66,19 +66,19 @@ pub async fn in_discord(town: Arc<Town>, mut rng: StdRng) {
         let approves = rng.random_bool(0.6);
         let label = if approves { "Approve" } else { "Deny" };
         let Some(at) = card.buttons.iter().position(|button| button == label) else { continue };
-        let press = town.ledger.presses(&case, "Rik (discord)", approves);
+        let press = fixture.ledger.presses(&case, "Rik (discord)", approves);
         let told = discord.press_token(&card.reference, &card.tokens[at], &rik).await;
         // "This interaction failed": nothing was acknowledged.
         let words = if told == Told::Failed { None } else { told.words() };
-        town.ledger.told(&case, press, words);
+        fixture.ledger.told(&case, press, words);
     }
 }
 
 /// Somebody with the inbox open, who goes in again whenever the page is gone.
-pub async fn at_the_inbox(town: Arc<Town>, mut rng: StdRng) {
-    while !town.night.is_cancelled() {
-        let address = town.door(&mut rng).inbox.borrow().clone();
-        let visit = async { visit(&town, &mut rng, address.as_deref()?).await };
+pub async fn at_the_inbox(fixture: Arc<Fixture>, mut rng: StdRng) {
+    while !fixture.no_more_presses.is_cancelled() {
+        let address = fixture.entrance(&mut rng).inbox.borrow().clone();
+        let visit = async { visit(&fixture, &mut rng, address.as_deref()?).await };
         if visit.await.is_none() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -86,10 +86,10 @@ pub async fn at_the_inbox(town: Arc<Town>, mut rng: StdRng) {
 }
 
 /// One visit, until the page is gone.
-async fn visit(town: &Town, rng: &mut StdRng, address: &str) -> Option<()> {
+async fn visit(fixture: &Fixture, rng: &mut StdRng, address: &str) -> Option<()> {
     let visitor = Visitor::try_enter(address).await.ok()?;
     let mut board = visitor.try_follow().await.ok()?;
-    while !town.night.is_cancelled() {
+    while !fixture.no_more_presses.is_cancelled() {
         if let Ok(event) = timeout(GLANCE, board.next()).await {
             event?;
         }
@@ -106,23 +106,23 @@ async fn visit(town: &Town, rng: &mut StdRng, address: &str) -> Option<()> {
             card["buttons"].as_array()?.iter().flat_map(|row| row.as_array().unwrap());
         let button = buttons.find(|button| button["label"] == label)?;
         let (id, token) = (card["id"].as_str()?, button["token"].as_str()?);
-        let press = town.ledger.presses(&case, "the local inbox", approves);
+        let press = fixture.ledger.presses(&case, "the local inbox", approves);
         let told = visitor.try_press(id, token, None).await.ok();
         let words = told.as_ref().and_then(|(_, told)| told["sentence"].as_str());
-        town.ledger.told(&case, press, words.map(str::to_owned));
+        fixture.ledger.told(&case, press, words.map(str::to_owned));
         told?;
     }
     Some(())
 }
 
 /// A script with the approver's token.
-pub async fn with_the_token(town: Arc<Town>, mut rng: StdRng) {
-    while !town.night.is_cancelled() {
+pub async fn with_the_token(fixture: Arc<Fixture>, mut rng: StdRng) {
+    while !fixture.no_more_presses.is_cancelled() {
         tokio::time::sleep(Duration::from_millis(rng.random_range(20..120))).await;
-        let door = town.door(&mut rng);
+        let entrance = fixture.entrance(&mut rng);
         let list = tokio::select! {
-            list = door.get("/v1/asks?state=open") => list,
-            () = town.night.cancelled() => return,
+            list = entrance.get("/v1/asks?state=open") => list,
+            () = fixture.no_more_presses.cancelled() => return,
         };
         let Some((200, list)) = list else { continue };
         let asks = list["asks"].as_array().unwrap();
@@ -133,31 +133,31 @@ pub async fn with_the_token(town: Arc<Town>, mut rng: StdRng) {
         let case = case_in(ask["call"]["args"]["command"].as_str().unwrap()).unwrap();
         let approves = rng.random_bool(0.6);
         let answer = json!({"decision": if approves { "approve" } else { "deny" }});
-        let press = town.ledger.presses(&case, "the approver's token", approves);
+        let press = fixture.ledger.presses(&case, "the approver's token", approves);
         let told = tokio::select! {
-            told = door.answer(ask["id"].as_str().unwrap(), &answer) => told,
-            () = town.night.cancelled() => None,
+            told = entrance.answer(ask["id"].as_str().unwrap(), &answer) => told,
+            () = fixture.no_more_presses.cancelled() => None,
         };
         let words = told.filter(|(status, _)| *status == 200);
         let words = words.and_then(|(_, told)| told["message"].as_str().map(str::to_owned));
-        town.ledger.told(&case, press, words);
+        fixture.ledger.told(&case, press, words);
     }
 }
 
 /// Reads the event stream, over every restart, from where the last one broke.
-pub async fn who_only_watch(town: Arc<Town>) {
-    while !town.night.is_cancelled() {
+pub async fn who_only_watch(fixture: Arc<Fixture>) {
+    while !fixture.no_more_presses.is_cancelled() {
         tokio::select! {
-            () = read_events(&town, town.ledger.resume()) => {}
-            () = town.night.cancelled() => return,
+            () = read_events(&fixture, fixture.ledger.resume()) => {}
+            () = fixture.no_more_presses.cancelled() => return,
         }
     }
 }
 
 /// Reads what happened after this event, until the stream breaks.
-pub async fn read_events(town: &Town, after: i64) {
-    for door in town.doors.iter().filter(|door| door.inbox.borrow().is_some()) {
-        let Some(mut stream) = door.events(after).await else { continue };
+pub async fn read_events(fixture: &Fixture, after: i64) {
+    for entrance in fixture.entrances.iter().filter(|entrance| entrance.inbox.borrow().is_some()) {
+        let Some(mut stream) = entrance.events(after).await else { continue };
         let mut text = String::new();
         while let Ok(Some(chunk)) = stream.chunk().await {
             text.push_str(&String::from_utf8_lossy(&chunk));
@@ -172,8 +172,8 @@ pub async fn read_events(town: &Town, after: i64) {
                     _ => data["data"].clone(),
                 };
                 let event = Happened { kind: kind.to_owned(), ask, data: told };
-                town.ledger.happened(data["id"].as_i64().unwrap(), event);
-                town.ledger.go_on_at(resume.parse().unwrap());
+                fixture.ledger.happened(data["id"].as_i64().unwrap(), event);
+                fixture.ledger.go_on_at(resume.parse().unwrap());
             }
         }
         return;

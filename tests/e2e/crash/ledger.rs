@@ -1,4 +1,4 @@
-//! What everybody in a town saw, and whether it can all be true at once.
+//! What everybody in a scenario saw, and whether it can all be true at once.
 
 use serde_json::Value;
 use std::{
@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// The books of one town. A case is one call, named by a word in its command that is used once.
+/// The books of one fixture. A case is one call, named by a word in its command that is used once.
 #[derive(Default)]
 pub struct Ledger {
     books: Mutex<Books>,

@@ -1,4 +1,4 @@
-//! Journeys through the real binary, against fakes of the chat platforms.
+//! End-to-end tests: the real binary against fakes of the chat platforms.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -4,7 +4,7 @@
 //! `COUNTERSIGN_RACES=500` runs more rounds, `COUNTERSIGN_SEED=n` repeats a run's choices.
 
 use crate::{
-    crash::{judge::End, number, town::Town},
+    crash::{fixture::Fixture, judge::End, number},
     daemon::{Daemon, LONG, shell},
     discord_server::{Person, Posted},
     inbox_visitor::Visitor,
@@ -28,12 +28,12 @@ async fn of_all_surfaces_and_the_deadline_at_once_one_wins_and_every_loser_is_to
     let rounds = number("COUNTERSIGN_RACES").unwrap_or(ROUNDS);
     let seed = number("COUNTERSIGN_SEED").unwrap_or_else(rand::random);
     println!("COUNTERSIGN_RACES={rounds} COUNTERSIGN_SEED={seed}");
-    let town = Arc::new(Town::found().await);
-    let daemon = Arc::new(Daemon::start(&town.config()).await);
-    town.discord.until_online().await;
+    let fixture = Arc::new(Fixture::start().await);
+    let daemon = Arc::new(Daemon::start(&fixture.config()).await);
+    fixture.discord.until_online().await;
     let race = |n| {
         let rng = StdRng::seed_from_u64(seed.wrapping_add(n));
-        tokio::spawn(round(town.clone(), daemon.clone(), n, rng))
+        tokio::spawn(round(fixture.clone(), daemon.clone(), n, rng))
     };
     let races = stream::iter(0..rounds).map(race).buffer_unordered(AT_ONCE);
     let winners: Vec<_> = races.map(|won| won.expect("a round")).collect().await;
@@ -45,7 +45,7 @@ async fn of_all_surfaces_and_the_deadline_at_once_one_wins_and_every_loser_is_to
 }
 
 /// One ask, pressed on every surface at once; returns who won.
-async fn round(town: Arc<Town>, daemon: Arc<Daemon>, n: u64, mut rng: StdRng) -> String {
+async fn round(fixture: Arc<Fixture>, daemon: Arc<Daemon>, n: u64, mut rng: StdRng) -> String {
     let case = format!("case-r-{n}");
     let mut call = shell(&format!("git push origin {case}"));
     call["session"] = json!(case);
@@ -61,10 +61,10 @@ async fn round(town: Arc<Town>, daemon: Arc<Daemon>, n: u64, mut rng: StdRng) ->
     let cards = async {
         tokio::join!(
             board.card(open),
-            town.telegram.until("a card", || {
-                town.telegram.open_cards(GROUP).into_iter().find(|card| here(&card.text))
+            fixture.telegram.until("a card", || {
+                fixture.telegram.open_cards(GROUP).into_iter().find(|card| here(&card.text))
             }),
-            stands_in_discord(&town, here),
+            stands_in_discord(&fixture, here),
         )
     };
     let (page, chat, channel) = tokio::select! {
@@ -73,12 +73,12 @@ async fn round(town: Arc<Town>, daemon: Arc<Daemon>, n: u64, mut rng: StdRng) ->
         _ = daemon.closed(&id) => return "expired unseen".to_owned(),
     };
     // The phone still shows them when the deadline has taken them away.
-    let buttons = ["Approve", "Deny"].map(|label| town.telegram.button(GROUP, chat.id, label));
+    let buttons = ["Approve", "Deny"].map(|label| fixture.telegram.button(GROUP, chat.id, label));
     if has_deadline {
         aim_at_the_deadline(&daemon, &id, &mut rng).await;
     }
     let said = press_everywhere(
-        &town,
+        &fixture,
         &daemon,
         (&visitor, &page),
         (chat.id, buttons),
@@ -102,10 +102,10 @@ async fn round(town: Arc<Town>, daemon: Arc<Daemon>, n: u64, mut rng: StdRng) ->
 }
 
 /// Waits for the open card in Discord.
-async fn stands_in_discord(town: &Town, here: impl Fn(&str) -> bool) -> Posted {
-    let mut changes = town.discord.changes();
+async fn stands_in_discord(fixture: &Fixture, here: impl Fn(&str) -> bool) -> Posted {
+    let mut changes = fixture.discord.changes();
     loop {
-        let open = town.discord.open_messages();
+        let open = fixture.discord.open_messages();
         if let Some(card) = open.into_iter().find(|card| here(&card.text)) {
             return card;
         }
@@ -123,7 +123,7 @@ async fn aim_at_the_deadline(daemon: &Daemon, id: &str, rng: &mut StdRng) {
 }
 
 async fn press_everywhere(
-    town: &Town,
+    fixture: &Fixture,
     daemon: &Daemon,
     (visitor, page): (&Visitor, &Value),
     (chat, buttons): (i64, [String; 2]),
@@ -141,12 +141,12 @@ async fn press_everywhere(
     let at = channel.buttons.iter().position(|button| button == label(approves[1])).unwrap();
     let in_telegram = async {
         tokio::time::sleep(delays[0]).await;
-        let query = town.telegram.press_data(GROUP, chat, button, ANA);
-        town.telegram.told(&query).await.text
+        let query = fixture.telegram.press_data(GROUP, chat, button, ANA);
+        fixture.telegram.told(&query).await.text
     };
     let in_discord = async {
         tokio::time::sleep(delays[1]).await;
-        let told = town.discord.press_token(&channel.reference, &channel.tokens[at], &rik).await;
+        let told = fixture.discord.press_token(&channel.reference, &channel.tokens[at], &rik).await;
         told.words().unwrap_or_default()
     };
     let at_the_inbox = async {

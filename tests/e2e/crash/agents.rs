@@ -1,6 +1,6 @@
 //! Those who ask: over HTTP with keys, and by the real `countersign ask`.
 
-use super::town::Town;
+use super::fixture::Fixture;
 use crate::daemon::shell;
 use rand::{Rng, rngs::StdRng};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use std::{process::Stdio, sync::Arc};
 
 /// Asks for one call after the other and waits for each, whatever happens to the daemon; sometimes
 /// asks again later, with the same key.
-pub async fn over_http(town: Arc<Town>, name: String, mut rng: StdRng) {
+pub async fn over_http(fixture: Arc<Fixture>, name: String, mut rng: StdRng) {
     for n in 0.. {
-        if town.evening.is_cancelled() {
+        if fixture.no_new_asks.is_cancelled() {
             return;
         }
         let case = format!("case-{name}-{n}");
@@ -20,19 +20,19 @@ pub async fn over_http(town: Arc<Town>, name: String, mut rng: StdRng) {
         if rng.random_bool(0.1) {
             call["expires_in_s"] = json!(rng.random_range(1..3));
         }
-        town.ledger.asks(&case);
+        fixture.ledger.asks(&case);
         let times = if rng.random_bool(0.2) { 2 } else { 1 };
         for _ in 0..times {
-            let got = attend(&town, &call, &mut rng).await;
-            town.ledger.got(&case, got);
+            let got = attend(&fixture, &call, &mut rng).await;
+            fixture.ledger.got(&case, got);
         }
     }
 }
 
 /// Comes back with the same key until there is an answer.
-async fn attend(town: &Town, call: &Value, rng: &mut StdRng) -> Value {
+async fn attend(fixture: &Fixture, call: &Value, rng: &mut StdRng) -> Value {
     loop {
-        match town.door(rng).hand_in(call).await {
+        match fixture.entrance(rng).hand_in(call).await {
             Some((200, told)) => return told,
             // Still open; or the daemon went away, or is about to.
             Some((202 | 503, _)) | None => {}
@@ -42,21 +42,21 @@ async fn attend(town: &Town, call: &Value, rng: &mut StdRng) -> Value {
 }
 
 /// The same with the program's own command, a process for each call.
-pub async fn by_command(town: Arc<Town>, name: String, mut rng: StdRng) {
+pub async fn by_command(fixture: Arc<Fixture>, name: String, mut rng: StdRng) {
     for n in 0.. {
-        if town.evening.is_cancelled() {
+        if fixture.no_new_asks.is_cancelled() {
             return;
         }
         let case = format!("case-{name}-{n}");
-        town.ledger.asks(&case);
+        fixture.ledger.asks(&case);
         let told = loop {
-            let door = town.door(&mut rng);
-            door.open().await;
+            let entrance = fixture.entrance(&mut rng);
+            entrance.open().await;
             let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
-            command.arg("--config").arg(&door.config).args(["ask", "--json", "--"]);
+            command.arg("--config").arg(&entrance.config).args(["ask", "--json", "--"]);
             command.args(["git", "push", "origin", &case]).kill_on_drop(true);
             command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-            command.env("HOME", door.config.parent().unwrap()).stdin(Stdio::null());
+            command.env("HOME", entrance.config.parent().unwrap()).stdin(Stdio::null());
             let ended = command.output().await.unwrap();
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
             match ended.status.code() {
@@ -66,6 +66,6 @@ pub async fn by_command(town: Arc<Town>, name: String, mut rng: StdRng) {
                 code => panic!("`ask` for {case} ended with {code:?}: {said}"),
             }
         };
-        town.ledger.got(&case, told);
+        fixture.ledger.got(&case, told);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether all that was seen can be true at once: the promises, checked on the books of a town.
+//! Whether all that was seen can be true at once: the promises, checked on the books of a fixture.
 
 use super::ledger::{Case, Happened, Press};
 use countersign::clock;

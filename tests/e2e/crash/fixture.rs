@@ -1,4 +1,4 @@
-//! A town: both chats, agents that ask and people who press, around daemons that come and go.
+//! The fixture: both chats, agents that ask and people who press, around daemons that come and go.
 
 use super::{agents, ledger::Ledger, people};
 use crate::{
@@ -13,20 +13,20 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 /// Everything but the daemons.
-pub struct Town {
+pub struct Fixture {
     pub telegram: Telegram,
     pub discord: FakeDiscord,
     pub ledger: Ledger,
     /// One for each daemon.
-    pub doors: Vec<Door>,
+    pub entrances: Vec<Entrance>,
     /// Nobody asks for anything new.
-    pub evening: CancellationToken,
+    pub no_new_asks: CancellationToken,
     /// Nobody presses any more.
-    pub night: CancellationToken,
+    pub no_more_presses: CancellationToken,
 }
 
 /// A way in to one daemon, whether it is up or not.
-pub struct Door {
+pub struct Entrance {
     /// Its config, for commands of the program.
     pub config: PathBuf,
     /// The inbox's address while the daemon is up.
@@ -34,7 +34,7 @@ pub struct Door {
     http: reqwest::Client,
 }
 
-impl Door {
+impl Entrance {
     /// The way in to this daemon.
     pub fn to(daemon: &Daemon) -> Self {
         let socket = daemon.dir.path().join("countersign.sock");
@@ -83,22 +83,22 @@ async fn read(request: reqwest::RequestBuilder) -> Option<(u16, Value)> {
     Some((status, response.json().await.ok()?))
 }
 
-impl Town {
-    /// A town without daemons. Discord's limits are off: they are not what is tried here.
-    pub async fn found() -> Self {
+impl Fixture {
+    /// A fixture without daemons. Discord's limits are off: they are not what is tried here.
+    pub async fn start() -> Self {
         let (telegram, discord) = (Telegram::start().await, FakeDiscord::start().await);
         discord.without_limits();
         Self {
             telegram,
             discord,
             ledger: Ledger::default(),
-            doors: Vec::new(),
-            evening: CancellationToken::new(),
-            night: CancellationToken::new(),
+            entrances: Vec::new(),
+            no_new_asks: CancellationToken::new(),
+            no_more_presses: CancellationToken::new(),
         }
     }
 
-    /// The config of a daemon of this town.
+    /// The config of a daemon of this fixture.
     pub fn config(&self) -> String {
         format!(
             "[telegram]\ntoken = \"{TOKEN}\"\napi_url = \"{}\"\ntargets = [{{ chat = {GROUP} }}]\n\
@@ -112,13 +112,13 @@ impl Town {
         )
     }
 
-    /// A door that is open more often than not, for somebody who picks one.
-    pub fn door(&self, rng: &mut StdRng) -> &Door {
-        &self.doors[rng.random_range(0..self.doors.len())]
+    /// A entrance that is open more often than not, for somebody who picks one.
+    pub fn entrance(&self, rng: &mut StdRng) -> &Entrance {
+        &self.entrances[rng.random_range(0..self.entrances.len())]
     }
 
     /// Sends everybody to work: agents, and people who press.
-    pub fn wake(self: &Arc<Self>, seed: u64, agents: u64) -> (JoinSet<()>, JoinSet<()>) {
+    pub fn spawn_people(self: &Arc<Self>, seed: u64, agents: u64) -> (JoinSet<()>, JoinSet<()>) {
         let rng = |n: u64| StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add(n));
         let (mut asking, mut pressing) = (JoinSet::new(), JoinSet::new());
         for n in 0..agents {

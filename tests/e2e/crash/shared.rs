@@ -1,11 +1,13 @@
-//! The same town around three daemons that share a PostgreSQL store: the leader is killed, frozen
+//! The same fixture around three daemons that share a PostgreSQL store: the leader is killed, frozen
 //! past its lease and cut off from the store, and the database ends all of its connections, is
 //! restarted, crashes and hangs.
 //!
 //! `COUNTERSIGN_FAILOVERS=20` is the long form: whoever strikes the leader waits for another to
 //! lead.
 
-use super::{Town, acknowledged_presses_stand, close, gave_up, judge, number, town::Door};
+use super::{
+    Fixture, acknowledged_presses_stand, close, fixture::Entrance, gave_up, judge, number,
+};
 use crate::{
     daemon::{AGENT, Daemon},
     line::{Line, Loses},
@@ -62,24 +64,24 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
     let seed = number("COUNTERSIGN_SEED").unwrap_or_else(rand::random);
     println!("COUNTERSIGN_FAILOVERS={rounds:?} COUNTERSIGN_SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut town = Town::found().await;
+    let mut fixture = Fixture::start().await;
     let (mut daemons, mut lines) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let line = Line::to(&postgres.url()).await;
-        let config = format!("{}[store]\nurl = \"{}\"\n", town.config(), line.url);
+        let config = format!("{}[store]\nurl = \"{}\"\n", fixture.config(), line.url);
         let daemon = Daemon::start(&config).await;
-        town.doors.push(Door::to(&daemon));
+        fixture.entrances.push(Entrance::to(&daemon));
         daemons.push(daemon);
         lines.push(line);
     }
-    let town = Arc::new(town);
-    let (mut asking, mut pressing) = town.wake(seed, 8);
-    for (door, daemon) in town.doors.iter().zip(&daemons) {
-        door.inbox.send_replace(Some(daemon.inbox.clone()));
+    let fixture = Arc::new(fixture);
+    let (mut asking, mut pressing) = fixture.spawn_people(seed, 8);
+    for (entrance, daemon) in fixture.entrances.iter().zip(&daemons) {
+        entrance.inbox.send_replace(Some(daemon.inbox.clone()));
     }
     let (mut blows, mut takeovers) = (BTreeMap::<Blow, u64>::new(), Vec::new());
     for round in 0..rounds.unwrap_or(SHORT.len() as u64) {
-        town.moment(&mut rng).await;
+        fixture.moment(&mut rng).await;
         let blow = match rounds {
             None => SHORT[round as usize % SHORT.len()],
             Some(_) => *LONG.choose(&mut rng).unwrap(),
@@ -92,7 +94,7 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
         let other = &daemons[(at + 1) % daemons.len()];
         let before = epoch(other).await;
         let began = Instant::now();
-        let struck = town.clone();
+        let struck = fixture.clone();
         match blow {
             Blow::EndConnections => postgres.end_connections().await,
             Blow::RestartServer | Blow::CrashServer | Blow::HangServer => match &server {
@@ -100,7 +102,7 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
                 None => postgres.end_connections().await,
             },
             Blow::Kill => {
-                struck.doors[at].inbox.send_replace(None);
+                struck.entrances[at].inbox.send_replace(None);
                 daemons[at].kill().await;
                 if rounds.is_some() {
                     takeovers.push(taken_over(&daemons[(at + 1) % 3], before, began).await);
@@ -108,20 +110,20 @@ async fn nothing_is_lost_when_three_daemons_share_a_store_and_their_leader_falls
                 daemons[at].run().await;
             }
             Blow::Freeze | Blow::CutOff => {
-                struck.doors[at].inbox.send_replace(None);
+                struck.entrances[at].inbox.send_replace(None);
                 hold_back(&daemons[at], &lines[at], blow, true);
                 takeovers.push(taken_over(other, before, began).await);
                 tokio::time::sleep(PAST_THE_LEASE.saturating_sub(began.elapsed())).await;
                 hold_back(&daemons[at], &lines[at], blow, false);
             }
         }
-        struck.doors[at].inbox.send_replace(Some(daemons[at].inbox.clone()));
+        struck.entrances[at].inbox.send_replace(Some(daemons[at].inbox.clone()));
         works(&daemons[at]).await;
-        acknowledged_presses_stand(&town, &daemons[at], round).await;
+        acknowledged_presses_stand(&fixture, &daemons[at], round).await;
         assert!(!gave_up(&mut asking) && !gave_up(&mut pressing), "somebody broke off, see above");
     }
-    let lost_copies = close(&town, &mut asking, &mut pressing).await;
-    let cases = judge(&town, &daemons[0]).await;
+    let lost_copies = close(&fixture, &mut asking, &mut pressing).await;
+    let cases = judge(&fixture, &daemons[0]).await;
     let presses: usize = cases.values().map(|case| case.presses.len()).sum();
     println!(
         "{blows:?}, {} asks, {presses} presses, {lost_copies} lost copies; taken over after {takeovers:.1?}",
