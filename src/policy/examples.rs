@@ -6,11 +6,11 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::call::{Call, Kind, canonical, kind_of};
-use crate::guardrail::Guardrail;
+use crate::engine::guardrail::Guardrail;
+use crate::engine::ruling::{Layers, Mode, rule};
+use crate::facts::call::{Call, Kind, canonical, kind_of};
+use crate::rules::verdict::Verdict;
 use crate::rules::{Entry, Rules};
-use crate::ruling::{Layers, Mode, rule};
-use crate::verdict::Verdict;
 
 /// An example whose ruling is not what its rule says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,7 +79,7 @@ pub(crate) fn matches_alone(entry: &Entry, example: &str, home: Option<&str>) ->
         .is_some_and(|alone| ruling(&alone, &entry.rule.tool, example, 0).verdict == verdict)
 }
 
-fn ruling(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> crate::ruling::Ruling {
+fn ruling(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> crate::engine::ruling::Ruling {
     let layers = Layers {
         agent: None,
         rules,

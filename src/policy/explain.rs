@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::always::spoken;
-use crate::call::{Call, Kind};
-use crate::ruling::{Layers, Mode, Ruling, Subject, rule};
+use crate::engine::always::spoken;
+use crate::engine::ruling::{Layers, Mode, Ruling, Subject, rule};
+use crate::facts::call::{Call, Kind};
+use crate::rules::verdict::Verdict;
 use crate::shell::{Scan, Via};
-use crate::verdict::Verdict;
 
 /// A ruling taken apart.
 #[derive(Clone, Debug, Serialize)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::call::canonical;
-use crate::verdict::Verdict;
+use crate::facts::call::canonical;
+use crate::rules::verdict::Verdict;
 
 /// Why nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,11 +126,11 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::{ImportError, claude_settings, opencode};
-    use crate::call::Call;
-    use crate::guardrail::Guardrail;
+    use crate::engine::guardrail::Guardrail;
+    use crate::engine::ruling::{Layers, Mode, rule};
+    use crate::facts::call::Call;
     use crate::rules::Rules;
-    use crate::ruling::{Layers, Mode, rule};
-    use crate::verdict::Verdict::{self, Allow, Ask, Deny};
+    use crate::rules::verdict::Verdict::{self, Allow, Ask, Deny};
 
     fn ruled(text: &str, call: &Call) -> Verdict {
         let rules = Rules::parse(text, "imported", None).unwrap();

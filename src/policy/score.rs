@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::call::Call;
+use crate::engine::guardrail::Guardrail;
+use crate::engine::ruling::{Layers, Mode, Ruling, rule};
 use crate::examples;
-use crate::guardrail::Guardrail;
+use crate::facts::call::Call;
+use crate::rules::verdict::Verdict;
 use crate::rules::{DEFAULT_RULES, Rule, Rules, sentences};
-use crate::ruling::{Layers, Mode, Ruling, rule};
-use crate::verdict::Verdict;
 
 /// Where the commands of the corpora are run from.
 const HOME: &str = "/home/u";

@@ -20,7 +20,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use countersign_policy::highlights;
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rule, Rules, Verdict, rule};
 use serde_json::{Map, Value, json};
 
@@ -72,8 +72,8 @@ fn took(call: &Call) -> Duration {
         let ruling = black_box(rule(black_box(call), &layers, Mode::Default));
         let _ = black_box(call.paths());
         if let Some(text) = call.command() {
-            let place = Place { cwd: call.cwd.as_deref(), home: None };
-            let _ = black_box(highlights::of_shell(text, place));
+            let dirs = Directories { cwd: call.cwd.as_deref(), home: None };
+            let _ = black_box(highlights::of_shell(text, dirs));
         }
         let _ = ruling;
         start.elapsed()

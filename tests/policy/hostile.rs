@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use countersign_policy::critical::critical;
 use countersign_policy::effects::of_shell;
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Doubt, scan};
 use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, rule};
 
@@ -75,7 +75,7 @@ fn no_shape_overflows_or_takes_long() {
                 let start = Instant::now();
                 let found = scan(&text);
                 let _ = critical(&found);
-                let _ = of_shell(&found, Place::default());
+                let _ = of_shell(&found, Directories::default());
                 slowest = slowest.max(start.elapsed());
             }
         }

@@ -360,8 +360,8 @@ fn like(text: &str, with: &str) -> String {
     text.replace("${HOME}", "~").replace("$HOME", "~").replace(['*', '?'], with).replace('\\', "")
 }
 
-const PLACE: countersign_policy::place::Place<'static> =
-    countersign_policy::place::Place { cwd: Some("/home/me/shop"), home: Some("/home/me") };
+const PLACE: countersign_policy::paths::Directories<'static> =
+    countersign_policy::paths::Directories { cwd: Some("/home/me/shop"), home: Some("/home/me") };
 
 fn in_shop(tool: &str, args: serde_json::Value) -> Call {
     Call {
@@ -432,7 +432,7 @@ proptest! {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
                 _ => path.to_owned(),
             };
-            let clean = |path: &str| countersign_policy::place::clean(&home(path), PLACE).into_owned();
+            let clean = |path: &str| countersign_policy::paths::clean(&home(path), PLACE).into_owned();
             clean(one) == clean(two)
         };
         let call = |path: &str| in_shop(tool, serde_json::json!({ "path": path }));

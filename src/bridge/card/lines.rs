@@ -7,7 +7,7 @@ use crate::{
 };
 use countersign_policy::{
     highlights::{self, Highlight},
-    place::Place,
+    paths::Directories,
 };
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ pub(super) fn draw(call: &Call, text: &str, sheet: &mut Sheet) {
     if text.chars().take(SHORT + 1).count() <= SHORT && text.lines().count() <= FEW {
         return;
     }
-    let place = Place { cwd: call.cwd.as_deref(), home: None };
-    let all = numbered(text, highlights::of_shell(text, place));
+    let dirs = Directories { cwd: call.cwd.as_deref(), home: None };
+    let all = numbered(text, highlights::of_shell(text, dirs));
     let count = all.len();
     let mut worst = all;
     worst.sort_by_key(|(_, found)| found.weight);

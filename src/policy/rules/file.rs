@@ -4,8 +4,8 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectPr
 
 use super::Rule;
 use super::read::OPTIONS;
-use crate::call::canonical;
-use crate::verdict::Verdict;
+use crate::facts::call::canonical;
+use crate::rules::verdict::Verdict;
 
 /// Why a rules file was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,9 +1,9 @@
 //! What is odd about rules that can be used: rules that never match, never win, look mistyped.
 
 use super::{Entry, Problem, Rules, Severity, suggest};
-use crate::call::{Kind, canonical, kind_of, known_names};
+use crate::facts::call::{Kind, canonical, kind_of, known_names};
+use crate::rules::verdict::Verdict;
 use crate::shell;
-use crate::verdict::Verdict;
 
 /// Checks the examples that stand beside rules; each that fails is an error.
 pub(super) fn examples(rules: &Rules, problems: &mut Vec<Problem>) {

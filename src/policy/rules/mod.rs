@@ -7,6 +7,7 @@ pub(crate) mod pattern;
 mod problem;
 mod read;
 pub mod suggest;
+pub mod verdict;
 mod when;
 
 use std::fmt;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::canonical;
+use crate::facts::call::canonical;
 use crate::glob::Glob;
-use crate::verdict::Verdict;
+use crate::rules::verdict::Verdict;
 pub use pattern::expand_home;
 use pattern::{Head, Pattern};
 pub use problem::sentences;

@@ -1,10 +1,10 @@
 //! One pattern of a rule, ready for every sort of value it may meet.
 
+use crate::facts::reads;
+use crate::facts::wrappers::base;
 use crate::glob::{Glob, GlobError};
-use crate::reads;
+use crate::rules::verdict::Verdict;
 use crate::shell::{self, Word, WordKind};
-use crate::verdict::Verdict;
-use crate::wrappers::base;
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::{Example, Origin, Problem, Rule, Rules, Severity, claude, lint, suggest, when};
-use crate::call::{Kind, kind_of};
-use crate::reads;
-use crate::verdict::Verdict;
+use crate::facts::call::{Kind, kind_of};
+use crate::facts::reads;
+use crate::rules::verdict::Verdict;
 
 /// What is accepted beyond JSON: comments and trailing commas, nothing else.
 pub const OPTIONS: ParseOptions = ParseOptions {

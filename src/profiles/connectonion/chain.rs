@@ -7,7 +7,7 @@ use super::bash::{self, Unread};
 use super::cover::Judge;
 use super::permission::{Permission, Permissions, Source, command_fits};
 use countersign_policy::call::Call;
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Scan, Via};
 
 /// What the permissions say about a shell text.
@@ -77,7 +77,7 @@ pub(super) fn strict(
     text: &str,
     scan: &Scan<'_>,
     given: &Permissions,
-    place: Place<'_>,
+    dirs: Directories<'_>,
 ) -> Chain {
     let whole = |one: &&Permission| {
         one.key.text() == call.tool
@@ -93,7 +93,7 @@ pub(super) fn strict(
     if let Some(refusal) = &scan.refusal {
         return Chain::Unreadable(format!("The command cannot be read with certainty: {refusal}."));
     }
-    let judge = Judge { call, text, given, place };
+    let judge = Judge { call, text, given, dirs };
     let mut last = None;
     for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
         match judge.command(command, 0) {

@@ -4,7 +4,7 @@
 //! permissions but those it wants.
 
 use countersign_policy::call::Call;
-use countersign_policy::place::{self, Place};
+use countersign_policy::paths::{self, Directories};
 use countersign_policy::shell::{self, Scan, Word};
 
 /// Arguments that name the file of a call.
@@ -15,7 +15,7 @@ const FILES: &[&str] = &["host.yaml", "schedule.yaml", "admins.txt", "keys"];
 /// Whether a path is one of these files.
 #[must_use]
 pub fn is_control_file(path: &str) -> bool {
-    let path = place::clean(path, Place::default());
+    let path = paths::clean(path, Directories::default());
     let mut parts = path.split('/').skip_while(|part| !part.eq_ignore_ascii_case(FOLDER));
     parts.next();
     parts.next().is_some_and(|name| FILES.iter().any(|file| file.eq_ignore_ascii_case(name)))
@@ -44,7 +44,7 @@ pub(super) fn nears(scan: &Scan<'_>) -> bool {
     words(scan).any(|word| {
         let text = &*word.text;
         text.split(['=', ':']).any(|part| {
-            let path = place::clean(part, Place::default());
+            let path = paths::clean(part, Directories::default());
             let last = path.rsplit('/').next().unwrap_or(&path);
             let hidden = |name: &str| name.starts_with('.') && name.contains(['*', '?', '[']);
             let in_folder = path.split('/').any(|name| name.eq_ignore_ascii_case(FOLDER));

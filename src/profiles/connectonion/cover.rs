@@ -6,7 +6,7 @@ use countersign_policy::call::Call;
 use countersign_policy::judge::slice;
 use countersign_policy::obeyed;
 use countersign_policy::options;
-use countersign_policy::place::{self, Place};
+use countersign_policy::paths::{self, Directories};
 use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
 
@@ -19,7 +19,7 @@ pub(super) struct Judge<'j> {
     pub(super) call: &'j Call,
     pub(super) text: &'j str,
     pub(super) given: &'j Permissions,
-    pub(super) place: Place<'j>,
+    pub(super) dirs: Directories<'j>,
 }
 
 impl<'j> Judge<'j> {
@@ -102,8 +102,8 @@ impl<'j> Judge<'j> {
         if named == argv.len() && !matches!(permission.key.form, Form::Prefix(_)) {
             return Ok(());
         }
-        let itself = options::exceeds(argv.get(..named).unwrap_or_default(), false, self.place);
-        match options::exceeds(argv, false, self.place) {
+        let itself = options::exceeds(argv.get(..named).unwrap_or_default(), false, self.dirs);
+        match options::exceeds(argv, false, self.dirs) {
             Some(why) if itself != Some(why) => {
                 return Err(format!(
                     "{} goes beyond {}: {why}.",
@@ -159,15 +159,15 @@ impl<'j> Judge<'j> {
 
     /// A redirect that writes needs what the tool `write` would need.
     fn redirect(&self, redirect: &Redirect<'_>) -> Result<(), String> {
-        let path = place::path(&redirect.target, self.place);
+        let path = paths::of_word(&redirect.target, self.dirs);
         match (redirect.op, path) {
             (RedirectOp::Read, Some(path))
-                if place::secret(&path, self.place) || place::system(&path) =>
+                if paths::secret(&path, self.dirs) || paths::system(&path) =>
             {
                 Err(format!("It reads {path}."))
             }
             (op, _) if !op.writes() => Ok(()),
-            (_, Some(path)) if place::sink(&path) || self.may_write(&path, redirect) => Ok(()),
+            (_, Some(path)) if paths::sink(&path) || self.may_write(&path, redirect) => Ok(()),
             (_, Some(path)) => Err(format!("It writes to {path}.")),
             (_, None) => Err("It writes to a file that is only known when it runs.".to_owned()),
         }
@@ -176,7 +176,7 @@ impl<'j> Judge<'j> {
     fn may_write(&self, path: &str, redirect: &Redirect<'_>) -> bool {
         let args = serde_json::json!({ "file_path": path, "path": path });
         redirect.target.kind == WordKind::Literal
-            && !place::outside(path, self.place)
+            && !paths::outside(path, self.dirs)
             && !obeyed::runs_later(path)
             && self
                 .given

@@ -27,7 +27,7 @@ use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then,
 use countersign_policy::call::{Call, Kind};
 use countersign_policy::effects::{self, Act};
 use countersign_policy::judge::slice;
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::rules::Rule;
 use countersign_policy::ruling::Ruling;
 use countersign_policy::shell::{self, Scan, Via};
@@ -55,11 +55,11 @@ impl ConnectOnion {
     /// What the policy of `:workspace` says about a call.
     #[must_use]
     pub fn workspace(&self, call: &Call) -> Decision {
-        let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+        let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
         if control::refusal(call).is_some() {
             return workspace::rewrites_control();
         }
-        workspace::decide(call, scan_of(call).as_ref().filter(|_| !self.compat), place)
+        workspace::decide(call, scan_of(call).as_ref().filter(|_| !self.compat), dirs)
     }
 }
 
@@ -79,7 +79,7 @@ pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dial
 
 impl Dialect for ConnectOnion {
     fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-        let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+        let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
         let granted = given.grants.tools.iter().map(|tool| Permission::session(tool));
         let ruled = given.grants.rules.iter().filter(|rule| {
             rule.verdict == Verdict::Allow && rule.pattern == "*" && !rule.tool.contains('*')
@@ -98,8 +98,8 @@ impl Dialect for ConnectOnion {
             compat: self.compat,
         };
         let scan = scan_of(call);
-        let found = permit::permit(call, scan.as_ref(), place, &standing)?;
-        Ok(ruling(call, scan.as_ref(), place, found))
+        let found = permit::permit(call, scan.as_ref(), dirs, &standing)?;
+        Ok(ruling(call, scan.as_ref(), dirs, found))
     }
 
     fn manners(&self) -> Manners {
@@ -143,7 +143,7 @@ fn scan_of(call: &Call) -> Option<Scan<'_>> {
     text.filter(|_| shell || call.kind() == Kind::Shell).map(shell::scan)
 }
 
-fn ruling(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, found: Found) -> Ruling {
+fn ruling(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, found: Found) -> Ruling {
     let asks = found.verdict == Verdict::Ask;
     let always = match asks && !found.critical && call.kind() != Kind::Question {
         true => vec![Rule::allow(&call.tool, "*")],
@@ -152,7 +152,7 @@ fn ruling(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, found: Found) 
     let text = call.args.get("command").and_then(serde_json::Value::as_str);
     let (commands, patterns, effects) = match (scan, text) {
         (Some(scan), Some(text)) => {
-            let effects = if asks { effects::of_shell(scan, place) } else { Vec::new() };
+            let effects = if asks { effects::of_shell(scan, dirs) } else { Vec::new() };
             (commands(scan, text), patterns(scan, text), effects)
         }
         _ => {
@@ -161,7 +161,7 @@ fn ruling(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, found: Found) 
             let texts: Vec<&str> = seen.iter().filter(|v| !v.is_leaf).map(|v| &*v.text).collect();
             let more = !beyond.is_empty();
             let effects = match asks {
-                true => effects::of_values(act(call), &texts, more, place),
+                true => effects::of_values(act(call), &texts, more, dirs),
                 false => Vec::new(),
             };
             let named = values.list.iter().filter(|value| !value.is_leaf);

@@ -228,7 +228,8 @@ fn begins(command: &str, beginning: &str) -> bool {
 }
 
 fn flat(path: &str) -> String {
-    countersign_policy::place::clean(path, countersign_policy::place::Place::default()).into_owned()
+    countersign_policy::paths::clean(path, countersign_policy::paths::Directories::default())
+        .into_owned()
 }
 
 /// Whether a command fits the glob of `when: {command: …}`, where there is one.

@@ -9,7 +9,7 @@ use super::workspace::{self, Decision, EDITS, POLICY};
 use countersign_policy::call::Call;
 use countersign_policy::critical;
 use countersign_policy::files;
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::shell::Scan;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
@@ -78,24 +78,24 @@ const DANGEROUS: &[&str] = &[
 pub(super) fn permit(
     call: &Call,
     scan: Option<&Scan<'_>>,
-    place: Place<'_>,
+    dirs: Directories<'_>,
     standing: &Standing<'_>,
 ) -> Result<Found, String> {
     if let Some(refusal) = control::refusal(call) {
         return Ok(Found::new(Verdict::Deny, refusal));
     }
-    let found = by_the_rules(call, scan, place, standing)?;
+    let found = by_the_rules(call, scan, dirs, standing)?;
     if standing.compat {
         return Ok(found);
     }
-    Ok(careful(call, scan, place, found))
+    Ok(careful(call, scan, dirs, found))
 }
 
 /// What always wants a person, whatever allows it.
-fn careful(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, mut found: Found) -> Found {
+fn careful(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, mut found: Found) -> Found {
     let critical = match scan {
         Some(scan) => critical::critical(scan),
-        None => files::critical(call.kind(), &Values::of(call), &call.resolved, place),
+        None => files::critical(call.kind(), &Values::of(call), &call.resolved, dirs),
     };
     found.critical = critical.is_some();
     if found.verdict != Verdict::Allow {
@@ -114,7 +114,7 @@ fn careful(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>, mut found: Fo
 fn by_the_rules(
     call: &Call,
     scan: Option<&Scan<'_>>,
-    place: Place<'_>,
+    dirs: Directories<'_>,
     standing: &Standing<'_>,
 ) -> Result<Found, String> {
     let stopped = || Found::new(Verdict::Deny, super::told::BATCH_STOPPED);
@@ -123,7 +123,7 @@ fn by_the_rules(
         return Ok(stopped());
     }
     let policy = (standing.mode == Mode::Workspace && standing.requester.is_operator())
-        .then(|| workspace::decide(call, scan.filter(|_| !standing.compat), place))
+        .then(|| workspace::decide(call, scan.filter(|_| !standing.compat), dirs))
         .map(|decision| headless(decision, standing.reachable));
     if let Some(decision) = policy.as_ref().filter(|decision| decision.verdict != Verdict::Ask) {
         let found = Found::new(decision.verdict, decision.reason.clone()).by(POLICY);
@@ -134,7 +134,7 @@ fn by_the_rules(
         Some(decision) if decision.requires_human => &people,
         _ => standing.permissions,
     };
-    let mut why = match permitted(call, scan, place, given, standing)? {
+    let mut why = match permitted(call, scan, dirs, given, standing)? {
         Permit::Yes(found) => return Ok(Found { policy, ..found }),
         Permit::No(why) => why,
     };
@@ -208,7 +208,7 @@ enum Permit {
 fn permitted(
     call: &Call,
     scan: Option<&Scan<'_>>,
-    place: Place<'_>,
+    dirs: Directories<'_>,
     given: &Permissions,
     standing: &Standing<'_>,
 ) -> Result<Permit, String> {
@@ -219,7 +219,7 @@ fn permitted(
     let (Some(text), Some(scan), true) = (text, scan, is_bash(&call.tool)) else {
         return Ok(by_name(call, given, false)?.unwrap_or_else(|| nothing_permits(call)));
     };
-    Ok(match chain::strict(call, text, scan, given, place) {
+    Ok(match chain::strict(call, text, scan, given, dirs) {
         Chain::Permitted { commands, key, source } => Permit::Yes(chained(commands, key, source)),
         Chain::Refused(why) => Permit::No(why),
         Chain::Unreadable(why) if standing.mode == Mode::RemoteExec && standing.reachable => {

@@ -11,7 +11,7 @@ use super::workspace::{Decision, POLICY};
 use super::{ConnectOnion, scan_of, told};
 use crate::{End, Then};
 use countersign_policy::call::Call;
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::verdict::Verdict;
 
 /// A session.
@@ -85,7 +85,7 @@ impl Session {
     }
 
     fn found(&self, call: &Call) -> Result<Found, String> {
-        let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+        let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
         let standing = Standing {
             permissions: &self.permissions,
             mode: self.mode,
@@ -95,7 +95,7 @@ impl Session {
             stopped: self.stopped.is_some(),
             compat: self.host.compat,
         };
-        super::permit::permit(call, scan_of(call).as_ref(), place, &standing)
+        super::permit::permit(call, scan_of(call).as_ref(), dirs, &standing)
     }
 
     /// Takes the answer to a prompt.

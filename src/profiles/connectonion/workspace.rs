@@ -9,7 +9,7 @@ use super::cover::commandeers;
 use super::words;
 use countersign_policy::call::Call;
 use countersign_policy::obeyed;
-use countersign_policy::place::{self, Place};
+use countersign_policy::paths::{self, Directories};
 use countersign_policy::shell::{Scan, Via};
 use countersign_policy::verdict::Verdict;
 use countersign_policy::wrappers::base;
@@ -85,11 +85,11 @@ const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"
 /// What the policy says about a call. `scan` is bash's own reading, for whoever wants more than
 /// ConnectOnion's.
 #[must_use]
-pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>) -> Decision {
+pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Decision {
     let name = call.tool.to_lowercase();
     let is = |tools: &[&str]| tools.contains(&name.as_str());
     let target = target(call);
-    let outside = target.iter().chain(&call.resolved).any(|path| place::outside(path, place));
+    let outside = target.iter().chain(&call.resolved).any(|path| paths::outside(path, dirs));
     if is(READS) {
         return match outside {
             true => Decision::ask(
@@ -129,7 +129,7 @@ pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, place: Place<'_>) -> 
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
-        return command(&text.unwrap_or_default(), scan, place);
+        return command(&text.unwrap_or_default(), scan, dirs);
     }
     match name.as_str() {
         "kill_task" => Decision::ask("task_control", "stopping a running task requires approval"),
@@ -151,7 +151,7 @@ fn target(call: &Call) -> Option<String> {
 }
 
 /// The strictest of all commands.
-fn command(text: &str, scan: Option<&Scan<'_>>, place: Place<'_>) -> Decision {
+fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Decision {
     let unread = || Decision::ask("command", "command could not be parsed safely");
     let Ok(commands) = bash::read(text) else { return unread() };
     let mut all: Vec<Decision> = commands
@@ -163,7 +163,7 @@ fn command(text: &str, scan: Option<&Scan<'_>>, place: Place<'_>) -> Decision {
         .collect();
     let count = all.len();
     if let Some(scan) = scan {
-        all.extend(beyond(scan, place));
+        all.extend(beyond(scan, dirs));
     }
     let strictest = all.into_iter().reduce(|a, b| if b.verdict > a.verdict { b } else { a });
     match strictest {
@@ -178,7 +178,7 @@ fn command(text: &str, scan: Option<&Scan<'_>>, place: Place<'_>) -> Decision {
 
 /// What ConnectOnion does not see: redirects, words that only the shell will know, programs from
 /// elsewhere, other commands than it read.
-fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
+fn beyond(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Decision> {
     let ask = |reason: &str| Decision::ask("command", reason);
     if let Some(refusal) = &scan.refusal {
         return vec![ask(&format!("command could not be parsed safely: {refusal}"))];
@@ -190,7 +190,7 @@ fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
         found.push(match words {
             None => ask("some word of it is only known when it runs"),
             Some(words) if words.is_empty() => ask("it sets variables"),
-            Some(words) if words.first().is_some_and(|name| foreign(name, place)) => {
+            Some(words) if words.first().is_some_and(|name| foreign(name, dirs)) => {
                 ask("the program lies outside the workspace")
             }
             Some(words) => classify(&words),
@@ -200,7 +200,7 @@ fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
         }
         for redirect in command.redirects.iter().filter(|redirect| redirect.op.writes()) {
             let path = redirect.target.literal().filter(|path| {
-                place::sink(path) || !place::outside(path, place) && !obeyed::runs_later(path)
+                paths::sink(path) || !paths::outside(path, dirs) && !obeyed::runs_later(path)
             });
             if path.is_none() {
                 found.push(ask("it writes where the policy does not look"));
@@ -210,9 +210,9 @@ fn beyond(scan: &Scan<'_>, place: Place<'_>) -> Vec<Decision> {
     found
 }
 
-fn foreign(name: &str, place: Place<'_>) -> bool {
+fn foreign(name: &str, dirs: Directories<'_>) -> bool {
     name.contains('/')
-        && place::outside(name, place)
+        && paths::outside(name, dirs)
         && !["/usr/bin/", "/bin/", "/usr/local/bin/"].iter().any(|dir| name.starts_with(dir))
 }
 

@@ -1,7 +1,7 @@
 //! The edge of the workspace, and directories beyond it that a person opened.
 
 use countersign_policy::call::{Call, Kind};
-use countersign_policy::place::{self, Place};
+use countersign_policy::paths::{self, Directories};
 use countersign_policy::values::{Value, Values};
 
 /// The most directories that a session may have opened.
@@ -27,15 +27,15 @@ impl Roots {
     /// A sentence, when it must stay closed; the call that it was opened for may run all the same.
     // SECURITY: never everything, never a home directory, never where keys are kept.
     pub fn open(&mut self, root: &str, write: bool, home: Option<&str>) -> Result<(), String> {
-        let place = Place { cwd: None, home };
-        let path = place::clean(root, place).into_owned();
+        let dirs = Directories { cwd: None, home };
+        let path = paths::clean(root, dirs).into_owned();
         if !path.starts_with('/') {
             return Err(format!("{root:?} is no absolute path"));
         }
-        if path == "/" || place::in_home(&path, place) == Some("") {
+        if path == "/" || paths::in_home(&path, dirs) == Some("") {
             return Err(format!("{path} holds everything; name a directory inside it"));
         }
-        if place::secret(&path, place) || place::startup(&path, place) || keeps_keys(&path) {
+        if paths::secret(&path, dirs) || paths::startup(&path, dirs) || keeps_keys(&path) {
             return Err(format!("{path} is where keys and start-up files are kept"));
         }
         if let Some(known) = self.0.iter_mut().find(|known| known.path == path) {
@@ -56,7 +56,7 @@ impl Roots {
     }
 
     fn covers(&self, path: &str, writes: bool) -> bool {
-        self.0.iter().any(|root| place::within(path, &root.path) && (root.write || !writes))
+        self.0.iter().any(|root| paths::within(path, &root.path) && (root.write || !writes))
     }
 }
 
@@ -66,15 +66,15 @@ impl Roots {
 pub fn beyond(call: &Call, roots: &Roots, writers: bool) -> Option<String> {
     let writes = matches!(call.kind(), Kind::Write | Kind::Edit);
     let looks = matches!(call.kind(), Kind::Read | Kind::Glob | Kind::Grep);
-    let place = Place { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
-    place.cwd?;
+    let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    dirs.cwd?;
     if !(looks || writes && writers) {
         return None;
     }
     let values = Values::of(call);
     let (seen, unseen) = values.in_view();
-    let path = |value: &Value| place::clean(&value.text, place).into_owned();
-    let beyond = |path: &String| place::outside(path, place) && !roots.covers(path, writes);
+    let path = |value: &Value| paths::clean(&value.text, dirs).into_owned();
+    let beyond = |path: &String| paths::outside(path, dirs) && !roots.covers(path, writes);
     let mut paths = seen.iter().filter(|value| value.is_path).map(path);
     // FAIL-CLOSED: a path that is one too many to be looked at may lie anywhere.
     paths.find(beyond).or_else(|| unseen.iter().find(|value| value.is_path).map(path))

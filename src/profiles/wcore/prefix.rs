@@ -6,7 +6,7 @@ use super::literal::infer_prefix;
 use crate::Prefix;
 use countersign_policy::always;
 use countersign_policy::builtins::{Builtin, builtin};
-use countersign_policy::place;
+use countersign_policy::paths;
 use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Scan, Via, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
 
@@ -66,7 +66,7 @@ fn plain(scan: &Scan<'_>) -> bool {
 
 /// To nowhere, or from one stream to another.
 fn harmless(redirect: &Redirect<'_>) -> bool {
-    redirect.op == RedirectOp::Duplicate || redirect.target.literal().is_some_and(place::sink)
+    redirect.op == RedirectOp::Duplicate || redirect.target.literal().is_some_and(paths::sink)
 }
 
 /// A command is covered when it begins so, and so does all that it runs.

@@ -2,7 +2,7 @@
 //! and what is borrowed lies inside the text.
 #![no_main]
 
-use countersign_policy::place::Place;
+use countersign_policy::paths::Directories;
 use countersign_policy::shell::scan;
 use countersign_policy::{builtins, critical, effects, options, wrappers};
 use libfuzzer_sys::fuzz_target;
@@ -15,8 +15,8 @@ fuzz_target!(|text: &str| {
         }
         let _ = wrappers::unwrap(&command.argv);
         let _ = builtins::builtin(&command.argv);
-        let _ = options::exceeds(&command.argv, false, Place::default());
+        let _ = options::exceeds(&command.argv, false, Directories::default());
     }
     let _ = critical::critical(&found);
-    let _ = effects::of_shell(&found, Place { cwd: Some("/work"), home: Some("/home/me") });
+    let _ = effects::of_shell(&found, Directories { cwd: Some("/work"), home: Some("/home/me") });
 });

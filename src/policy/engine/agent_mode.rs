@@ -1,0 +1,92 @@
+//! The agent's own mode: where it lets the agent only read, no rule and no grant lets it do more.
+
+use crate::engine::guardrail::Guardrail;
+use crate::engine::ruling::{Layers, Mode, Subject, verdict};
+use crate::facts::call::Call;
+use crate::facts::reads::CLASS;
+use crate::rules::verdict::Verdict;
+use crate::rules::{Rule, Rules};
+
+/// Modes in which an agent plans, or runs nothing that was not agreed on before; letters and digits
+/// alone.
+const STRICTER: &[&str] = &["plan", "planmode", "planning", "dontask", "readonly", "architect"];
+
+/// Why a call that a rule or grant allows needs a person all the same: the mode that its agent is
+/// in.
+// SECURITY: connecting an agent never loosens it.
+#[must_use]
+pub fn holds(call: &Call) -> Option<String> {
+    let mode = call.agent_mode.as_deref()?;
+    let letters = mode.chars().filter(char::is_ascii_alphanumeric);
+    let letters: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    (STRICTER.contains(&&*letters) && !only_reads(call)).then(|| {
+        let mode: String = mode.chars().take(40).collect();
+        format!(
+            "The agent is in its mode {mode:?}, in which only reading is allowed without a person."
+        )
+    })
+}
+
+/// Whether a call only reads, inside the workspace and without secrets.
+#[must_use]
+pub fn only_reads(call: &Call) -> bool {
+    let call = Call { agent_mode: None, ..call.clone() };
+    let reading = Rules::reading(["shell_exec", "read_file", "glob", "grep"]);
+    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let layers =
+        Layers { agent: None, rules: &reading, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    verdict(&Subject::new(&call, &layers), &layers, Mode::Default) == Verdict::Allow
+}
+
+impl Rules {
+    /// Rules that allow these tools what only reads.
+    fn reading<const N: usize>(tools: [&str; N]) -> Self {
+        let mut rules = Self::default();
+        for tool in tools {
+            // FAIL-CLOSED: without the rule nothing is known to read.
+            let _ = rules.push_reads(Rule::allow(tool, CLASS), None);
+        }
+        rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at_work(call: Call, mode: &str) -> Call {
+        let (cwd, home) = (Some("/home/u/w".into()), Some("/home/u".into()));
+        Call { cwd, home, agent_mode: Some(mode.into()), ..call }
+    }
+
+    #[test]
+    fn in_a_stricter_mode_only_reading_is_let_through() {
+        for mode in ["plan", "Plan", "plan-mode", "dontAsk", "read_only", "readOnly"] {
+            for call in [
+                Call::shell("touch x"),
+                Call::shell("cat ../x"),
+                Call::new("Write", json!({"file_path": "a"})),
+                Call::new("mcp__fs__read", json!({})),
+                Call::new("Read", json!({"file_path": ".env"})),
+            ] {
+                let call = at_work(call, mode);
+                assert!(holds(&call).is_some_and(|why| why.contains(mode)), "{call:?}");
+            }
+            for call in [
+                Call::shell("git log -3 && ls"),
+                Call::new("Read", json!({"file_path": "src/a.rs"})),
+                Call::new("Grep", json!({"pattern": "x"})),
+            ] {
+                assert_eq!(holds(&at_work(call, mode)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn other_modes_hold_nothing() {
+        for mode in ["default", "acceptEdits", "bypassPermissions", "auto", ""] {
+            assert_eq!(holds(&at_work(Call::shell("touch x"), mode)), None, "{mode}");
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! What the Always button would store: one rule per command, in words a person understands, and
+//! only when it really covers the call.
+
+mod arity;
+
+pub use arity::{molf_prefix, prefix};
+
+use std::collections::HashSet;
+
+use crate::engine::ruling::{Decision, Layers, Mode, Subject, verdict};
+use crate::facts::builtins::{Builtin, builtin};
+use crate::facts::call::{Kind, canonical};
+use crate::facts::paths::{self, Directories};
+use crate::facts::reads;
+use crate::facts::tool_name;
+use crate::facts::wrappers::{Inner, Passage, base, unwrap};
+use crate::glob::escape;
+use crate::rules::Rule;
+use crate::rules::verdict::Verdict;
+use crate::shell::{self, Command, Dialect, Scan, Via, Word};
+
+/// The rules to store for a call that asks; empty when Always must not be offered.
+// INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
+pub(crate) fn offers(
+    subject: &Subject<'_>,
+    decision: &Decision<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    if !may_last(subject, decision) {
+        return Vec::new();
+    }
+    let candidates = match (&subject.scan, subject.call.kind()) {
+        (_, Kind::Question) => None,
+        (Some((_, scan)), _) => of_text(subject, scan, layers, mode),
+        (None, _) => of_values(subject),
+    };
+    first_to_cover(candidates, subject, layers, mode)
+}
+
+/// The rules that "always, exactly this" would store: the same words and no others.
+// INVARIANT: as for `offers`.
+pub(crate) fn exact(
+    subject: &Subject<'_>,
+    decision: &Decision<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    if !may_last(subject, decision) {
+        return Vec::new();
+    }
+    let kind = subject.call.kind();
+    let candidates = match &subject.scan {
+        _ if kind == Kind::Question => return Vec::new(),
+        Some((text, scan)) => {
+            let whole = vec![Rule::allow("shell_exec", escape(text.trim()))];
+            exact_commands(scan).into_iter().chain([whole]).collect()
+        }
+        None if kind == Kind::Fetch => {
+            let values = &subject.values.list;
+            if values.len() > MOST_RULES {
+                return Vec::new();
+            }
+            vec![values.iter().map(|url| Rule::allow("web_fetch", escape(&url.text))).collect()]
+        }
+        None if matches!(kind, Kind::Read | Kind::Write | Kind::Edit | Kind::Skill) => {
+            Vec::from_iter(of_values(subject))
+        }
+        None => return Vec::new(),
+    };
+    let known = subject.scan.as_ref().is_none_or(|(_, scan)| {
+        scan.understood()
+            && scan.commands.iter().flat_map(|c| &c.argv).all(|word| word.literal().is_some())
+    });
+    first_to_cover(candidates.into_iter().filter(|_| known), subject, layers, mode)
+}
+
+/// Neither what is critical, nor what could not be read, nor a tool whose name no rule can hold is
+/// allowed for longer than once.
+fn may_last(subject: &Subject<'_>, decision: &Decision<'_>) -> bool {
+    decision.critical.is_none()
+        && !decision.finding.blind
+        && tool_name::may_be_granted(&subject.call.tool)
+}
+
+/// The first of the candidates with which the call is allowed.
+fn first_to_cover(
+    candidates: impl IntoIterator<Item = Vec<Rule>>,
+    subject: &Subject<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    let mut candidates = candidates.into_iter();
+    candidates.find(|rules| covers(subject, rules, layers, mode)).unwrap_or_default()
+}
+
+/// One rule per command with its very words.
+fn exact_commands(scan: &Scan<'_>) -> Option<Vec<Rule>> {
+    let (mut rules, mut seen) = (Vec::new(), HashSet::new());
+    for command in scan.commands.iter().filter(|command| !command.argv.is_empty()) {
+        if builtin(&command.argv) == Some(Builtin::Harmless) {
+            continue;
+        }
+        let rule = Rule::allow("shell_exec", escape(&spoken(&command.argv)));
+        if seen.insert(rule.clone()) {
+            rules.push(rule);
+        }
+    }
+    (1..=MOST_RULES).contains(&rules.len()).then_some(rules)
+}
+
+/// True when the call is allowed once these rules are granted.
+fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode) -> bool {
+    // A file by the name of the class would be read as the class.
+    if rules.is_empty() || rules.iter().any(|rule| rule.pattern == reads::CLASS) {
+        return false;
+    }
+    let granted = layers.grants.clone().with_grants(rules);
+    verdict(subject, &Layers { grants: &granted, ..*layers }, mode) == Verdict::Allow
+}
+
+/// The words of a command as a rule or a person would write them.
+pub fn spoken(argv: &[Word<'_>]) -> String {
+    let mut text = String::with_capacity(argv.len() * 12);
+    for (at, word) in argv.iter().enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        match word.literal() {
+            Some(literal) => text.push_str(&quoted(literal)),
+            None => text.push_str(&word.text),
+        }
+    }
+    text
+}
+
+fn of_text(
+    subject: &Subject<'_>,
+    scan: &Scan<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Option<Vec<Rule>> {
+    if !scan.understood() {
+        return None;
+    }
+    let mut rules: Vec<Rule> = Vec::new();
+    for command in &scan.commands {
+        // The words of a substitution become words of the command around it.
+        if command.via == Via::Substitution {
+            return None;
+        }
+        let files = of_redirects(command, subject.dirs);
+        if command.argv.is_empty() {
+            rules.extend(files);
+            continue;
+        }
+        let bare = Command { redirects: Vec::new(), ..command.clone() };
+        let alone = Scan { commands: vec![bare], ..Scan::default() };
+        let part = subject.part("", alone);
+        if verdict(&part, layers, mode) != Verdict::Allow {
+            let patterns = of_command(&command.argv, 0)?;
+            rules.extend(patterns.into_iter().map(|pattern| Rule::allow("shell_exec", pattern)));
+        }
+        rules.extend(files);
+    }
+    let mut seen = HashSet::with_capacity(rules.len());
+    rules.retain(|rule| seen.insert(rule.clone()));
+    (rules.len() <= MOST_RULES).then_some(rules)
+}
+
+/// Rules for the workspace files that a command's redirects write.
+fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<Rule> {
+    let writes = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    writes
+        .filter_map(|redirect| redirect.target.literal())
+        .filter(|path| !paths::sink(path) && !paths::outside(path, dirs))
+        .map(|path| Rule::allow("write_file", escape(&paths::clean(path, NOWHERE))))
+        .collect()
+}
+
+const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
+
+/// Patterns for one command; `None` when none must be offered.
+pub fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
+    let name = base(argv.first()?.literal()?);
+    if depth > 2 || NEVER.contains(&name) {
+        return None;
+    }
+    match unwrap(argv) {
+        Some(behind) if behind.passage == Passage::Inner => {
+            let mut patterns = Vec::new();
+            for inner in &behind.inner {
+                match inner {
+                    Inner::Argv { argv, open } => {
+                        patterns.extend(of_inner(argv, *open, depth + 1)?);
+                    }
+                    _ => return None,
+                }
+            }
+            Some(patterns)
+        }
+        Some(behind) if behind.passage == Passage::DenyOnly => None,
+        Some(behind) if behind.passage == Passage::Outer && !names_its_program(name, argv) => None,
+        _ => of_words(argv, false),
+    }
+}
+
+/// The command behind a wrapper.
+fn of_inner(argv: &[Word<'_>], open: bool, depth: u32) -> Option<Vec<String>> {
+    if unwrap(argv).is_some() { of_command(argv, depth) } else { of_words(argv, open) }
+}
+
+/// The command itself, whatever it runs.
+fn of_words(argv: &[Word<'_>], open: bool) -> Option<Vec<String>> {
+    let name = base(argv.first()?.literal()?);
+    if NEVER.contains(&name) {
+        return None;
+    }
+    let literal: Vec<&str> = argv.iter().map_while(Word::literal).collect();
+    let two = (name, literal.get(1).copied().unwrap_or(""));
+    if NEVER_TWO.contains(&two) {
+        return None;
+    }
+    let exact = || (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
+    if runs_script_file(name) && !NAMED_SCRIPTS.contains(&two) {
+        // A script may be run again with the same words; code on the command line never.
+        let script = literal.get(1).is_some_and(|first| !first.starts_with('-') || *first == "-m");
+        return if script && two.1 != "eval" { exact() } else { None };
+    }
+    if name == "bunx" && runs_anything(base(two.1)) {
+        return None;
+    }
+    if RUNNERS.contains(&two) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
+        return None;
+    }
+    let words = prefix(&literal);
+    let flagged = words.iter().skip(1).any(|word| word.starts_with('-'))
+        && !matches!(two, ("cmake", "--build" | "--install"));
+    if argv.len() <= words.len() && !open {
+        return if words.len() == 1 || !flagged || two.0 == "make" || argv.len() > 2 || name != "git"
+        {
+            exact()
+        } else {
+            None
+        };
+    }
+    if flagged || literal.len() < words.len() {
+        return None;
+    }
+    let head = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    Some(vec![format!("{} *", escape(&head))])
+}
+
+/// More rules than this are more than a person reads before pressing Always.
+const MOST_RULES: usize = 50;
+
+/// Rules for the values of a tool that is no shell.
+fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
+    let call = subject.call;
+    let tool = canonical(&call.tool);
+    let values = &subject.values;
+    if values.missing || call.kind() == Kind::Shell {
+        return None;
+    }
+    let one_each = matches!(call.kind(), Kind::Read | Kind::Write | Kind::Edit | Kind::Skill);
+    if one_each && values.list.len() > MOST_RULES {
+        return None;
+    }
+    Some(match call.kind() {
+        Kind::Read | Kind::Write | Kind::Edit | Kind::Skill => values
+            .list
+            .iter()
+            .map(|value| {
+                let here = Directories { cwd: None, home: subject.dirs.home };
+                let text = if value.is_path {
+                    paths::clean(&value.text, here).into_owned()
+                } else {
+                    value.text.clone()
+                };
+                Rule::allow(tool, escape(&text))
+            })
+            .collect(),
+        Kind::Fetch => {
+            let url = values.list.first()?;
+            let host = crate::rules::pattern::host(&url.text)?;
+            vec![Rule::allow(tool, format!("domain:{host}"))]
+        }
+        Kind::Glob | Kind::Grep | Kind::Other => vec![Rule::allow(tool, "*")],
+        Kind::Shell | Kind::Question => return None,
+    })
+}
+
+/// A word as a shell would read it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,^[]{}*?!".contains(c);
+    if !word.is_empty() && word.chars().all(plain) && reads_back(word) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn reads_back(word: &str) -> bool {
+    let special = |c: char| "[]{}*?!".contains(c);
+    if !word.contains(special) {
+        return true;
+    }
+    let scan = shell::scan_as(word, Dialect::Bash);
+    matches!(scan.commands.as_slice(), [one] if matches!(one.argv.as_slice(), [w] if w.literal() == Some(word)))
+}
+
+/// A runner whose rule names what it runs.
+fn names_its_program(name: &str, argv: &[Word<'_>]) -> bool {
+    let second = argv.get(1).and_then(Word::literal).unwrap_or_default();
+    runs_script_file(name) || name == "bunx" || RUNNERS.contains(&(name, second))
+}
+
+fn runs_anything(name: &str) -> bool {
+    name.starts_with('-') || NEVER.contains(&name) || runs_script_file(name)
+}
+
+/// Runs a script of the project by name and no text.
+const NAMED_SCRIPTS: &[(&str, &str)] = &[
+    ("bun", "add"),
+    ("bun", "build"),
+    ("bun", "install"),
+    ("bun", "pm"),
+    ("bun", "run"),
+    ("bun", "test"),
+    ("bun", "x"),
+    ("deno", "check"),
+    ("deno", "fmt"),
+    ("deno", "lint"),
+    ("deno", "task"),
+    ("deno", "test"),
+];
+
+fn runs_script_file(name: &str) -> bool {
+    INTERPRETERS.contains(&name) || is_versioned_interpreter(name)
+}
+
+/// `python3.12`, `ruby3.2`, `node20`.
+fn is_versioned_interpreter(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    stem.len() < name.len() && INTERPRETERS.contains(&stem)
+}
+
+/// Programs that run whatever text or file they are given.
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "python3",
+    "python2",
+    "pypy",
+    "pypy3",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "luajit",
+    "Rscript",
+    "R",
+    "julia",
+    "tclsh",
+    "guile",
+    "ghci",
+    "runghc",
+    "scala",
+    "groovy",
+    "elixir",
+    "erl",
+    "iex",
+    "swipl",
+    "osascript",
+    "jshell",
+    "tsx",
+    "ts-node",
+    "ipython",
+];
+
+/// Shells, wrappers and remote runners: a rule on their name is a rule on everything.
+const NEVER: &[&str] = &[
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "mksh",
+    "ash",
+    "fish",
+    "csh",
+    "tcsh",
+    "rbash",
+    "pwsh",
+    "powershell",
+    "nu",
+    "xonsh",
+    "busybox",
+    "toybox",
+    "env",
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
+    "ssh",
+    "mosh",
+    "eval",
+    "exec",
+    "source",
+    ".",
+    "builtin",
+    "trap",
+    "tmux",
+    "screen",
+    "parallel",
+    "npx",
+    "uvx",
+    "pipx",
+    "script",
+    "expect",
+    "at",
+    "batch",
+    "crontab",
+    "systemd-run",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "gdb",
+    "lldb",
+    "strace",
+    "ltrace",
+    "watch",
+    "osascript",
+    "export",
+    "alias",
+    "declare",
+    "typeset",
+    "vim",
+    "vi",
+    "nvim",
+    "emacs",
+    "ed",
+    "ex",
+];
+
+/// Sub-commands that run the program named behind them; the rule names it too.
+const RUNNERS: &[(&str, &str)] = &[
+    ("bun", "x"),
+    ("bundle", "exec"),
+    ("pipenv", "run"),
+    ("pnpm", "dlx"),
+    ("poetry", "run"),
+    ("uv", "run"),
+    ("yarn", "dlx"),
+];
+
+/// Sub-commands that run whatever they are given.
+const NEVER_TWO: &[(&str, &str)] = &[
+    ("docker", "run"),
+    ("docker", "exec"),
+    ("podman", "run"),
+    ("podman", "exec"),
+    ("kubectl", "exec"),
+    ("kubectl", "run"),
+    ("npm", "exec"),
+    ("npm", "x"),
+    ("pnpm", "exec"),
+    ("yarn", "exec"),
+    ("composer", "exec"),
+    ("deno", "eval"),
+    ("bun", "-e"),
+    ("git", "-c"),
+    ("git", "config"),
+    ("git", "filter-branch"),
+    ("go", "generate"),
+    ("nix", "run"),
+    ("nix-shell", ""),
+    ("conda", "run"),
+    ("mise", "exec"),
+    ("direnv", "exec"),
+];

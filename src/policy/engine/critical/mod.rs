@@ -1,0 +1,258 @@
+//! Commands that always want a person, read from argv and not from text: a quoted mention is no
+//! command.
+
+mod data;
+mod deletion;
+mod machine;
+mod repository;
+mod stream;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::facts::access::{self, Access};
+use crate::facts::paths::{self, Directories};
+use crate::facts::working_directory::{WorkingDirectory, after_cd, written_out};
+use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
+use crate::shell::{
+    Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as,
+};
+
+/// Why a text is critical, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CriticalFinding {
+    /// A short clause: "deletes a home directory recursively".
+    pub reason: &'static str,
+    /// Bytes of the source.
+    pub span: Range<usize>,
+}
+
+/// Literal scripts inside each other are followed this deep.
+const MAX_DEPTH: u32 = 4;
+const TOO_MANY: &str = "runs more commands behind commands than can be followed";
+/// Where no home directory or workspace is given: the patterns hold everywhere.
+const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
+
+/// The first critical command of a text, those behind wrappers and in literal scripts included.
+#[must_use]
+pub fn critical(scan: &Scan<'_>) -> Option<CriticalFinding> {
+    among(scan, &behind(&scan.commands))
+}
+
+/// The same where it is known already what runs behind each command.
+pub(crate) fn among<'s, 'a>(
+    scan: &'s Scan<'a>,
+    behind: &[Option<Unwrapped<'s, 'a>>],
+) -> Option<CriticalFinding> {
+    examine(scan, behind, 0)
+}
+
+fn examine<'s, 'a>(
+    scan: &'s Scan<'a>,
+    behind: &[Option<Unwrapped<'s, 'a>>],
+    depth: u32,
+) -> Option<CriticalFinding> {
+    findings(scan, behind, depth).next()
+}
+
+/// Every critical command of a text, in its order.
+pub(crate) fn findings<'s, 'a>(
+    scan: &'s Scan<'a>,
+    behind: &[Option<Unwrapped<'s, 'a>>],
+    depth: u32,
+) -> impl Iterator<Item = CriticalFinding> {
+    let bomb = fork_bomb(scan)
+        .map(|span| CriticalFinding { reason: "starts copies of itself without end", span });
+    let mut stream = stream::Stream::default();
+    let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
+    let critical = seen.filter_map(move |(command, behind)| {
+        let behind = behind.as_ref();
+        let reason = command.redirects.iter().find_map(redirect).or_else(|| {
+            argv(&command.argv, behind, command, depth, &Effort::of(&command.argv))
+                .or_else(|| stream.see(command, behind))
+                .or_else(|| elsewhere(scan, command, depth))
+        });
+        reason.map(|reason| CriticalFinding { reason, span: span(command) })
+    });
+    bomb.into_iter().chain(critical)
+}
+
+/// One argument vector, then what stands behind it.
+fn argv(
+    words: &[Word<'_>],
+    behind: Option<&Unwrapped<'_, '_>>,
+    command: &Command<'_>,
+    depth: u32,
+    effort: &Effort,
+) -> Option<&'static str> {
+    let (first, args) = words.split_first()?;
+    if depth > MAX_DEPTH {
+        return Some("runs commands inside commands inside commands");
+    }
+    if !effort.spend(words) {
+        return Some(TOO_MANY);
+    }
+    if let Some(path) = first.literal() {
+        // Names are matched as bytes throughout: the compiler makes one tree of such patterns, but
+        // a row of comparisons of texts.
+        let name = base(path);
+        let reason = deletion::judge(name, args)
+            .or_else(|| machine::judge(name, args))
+            .or_else(|| repository::judge(name, args))
+            .or_else(|| data::judge(name, args, command))
+            .or_else(|| stream::alone(name, args))
+            .or_else(|| touched(name, words));
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    let behind = behind?;
+    let found = behind.inner.iter().find_map(|inner| match inner {
+        Inner::Argv { argv: words, .. } => {
+            argv(words, unwrap(words).as_ref(), command, depth + 1, effort)
+        }
+        Inner::Script { text, dialect } => script(text, *dialect, depth),
+        Inner::Input(dialect) => {
+            let body = command
+                .redirects
+                .iter()
+                .rev()
+                .find(|r| matches!(r.op, RedirectOp::HereDocument | RedirectOp::HereString))?;
+            script(body.target.literal()?, *dialect, depth)
+        }
+        Inner::Unknown => None,
+    });
+    found.or_else(|| behind.is_cut().then_some(TOO_MANY))
+}
+
+fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'static str> {
+    if depth >= MAX_DEPTH {
+        return Some("runs commands inside commands inside commands");
+    }
+    let scan = scan_as(text, dialect);
+    examine(&scan, &behind(&scan.commands), depth + 1).map(|finding| finding.reason)
+}
+
+/// A command behind a `cd` whose goal is known: its relative paths, written out.
+fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'static str> {
+    let WorkingDirectory::To(directory) = after_cd(&scan.commands, command)? else { return None };
+    if !directory.starts_with(['/', '~']) {
+        return None;
+    }
+    let mut written = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    written.find_map(|redirect| target(&written_out(&redirect.target, &directory))).or_else(|| {
+        let words = command.argv.iter().map(|word| written_out(word, &directory));
+        let words: Vec<Word<'_>> = words.collect();
+        argv(&words, unwrap(&words).as_ref(), command, depth, &Effort::of(&words))
+    })
+}
+
+/// Writes to files that something obeys later, by whatever program.
+fn touched(name: &str, words: &[Word<'_>]) -> Option<&'static str> {
+    if access::only_reads(name) {
+        return None;
+    }
+    access::of_command(words).into_iter().find_map(|(access, word)| match access {
+        Access::Write | Access::Delete | Access::Move => target(word),
+        Access::Read | Access::Rights => None,
+    })
+}
+
+fn redirect(redirect: &Redirect<'_>) -> Option<&'static str> {
+    let text = &*redirect.target.text;
+    if redirect.op != RedirectOp::HereDocument
+        && redirect.op != RedirectOp::HereString
+        && (text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
+    {
+        return Some("opens a connection to another host");
+    }
+    if redirect.op.writes() { target(&redirect.target) } else { None }
+}
+
+/// A file whose change is critical.
+fn target(word: &Word<'_>) -> Option<&'static str> {
+    // A plain relative path without dot files, as most are.
+    let text = &*word.text;
+    let names = ["permissions.jsonc", "countersign.toml", "authorized_keys"];
+    let plain = text.starts_with(|c: char| c.is_ascii_alphanumeric()) && !text.contains("/.");
+    if plain && !text.starts_with("of=") && !names.iter().any(|name| text.ends_with(name)) {
+        return None;
+    }
+    let path = paths::of_word(word, NOWHERE)?;
+    let path = path.strip_prefix("of=").unwrap_or(&path);
+    let clean = paths::clean(path, NOWHERE);
+    if machine::raw_device(&clean) {
+        return Some("writes to a raw device");
+    }
+    if clean.starts_with("/proc/") || clean.starts_with("/sys/") {
+        return Some("writes into the kernel");
+    }
+    if paths::startup(path, NOWHERE) {
+        return Some("changes a file that logins, shells or the system obey");
+    }
+    let hooks = clean.contains(".git/hooks/") || clean.contains(".git/config");
+    if hooks || clean.ends_with("permissions.jsonc") || clean.ends_with("countersign.toml") {
+        return Some("changes a file that decides what is run or allowed");
+    }
+    let programs = [
+        "/usr/bin",
+        "/bin",
+        "/sbin",
+        "/usr/sbin",
+        "/boot",
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/System",
+    ];
+    programs.iter().any(|dir| paths::within(&clean, dir)).then_some("changes the operating system")
+}
+
+/// A function that calls itself into a pipe or the background, or a loop that only breeds.
+fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
+    if let Some(bred) = scan.breeding.and_then(|at| scan.commands.get(at)) {
+        return Some(span(bred));
+    }
+    if scan.functions.is_empty() {
+        return None;
+    }
+    let mut calls: HashMap<&str, Calls<'_, '_>> = HashMap::new();
+    for command in scan.commands.iter().filter(|command| command.via == Via::Function) {
+        let Some(name) = command.argv.first().and_then(Word::literal) else { continue };
+        let calls = calls.entry(name).or_insert(Calls { first: command, piped: 0 });
+        calls.piped += usize::from(command.pipe != PipePosition::Alone);
+    }
+    let called = scan.functions.iter().filter_map(|function| calls.get(function));
+    let mut breeds = called.filter(|calls| calls.piped >= 2 || scan.background);
+    breeds.next().map(|calls| span(calls.first))
+}
+
+/// Where a name is called in the bodies of functions.
+struct Calls<'s, 'a> {
+    first: &'s Command<'a>,
+    piped: usize,
+}
+
+pub(crate) fn span(command: &Command<'_>) -> Range<usize> {
+    let words = command.argv.iter().map(|w| &w.span);
+    let mut spans = words.chain(command.redirects.iter().map(|r| &r.target.span));
+    let Some(first) = spans.next() else { return 0..0 };
+    let end = spans.map(|s| s.end).max().unwrap_or(first.end);
+    first.start..end.max(first.end)
+}
+
+/// What a path-like operand stands for, `~` for any home.
+fn cleaned<'w>(word: &'w Word<'_>) -> Option<Cow<'w, str>> {
+    Some(match paths::of_word(word, NOWHERE)? {
+        Cow::Borrowed(path) => paths::clean(path, NOWHERE),
+        Cow::Owned(path) => Cow::Owned(paths::clean(&path, NOWHERE).into_owned()),
+    })
+}
+
+fn is_dynamic(word: &Word<'_>) -> bool {
+    word.kind == WordKind::Dynamic
+}
+
+#[cfg(test)]
+mod tests;

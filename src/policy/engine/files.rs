@@ -1,0 +1,148 @@
+//! File tools: what always wants a person, and what an allow for every path does not go as far as.
+
+use crate::engine::critical::CriticalFinding;
+use crate::engine::stack::Hit;
+use crate::facts::call::Kind;
+use crate::facts::obeyed;
+use crate::facts::paths::{self, Directories};
+use crate::facts::values::Values;
+use crate::rules::verdict::Verdict;
+
+/// Writing where the system or a shell would obey it: the same line that shell commands meet.
+pub fn critical(
+    kind: Kind,
+    values: &Values,
+    resolved: &[String],
+    dirs: Directories<'_>,
+) -> Option<CriticalFinding> {
+    if !matches!(kind, Kind::Write | Kind::Edit) {
+        return None;
+    }
+    let (seen, beyond) = values.in_view();
+    if !beyond.is_empty() {
+        // FAIL-CLOSED: one of those that nobody has looked at may be such a file.
+        let reason = "changes more files than are looked at";
+        return Some(CriticalFinding { reason, span: 0..0 });
+    }
+    let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
+    named.chain(resolved).find_map(|path| {
+        // `place::system` knows no workspace: one that lies in `/srv` is no part of the system.
+        let reason = if paths::startup(path, dirs) {
+            "writes a file that is obeyed when a shell or a service starts"
+        } else if paths::system(&paths::clean(path, dirs)) && paths::outside(path, dirs) {
+            "writes a file of the system"
+        } else {
+            return None;
+        };
+        Some(CriticalFinding { reason, span: 0..0 })
+    })
+}
+
+/// Why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover this one.
+/// A rule that names the place does, and so does an allow for every tool. Files that others run or
+/// obey are covered by no wildcard at all.
+pub(crate) fn beyond_every_path(
+    kind: Kind,
+    hit: &Hit<'_>,
+    path: &str,
+    dirs: Directories<'_>,
+) -> Option<&'static str> {
+    let changes = matches!(kind, Kind::Write | Kind::Edit);
+    if changes && hit.verdict == Verdict::Allow && obeyed::is_obeyed(path) && !hit.names_a_file() {
+        return Some("others run or obey that file, and only a rule that names it covers it");
+    }
+    let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");
+    if !(hit.allows_all() && names_the_tool && dirs.cwd.is_some()) {
+        return None;
+    }
+    let outside = paths::outside(path, dirs) && !paths::sink(path);
+    match kind {
+        Kind::Write | Kind::Edit if outside => Some("it lies outside the workspace"),
+        Kind::Read if outside && paths::secret(path, dirs) => {
+            Some("it lies outside the workspace and looks like a secret")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, rule};
+    use serde_json::json;
+
+    fn ruled(rules: &str, tool: &str, path: &str, cwd: Option<&str>) -> (Verdict, bool) {
+        let rules = Rules::parse(rules, "rules", Some("/home/u")).unwrap();
+        let layers = Layers {
+            agent: None,
+            rules: &rules,
+            grants: &Rules::default(),
+            guardrail: &Guardrail::default(),
+            now_ms: 0,
+        };
+        let call = Call {
+            cwd: cwd.map(str::to_owned),
+            home: Some("/home/u".to_owned()),
+            ..Call::new(tool, json!({ "file_path": path }))
+        };
+        let ruling = rule(&call, &layers, Mode::Default);
+        (ruling.verdict, ruling.critical)
+    }
+
+    const CWD: Option<&str> = Some("/home/u/w");
+
+    #[test]
+    fn an_allow_for_every_path_covers_files_of_the_workspace_and_no_others() {
+        let rules = r#"{"*": "ask", "write_file": "allow", "edit_file": "allow"}"#;
+        for path in ["src/a.rs", "/home/u/w/b", "./c/../d"] {
+            assert_eq!(ruled(rules, "Write", path, CWD), (Verdict::Allow, false), "{path}");
+        }
+        let asked = (Verdict::Ask, false);
+        for path in ["../x", "/home/u/other/x", "~/notes", "/tmp/x", "/var/tmp/x"] {
+            assert_eq!(ruled(rules, "Edit", path, CWD), asked, "{path}");
+        }
+    }
+
+    #[test]
+    fn no_wildcard_covers_what_others_run_or_obey_and_a_rule_that_names_it_does() {
+        let asked = (Verdict::Ask, false);
+        for path in [
+            "package.json",
+            ".github/workflows/ci.yml",
+            "Makefile",
+            ".git/hooks/x",
+            "web/.envrc",
+            "CLAUDE.md",
+        ] {
+            for rules in [
+                r#"{"*": "allow"}"#.to_owned(),
+                r#"{"write_file": "allow"}"#.to_owned(),
+                r#"{"write_file": {"**/*": "allow", ".github/**": "allow", "*.json": "allow"}}"#
+                    .to_owned(),
+                r#"{"Write(/**)": "allow"}"#.to_owned(),
+            ] {
+                assert_eq!(ruled(&rules, "Write", path, CWD), asked, "{rules}: {path}");
+            }
+            let named = format!(r#"{{"write_file": {{"{path}": "allow"}}}}"#);
+            assert_eq!(ruled(&named, "Write", path, CWD), (Verdict::Allow, false), "{path}");
+        }
+    }
+
+    #[test]
+    fn system_and_start_up_files_always_want_a_person() {
+        let critical = (Verdict::Ask, true);
+        for path in ["/etc/passwd", "/home/u/.bashrc", "~/.ssh/authorized_keys", "../.zshrc"] {
+            assert_eq!(ruled(r#"{"*": "allow"}"#, "Write", path, CWD), critical, "{path}");
+        }
+        let srv = ruled(r#"{"*": "allow"}"#, "Write", "/srv/app/a", Some("/srv/app"));
+        assert_eq!(srv, (Verdict::Allow, false), "a workspace is no part of the system");
+    }
+
+    #[test]
+    fn a_rule_that_names_the_place_covers_it() {
+        let rules = r#"{"write_file": {"*": "ask", "/home/u/other/*": "allow"}}"#;
+        assert_eq!(ruled(rules, "Write", "/home/u/other/x", CWD), (Verdict::Allow, false));
+        let all = r#"{"*": "allow"}"#;
+        assert_eq!(ruled(all, "Write", "/home/u/other/x", CWD), (Verdict::Allow, false));
+    }
+}

@@ -1,0 +1,97 @@
+//! What was found about a part of a call, and the sentence that says so.
+
+use std::borrow::Cow;
+
+use crate::engine::stack::Hit;
+use crate::rules::Entry;
+use crate::rules::verdict::Verdict;
+use crate::shell::Word;
+
+/// A verdict on a part of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding<'r> {
+    pub(crate) verdict: Verdict,
+    pub(crate) rule: Option<&'r Entry>,
+    /// A sentence; empty for an allow.
+    pub(crate) reason: Cow<'static, str>,
+    /// It is an ask because something could not be read.
+    pub(crate) blind: bool,
+}
+
+impl<'r> Finding<'r> {
+    pub(crate) fn allow(rule: Option<&'r Entry>) -> Self {
+        Self { verdict: Verdict::Allow, rule, reason: Cow::Borrowed(""), blind: false }
+    }
+
+    pub(crate) fn ask(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { verdict: Verdict::Ask, rule: None, reason: reason.into(), blind: false }
+    }
+
+    pub(crate) fn blind(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { blind: true, ..Self::ask(reason) }
+    }
+
+    pub(crate) fn deny(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { verdict: Verdict::Deny, ..Self::ask(reason) }
+    }
+
+    /// What the winning rule says about `subject`.
+    pub(crate) fn of(hit: Hit<'r>, subject: impl FnOnce() -> String) -> Self {
+        let reason = match (hit.verdict, hit.entry, hit.maybe) {
+            (Verdict::Allow, entry, _) => return Self::allow(entry),
+            (Verdict::Ask, _, Some(maybe)) => {
+                let known = ": a word of it is only known when it runs.";
+                [&subject(), " may fall under the rule ", &maybe.label, known].concat()
+            }
+            (Verdict::Ask, None, None) => ["No rule covers ", &subject(), "."].concat(),
+            (Verdict::Ask, Some(entry), None) => {
+                [&subject(), " meets the rule ", &entry.label, "."].concat()
+            }
+            (Verdict::Deny, Some(entry), _) => {
+                [&subject(), " is forbidden by the rule ", &entry.label, "."].concat()
+            }
+            (Verdict::Deny, None, _) => [&subject(), " is forbidden."].concat(),
+        };
+        let rule = match hit.verdict {
+            Verdict::Ask => hit.maybe.or(hit.entry),
+            _ => hit.entry,
+        };
+        Self { verdict: hit.verdict, rule, reason: reason.into(), blind: false }
+    }
+
+    /// The stricter of the two; the first when they are alike.
+    pub(crate) fn max(self, other: Self) -> Self {
+        let blind = self.blind || other.blind;
+        let worse = if other.verdict > self.verdict { other } else { self };
+        Self { blind, ..worse }
+    }
+}
+
+/// A command in a sentence: its words, cut to a length that fits.
+pub(crate) fn quote(argv: &[Word<'_>]) -> String {
+    const MOST: usize = 60;
+    let mut text = String::with_capacity(MOST * 2);
+    text.push('`');
+    for (at, word) in argv.iter().enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        text.push_str(&word.text);
+        if text.len() > MOST {
+            break;
+        }
+    }
+    if text.len() > MOST || text.contains('\n') {
+        text = shorten(&text, MOST);
+    }
+    text.push('`');
+    text
+}
+
+/// The first line of a text, cut to `most` characters.
+pub(crate) fn shorten(text: &str, most: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let end = line.char_indices().nth(most).map_or(line.len(), |(at, _)| at);
+    let short = line.get(..end).unwrap_or_default();
+    if short.len() < text.len() { [short, "…"].concat() } else { short.to_owned() }
+}

@@ -1,0 +1,244 @@
+//! The bridge's own addresses, in any spelling of this machine.
+
+use std::net::IpAddr;
+
+use url::Host;
+
+use super::judge::Reach;
+use crate::facts::wrappers::base;
+use crate::shell::Word;
+
+/// The addresses of the daemon and its store.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Addresses {
+    own: Vec<Address>,
+    /// Names and addresses of this machine.
+    here: Vec<Host>,
+}
+
+#[derive(Clone, Debug)]
+struct Address {
+    shown: String,
+    host: Host,
+    port: String,
+}
+
+/// Whether a name means the machine of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meant {
+    No,
+    /// It is a name that anybody may have given that address, or is not known yet.
+    Maybe,
+    Yes,
+}
+
+impl Addresses {
+    pub(super) fn new(own: impl IntoIterator<Item = String>, here: &[String]) -> Self {
+        let own = own.into_iter().filter_map(|shown| {
+            let (host, port) = shown.rsplit_once(':')?;
+            let host = Host::parse(host).ok()?;
+            Some(Address { host, port: port.to_owned(), shown })
+        });
+        let here = here.iter().filter_map(|name| parse(name)).collect();
+        Self { own: own.collect(), here }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// Why a text must not be part of a call: it names one of our addresses.
+    pub(super) fn forbid_text(&self, text: &str) -> Option<String> {
+        self.own.iter().find(|own| self.named(own, text) == Meant::Yes).map(Address::reason)
+    }
+
+    /// What the words of a command reach.
+    pub(super) fn judge(&self, argv: &[Word<'_>]) -> Option<Reach> {
+        self.own.iter().find_map(|own| self.judge_one(own, argv))
+    }
+
+    fn judge_one(&self, own: &Address, argv: &[Word<'_>]) -> Option<Reach> {
+        let mut meant = Meant::No;
+        let mut port_alone = false;
+        for word in argv.iter().filter(|word| may_name(&word.text, &own.port)) {
+            meant = meant.max(self.named(own, &word.text));
+            port_alone |= word.text.split([',', ':', '=', '-', ' ']).any(|part| is_port(part, own));
+        }
+        if port_alone && meant != Meant::Yes {
+            // `nc 127.1 7117`, `curl --resolve x:7117:127.0.0.1`
+            let hosts = argv.iter().flat_map(|word| word.text.split([',', '=', '@', ' ', '/']));
+            let parts = hosts.flat_map(|part| [part].into_iter().chain(part.split(':')));
+            if parts.filter(|part| part.len() > 2).any(|part| self.means(own, part) == Meant::Yes) {
+                meant = Meant::Yes;
+            } else if argv.first().is_some_and(|first| CLIENTS.contains(&base(&first.text))) {
+                meant = Meant::Maybe;
+            }
+        }
+        match meant {
+            Meant::No => None,
+            Meant::Maybe => Some(Reach::Asks(format!(
+                "It reaches for port {}, which may be the bridge's own.",
+                own.port
+            ))),
+            Meant::Yes => Some(Reach::Denied(own.reason())),
+        }
+    }
+
+    /// Whether a text names the address: `HOST:PORT`, or `/dev/tcp/HOST/PORT`.
+    fn named(&self, own: &Address, text: &str) -> Meant {
+        if !may_name(text, &own.port) {
+            return Meant::No;
+        }
+        let decoded = text.contains('%').then(|| decode(text));
+        let text = decoded.as_deref().unwrap_or(text);
+        let plain = own.port == "80" && text.contains("://");
+        let found = hosts_before_port(text, own).map(|host| self.means(own, host));
+        let default = plain.then(|| authority(text)).flatten().map(|host| self.means(own, host));
+        found.chain(default).max().unwrap_or(Meant::No)
+    }
+
+    fn means(&self, own: &Address, name: &str) -> Meant {
+        if name.contains(['$', '`', '*', '{', '?']) {
+            return Meant::Maybe;
+        }
+        let Some(host) = parse(name) else {
+            // `:7117` means this machine to some clients.
+            return if name.is_empty() { Meant::Yes } else { Meant::No };
+        };
+        if host == own.host || self.is_here(&own.host) && self.is_here(&host) {
+            return Meant::Yes;
+        }
+        match host {
+            Host::Domain(_) => Meant::Maybe,
+            Host::Ipv4(_) | Host::Ipv6(_) => Meant::No,
+        }
+    }
+
+    fn is_here(&self, host: &Host) -> bool {
+        let local = |ip: IpAddr| {
+            let ip = ip.to_canonical();
+            ip.is_loopback() || ip.is_unspecified()
+        };
+        self.here.contains(host)
+            || match host {
+                Host::Domain(name) => is_local_name(name),
+                Host::Ipv4(ip) => local(IpAddr::V4(*ip)),
+                Host::Ipv6(ip) => {
+                    local(IpAddr::V6(*ip))
+                        || ip.to_ipv4().is_some_and(|v4| {
+                            self.here.contains(&Host::Ipv4(v4)) || local(IpAddr::V4(v4))
+                        })
+                }
+            }
+    }
+}
+
+impl Address {
+    fn reason(&self) -> String {
+        format!("{} is the bridge's own address; agents have their own way in.", self.shown)
+    }
+}
+
+impl PartialOrd for Meant {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Meant {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (*self as u8).cmp(&(*other as u8))
+    }
+}
+
+/// Programs that open connections.
+const CLIENTS: &[&str] = &[
+    "curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "http", "https", "xh",
+    "httpie", "openssl", "websocat", "wscat", "aria2c", "lynx", "w3m", "psql", "mysql", "hurl",
+    "grpcurl",
+];
+
+fn is_local_name(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let name = name.strip_suffix(".localdomain").unwrap_or(&name);
+    matches!(name, "localhost" | "ip6-localhost" | "ip6-loopback" | "localhost4" | "localhost6")
+        || name.ends_with(".localhost")
+}
+
+/// A host as the web's clients read it: `0x7f.1` and `２１３０７０６４３３` are `127.0.0.1`.
+fn parse(name: &str) -> Option<Host> {
+    let name = match name.trim_end_matches('.') {
+        "" => return None,
+        name if name.matches(':').count() > 1 && !name.starts_with('[') => {
+            return name.split('%').next()?.parse().ok().map(Host::Ipv6);
+        }
+        name => name,
+    };
+    match Host::parse(name).ok()? {
+        Host::Domain(name) => Some(Host::Domain(name.trim_end_matches('.').to_owned())),
+        other => Some(other),
+    }
+}
+
+fn is_port(text: &str, own: &Address) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit()) && text.trim_start_matches('0') == own.port
+}
+
+fn may_name(text: &str, port: &str) -> bool {
+    port == "80" || text.contains(port) || text.contains('%')
+}
+
+/// The hosts that stand in front of our port.
+fn hosts_before_port<'t>(text: &'t str, own: &'t Address) -> impl Iterator<Item = &'t str> {
+    text.match_indices(&*own.port).filter_map(move |(at, port)| {
+        let after = text.as_bytes().get(at + port.len());
+        let before = text.get(..at)?.trim_end_matches('0');
+        if after.is_some_and(u8::is_ascii_digit) {
+            return None;
+        }
+        if let Some(before) = before.strip_suffix('/') {
+            let (front, host) = before.rsplit_once('/')?;
+            return ["/dev/tcp", "/dev/udp"].iter().any(|dev| front.ends_with(dev)).then_some(host);
+        }
+        let before = before.strip_suffix(':')?;
+        if before.ends_with(']') {
+            return before.get(before.rfind('[')?..);
+        }
+        let ends = [
+            '/', '@', ',', '=', ';', '"', '\'', '(', ')', '<', '>', '|', ' ', '\t', '\n', ':', '\\',
+        ];
+        let from = before.rfind(ends).map_or(0, |at| at + 1);
+        before.get(from..)
+    })
+}
+
+/// The host of `scheme://host/`.
+fn authority(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("://")?;
+    let end = rest.find(['/', '?', '#', '"', '\'', ' ']).unwrap_or(rest.len());
+    let authority = rest.get(..end)?;
+    Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host))
+}
+
+/// `%31` is `1`.
+fn decode(text: &str) -> String {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    let mut out = Vec::with_capacity(bytes.len());
+    while let Some(byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code.filter(|_| *byte == b'%') {
+            Some(code) => {
+                out.push(code);
+                at += 3;
+            }
+            None => {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

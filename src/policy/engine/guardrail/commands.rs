@@ -1,0 +1,249 @@
+//! Goes through the commands of a shell text, and through all that runs behind them.
+
+use std::borrow::Cow;
+
+use super::programs::{self, Usage};
+use super::site::{Bases, Operand, Sink};
+use crate::facts::paths::Directories;
+use crate::facts::working_directory::{WorkingDirectory, after_cd};
+use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
+use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Word, WordKind};
+
+/// Scripts inside scripts are followed this deep.
+const MAX_DEPTH: u32 = 4;
+
+/// So many words behind commands are looked at. A chain of programs that each may run the next in
+/// several ways has more than any time is enough for: 15 KiB of `fd -xa` took 4 s.
+const MOST_BEHIND: usize = 8_000;
+/// A word stands for so many bytes of a script.
+const BYTES: usize = 4;
+
+/// Hands every command of a text to a sink.
+pub(super) struct Commands<'s, 'p, S> {
+    sink: &'s mut S,
+    dirs: Directories<'p>,
+    /// How many words behind commands may still be looked at.
+    left: usize,
+}
+
+impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
+    pub(super) fn new(sink: &'s mut S, dirs: Directories<'p>) -> Self {
+        Self { sink, dirs, left: MOST_BEHIND }
+    }
+
+    pub(super) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
+        if scan.refusal.is_some() {
+            self.sink.text(source, bases);
+            self.sink.unseen("cannot be read with certainty");
+        }
+        let moves = bases.is_loose || scan.commands.iter().any(|command| may_move(&command.argv));
+        let lost = bases.is_lost || scan.commands.iter().any(|command| is_lost(&command.argv));
+        for command in &scan.commands {
+            if self.sink.is_done() {
+                return;
+            }
+            let sure = match after_cd(&scan.commands, command) {
+                Some(WorkingDirectory::To(directory)) => self.gone(bases, &directory),
+                Some(WorkingDirectory::Unknown) | None => bases.sure.clone(),
+            };
+            let bases = Bases { cwd: bases.cwd, sure, is_loose: moves, is_lost: lost };
+            self.command(command, &bases, depth);
+        }
+    }
+
+    /// Where the text may have gone; the directory may not be there, so that it stays.
+    fn gone<'b>(&self, bases: &Bases<'b>, directory: &str) -> Vec<Cow<'b, str>> {
+        let directory = match (directory.strip_prefix('~'), self.dirs.home) {
+            (Some(rest), Some(home)) => [home, rest].concat(),
+            _ => directory.to_owned(),
+        };
+        let joined = bases.sure.iter().map(|base| match directory.starts_with('/') {
+            true => directory.clone(),
+            false => [base, "/", &directory].concat(),
+        });
+        let mut all: Vec<Cow<'b, str>> = joined.map(Cow::Owned).collect();
+        all.extend(bases.sure.iter().cloned());
+        all.truncate(16);
+        all
+    }
+
+    fn command(&mut self, command: &Command<'_>, bases: &Bases<'_>, depth: u32) {
+        let mut operands = Vec::with_capacity(command.argv.len() + command.redirects.len());
+        let (usage, walks_here) = programs::usage(&command.argv);
+        let behind = unwrap(&command.argv);
+        let usage = if is_transparent(behind.as_ref()) { Usage::Names } else { usage };
+        for (at, word) in command.argv.iter().enumerate() {
+            if at == 0 && is_bare(word) {
+                continue;
+            }
+            let prose = programs::is_prose(&command.argv, at);
+            let usage = if prose { Usage::Names } else { usage };
+            // What runs is known by its name.
+            let usage = if at == 0 { Usage::Opens } else { usage };
+            operands.push(operand(word, usage));
+        }
+        operands.extend(command.assigns.iter().map(|a| operand(&a.value, Usage::Names)));
+        for redirect in &command.redirects {
+            match redirect.op {
+                RedirectOp::HereDocument | RedirectOp::HereString => {
+                    if feeds_a_program(command) {
+                        self.sink.text(&redirect.target.text, bases);
+                    }
+                }
+                RedirectOp::Duplicate => {}
+                _ => operands.push(operand(&redirect.target, Usage::Opens)),
+            }
+        }
+        if walks_here && behind.as_ref().is_none_or(|b| b.passage == Passage::Both) {
+            operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
+        }
+        self.sink.site(&operands, bases);
+        self.sink.command(&command.argv);
+        if let Some(behind) = behind {
+            self.behind(&behind, command, bases, depth);
+        }
+    }
+
+    /// Words that run behind a command; the command has been seen with all of its words.
+    fn argv(
+        &mut self,
+        argv: &[Word<'_>],
+        open: bool,
+        command: &Command<'_>,
+        bases: &Bases<'_>,
+        depth: u32,
+    ) {
+        if !self.spend(argv.len()) {
+            return;
+        }
+        let (usage, walks_here) = programs::usage(argv);
+        let behind = unwrap(argv);
+        let usage = if is_transparent(behind.as_ref()) { Usage::Names } else { usage };
+        let files = is_find_of_files(command);
+        let mut operands = Vec::with_capacity(argv.len());
+        for word in argv.iter().skip(1) {
+            let filled = word.text.contains("{}") && !(files && word.text == "{}");
+            let known = operand(word, usage);
+            operands.push(Operand { is_dynamic: known.is_dynamic || filled, ..known });
+        }
+        if walks_here {
+            operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
+        }
+        self.sink.site(&operands, bases);
+        self.sink.command(argv);
+        if open && usage != Usage::Names && behind.is_none() {
+            self.sink.unseen("gets names that are only known when it runs");
+        }
+        if let Some(behind) = behind {
+            self.behind(&behind, command, bases, depth);
+        }
+    }
+
+    fn behind(
+        &mut self,
+        behind: &Unwrapped<'_, '_>,
+        command: &Command<'_>,
+        bases: &Bases<'_>,
+        depth: u32,
+    ) {
+        if depth >= MAX_DEPTH {
+            return self.sink.unseen("runs commands inside commands inside commands");
+        }
+        for inner in &behind.inner {
+            match inner {
+                Inner::Argv { argv, open } => self.argv(argv, *open, command, bases, depth + 1),
+                Inner::Script { text, dialect } => self.script(text, *dialect, bases, depth),
+                Inner::Input(dialect) => match input(command) {
+                    Some(text) => self.script(text, *dialect, bases, depth),
+                    None => self.sink.unseen("reads commands that are not in the text"),
+                },
+                Inner::Unknown => {}
+            }
+        }
+    }
+
+    /// Takes so much of what may still be looked at.
+    // FAIL-CLOSED: what there is no time for asks.
+    fn spend(&mut self, words: usize) -> bool {
+        match self.left.checked_sub(words + 1) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                self.left = 0;
+                self.sink.unseen("may run commands in more ways than can be followed");
+                false
+            }
+        }
+    }
+
+    /// A text beside the command: it may be a folder to run in, or another command.
+    pub(super) fn beside(&mut self, text: &str, bases: &Bases<'_>) {
+        let operand = Operand { text, is_dynamic: false, usage: Usage::Opens };
+        self.sink.site(&[operand], bases);
+        self.sink.text(text, bases);
+        if text.contains(char::is_whitespace) {
+            self.script(text, Dialect::Bash, bases, 0);
+        }
+    }
+
+    fn script(&mut self, text: &str, dialect: Dialect, bases: &Bases<'_>, depth: u32) {
+        if !self.spend(text.len() / BYTES) {
+            return;
+        }
+        let scan = shell::scan_as(text, dialect);
+        self.text(text, &scan, bases, depth + 1);
+    }
+}
+
+fn operand<'o>(word: &'o Word<'_>, usage: Usage) -> Operand<'o> {
+    Operand { text: &word.text, is_dynamic: word.kind == WordKind::Dynamic, usage }
+}
+
+/// A name that is looked for in the folders of programs.
+fn is_bare(word: &Word<'_>) -> bool {
+    word.literal().is_some_and(|name| !name.contains('/'))
+}
+
+/// `find -type f` fills in no links.
+fn is_find_of_files(command: &Command<'_>) -> bool {
+    let is = |text: &str| command.argv.iter().any(|word| word.text == text);
+    is("-type") && (is("f") || is("d")) && !is("-L") && !is("-follow")
+}
+
+/// The inner commands say what becomes of every word.
+fn is_transparent(behind: Option<&Unwrapped<'_, '_>>) -> bool {
+    behind.is_some_and(|behind| {
+        matches!(behind.passage, Passage::Inner | Passage::DenyOnly)
+            && !behind.inner.is_empty()
+            && behind.inner.iter().all(|inner| matches!(inner, Inner::Argv { .. }))
+    })
+}
+
+/// It may leave the directory: `cd` and its like, behind `command` and `builtin` too.
+fn may_move(argv: &[Word<'_>]) -> bool {
+    argv.iter().take(3).any(|word| matches!(base(&word.text), "cd" | "pushd" | "popd"))
+}
+
+/// It leaves the directory for one that is only known when it runs.
+fn is_lost(argv: &[Word<'_>]) -> bool {
+    let known = |word: &Word<'_>| matches!(word.kind, WordKind::Literal | WordKind::Home);
+    may_move(argv) && !argv.iter().all(known)
+}
+
+/// A here-document of `cat` and `tee` is content, unless they pass it on.
+fn feeds_a_program(command: &Command<'_>) -> bool {
+    let name = command.argv.first().and_then(Word::literal).map(base);
+    let writes_on = matches!(command.pipe, PipePosition::First | PipePosition::Middle);
+    writes_on || !matches!(name, Some("cat" | "tee"))
+}
+
+/// The here-document or here-string that a shell reads its commands from.
+fn input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+    let mut redirects = command.redirects.iter().rev();
+    let last = redirects.find(|redirect| {
+        matches!(redirect.op, RedirectOp::HereDocument | RedirectOp::HereString | RedirectOp::Read)
+    })?;
+    (last.op != RedirectOp::Read).then(|| last.target.literal()).flatten()
+}

@@ -1,0 +1,324 @@
+//! Weighs what a call names against what is the bridge's own.
+
+use std::borrow::Cow;
+
+use super::Guardrail;
+use super::programs::Usage;
+use super::reasons::{belongs, may_name, only_known};
+use super::route::{Route, UNKNOWN};
+use super::site::{Bases, Operand, Sink};
+use super::spelling::{Expansions, Spelling, pieces, tokens};
+use super::territory::Lie;
+use crate::engine::finding::shorten;
+use crate::facts::links::{Lead, Links};
+use crate::facts::paths::Directories;
+use crate::shell::Word;
+
+/// What the guardrail says of a call that it does not let pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It may come to something of the bridge's own: a person is asked, whatever allows it.
+    Asks(String),
+    /// It does.
+    Denied(String),
+}
+
+/// The judge of one call.
+pub(super) struct Judge<'g> {
+    guardrail: &'g Guardrail,
+    dirs: Directories<'g>,
+    links: &'g Links,
+    /// The folder that was looked at last, and whether it is near: nearly all paths of a call start
+    /// there.
+    near: Option<(String, bool)>,
+    pub(super) found: Option<Reach>,
+}
+
+impl<'g> Judge<'g> {
+    pub(super) fn new(guardrail: &'g Guardrail, dirs: Directories<'g>, links: &'g Links) -> Self {
+        Self { guardrail, dirs, links, near: None, found: None }
+    }
+
+    /// A call that runs in one of our own folders reaches them with every bare name.
+    pub(super) fn here(&mut self) {
+        let Some(cwd) = self.dirs.cwd else { return };
+        let lie = |path: &str| {
+            let route = Route::new("/", path, false, "/");
+            self.guardrail.territory.lie(&route, self.dirs.home)
+        };
+        let led = match self.links.of(cwd) {
+            Some(Lead::To(paths)) => paths.as_slice(),
+            Some(Lead::Unknown(_)) | None => &[],
+        };
+        let mut all = [cwd].into_iter().chain(led.iter().map(String::as_str)).map(lie);
+        let ours = all.find_map(|lie| if let Lie::Ours(own) = lie { Some(own) } else { None });
+        if let Some(own) = ours {
+            self.denies(format!(
+                "The working directory lies in {own}, which belongs to the bridge."
+            ));
+        }
+    }
+
+    fn denies(&mut self, reason: String) {
+        self.found = Some(Reach::Denied(reason));
+    }
+
+    pub(super) fn asks(&mut self, reason: impl FnOnce() -> String) {
+        self.found.get_or_insert_with(|| Reach::Asks(reason()));
+    }
+
+    /// Where a path lies, and what that means for this use of it. Folders above what is ours are
+    /// kept: other words of the same command may go on from there.
+    fn weigh(
+        &mut self,
+        text: &str,
+        lie: &Lie,
+        usage: Usage,
+        above: &mut Vec<String>,
+        route: &Route<'_>,
+    ) {
+        match lie {
+            Lie::Ours(own) => self.denies(belongs(text, own)),
+            Lie::MayBeOurs(own) => self.asks(|| may_name(text, own)),
+            Lie::Unknown if usage != Usage::Names => self.asks(|| only_known(text)),
+            Lie::Above(found) if usage == Usage::Walks || found.walks => {
+                let own = &found.own;
+                let reason =
+                    format!("{} holds {own}, which belongs to the bridge", shorten(text, 60));
+                match found.below_home {
+                    true => self.denies(reason + "; agents must not go through it."),
+                    false => self.asks(|| reason + "; that always wants a person."),
+                }
+                remember(above, route);
+            }
+            Lie::Above(_) => remember(above, route),
+            Lie::Elsewhere | Lie::Unknown => {}
+        }
+    }
+
+    fn is_near(&mut self, base: &str) -> bool {
+        match &self.near {
+            Some((known, near)) if known == base => *near,
+            _ => {
+                let near = self.guardrail.territory.is_near(base);
+                self.near = Some((base.to_owned(), near));
+                near
+            }
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand<'_>, bases: &Bases<'_>, above: &mut Vec<String>) {
+        if let Some(own) = self.guardrail.territory.spelled_in(operand.text) {
+            return self.denies(belongs(operand.text, own));
+        }
+        for piece in pieces(operand.text) {
+            self.piece(piece, operand, bases, above);
+        }
+        for token in tokens(operand.text) {
+            self.token(token, bases);
+        }
+    }
+
+    fn piece(
+        &mut self,
+        piece: &str,
+        operand: &Operand<'_>,
+        bases: &Bases<'_>,
+        above: &mut Vec<String>,
+    ) {
+        let expansions = Expansions { home: self.dirs.home, variables: operand.is_dynamic };
+        for spelling in expansions.of(piece) {
+            if self.is_done() {
+                return;
+            }
+            if spelling.text.contains(UNKNOWN) {
+                self.unknown(&spelling.text, operand);
+            }
+            self.spelling(&spelling, operand, bases, above);
+        }
+    }
+
+    fn spelling(
+        &mut self,
+        spelling: &Spelling<'_>,
+        operand: &Operand<'_>,
+        bases: &Bases<'_>,
+        above: &mut Vec<String>,
+    ) {
+        let text = &*spelling.text;
+        let cwd = bases.cwd.unwrap_or("/proc/self/cwd");
+        let is_pattern = spelling.is_pattern || text.contains(UNKNOWN);
+        let home = self.dirs.home;
+        let sure: &[Cow<'_, str>] = if text.starts_with('/') { &ROOT } else { &bases.sure };
+        for base in sure {
+            if goes_up(text) || self.is_near(base) {
+                let route = Route::new(base, text, is_pattern, cwd);
+                let lie = match self.guardrail.territory.lie(&route, home) {
+                    // Not even the shell knows yet.
+                    Lie::Ours(own) if text.contains(UNKNOWN) => Lie::MayBeOurs(own),
+                    lie => lie,
+                };
+                self.weigh(operand.text, &lie, operand.usage, above, &route);
+            }
+            // Joining is most of the work where the folder's name is long.
+            if !self.links.lead_nowhere() {
+                self.led(&joined(base, text), operand, above);
+            }
+        }
+        let is_relative = !text.starts_with(['/', UNKNOWN]);
+        if bases.is_lost && is_relative && !text.starts_with('-') && operand.usage != Usage::Names {
+            self.asks(|| only_known(operand.text));
+        }
+        if bases.is_loose && is_relative {
+            self.seen_from_above(text, is_pattern, operand);
+        }
+    }
+
+    /// Where the links of the host lead.
+    fn led(&mut self, path: &str, operand: &Operand<'_>, above: &mut Vec<String>) {
+        match self.links.of(path) {
+            None => {}
+            Some(Lead::Unknown(why)) if operand.usage != Usage::Names => {
+                self.asks(|| format!("Where {} leads cannot be told: {why}.", shorten(path, 60)));
+            }
+            Some(Lead::Unknown(_)) => {}
+            Some(Lead::To(paths)) => {
+                for path in paths {
+                    let route = Route::new("/", path, false, "/");
+                    let lie = self.guardrail.territory.lie(&route, self.dirs.home);
+                    self.weigh(operand.text, &lie, operand.usage, above, &route);
+                }
+            }
+        }
+    }
+
+    /// A text whose beginning only the shell will know: any folder above what is ours may be it.
+    fn unknown(&mut self, text: &str, operand: &Operand<'_>) {
+        if let Some(rest) = text.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/'))
+            && let Some(own) = self.named_from_above(rest.trim_start_matches('/'), true)
+        {
+            return self.denies(belongs(operand.text, &own));
+        }
+        if operand.usage != Usage::Names {
+            self.asks(|| only_known(operand.text));
+        }
+    }
+
+    fn seen_from_above(&mut self, text: &str, is_pattern: bool, operand: &Operand<'_>) {
+        if let Some(own) = self.named_from_above(text, is_pattern) {
+            self.asks(|| may_name(operand.text, &own));
+        }
+    }
+
+    /// What of ours the text names from some folder above it.
+    fn named_from_above(&self, text: &str, is_pattern: bool) -> Option<String> {
+        self.guardrail.territory.above().find_map(|folder| {
+            let route = Route::new(folder, text, is_pattern, "/");
+            match self.guardrail.territory.lie(&route, self.dirs.home) {
+                Lie::Ours(own) => Some(own),
+                _ => None,
+            }
+        })
+    }
+
+    /// A part of a longer text.
+    fn token(&mut self, token: &str, bases: &Bases<'_>) {
+        let expansions = Expansions { home: self.dirs.home, variables: false };
+        let cwd = bases.cwd.unwrap_or("/proc/self/cwd");
+        for Spelling { text, is_pattern } in expansions.of(token) {
+            let sure: &[Cow<'_, str>] = if text.starts_with('/') { &ROOT } else { &bases.sure };
+            for base in sure {
+                if !goes_up(&text) && !self.is_near(base) {
+                    continue;
+                }
+                let route = Route::new(base, &text, is_pattern, cwd);
+                if let Lie::Ours(own) = self.guardrail.territory.lie(&route, self.dirs.home) {
+                    return self.denies(belongs(token, &own));
+                }
+            }
+        }
+    }
+}
+
+static ROOT: [Cow<'static, str>; 1] = [Cow::Borrowed("/")];
+
+impl Sink for Judge<'_> {
+    fn site(&mut self, operands: &[Operand<'_>], bases: &Bases<'_>) {
+        let mut above = Vec::new();
+        for operand in operands {
+            if self.is_done() {
+                return;
+            }
+            self.operand(operand, bases, &mut above);
+        }
+        if above.is_empty() || self.is_done() {
+            return;
+        }
+        let sure = above.into_iter().map(Cow::Owned).collect();
+        let further = Bases { cwd: bases.cwd, sure, is_loose: false, is_lost: false };
+        for operand in operands.iter().filter(|operand| !operand.text.starts_with('/')) {
+            let names = Operand { usage: Usage::Names, is_dynamic: false, ..*operand };
+            self.operand(&names, &further, &mut Vec::new());
+        }
+    }
+
+    fn text(&mut self, text: &str, bases: &Bases<'_>) {
+        if let Some(own) = self.guardrail.territory.spelled_in(text) {
+            return self.denies(belongs(text, own));
+        }
+        let whole = Some(text).filter(|text| text.len() < 4096);
+        for token in whole.into_iter().chain(tokens(text)) {
+            if self.is_done() {
+                return;
+            }
+            self.token(token, bases);
+        }
+        if let Some(reason) = self.guardrail.addresses.forbid_text(text) {
+            self.denies(reason);
+        }
+    }
+
+    fn command(&mut self, argv: &[Word<'_>]) {
+        if self.is_done() {
+            return;
+        }
+        let is_ours = |name: &str| self.links.is_own_program(name);
+        match self.guardrail.programs.judge(argv, is_ours) {
+            Some(Reach::Denied(reason)) => return self.denies(reason),
+            Some(Reach::Asks(reason)) => self.asks(|| reason),
+            None => {}
+        }
+        match self.guardrail.addresses.judge(argv) {
+            Some(Reach::Denied(reason)) => self.denies(reason),
+            Some(Reach::Asks(reason)) => self.asks(|| reason),
+            None => {}
+        }
+    }
+
+    fn unseen(&mut self, why: &'static str) {
+        self.asks(|| format!("A part of it {why}, and may reach what belongs to the bridge."));
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.found, Some(Reach::Denied(_)))
+    }
+}
+
+/// The path that a text names from a base; what the host is asked about.
+pub(super) fn joined(base: &str, text: &str) -> String {
+    match text.starts_with('/') {
+        true => text.to_owned(),
+        false => [base, "/", text].concat(),
+    }
+}
+
+fn goes_up(text: &str) -> bool {
+    text.starts_with('/') || text.contains("..")
+}
+
+fn remember(above: &mut Vec<String>, route: &Route<'_>) {
+    let folder = route.text();
+    if above.len() < 8 && !above.contains(&folder) {
+        above.push(folder);
+    }
+}

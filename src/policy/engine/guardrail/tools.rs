@@ -1,0 +1,110 @@
+//! What a call of a tool that is no shell names: any of its texts may be a path or a pattern.
+
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
+
+use super::programs::Usage;
+use super::site::{Bases, Operand, Sink};
+use crate::facts::call::{Call, Kind};
+
+/// Arguments that are content and name nothing.
+const CONTENT: &[&str] = &[
+    "content",
+    "new_string",
+    "old_string",
+    "new_str",
+    "old_str",
+    "newString",
+    "oldString",
+    "new_source",
+    "description",
+];
+
+/// Arguments that say from where the others are meant.
+const FOLDERS: &[&str] = &[
+    "path",
+    "directory",
+    "dir_path",
+    "dir",
+    "cwd",
+    "workdir",
+    "working_directory",
+    "root",
+    "base",
+];
+
+/// Hands the texts of a call to a sink.
+pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
+    let mut texts = Vec::new();
+    texts_of(&call.args, call.kind(), &mut texts);
+    let usage = usage(call);
+    let resolved = call.resolved.iter().map(String::as_str);
+    let mut operands: Vec<Operand<'_>> = texts
+        .iter()
+        .copied()
+        .chain(resolved)
+        .map(|text| Operand { text, is_dynamic: false, usage })
+        .collect();
+    if walks_here(call) {
+        operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
+    }
+    let bases = Bases { sure: folders(call, bases), ..bases.clone() };
+    sink.site(&operands, &bases);
+    for text in texts {
+        sink.text(text, &bases);
+    }
+}
+
+/// The working directory, and the folders that the arguments name.
+fn folders<'b>(call: &'b Call, bases: &Bases<'b>) -> Vec<Cow<'b, str>> {
+    let mut all = bases.sure.clone();
+    for folder in FOLDERS.iter().filter_map(|key| call.args.get(key)?.as_str()) {
+        let below = bases.sure.first().map(|cwd| super::judge::joined(cwd, folder));
+        match (folder.starts_with('/'), below) {
+            (true, _) => all.push(Cow::Borrowed(folder)),
+            (false, Some(below)) => all.push(Cow::Owned(below)),
+            (false, None) => {}
+        }
+    }
+    all
+}
+
+/// Every text that may name a file, a program or an address.
+fn texts_of<'c>(args: &'c Json, kind: Kind, texts: &mut Vec<&'c str>) {
+    let mut rest: Vec<(&'c Json, bool)> = vec![(args, false)];
+    while let Some((json, content)) = rest.pop() {
+        match json {
+            // Of a tool that is not known, content may be a path all the same.
+            Json::String(text) if !content || kind == Kind::Other && !text.contains('\n') => {
+                texts.push(text);
+            }
+            Json::Array(items) => rest.extend(items.iter().map(|item| (item, content))),
+            Json::Object(map) => rest.extend(map.iter().map(|(key, value)| {
+                let searched = kind == Kind::Grep && key == "pattern";
+                (value, content || searched || CONTENT.contains(&key.as_str()))
+            })),
+            _ => {}
+        }
+    }
+}
+
+fn usage(call: &Call) -> Usage {
+    match call.kind() {
+        Kind::Grep | Kind::Other => Usage::Walks,
+        Kind::Read if call.tool == "read_many_files" => Usage::Walks,
+        Kind::Skill => Usage::Names,
+        _ => Usage::Opens,
+    }
+}
+
+/// It searches the working directory when it is given no path.
+fn walks_here(call: &Call) -> bool {
+    let named = ["path", "paths", "directory", "dir_path"];
+    call.kind() == Kind::Grep
+        && !named.iter().any(|key| match call.args.get(key) {
+            Some(Json::String(text)) => !text.is_empty(),
+            Some(Json::Array(items)) => !items.is_empty(),
+            _ => false,
+        })
+}

@@ -1,0 +1,241 @@
+//! The arguments of known tools, by the names that agents give them: what each is, and which must
+//! not stand beside each other. The one place where they are written down.
+
+use serde_json::Value;
+
+use crate::engine::finding::shorten;
+use crate::facts::call::{Call, Kind};
+use crate::facts::paths::{self, Directories};
+
+/// The arguments of one sort of tool; each list is blank-separated.
+struct Keys {
+    /// What the call is about, of which one may be given.
+    subject: &'static str,
+    /// What goes with it and names nothing.
+    others: &'static str,
+    /// The folder that it runs in, for shells.
+    folder: &'static str,
+}
+
+/// Claude Code, Codex, opencode, Gemini, Copilot, Cursor and the five systems of the profiles.
+fn of(kind: Kind) -> Option<&'static Keys> {
+    Some(match kind {
+        Kind::Shell => &Keys {
+            subject: "command cmd script",
+            others: "description timeout timeout_ms timeoutMs timeout_s run_in_background is_background \
+                background explanation justification reason prefix_rule yield_time_ms max_output_tokens \
+                max_output_length max_output_chars interactive restart requires_approval safe_to_auto_run note \
+                title mode security_risk is_input delay_ms",
+            folder: "cwd workdir work_dir directory dir_path dir working_directory workingDirectory",
+        },
+        Kind::Read => &Keys {
+            subject: PATH,
+            others: "offset limit pages start_line end_line start end view_range line_start line_end lines \
+                encoding description explanation reason should_read_entire_file max_lines mode indentation",
+            folder: "",
+        },
+        Kind::Write => &Keys {
+            subject: PATH,
+            others: "content contents file_text text overwrite append create_directories create_dirs encoding \
+                description explanation instructions instruction reason mode_bits",
+            folder: "",
+        },
+        Kind::Edit => &Keys {
+            subject: PATH,
+            others: "old_string new_string replace_all edits old_str new_str insert_line insert_text oldString \
+                newString replaceAll expected_replacements new_source cell_id cell_number cell_type edit_mode \
+                view_range diff patch content description explanation instructions instruction reason \
+                old_text new_text oldText newText find replace",
+            folder: "",
+        },
+        Kind::Glob => &Keys {
+            subject: "",
+            others: "pattern glob path file_path directory dir_path case_sensitive respect_git_ignore \
+                respect_gemini_ignore file_filtering_options ignore limit depth recursive hidden description \
+                explanation reason exclude include_hidden offset",
+            folder: "",
+        },
+        Kind::Grep => &Keys {
+            subject: "",
+            others: "pattern path glob include exclude output_mode -A -B -C -n -i context head_limit offset \
+                multiline type regex query case_sensitive ignore_case directory dir_path limit max_results \
+                description explanation reason before after fixed_strings include_hidden",
+            folder: "",
+        },
+        Kind::Skill => &Keys {
+            subject: "name skill command",
+            others: "args arguments input description reason",
+            folder: "",
+        },
+        Kind::Fetch => &Keys {
+            subject: "url uri",
+            others: "prompt format timeout description reason max_length start_index raw",
+            folder: "",
+        },
+        Kind::Question | Kind::Other => return None,
+    })
+}
+
+const PATH: &str = "path file_path filePath filepath absolute_path notebook_path target_file filename fileName \
+    file paths files file_paths";
+
+/// The verb of a tool that does several things to a file.
+const VERBS: &str = "view create str_replace insert undo_edit";
+
+/// What is odd about the arguments of a known tool: two that may both be what runs, one that
+/// changes what runs, or one that is not known.
+// FAIL-CLOSED: what a tool makes of such arguments is its own affair, so no rule and no grant
+// allows it.
+#[must_use]
+pub(crate) fn odd(call: &Call) -> Option<String> {
+    let keys = of(call.kind())?;
+    let args = call.args.as_object()?;
+    let mut given: Vec<(&str, &Value)> = args
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (key.as_str(), value))
+        .collect();
+    given.sort_unstable_by_key(|(key, _)| *key);
+    let is = |list: &str, key: &str| list.split_whitespace().any(|one| one == key);
+    let subjects: Vec<&str> =
+        given.iter().map(|(key, _)| *key).filter(|key| is(keys.subject, key)).collect();
+    if subjects.len() > 1 {
+        return Some(sentence(call, "comes with competing arguments", &subjects));
+    }
+    let elsewhere = |key: &str, value: &Value| is(keys.folder, key) && leads_away(call, value);
+    let verb = |key: &str, value: &Value| {
+        let known = value.as_str().is_some_and(|verb| is(VERBS, verb));
+        key == "command" && known && matches!(call.kind(), Kind::Edit | Kind::Read)
+    };
+    let unknown: Vec<&str> = given
+        .iter()
+        .filter(|(key, value)| {
+            let known = is(keys.subject, key) || is(keys.others, key) || verb(key, value);
+            !known && (!is(keys.folder, key) || elsewhere(key, value)) && !says_nothing(key, value)
+        })
+        .map(|(key, _)| *key)
+        .collect();
+    let what = "comes with arguments that may change what it does";
+    (!unknown.is_empty()).then(|| sentence(call, what, &unknown))
+}
+
+/// Settings of a shell that leave it as it is.
+fn says_nothing(key: &str, value: &Value) -> bool {
+    let plain = match value {
+        Value::Bool(set) => !*set,
+        Value::String(text) => text.is_empty() || text == "use_default",
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Null => true,
+        Value::Number(_) => false,
+    };
+    let settings = "env shell login tty dangerouslyDisableSandbox sandbox_permissions \
+        with_escalated_permissions additional_permissions";
+    // A login shell reads the start-up files that every shell of the user reads.
+    let usual = matches!(key, "login" | "tty") && value.is_boolean();
+    settings.split_whitespace().any(|one| one == key) && (plain || usual)
+}
+
+/// Whether a shell would run in another folder than the call says.
+fn leads_away(call: &Call, folder: &Value) -> bool {
+    let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    let (Some(folder), Some(cwd)) = (folder.as_str(), dirs.cwd) else { return true };
+    paths::clean(folder, dirs) != paths::clean(cwd, dirs)
+}
+
+/// `exec_command comes with competing arguments: cmd, command.`
+fn sentence(call: &Call, what: &str, keys: &[&str]) -> String {
+    const MOST: usize = 8;
+    let named: Vec<String> = keys.iter().take(MOST).map(|key| shorten(key, 40)).collect();
+    let more = match keys.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{} {what}: {}{more}. No rule allows that.", shorten(&call.tool, 60), named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn odd_of(tool: &str, args: Value) -> Option<String> {
+        odd(&Call { cwd: Some("/home/u/w".into()), ..Call::new(tool, args) })
+    }
+
+    #[test]
+    fn what_agents_send_is_known() {
+        for (tool, args) in [
+            (
+                "Bash",
+                json!({"command": "ls", "description": "x", "timeout": 5, "run_in_background": false}),
+            ),
+            (
+                "exec_command",
+                json!({"cmd": "ls", "workdir": "/home/u/w", "yield_time_ms": 10, "login": true,
+                "tty": false, "max_output_tokens": 5, "justification": "x", "shell": null}),
+            ),
+            ("shell", json!({"command": ["bash", "-lc", "ls"], "workdir": ".", "timeout_ms": 5})),
+            ("run_shell_command", json!({"command": "ls", "description": "x", "dir_path": null})),
+            ("Read", json!({"file_path": "a", "offset": 1, "limit": 2})),
+            ("Write", json!({"file_path": "a", "content": "x"})),
+            (
+                "Edit",
+                json!({"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": false}),
+            ),
+            ("NotebookEdit", json!({"notebook_path": "a", "new_source": "x", "cell_id": "1"})),
+            (
+                "str_replace_editor",
+                json!({"command": "str_replace", "path": "a", "old_str": "", "new_str": ""}),
+            ),
+            (
+                "Grep",
+                json!({"pattern": "x", "-n": true, "-A": 3, "output_mode": "content", "glob": "*.rs"}),
+            ),
+            ("Glob", json!({"pattern": "**/*.rs", "path": "src"})),
+            ("edit", json!({"filePath": "a", "oldString": "x", "newString": "y"})),
+            ("WebFetch", json!({"url": "https://x", "prompt": "y"})),
+            ("Skill", json!({"skill": "x", "args": "y"})),
+            ("mcp__x__y", json!({"anything": 1})),
+        ] {
+            assert_eq!(odd_of(tool, args.clone()), None, "{tool} {args}");
+        }
+    }
+
+    #[test]
+    fn competing_changing_and_unknown_arguments_are_named() {
+        for (tool, args, named) in [
+            (
+                "exec_command",
+                json!({"command": "ls -l", "cmd": "rm -rf ~"}),
+                vec!["cmd", "command"],
+            ),
+            ("Bash", json!({"command": "ls", "script": "id"}), vec!["command", "script"]),
+            ("Bash", json!({"command": "ls", "input": "id"}), vec!["input"]),
+            ("Bash", json!({"command": "ls", "commands": ["id"]}), vec!["commands"]),
+            ("Bash", json!({"command": "ls", "env": {"LD_PRELOAD": "x"}}), vec!["env"]),
+            ("Bash", json!({"command": "ls", "shell": "/tmp/sh"}), vec!["shell"]),
+            ("Bash", json!({"command": "ls", "cwd": "/etc"}), vec!["cwd"]),
+            ("Bash", json!({"command": "ls", "workdir": "sub"}), vec!["workdir"]),
+            ("Bash", json!({"command": "ls", "stdin": "id"}), vec!["stdin"]),
+            (
+                "Bash",
+                json!({"command": "ls", "dangerouslyDisableSandbox": true}),
+                vec!["dangerouslyDisableSandbox"],
+            ),
+            ("Read", json!({"file_path": "a", "path": "b"}), vec!["file_path", "path"]),
+            (
+                "write_file",
+                json!({"command": "ls", "file_path": "a", "content": "x"}),
+                vec!["command"],
+            ),
+            ("Edit", json!({"file_path": "a", "command": "rm"}), vec!["command"]),
+            ("read_many_files", json!({"paths": ["a"], "include": ["/etc/*"]}), vec!["include"]),
+            ("WebFetch", json!({"url": "https://x", "uri": "https://y"}), vec!["uri", "url"]),
+            ("Grep", json!({"pattern": "x", "pre": "sh"}), vec!["pre"]),
+        ] {
+            let said = odd_of(tool, args.clone()).unwrap_or_default();
+            assert!(named.iter().all(|key| said.contains(key)), "{tool} {args}: {said:?}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The effects of a call while they are found: each once, the worst kept, the others counted.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{Effect, Target};
+use crate::engine::highlights::Weight;
+use crate::facts::access::Deed;
+use crate::facts::paths::{self, Directories};
+
+/// More than this fits on no card.
+const MOST: usize = 40;
+
+/// How much an effect matters, the worst first; those that matter little last.
+type Rank = (bool, Option<Weight>);
+
+/// Effects by how much they matter, with the place where each came.
+#[derive(Default)]
+pub(super) struct List {
+    by_weight: BTreeMap<Rank, Vec<(usize, Effect)>>,
+    seen: HashSet<Effect>,
+    /// How many of each kind were left out.
+    left_out: BTreeMap<&'static str, usize>,
+}
+
+impl List {
+    // INVARIANT: an effect is only left out where as many others are kept that matter no less.
+    pub(super) fn add(&mut self, effect: Effect) {
+        let place = self.seen.len();
+        if !self.seen.insert(effect.clone()) {
+            return;
+        }
+        let weight = Weight::of(&effect);
+        let kept = self.by_weight.entry((weight.is_none(), weight)).or_default();
+        if kept.len() < MOST {
+            kept.push((place, effect));
+        } else {
+            *self.left_out.entry(kind(&effect)).or_default() += 1;
+        }
+    }
+
+    pub(super) fn unknown(&mut self, why: &str) {
+        self.add(Effect::Unknown { why: why.to_owned() });
+    }
+
+    pub(super) fn touch(&mut self, deed: Deed, path: &str, dirs: Directories<'_>) {
+        let target = Target::new(path, dirs);
+        if paths::sink(path) {
+            return;
+        }
+        self.add(match deed {
+            Deed::Read if !target.outside && !target.secret => return,
+            Deed::Read => Effect::Reads(target),
+            Deed::Write => Effect::Writes(target),
+            Deed::Delete => Effect::Deletes(target),
+            Deed::Move => Effect::Moves(target),
+            Deed::Rights => Effect::Rights(target),
+        });
+    }
+
+    /// All of them in their order; of too many the worst, and how many of each kind are left out.
+    pub(super) fn finish(mut self) -> Vec<Effect> {
+        let mut all: Vec<(usize, Effect)> = self.by_weight.into_values().flatten().collect();
+        for (_, effect) in all.split_off(all.len().min(MOST)) {
+            *self.left_out.entry(kind(&effect)).or_default() += 1;
+        }
+        if self.left_out.is_empty() {
+            all.sort_by_key(|(place, _)| *place);
+        }
+        let mut effects: Vec<Effect> = all.into_iter().map(|(_, effect)| effect).collect();
+        if !self.left_out.is_empty() {
+            let counts: Vec<String> =
+                self.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            effects.push(Effect::Unknown { why: format!("not listed: {}", counts.join(", ")) });
+        }
+        effects
+    }
+}
+
+/// What effects of its sort are called when they are counted.
+fn kind(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Runs { .. } => "more programs",
+        Effect::Reads(_) => "more reads",
+        Effect::Writes(_) => "more writes",
+        Effect::Deletes(_) => "more deletions",
+        Effect::Moves(_) => "more moves",
+        Effect::Rights(_) => "more changes of rights",
+        Effect::Reaches { .. } => "more hosts",
+        Effect::Publishes { .. } => "more publications",
+        Effect::Privilege { .. } => "more uses of other rights",
+        Effect::Background => "more in the background",
+        Effect::Unknown { .. } => "more that cannot be told",
+    }
+}

@@ -1,0 +1,18 @@
+//! The facts of a call: its tool, values and commands, which paths and programs these name, and what
+//! they do. Nothing here knows a rule.
+
+pub mod access;
+pub(crate) mod arguments;
+pub mod builtins;
+pub mod call;
+pub mod effects;
+pub mod environment;
+pub mod links;
+pub mod obeyed;
+pub mod options;
+pub mod paths;
+pub(crate) mod reads;
+pub mod tool_name;
+pub mod values;
+pub(crate) mod working_directory;
+pub mod wrappers;

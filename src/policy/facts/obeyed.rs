@@ -1,0 +1,142 @@
+//! Files that others run or obey without asking: the one place where they are written down.
+
+use crate::facts::paths::{self, Directories};
+
+/// Folders whose every file counts.
+const FOLDERS: &str = "\
+    .git .husky .vscode .idea .claude .cursor .codex .gemini .opencode .countersign";
+
+/// The same for [`is_obeyed`] alone: continuous integration, editors, agents, tools.
+const MORE_FOLDERS: &str = "\
+    .circleci .buildkite .gitlab .forgejo .gitea .woodpecker .devcontainer .zed .windsurf \
+    .continue .roo .kiro .aider .githooks .lefthook .yarn .mvn .direnv .nvim .fleet .ssh .gnupg \
+    .docker .kube .aws systemd autostart cron.d launchagents launchdaemons git-hooks";
+
+/// Folders that count below another one.
+const NESTED: &str = "\
+    .github/workflows .github/actions .github/hooks .config/fish .config/git .config/nvim \
+    .cargo/bin .local/bin gradle/wrapper node_modules/.bin";
+
+/// Names of files.
+const NAMES: &str = "\
+    .gitattributes .gitmodules .envrc .mcp.json permissions.jsonc countersign.toml .npmrc \
+    .yarnrc .yarnrc.yml .pnpmfile.cjs .gitconfig sitecustomize.py usercustomize.py \
+    .pre-commit-config.yaml .gdbinit .exrc .vimrc .bashrc .profile .zshrc .tool-versions \
+    .mise.toml .lldbinit .pdbrc .dir-locals.el .nvimrc opencode.json";
+
+/// The same for [`is_obeyed`] alone, in small letters: continuous integration, git (a folder with a
+/// HEAD of its own is a repository), builds, packages, tests, containers, agents, editors, and what
+/// shells load.
+const MORE_NAMES: &str = "\
+    .gitlab-ci.yml .gitlab-ci.yaml jenkinsfile azure-pipelines.yml azure-pipelines.yaml \
+    .travis.yml .drone.yml .woodpecker.yml bitbucket-pipelines.yml appveyor.yml .cirrus.yml \
+    cloudbuild.yaml buildspec.yml .sourcehut.yml .builds.yml renovate.json head lefthook.yml \
+    lefthook.yaml .lefthook.yml .huskyrc .lintstagedrc .overcommit.yml package.json makefile \
+    gnumakefile justfile .justfile taskfile.yml taskfile.yaml rakefile gemfile build.rs \
+    cargo.toml setup.py setup.cfg pyproject.toml conftest.py tox.ini noxfile.py pytest.ini \
+    cmakelists.txt configure configure.ac build.gradle build.gradle.kts settings.gradle \
+    settings.gradle.kts gradlew gradle.properties pom.xml mvnw build.sbt meson.build build.zig \
+    build.bazel workspace.bazel module.bazel .bazelrc composer.json mix.exs rebar.config go.work \
+    deno.json deno.jsonc bunfig.toml nx.json turbo.json lerna.json gulpfile.js gruntfile.js \
+    rust-toolchain rust-toolchain.toml global.json directory.build.props directory.build.targets \
+    flake.nix shell.nix default.nix manage.py _config.yml binding.gyp pipfile environment.yml \
+    snakefile dodo.py tasks.py fabfile.py sconstruct wscript earthfile dockerfile containerfile \
+    docker-compose.yml docker-compose.yaml compose.yml compose.yaml vagrantfile procfile crontab \
+    devcontainer.json skaffold.yaml tiltfile claude.md claude.local.md agents.md agent.md \
+    gemini.md .cursorrules .windsurfrules .clinerules .aider.conf.yml .mcp.jsonc mcp.json \
+    opencode.jsonc .goosehints .vimrc.local .nvim.lua .editorconfig .code-workspace \
+    copilot-instructions.md .bash_profile .bash_login .bash_logout .bash_aliases .zshenv \
+    .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile \
+    .xsession .screenrc .tmux.conf .env .env.local .flaskenv .pythonrc .irbrc .rprofile \
+    mise.toml .nvmrc .node-version .python-version .ruby-version authorized_keys .netrc .pypirc \
+    .pam_environment .emacs";
+
+/// Ends of names: configurations that are programs, units, links that start something.
+const ENDS: &str = "\
+    .config.js .config.mjs .config.cjs .config.ts .config.mts .gemspec .mk .gyp .service .timer \
+    .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
+
+/// Files of a workspace that tools run or obey without being asked: settings of git, of editors and
+/// agents, and what shells load.
+#[must_use]
+pub fn runs_later(path: &str) -> bool {
+    let path = paths::clean(path, Directories::default());
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let (mut kept, mut git, mut hooks) = (false, false, false);
+    for part in path.split('/') {
+        git |= part == "git";
+        hooks |= part == "hooks";
+        kept |= lists(FOLDERS, part);
+    }
+    kept || git && hooks
+        || path.ends_with(".cargo/config.toml")
+        || path.ends_with(".cargo/config")
+        || path.ends_with(".pth")
+        || lists(NAMES, name)
+}
+
+/// Files that others run or obey: those of [`runs_later`], and what builds, tests, packages,
+/// containers and continuous integration go by. No wildcard covers them, in a rule or a grant.
+#[must_use]
+pub fn is_obeyed(path: &str) -> bool {
+    if runs_later(path) {
+        return true;
+    }
+    let path = paths::clean(path, Directories::default()).to_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let nested = |folder: &str| {
+        path.match_indices(folder).any(|(at, _)| {
+            let before = path.get(..at).unwrap_or_default();
+            let behind = path.get(at + folder.len()..).unwrap_or_default();
+            (before.is_empty() || before.ends_with('/'))
+                && (behind.is_empty() || behind.starts_with('/'))
+        })
+    };
+    path.split('/').any(|part| lists(MORE_FOLDERS, part) || lists(FOLDERS, part))
+        || NESTED.split(' ').any(nested)
+        || lists(MORE_NAMES, name)
+        || lists(NAMES, name)
+        || ENDS.split(' ').any(|end| name.ends_with(end))
+        || [
+            "dockerfile.",
+            "docker-compose.",
+            "makefile.",
+            ".env.",
+            ".eslintrc",
+            ".babelrc",
+            ".prettierrc",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+fn lists(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_builds_hooks_agents_and_shells_go_by_is_obeyed() {
+        for path in "\
+            .github/workflows/ci.yml /home/u/w/.github/workflows/x.yaml .gitlab-ci.yml \
+            Jenkinsfile .circleci/config.yml .git/config .git/hooks/pre-commit \
+            sub/.gitattributes .husky/pre-push package.json web/package.json Makefile \
+            GNUmakefile build.rs Cargo.toml .cargo/config.toml setup.py pyproject.toml \
+            tests/conftest.py CLAUDE.md AGENTS.md .claude/settings.json .vscode/tasks.json \
+            .mcp.json .envrc .npmrc Dockerfile Dockerfile.dev compose.yaml vite.config.ts \
+            MAKEFILE a/../Makefile ./package.json evil/HEAD ~/.ssh/config x.service rust-toolchain.toml"
+            .split(' ')
+        {
+            assert!(is_obeyed(path), "{path}");
+        }
+        for path in "\
+            src/main.rs README.md docs/makefile-notes.md header.h a.json github/x.yml"
+            .split(' ')
+        {
+            assert!(!is_obeyed(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Calls that only read, inside the workspace and without secrets: what `@reads` in a rule covers.
+//!
+//! FAIL-CLOSED: a program, sub-command, option or word that the tables do not know is no reading.
+
+mod git;
+mod operands;
+mod programs;
+mod scripts;
+mod words;
+
+use crate::facts::call::Kind;
+use crate::facts::paths::{self, Directories};
+use crate::facts::values::Value;
+use crate::facts::wrappers::base;
+use crate::shell::Word;
+use programs::{Operands, Program};
+
+/// The class of calls that only read, as rules spell it.
+pub const CLASS: &str = "@reads";
+
+/// Where the system keeps its own programs.
+const SYSTEM_PROGRAMS: &[&str] = &["/usr/bin/", "/bin/"];
+
+/// The project that a call works in; `None` where that is not known, or no project: the home folder
+/// or one above it, a folder of the system, or one that every user may write to.
+#[must_use]
+pub fn workspace<'p>(dirs: Directories<'p>) -> Option<std::borrow::Cow<'p, str>> {
+    let nowhere = Directories::default();
+    let cwd = dirs.cwd.filter(|cwd| cwd.starts_with('/'))?;
+    let cwd = paths::clean(cwd, nowhere);
+    let above_home = dirs
+        .home
+        .filter(|home| home.starts_with('/'))
+        .is_some_and(|home| paths::within(&paths::clean(home, nowhere), &cwd));
+    (!above_home && paths::workspace(dirs).is_some()).then_some(cwd)
+}
+
+/// Whether a simple command only reads. `open` says that words follow which are not known.
+pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> bool {
+    let Some((first, args)) = argv.split_first() else { return false };
+    let Some(path) = first.literal() else { return false };
+    let name = base(path);
+    let of_the_system = SYSTEM_PROGRAMS.iter().any(|dir| path.strip_prefix(dir) == Some(name));
+    if open || path.contains('/') && !of_the_system || workspace(dirs).is_none() {
+        return false;
+    }
+    match name {
+        "git" => git::reads(args, dirs),
+        "find" => scripts::find(args, dirs),
+        "ps" => scripts::ps(args),
+        _ => programs::of(name, args).any(|(program, args)| reads(program, args, dirs)),
+    }
+}
+
+/// Whether a file tool only reads what it names.
+pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
+    let shows = match kind {
+        Kind::Read | Kind::Grep => true,
+        Kind::Glob => false,
+        _ => return false,
+    };
+    value.is_path && workspace(dirs).is_some() && operands::readable(&value.text, shows, dirs)
+}
+
+/// Whether a search that names no folder stays in the workspace.
+pub(crate) fn every_value(kind: Kind, dirs: Directories<'_>) -> bool {
+    matches!(kind, Kind::Glob | Kind::Grep) && workspace(dirs).is_some()
+}
+
+/// Whether the words behind a program's name, or its sub-command's, are all known to read.
+fn reads(program: &Program, args: &[Word<'_>], dirs: Directories<'_>) -> bool {
+    if program.operands == Operands::Words {
+        return args.iter().all(|word| operands::said(word, dirs));
+    }
+    words::Words::of(program, args)
+        .is_some_and(|words| operands::read(program.operands, &words, dirs))
+}
