@@ -263,7 +263,7 @@ mod tests {
             cwd: Some(folder.path().display().to_string()),
             ..countersign_policy::Call::shell("./cs approve x; other")
         };
-        let sights = call.sights();
+        let sights = countersign_policy::sights(&call);
         assert_eq!(sights.programs, ["./cs", "other"]);
         let mut expected = Links::default();
         let path = format!("{}/./cs", folder.path().display());

@@ -9,7 +9,8 @@ use super::{
     question::{self, Choice, Question},
 };
 use crate::text::{line, visible};
-use countersign_policy::call::{Kind, kind_of, level};
+use countersign_policy::call::level;
+use countersign_policy::tools::{Kind, kind_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -7,12 +7,10 @@ pub(super) mod outlook;
 mod rules;
 
 use super::{Context, Exit, say};
-use crate::{
-    clock,
-    policy::{examples, import, score},
-};
+use crate::clock;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
+use countersign_policy_tools::{examples, import, score};
 use std::{
     fs,
     io::Read,

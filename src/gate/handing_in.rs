@@ -10,7 +10,7 @@ use crate::{
     clock, ids,
     store::{Inserted, NewAsk, NewCard, StoreError},
 };
-use countersign_policy::{Ruling, Verdict, highlights};
+use countersign_policy::{Ruling, Verdict, effects};
 use countersign_profiles::{Parting, Then};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -153,7 +153,7 @@ impl Gate {
             ruling.prefix.clear();
             ruling.effects.clear();
         }
-        highlights::worst_first(&mut ruling.effects);
+        effects::worst_first(&mut ruling.effects);
         let category = call.category.as_deref().unwrap_or("exec");
         Body {
             why: ruling.reason,

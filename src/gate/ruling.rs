@@ -81,14 +81,14 @@ impl Gate {
     pub(super) async fn facts(&self, call: &Call) -> countersign_policy::Call {
         let see = || {
             let facts = policy_call(call, self.settings.home.as_deref());
-            let sights = facts.sights();
+            let sights = countersign_policy::sights(&facts);
             (facts, sights)
         };
         let (mut facts, sights) = self.beside(large::bytes(call), see).await;
         let look = move || links::look(&sights);
         // SECURITY: here, whatever machine the call says to be from: a caller can say anything.
         match tokio::task::spawn_blocking(look).await {
-            Ok(links) => facts.follow(links),
+            Ok(links) => countersign_policy::follow(&mut facts, links),
             Err(_) => facts.links.cut(),
         }
         facts

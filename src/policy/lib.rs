@@ -7,24 +7,25 @@
 //! FAIL-CLOSED: what is not understood is an ask, never an allow; a deny rule matches more than an
 //! allow rule.
 
+pub mod check;
 pub mod engine;
-pub mod examples;
-pub mod explain;
 pub mod facts;
 pub mod glob;
-pub mod import;
 pub mod rules;
-pub mod score;
 pub mod shell;
 
-pub use engine::guardrail::{Guardrail, Ours};
+pub use check::examples;
+pub use engine::guardrail::{Guardrail, Ours, sights};
+pub use engine::parts::{Part, parts};
 pub use engine::ruling::{Layers, Mode, Outcome, Ruling, decide, rule};
-pub use engine::{agent_mode, always, critical, files, guardrail, highlights, judge, ruling};
+pub use engine::{agent_mode, always, critical, files, guardrail, highlights, ruling};
 pub use facts::call::Call;
 pub use facts::links::{Lead, Links, Sights};
+pub use facts::values::follow;
 pub use facts::{
-    access, builtins, call, effects, environment, links, obeyed, options, paths, tool_name, values,
+    access, builtins, call, effects, links, obeyed, options, paths, tool_name, tools, values,
     wrappers,
 };
 pub use rules::verdict::{self, Verdict};
 pub use rules::{DEFAULT_RULES, Problem, Rule, Rules, file};
+pub use shell::environment;

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Dialect, Given, Grants, Prefix, Profile};
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::links::Links;
 use countersign_policy::rules::{Problem, Rule, Rules};
 use countersign_policy::ruling::Ruling;
+use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 
 /// How lines are ruled on.
@@ -127,7 +128,8 @@ impl Options {
         let agent = agent.transpose()?;
         let grants = grants(&line, home)?;
         let mut call = line.call;
-        call.follow((self.look)(&call));
+        let links = (self.look)(&call);
+        countersign_policy::follow(&mut call, links);
         let given = Given {
             mode: line.mode.as_deref().or(self.mode.as_deref()),
             grants: &grants,

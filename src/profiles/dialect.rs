@@ -1,10 +1,11 @@
 //! What every profile does.
 
 use crate::{End, Grants, Manners};
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::Rules;
 use countersign_policy::ruling::Ruling;
+use countersign_policy::tools::Kind;
 use std::fmt;
 
 /// A profile with its own configuration read.

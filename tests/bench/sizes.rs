@@ -70,7 +70,7 @@ fn took(call: &Call) -> Duration {
     let once = || {
         let start = Instant::now();
         let ruling = black_box(rule(black_box(call), &layers, Mode::Default));
-        let _ = black_box(call.paths());
+        let _ = black_box(countersign_policy::values::paths_of(call));
         if let Some(text) = call.command() {
             let dirs = Directories { cwd: call.cwd.as_deref(), home: None };
             let _ = black_box(highlights::of_shell(text, dirs));

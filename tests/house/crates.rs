@@ -8,6 +8,7 @@ const CRATES: &[(&str, &str)] = &[
     ("countersign", "src/lib.rs"),
     ("countersign", "src/main.rs"),
     ("countersign_policy", "src/policy/lib.rs"),
+    ("countersign_policy_tools", "src/policy_tools/lib.rs"),
     ("countersign_profiles", "src/profiles/lib.rs"),
     ("countersign_port", "adapters/port/src/lib.rs"),
     ("countersign_telegram", "adapters/telegram/src/lib.rs"),

@@ -59,56 +59,15 @@ const TO_BE_OPENED: &[&[&str]] = &[
         "src/gate/waiting.rs",
     ],
     &[
-        "src/policy/agent_mode.rs",
-        "src/policy/always.rs",
-        "src/policy/call.rs",
-        "src/policy/examples.rs",
-        "src/policy/files.rs",
-        "src/policy/finding.rs",
-        "src/policy/guardrail.rs",
-        "src/policy/guardrail/addresses.rs",
-        "src/policy/guardrail/judge.rs",
-        "src/policy/guardrail/own_program.rs",
-        "src/policy/guardrail/reasons.rs",
-        "src/policy/guardrail/sights.rs",
-        "src/policy/guardrail/tools.rs",
-        "src/policy/judge/files.rs",
-        "src/policy/judge/mod.rs",
-        "src/policy/keys.rs",
-        "src/policy/reads/mod.rs",
-        "src/policy/rules/claude.rs",
-        "src/policy/rules/lint.rs",
-        "src/policy/rules/mod.rs",
-        "src/policy/rules/pattern.rs",
-        "src/policy/rules/read.rs",
-        "src/policy/ruling.rs",
-        "src/policy/stack.rs",
-        "src/policy/tool_name.rs",
-        "src/policy/values.rs",
+        "src/policy/engine/critical/deletion.rs",
+        "src/policy/engine/critical/mod.rs",
+        "src/policy/engine/critical/stream.rs",
     ],
+    &["src/policy/facts/reads/operands.rs", "src/policy/facts/reads/scripts.rs"],
     &[
-        "src/policy/critical/deletion.rs",
-        "src/policy/critical/mod.rs",
-        "src/policy/critical/stream.rs",
-    ],
-    &[
-        "src/policy/effects/list.rs",
-        "src/policy/effects/mod.rs",
-        "src/policy/effects/reach.rs",
-        "src/policy/effects/shell.rs",
-        "src/policy/highlights.rs",
-    ],
-    &["src/policy/reads/operands.rs", "src/policy/reads/scripts.rs"],
-    &[
-        "src/policy/shell/cursor.rs",
-        "src/policy/shell/guess.rs",
-        "src/policy/shell/heredoc.rs",
-        "src/policy/shell/mod.rs",
-    ],
-    &[
-        "src/policy/wrappers/mod.rs",
-        "src/policy/wrappers/shells.rs",
-        "src/policy/wrappers/table.rs",
+        "src/policy/facts/wrappers/mod.rs",
+        "src/policy/facts/wrappers/shells.rs",
+        "src/policy/facts/wrappers/table.rs",
     ],
     &["src/profiles/wcore/mod.rs", "src/profiles/wcore/stage.rs"],
     &[
@@ -144,7 +103,7 @@ fn no_files_use_each_other_in_a_circle() {
 #[test]
 fn folders_use_each_other_only_as_the_architecture_says() {
     let page = std::fs::read_to_string("ARCHITECTURE.md").unwrap();
-    let drawn = drawn(&page);
+    let drawn = drawn(&page, "arrows");
     assert!(drawn.len() > 10, "ARCHITECTURE.md draws {} arrows", drawn.len());
     let mut built = BTreeSet::new();
     for (file, others) in arrows() {
@@ -163,6 +122,31 @@ fn folders_use_each_other_only_as_the_architecture_says() {
     );
 }
 
+#[test]
+fn the_policy_crate_is_a_ladder_and_nothing_in_it_goes_up() {
+    let page = std::fs::read_to_string("ARCHITECTURE.md").unwrap();
+    let (rungs, drawn) = (lines(&page, "ladder"), drawn(&page, "ladder"));
+    for (at, (rung, uses)) in rungs.iter().enumerate() {
+        let below = |other: &str| rungs[..at].iter().any(|(name, _)| *name == other);
+        assert!(uses.iter().all(|other| below(other)), "{rung} goes up: {uses:?}");
+    }
+    let rung = |file: &str| {
+        let (rung, _) = file.strip_prefix("src/policy/")?.split_once('/')?;
+        Some(rung.to_owned())
+    };
+    let mut built = BTreeSet::new();
+    for (file, others) in arrows() {
+        for other in others {
+            if let (Some(from), Some(to)) = (rung(&file), rung(&other))
+                && from != to
+            {
+                built.insert((from, to));
+            }
+        }
+    }
+    assert_eq!(built, drawn, "left the code, right the ladder in ARCHITECTURE.md");
+}
+
 /// The folder of a file that the architecture draws as one: `src/gate`, `adapters/port`.
 fn room(file: &str) -> String {
     let mut parts = file.split('/');
@@ -171,16 +155,20 @@ fn room(file: &str) -> String {
     if top == "src" { name.to_owned() } else { format!("{top}/{name}") }
 }
 
-/// The arrows of the block ```` ```arrows ```` : a line for each room, `gate: store ask policy`.
-fn drawn(page: &str) -> BTreeSet<(String, String)> {
-    let block = page.split("```arrows\n").nth(1).and_then(|rest| rest.split("```").next());
-    let lines = block.unwrap_or_default().lines();
-    let rooms = lines.filter_map(|line| line.split_once(':'));
-    rooms
-        .flat_map(|(from, to)| {
-            to.split_whitespace().map(|to| (from.trim().to_owned(), to.to_owned()))
-        })
+/// The arrows of a block such as ```` ```arrows ```` : a line for each room, `gate: store ask policy`.
+fn drawn(page: &str, block: &str) -> BTreeSet<(String, String)> {
+    let lines = lines(page, block).into_iter();
+    lines
+        .flat_map(|(from, to)| to.into_iter().map(move |to| (from.to_owned(), to.to_owned())))
         .collect()
+}
+
+/// The lines of a block: a name, and those behind its colon.
+fn lines<'p>(page: &'p str, block: &str) -> Vec<(&'p str, Vec<&'p str>)> {
+    let rest = page.split(&format!("```{block}\n")).nth(1);
+    let lines = rest.and_then(|rest| rest.split("```").next()).unwrap_or_default().lines();
+    let named = lines.filter_map(|line| line.split_once(':'));
+    named.map(|(name, rest)| (name.trim(), rest.split_whitespace().collect())).collect()
 }
 
 /// Groups of files of which each reaches every other (Tarjan's algorithm, by two searches a file).

@@ -7,7 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
-use countersign_policy::score::{Table, defaults, score};
+use countersign_policy_tools::score::{Table, defaults, score};
 
 fn read(names: &[&str]) -> Vec<(String, String)> {
     let folder = format!("{}/../../tests/corpus", env!("CARGO_MANIFEST_DIR"));

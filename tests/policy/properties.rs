@@ -412,7 +412,7 @@ proptest! {
             );
             let others = [other.clone(), like(&name, &like_this), "shell_exec".to_owned(), "x".to_owned()];
             for other in others.iter().filter(|other| {
-                countersign_policy::call::canonical(other) != countersign_policy::call::canonical(&name)
+                countersign_policy::tools::canonical(other) != countersign_policy::tools::canonical(&name)
             }) {
                 let verdicts = with_granted(&call(other), &granted);
                 // What is stored under another name: a shell's rules name the shell.

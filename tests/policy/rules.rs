@@ -9,11 +9,11 @@
 )]
 
 use countersign_policy::Verdict::{self, Allow, Ask, Deny};
-use countersign_policy::examples::{self, Outcome};
-use countersign_policy::explain::explain;
 use countersign_policy::{
     Call, DEFAULT_RULES, Guardrail, Layers, Mode, Ours, Rule, Rules, Ruling, file, rule,
 };
+use countersign_policy_tools::examples::{self, Outcome};
+use countersign_policy_tools::explain::explain;
 use serde_json::json;
 
 const HOME: Option<&str> = Some("/home/u");

@@ -7,7 +7,7 @@ use crate::{
         question::{Choice, Question},
     },
     ids,
-    policy::call::SUSPENDED,
+    policy::tools::SUSPENDED,
     wcore::wire::{Request, Suspension},
 };
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use super::{lines, sheet::Sheet};
 use crate::gate::call::Call;
-use countersign_policy::call::{Kind, kind_of};
+use countersign_policy::tools::{Kind, kind_of};
 use serde_json::{Map, Value};
 
 /// Arguments that are larger, or grow more by being spread out, are shown in one line; bytes.

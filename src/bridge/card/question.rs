@@ -10,7 +10,7 @@ use crate::gate::{
     question::{Choice, Question},
 };
 use crate::text::line;
-use countersign_policy::call::SUSPENDED;
+use countersign_policy::tools::SUSPENDED;
 use countersign_port::Field;
 use serde_json::Value;
 

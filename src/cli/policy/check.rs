@@ -81,7 +81,7 @@ impl Checker {
             mode: args.mode.clone(),
             compat: args.compat,
             now_ms: clock::now_ms(),
-            look: |call| links::look(&call.sights()),
+            look: |call| links::look(&countersign_policy::sights(call)),
             ..Options::default()
         };
         let rules = match &args.rules {

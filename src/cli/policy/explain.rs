@@ -4,9 +4,10 @@ use super::{mode::ModeWord, rules};
 use crate::{
     cli::{Context, Exit, caller, exit::Misused, say},
     clock, daemon, links,
-    policy::{Call, Layers, Rules, explain::explain},
+    policy::{Call, Layers, Rules},
 };
 use anyhow::{Context as _, Result};
+use countersign_policy_tools::explain::explain;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -74,6 +75,7 @@ fn call(args: Args) -> Result<Call> {
     };
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     let mut call = Call { cwd, home: rules::home(), ..Call::new(tool, args) };
-    call.follow(links::look(&call.sights()));
+    let links = links::look(&countersign_policy::sights(&call));
+    countersign_policy::follow(&mut call, links);
     Ok(call)
 }

@@ -1,7 +1,8 @@
 //! The agent's own mode: where it lets the agent only read, no rule and no grant lets it do more.
 
 use crate::engine::guardrail::Guardrail;
-use crate::engine::ruling::{Layers, Mode, Subject, verdict};
+use crate::engine::layers::{Layers, Mode};
+use crate::engine::subject::Subject;
 use crate::facts::call::Call;
 use crate::facts::reads::CLASS;
 use crate::rules::verdict::Verdict;
@@ -30,12 +31,14 @@ pub fn holds(call: &Call) -> Option<String> {
 /// Whether a call only reads, inside the workspace and without secrets.
 #[must_use]
 pub fn only_reads(call: &Call) -> bool {
-    let call = Call { agent_mode: None, ..call.clone() };
     let reading = Rules::reading(["shell_exec", "read_file", "glob", "grep"]);
     let (none, guardrail) = (Rules::default(), Guardrail::default());
     let layers =
         Layers { agent: None, rules: &reading, grants: &none, guardrail: &guardrail, now_ms: 0 };
-    verdict(&Subject::new(&call, &layers), &layers, Mode::Default) == Verdict::Allow
+    let subject = Subject::new(call, &layers);
+    let mut decision = subject.evaluate(&layers, Mode::Default);
+    subject.guard(&guardrail, &mut decision);
+    decision.finding.verdict == Verdict::Allow
 }
 
 impl Rules {

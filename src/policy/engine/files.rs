@@ -2,9 +2,9 @@
 
 use crate::engine::critical::CriticalFinding;
 use crate::engine::stack::Hit;
-use crate::facts::call::Kind;
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
+use crate::facts::tools::Kind;
 use crate::facts::values::Values;
 use crate::rules::verdict::Verdict;
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::engine::stack::Hit;
+use crate::facts::excerpt::shorten;
 use crate::rules::Entry;
 use crate::rules::verdict::Verdict;
 use crate::shell::Word;
@@ -86,12 +87,4 @@ pub(crate) fn quote(argv: &[Word<'_>]) -> String {
     }
     text.push('`');
     text
-}
-
-/// The first line of a text, cut to `most` characters.
-pub(crate) fn shorten(text: &str, most: usize) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    let end = line.char_indices().nth(most).map_or(line.len(), |(at, _)| at);
-    let short = line.get(..end).unwrap_or_default();
-    if short.len() < text.len() { [short, "…"].concat() } else { short.to_owned() }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::engine::critical;
-use crate::facts::effects::{self, Effect};
+use crate::facts::effects::{self, Weight};
 use crate::facts::paths::Directories;
 use crate::facts::wrappers::{Inner, Unwrapped, behind};
 use crate::shell::{
@@ -20,17 +20,6 @@ pub struct Highlight {
     pub weight: Weight,
     /// What it does, as a clause.
     pub why: String,
-}
-
-/// How much a part matters, the worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
-    /// It always wants a person.
-    Critical,
-    /// It deletes, publishes, takes rights or reads secrets.
-    Grave,
-    /// It leaves the workspace or the machine, or nobody can tell what it does.
-    Notable,
 }
 
 /// Literal scripts inside each other are followed this deep.
@@ -172,36 +161,6 @@ fn worst_of(command: &Command<'_>, dirs: Directories<'_>) -> Option<(Weight, Str
     let all = effects::of_shell(&alone, dirs);
     let weighed = all.iter().filter_map(|effect| Some((Weight::of(effect)?, effect)));
     weighed.min_by_key(|(weight, _)| *weight).map(|(weight, effect)| (weight, effect.to_string()))
-}
-
-impl Weight {
-    /// How much an effect matters; `None` for what everyday commands do.
-    #[must_use]
-    pub fn of(effect: &Effect) -> Option<Self> {
-        match effect {
-            Effect::Deletes(_) | Effect::Publishes { .. } | Effect::Privilege { .. } => {
-                Some(Self::Grave)
-            }
-            Effect::Reads(it) | Effect::Writes(it) | Effect::Moves(it) if it.secret => {
-                Some(Self::Grave)
-            }
-            Effect::Writes(it) | Effect::Moves(it) if it.outside => Some(Self::Notable),
-            Effect::Rights(_)
-            | Effect::Reads(_)
-            | Effect::Reaches { .. }
-            | Effect::Unknown { .. } => Some(Self::Notable),
-            _ => None,
-        }
-    }
-}
-
-/// Puts the worst effects first and leaves them in their order otherwise: whatever shows only some
-/// of them drops no worse one for a milder one.
-pub fn worst_first(effects: &mut [Effect]) {
-    effects.sort_by_key(|effect| {
-        let weight = Weight::of(effect);
-        (weight.is_none(), weight)
-    });
 }
 
 #[cfg(test)]

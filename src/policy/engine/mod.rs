@@ -2,11 +2,19 @@
 
 pub mod agent_mode;
 pub mod always;
+mod commands;
 pub mod critical;
+mod decision;
+mod description;
+mod evaluation;
 pub mod files;
 mod finding;
+mod guard;
 pub mod guardrail;
 pub mod highlights;
-pub mod judge;
+mod layers;
+pub mod parts;
 pub mod ruling;
 mod stack;
+mod subject;
+mod value_rules;

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use crate::engine::judge::slice;
-use crate::facts::call::Kind;
 use crate::facts::paths::{self, Directories};
 use crate::facts::reads;
+use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::base;
 use crate::rules::pattern::{Head, Reach};
@@ -63,7 +62,7 @@ impl Hit<'_> {
 impl<'r> Stack<'r> {
     pub(crate) fn new(tool: &str, known: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
         let layers = layers.iter().filter(|layer| !layer.is_empty());
-        let about = layers.map(|layer| layer.about(tool, known, now_ms));
+        let about = layers.map(|layer| About::new(layer, tool, known, now_ms));
         Self { layers: about.filter(|about| !about.is_empty()).collect() }
     }
 
@@ -216,7 +215,7 @@ impl<'w, 'a> Spelling<'w, 'a> {
                 named(behind, &|word| path(word, here)),
                 named(behind, &|word| path(word, self.dirs)),
             ];
-            let written = self.source.and_then(|(source, command)| slice(source, command));
+            let written = self.source.and_then(|(source, command)| command.written_in(source));
             all.extend(written.map(ToOwned::to_owned));
             all.dedup();
             all

@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 
-use crate::engine::finding::shorten;
-use crate::facts::call::{Call, Kind};
+use crate::facts::call::Call;
+use crate::facts::excerpt::shorten;
 use crate::facts::paths::{self, Directories};
+use crate::facts::tools::Kind;
 
 /// The arguments of one sort of tool; each list is blank-separated.
 struct Keys {

@@ -1,6 +1,6 @@
 //! What the shell's own commands do to the commands after them.
 
-use crate::facts::environment;
+use crate::shell::environment;
 use crate::shell::{Word, WordKind};
 
 /// How a shell builtin bears on a ruling.

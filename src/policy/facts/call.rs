@@ -1,11 +1,10 @@
-//! The facts of a call that rules look at: which tool under which names, and which values.
+//! A tool call, as the agent wants to make it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::facts::links::{Links, Sights};
-use crate::facts::paths::{self, Directories};
-use crate::facts::values::Values;
+use crate::facts::links::Links;
+use crate::facts::tools::{Kind, canonical, kind_of};
 
 /// A tool call that an agent wants to make, exactly as it would be executed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +54,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resolved: Vec<String>,
     /// Where all that the call may turn into a path leads, when the caller looked (see
-    /// [`Call::sights`]).
+    /// [`crate::sights()`]).
     #[serde(skip)]
     pub links: Links,
 }
@@ -85,32 +84,6 @@ impl Call {
         canonical(&self.tool)
     }
 
-    /// The paths that the call names, from the root where `cwd` is known: for a caller that can
-    /// look where they lead and fill in `resolved`. Of those beyond what rules look at none.
-    #[must_use]
-    pub fn paths(&self) -> Vec<String> {
-        let dirs = Directories { cwd: self.cwd.as_deref(), home: self.home.as_deref() };
-        let values = Values::of(self);
-        let (seen, _) = values.in_view();
-        let paths = seen.iter().filter(|v| v.is_path);
-        paths.map(|v| paths::clean(&v.text, dirs).into_owned()).collect()
-    }
-
-    /// Paths and programs that the call may come to: for a caller that can look where they lead and
-    /// fill in `links`.
-    #[must_use]
-    pub fn sights(&self) -> Sights {
-        crate::engine::guardrail::sights(self)
-    }
-
-    /// Takes what was found about [`Call::sights`].
-    pub fn follow(&mut self, links: Links) {
-        for path in self.paths() {
-            self.resolved.extend(links.places(&path).iter().cloned());
-        }
-        self.links = links;
-    }
-
     /// The command text of a shell tool; `None` when missing or not a string.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
@@ -130,107 +103,4 @@ pub fn level<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
     Ok(Some(Option::deserialize(deserializer)?.unwrap_or_else(|| "unknown".to_owned())))
-}
-
-/// What a tool does, as far as matching its arguments goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Runs a shell text.
-    Shell,
-    /// Reads one file.
-    Read,
-    /// Creates or replaces one file.
-    Write,
-    /// Changes one file.
-    Edit,
-    /// Lists files by pattern.
-    Glob,
-    /// Searches files.
-    Grep,
-    /// Loads a skill by name.
-    Skill,
-    /// Fetches a URL.
-    Fetch,
-    /// Asks a person: rules never answer for people.
-    Question,
-    /// Any other tool, MCP tools included.
-    Other,
-}
-
-/// What a wayland-core engine asks by itself when it waits for a decision.
-pub const SUSPENDED: &str = "approval_required";
-
-/// Every name that agents give to the tools rules files know, the rules file's name first.
-const TOOLS: &[(Kind, &[&str])] = &[
-    (
-        Kind::Shell,
-        &[
-            "shell_exec",
-            "Bash",
-            "bash",
-            "shell",
-            "Shell",
-            "sh",
-            "run_shell_command",
-            "execute_command",
-            "run_command",
-            "run_terminal_cmd",
-            "run_in_terminal",
-            "terminal",
-            "exec_command",
-            "exec",
-            "local_shell",
-        ],
-    ),
-    (Kind::Read, &["read_file", "Read", "read", "view", "NotebookRead", "read_many_files"]),
-    (Kind::Write, &["write_file", "Write", "write", "create", "create_file", "write_to_file"]),
-    (
-        Kind::Edit,
-        &[
-            "edit_file",
-            "Edit",
-            "edit",
-            "MultiEdit",
-            "multi_edit",
-            "NotebookEdit",
-            "replace",
-            "str_replace",
-            "str_replace_editor",
-            "patch",
-            "apply_patch",
-        ],
-    ),
-    (Kind::Glob, &["glob", "Glob", "LS", "list", "list_directory", "list_dir"]),
-    (Kind::Grep, &["grep", "Grep", "search_file_content", "grep_search"]),
-    (Kind::Skill, &["skill", "Skill"]),
-    (Kind::Fetch, &["web_fetch", "WebFetch", "webfetch", "fetch"]),
-    // They ask, and do nothing besides; the last is what wayland-core's engines ask by themselves.
-    (
-        Kind::Question,
-        &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask", SUSPENDED],
-    ),
-    (Kind::Other, &["web_search", "WebSearch", "websearch", "google_web_search"]),
-    (Kind::Other, &["task", "Task", "Agent"]),
-    (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),
-];
-
-fn entry(tool: &str) -> Option<&'static (Kind, &'static [&'static str])> {
-    TOOLS.iter().find(|(_, names)| names.contains(&tool))
-}
-
-/// The name rules files use for `tool`; unknown names stand for themselves.
-#[must_use]
-pub fn canonical(tool: &str) -> &str {
-    entry(tool).and_then(|(_, names)| names.first().copied()).unwrap_or(tool)
-}
-
-/// Every name a rule may spell, for suggestions when a name looks like a typing error.
-pub fn known_names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().flat_map(|(_, names)| names.iter().copied())
-}
-
-/// What sort of tool `tool` is.
-#[must_use]
-pub fn kind_of(tool: &str) -> Kind {
-    entry(tool).map_or(Kind::Other, |(kind, _)| *kind)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// What was found about the paths and programs that [`crate::Call::sights`] names.
+/// What was found about the paths and programs that [`crate::sights()`] names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     leads: HashMap<String, Lead>,

@@ -33,6 +33,17 @@ pub fn of_word<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Option<Cow<'w, 
     Some(Cow::Owned(format!("{}{rest}", dirs.home.unwrap_or("~"))))
 }
 
+/// `~`, `~/…` and `$HOME/…` in front; without a home all of them become `~`.
+pub fn expand_home<'t>(text: &'t str, home: Option<&str>) -> Cow<'t, str> {
+    let rest = ["~", "$HOME", "${HOME}"].iter().find_map(|name| text.strip_prefix(name));
+    match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            format!("{}{rest}", home.unwrap_or("~").trim_end_matches('/')).into()
+        }
+        _ => text.into(),
+    }
+}
+
 /// The path without `.`, `..` and doubled slashes, from the root where the working directory is
 /// known. What lies in a home directory (any user's) keeps its full form.
 #[must_use]

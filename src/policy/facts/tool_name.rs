@@ -1,7 +1,7 @@
 //! Names of tools that a grant may hold. Agents and servers choose them, and a name must never be
 //! read as a pattern, as another tool or as something else that a rules file knows.
 
-use crate::facts::call::known_names;
+use crate::facts::tools::known_names;
 
 /// The longest name in use: MCP takes 128 characters.
 const LONGEST: usize = 128;

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use crate::facts::call::{Call, Kind};
-use crate::facts::paths::{self, Directories};
-use crate::rules::pattern::expand_home;
+use crate::facts::call::Call;
+use crate::facts::links::Links;
+use crate::facts::paths::{self, Directories, expand_home};
+use crate::facts::tools::Kind;
 
 /// What a call's rules look at.
 #[derive(Debug, Default)]
@@ -76,6 +77,25 @@ impl Values {
         let seen = self.list.iter().take(MOST).take_while(fits).count();
         self.list.split_at_checked(seen).unwrap_or((&[], &self.list))
     }
+}
+
+/// The paths that a call names, from the root where `cwd` is known: for a caller that can look where
+/// they lead. Of those beyond what rules look at none.
+#[must_use]
+pub fn paths_of(call: &Call) -> Vec<String> {
+    let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    let values = Values::of(call);
+    let (seen, _) = values.in_view();
+    let paths = seen.iter().filter(|v| v.is_path);
+    paths.map(|v| paths::clean(&v.text, dirs).into_owned()).collect()
+}
+
+/// Gives a call what was found about its [`crate::sights()`].
+pub fn follow(call: &mut Call, links: Links) {
+    for path in paths_of(call) {
+        call.resolved.extend(links.places(&path).iter().cloned());
+    }
+    call.links = links;
 }
 
 /// The values of a call while they are collected: each once, where it comes first.

@@ -1,6 +1,6 @@
 //! Claude Code's spelling of rules: `Bash(git diff *)`, `Edit(/src/**)`, `mcp__server__tool`.
 
-use crate::facts::call::{Kind, canonical, kind_of};
+use crate::facts::tools::{Kind, canonical, kind_of};
 
 /// What one Claude-style string means: rules under our tool names.
 #[derive(Debug, PartialEq, Eq)]

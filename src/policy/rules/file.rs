@@ -4,7 +4,7 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectPr
 
 use super::Rule;
 use super::read::OPTIONS;
-use crate::facts::call::canonical;
+use crate::facts::tools::canonical;
 use crate::rules::verdict::Verdict;
 
 /// Why a rules file was not changed.

@@ -3,7 +3,7 @@
 use super::class::{is_name, is_name_start};
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
-use crate::facts::environment::harmless;
+use super::environment::harmless;
 
 impl<'a> Scanner<'a> {
     /// Reads an expression up to one of `stops` outside parentheses; the cursor stays there.

@@ -3,8 +3,8 @@
 use super::characters;
 use super::class::{is_meta, is_name, is_name_start};
 use super::doubt::{Doubt, Refusal};
-use super::heredoc::Pending;
 use super::names::Names;
+use super::pending::Pending;
 use super::{Dialect, Scan, Via};
 
 /// A construct is read whole, or the reason why not comes back.

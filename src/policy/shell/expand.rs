@@ -174,7 +174,7 @@ impl<'a> Scanner<'a> {
 
     /// `${x:=…}` gives the variable any value.
     fn assigned_default(&mut self, name: &'a str) {
-        if super::names::special(name) || !crate::facts::environment::harmless(name, None) {
+        if super::names::special(name) || !super::environment::harmless(name, None) {
             self.doubt(Doubt::Variable);
         }
         self.names.taint(name);

@@ -3,8 +3,8 @@
 use super::class::is_name_start;
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
+use super::environment;
 use super::{Assign, Command, PipePosition, Via, Word, WordKind};
-use crate::facts::environment;
 use std::borrow::Cow;
 
 /// What ends a list: a set.

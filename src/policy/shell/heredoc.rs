@@ -4,19 +4,8 @@ use std::borrow::Cow;
 
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
+use super::pending::Pending;
 use super::{RedirectOp, WordKind};
-
-/// A here-document whose body has not been met yet.
-pub(super) struct Pending<'a> {
-    /// The line that ends it.
-    pub(super) delimiter: Cow<'a, str>,
-    /// A quoted delimiter: the body is taken as it is.
-    pub(super) verbatim: bool,
-    /// `<<-`: tabs in front of each line do not count.
-    pub(super) tabs: bool,
-    /// Where the redirect's own word is, to find it again.
-    pub(super) place: usize,
-}
 
 impl<'a> Scanner<'a> {
     /// Reads the bodies of all pending here-documents; the cursor is behind a newline.

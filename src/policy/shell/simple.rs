@@ -3,7 +3,7 @@
 use super::class::{is_meta, is_name, is_name_start};
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
-use super::heredoc::Pending;
+use super::pending::Pending;
 use super::word::Place;
 use super::{Assign, Command, Redirect, RedirectOp, Word, WordKind, names};
 use std::borrow::Cow;

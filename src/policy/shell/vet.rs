@@ -8,8 +8,8 @@
 use super::class::{is_name, is_name_start};
 use super::cursor::Scanner;
 use super::doubt::Doubt;
+use super::environment;
 use super::{Command, Word, WordKind, names};
-use crate::facts::environment;
 
 /// What vetting a builtin's arguments found.
 enum Finding {

@@ -6,6 +6,7 @@
 use countersign_policy::call::Call;
 use countersign_policy::paths::{self, Directories};
 use countersign_policy::shell::{self, Scan, Word};
+use countersign_policy::values::paths_of;
 
 /// Arguments that name the file of a call.
 pub(super) const PATHS: &[&str] = &["file_path", "path", "target", "filename"];
@@ -25,7 +26,7 @@ pub fn is_control_file(path: &str) -> bool {
 pub(super) fn refusal(call: &Call) -> Option<String> {
     let named = PATHS.iter().filter_map(|name| call.args.get(name)?.as_str().map(str::to_owned));
     let resolved = call.resolved.iter().cloned();
-    if let Some(path) = named.chain(call.paths()).chain(resolved).find(|p| is_control_file(p)) {
+    if let Some(path) = named.chain(paths_of(call)).chain(resolved).find(|p| is_control_file(p)) {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path);
         return Some(format!(
             "{name} decides what this agent may do — the agent does not get to write it"

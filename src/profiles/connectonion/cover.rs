@@ -3,7 +3,6 @@
 use super::permission::{Form, Permission, Permissions, command_fits};
 use countersign_policy::builtins::{Builtin, builtin};
 use countersign_policy::call::Call;
-use countersign_policy::judge::slice;
 use countersign_policy::obeyed;
 use countersign_policy::options;
 use countersign_policy::paths::{self, Directories};
@@ -39,7 +38,8 @@ impl<'j> Judge<'j> {
             return Ok(None);
         }
         let bare = command.redirects.is_empty() && command.assigns.is_empty();
-        let written = if bare { slice(self.text, command) } else { spelled(self.text, command) };
+        let written =
+            if bare { command.written_in(self.text) } else { spelled(self.text, command) };
         self.argv(&command.argv, written, depth).map(Some)
     }
 

@@ -24,13 +24,13 @@ pub use session::{Outcome, Session, Step};
 pub use workspace::{Decision, POLICY};
 
 use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then, Turn};
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::effects::{self, Act};
-use countersign_policy::judge::slice;
 use countersign_policy::paths::Directories;
 use countersign_policy::rules::Rule;
 use countersign_policy::ruling::Ruling;
 use countersign_policy::shell::{self, Scan, Via};
+use countersign_policy::tools::Kind;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
 use host::Host;
@@ -218,6 +218,8 @@ fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
 fn patterns(scan: &Scan<'_>, text: &str) -> Vec<String> {
     match bash::read(text) {
         Ok(commands) => commands.iter().map(bash::Simple::text).collect(),
-        Err(_) => scan.commands.iter().filter_map(|c| slice(text, c)).map(str::to_owned).collect(),
+        Err(_) => {
+            scan.commands.iter().filter_map(|c| c.written_in(text)).map(str::to_owned).collect()
+        }
     }
 }

@@ -3,7 +3,8 @@
 
 use super::workspace::POLICY;
 use crate::{End, Then};
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
+use countersign_policy::tools::Kind;
 
 /// For the calls behind a hard rejection.
 pub(super) const BATCH_STOPPED: &str =

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::commands::Piece;
 pub use super::setting::{Action, Setting};
 use countersign_policy::glob::{Glob, GlobError};
-use countersign_policy::rules::{Rules, expand_home};
+use countersign_policy::paths::expand_home;
+use countersign_policy::rules::Rules;
 use countersign_policy::verdict::Verdict;
 
 /// Rules in their order.

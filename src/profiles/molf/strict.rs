@@ -4,10 +4,11 @@ use super::commands::Piece;
 use super::ruleset::{self, Covers, Line, Ruleset, Setting, or_every_call};
 use super::{Molf, words};
 use crate::Given;
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::glob::escape;
 use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::ruling::{self, Layers, Mode, Ruling};
+use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 
 /// Both rulings over the same layers.

@@ -20,11 +20,12 @@ use serde_json::Value;
 
 use super::{Choice, Dialect, End, Given, Grants, Life, Manners, Parting, Patience, Then};
 use config::Settings;
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::glob::escape;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::ruling::{self, Layers, Ruling};
+use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use declare::Declared;
 use mode::Mode;

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
+use countersign_policy::tools::Kind;
 
 /// How many characters of one detail are shown.
 pub const SHOWN: usize = 2000;

@@ -24,9 +24,10 @@ pub use words::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
 
 use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
 use config::Config;
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::rules::Rule;
 use countersign_policy::ruling::{self, Ruling};
+use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use stage::Stage;
 

@@ -1,7 +1,8 @@
 //! The edge of the workspace, and directories beyond it that a person opened.
 
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
 use countersign_policy::paths::{self, Directories};
+use countersign_policy::tools::Kind;
 use countersign_policy::values::{Value, Values};
 
 /// The most directories that a session may have opened.

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::{Category, SessionMode, Wcore, asks_every_time, literal, prefix};
 use crate::{Grants, Prefix};
-use countersign_policy::call::{Call, Kind};
+use countersign_policy::call::Call;
+use countersign_policy::tools::Kind;
 
 /// A call on its way through the stages.
 pub(super) struct Stage<'a> {

@@ -7,12 +7,16 @@ pub use arity::{molf_prefix, prefix};
 
 use std::collections::HashSet;
 
-use crate::engine::ruling::{Decision, Layers, Mode, Subject, verdict};
+use crate::engine::decision::verdict;
+use crate::engine::evaluation::Decision;
+use crate::engine::layers::{Layers, Mode};
+use crate::engine::subject::Subject;
 use crate::facts::builtins::{Builtin, builtin};
-use crate::facts::call::{Kind, canonical};
 use crate::facts::paths::{self, Directories};
 use crate::facts::reads;
 use crate::facts::tool_name;
+use crate::facts::tools::{Kind, canonical};
+use crate::facts::url::host;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
 use crate::glob::escape;
 use crate::rules::Rule;
@@ -282,7 +286,7 @@ fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
             .collect(),
         Kind::Fetch => {
             let url = values.list.first()?;
-            let host = crate::rules::pattern::host(&url.text)?;
+            let host = host(&url.text)?;
             vec![Rule::allow(tool, format!("domain:{host}"))]
         }
         Kind::Glob | Kind::Grep | Kind::Other => vec![Rule::allow(tool, "*")],

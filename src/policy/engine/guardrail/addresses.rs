@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use url::Host;
 
-use super::judge::Reach;
+use super::reach::Reach;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
 

@@ -2,30 +2,22 @@
 
 use std::borrow::Cow;
 
-use super::Guardrail;
 use super::programs::Usage;
+use super::protected::Protected;
+use super::reach::Reach;
 use super::reasons::{belongs, may_name, only_known};
 use super::route::{Route, UNKNOWN};
-use super::site::{Bases, Operand, Sink};
+use super::site::{Bases, Operand, Sink, joined};
 use super::spelling::{Expansions, Spelling, pieces, tokens};
 use super::territory::Lie;
-use crate::engine::finding::shorten;
+use crate::facts::excerpt::shorten;
 use crate::facts::links::{Lead, Links};
 use crate::facts::paths::Directories;
 use crate::shell::Word;
 
-/// What the guardrail says of a call that it does not let pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// It may come to something of the bridge's own: a person is asked, whatever allows it.
-    Asks(String),
-    /// It does.
-    Denied(String),
-}
-
 /// The judge of one call.
 pub(super) struct Judge<'g> {
-    guardrail: &'g Guardrail,
+    own: &'g Protected,
     dirs: Directories<'g>,
     links: &'g Links,
     /// The folder that was looked at last, and whether it is near: nearly all paths of a call start
@@ -35,8 +27,8 @@ pub(super) struct Judge<'g> {
 }
 
 impl<'g> Judge<'g> {
-    pub(super) fn new(guardrail: &'g Guardrail, dirs: Directories<'g>, links: &'g Links) -> Self {
-        Self { guardrail, dirs, links, near: None, found: None }
+    pub(super) fn new(own: &'g Protected, dirs: Directories<'g>, links: &'g Links) -> Self {
+        Self { own, dirs, links, near: None, found: None }
     }
 
     /// A call that runs in one of our own folders reaches them with every bare name.
@@ -44,7 +36,7 @@ impl<'g> Judge<'g> {
         let Some(cwd) = self.dirs.cwd else { return };
         let lie = |path: &str| {
             let route = Route::new("/", path, false, "/");
-            self.guardrail.territory.lie(&route, self.dirs.home)
+            self.own.territory.lie(&route, self.dirs.home)
         };
         let led = match self.links.of(cwd) {
             Some(Lead::To(paths)) => paths.as_slice(),
@@ -100,7 +92,7 @@ impl<'g> Judge<'g> {
         match &self.near {
             Some((known, near)) if known == base => *near,
             _ => {
-                let near = self.guardrail.territory.is_near(base);
+                let near = self.own.territory.is_near(base);
                 self.near = Some((base.to_owned(), near));
                 near
             }
@@ -108,7 +100,7 @@ impl<'g> Judge<'g> {
     }
 
     fn operand(&mut self, operand: &Operand<'_>, bases: &Bases<'_>, above: &mut Vec<String>) {
-        if let Some(own) = self.guardrail.territory.spelled_in(operand.text) {
+        if let Some(own) = self.own.territory.spelled_in(operand.text) {
             return self.denies(belongs(operand.text, own));
         }
         for piece in pieces(operand.text) {
@@ -153,7 +145,7 @@ impl<'g> Judge<'g> {
         for base in sure {
             if goes_up(text) || self.is_near(base) {
                 let route = Route::new(base, text, is_pattern, cwd);
-                let lie = match self.guardrail.territory.lie(&route, home) {
+                let lie = match self.own.territory.lie(&route, home) {
                     // Not even the shell knows yet.
                     Lie::Ours(own) if text.contains(UNKNOWN) => Lie::MayBeOurs(own),
                     lie => lie,
@@ -185,7 +177,7 @@ impl<'g> Judge<'g> {
             Some(Lead::To(paths)) => {
                 for path in paths {
                     let route = Route::new("/", path, false, "/");
-                    let lie = self.guardrail.territory.lie(&route, self.dirs.home);
+                    let lie = self.own.territory.lie(&route, self.dirs.home);
                     self.weigh(operand.text, &lie, operand.usage, above, &route);
                 }
             }
@@ -212,9 +204,9 @@ impl<'g> Judge<'g> {
 
     /// What of ours the text names from some folder above it.
     fn named_from_above(&self, text: &str, is_pattern: bool) -> Option<String> {
-        self.guardrail.territory.above().find_map(|folder| {
+        self.own.territory.above().find_map(|folder| {
             let route = Route::new(folder, text, is_pattern, "/");
-            match self.guardrail.territory.lie(&route, self.dirs.home) {
+            match self.own.territory.lie(&route, self.dirs.home) {
                 Lie::Ours(own) => Some(own),
                 _ => None,
             }
@@ -232,7 +224,7 @@ impl<'g> Judge<'g> {
                     continue;
                 }
                 let route = Route::new(base, &text, is_pattern, cwd);
-                if let Lie::Ours(own) = self.guardrail.territory.lie(&route, self.dirs.home) {
+                if let Lie::Ours(own) = self.own.territory.lie(&route, self.dirs.home) {
                     return self.denies(belongs(token, &own));
                 }
             }
@@ -263,7 +255,7 @@ impl Sink for Judge<'_> {
     }
 
     fn text(&mut self, text: &str, bases: &Bases<'_>) {
-        if let Some(own) = self.guardrail.territory.spelled_in(text) {
+        if let Some(own) = self.own.territory.spelled_in(text) {
             return self.denies(belongs(text, own));
         }
         let whole = Some(text).filter(|text| text.len() < 4096);
@@ -273,7 +265,7 @@ impl Sink for Judge<'_> {
             }
             self.token(token, bases);
         }
-        if let Some(reason) = self.guardrail.addresses.forbid_text(text) {
+        if let Some(reason) = self.own.addresses.forbid_text(text) {
             self.denies(reason);
         }
     }
@@ -283,12 +275,12 @@ impl Sink for Judge<'_> {
             return;
         }
         let is_ours = |name: &str| self.links.is_own_program(name);
-        match self.guardrail.programs.judge(argv, is_ours) {
+        match self.own.programs.judge(argv, is_ours) {
             Some(Reach::Denied(reason)) => return self.denies(reason),
             Some(Reach::Asks(reason)) => self.asks(|| reason),
             None => {}
         }
-        match self.guardrail.addresses.judge(argv) {
+        match self.own.addresses.judge(argv) {
             Some(Reach::Denied(reason)) => self.denies(reason),
             Some(Reach::Asks(reason)) => self.asks(|| reason),
             None => {}
@@ -301,14 +293,6 @@ impl Sink for Judge<'_> {
 
     fn is_done(&self) -> bool {
         matches!(self.found, Some(Reach::Denied(_)))
-    }
-}
-
-/// The path that a text names from a base; what the host is asked about.
-pub(super) fn joined(base: &str, text: &str) -> String {
-    match text.starts_with('/') {
-        true => text.to_owned(),
-        false => [base, "/", text].concat(),
     }
 }
 

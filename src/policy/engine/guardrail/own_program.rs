@@ -1,7 +1,7 @@
 //! The bridge's own program: which of its command lines an agent may run. They are read as its own
 //! parser reads them; what cannot be read is denied.
 
-use super::judge::Reach;
+use super::reach::Reach;
 use crate::facts::wrappers::base;
 use crate::shell::{Word, WordKind};
 

@@ -1,6 +1,6 @@
 //! Why something is denied or asked about, in sentences.
 
-use crate::engine::finding::shorten;
+use crate::facts::excerpt::shorten;
 use crate::facts::paths::{self, Directories};
 
 pub(super) fn belongs(text: &str, own: &str) -> String {

@@ -3,25 +3,57 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::judge::joined;
 use super::route::UNKNOWN;
-use super::site::{Bases, Operand, Sink};
+use super::site::{Bases, Operand, Sink, joined};
 use super::spelling::{Expansions, pieces};
+use super::walk::walk;
+use crate::facts::call::Call;
 use crate::facts::links::Sights;
-use crate::shell::{Word, WordKind};
+use crate::facts::paths::Directories;
+use crate::facts::tools::Kind;
+use crate::facts::values::paths_of;
+use crate::shell::{self, Word, WordKind};
+
+/// The paths and programs that a call may come to: for a caller that can look where they lead, and
+/// hands what it finds to [`crate::follow`].
+#[must_use]
+pub fn sights(call: &Call) -> Sights {
+    let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    let sights = Sights {
+        files: paths_of(call).into_iter().collect(),
+        cwd: call.cwd.clone(),
+        home: call.home.clone(),
+        ..Sights::default()
+    };
+    let mut collector = Collector { home: dirs.home, sights, seen: HashSet::new() };
+    if let Some(cwd) = dirs.cwd {
+        collector.path(cwd.to_owned());
+    }
+    for path in paths_of(call) {
+        collector.path(path);
+    }
+    let scan = match (call.kind(), call.command()) {
+        (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
+        (Kind::Question, _) => return collector.sights,
+        _ => None,
+    };
+    let scan = scan.as_ref().map(|(text, scan)| (*text, scan));
+    walk(call, scan, dirs, &mut collector);
+    collector.sights
+}
 
 /// More paths than this are not looked at one by one.
 const MOST: usize = 4096;
 
 /// Collects paths and programs.
-pub(super) struct Collector<'h> {
-    pub(super) home: Option<&'h str>,
-    pub(super) sights: Sights,
-    pub(super) seen: HashSet<String>,
+struct Collector<'h> {
+    home: Option<&'h str>,
+    sights: Sights,
+    seen: HashSet<String>,
 }
 
 impl Collector<'_> {
-    pub(super) fn path(&mut self, path: String) {
+    fn path(&mut self, path: String) {
         // The kernel's links mean the process that opens them.
         if path.contains(UNKNOWN) || path.starts_with("/proc/self") || path.len() > 4096 {
             return;

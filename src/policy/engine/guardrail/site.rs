@@ -45,3 +45,11 @@ pub(super) trait Sink {
         false
     }
 }
+
+/// The path that a text names from a base; what the host is asked about.
+pub(super) fn joined(base: &str, text: &str) -> String {
+    match text.starts_with('/') {
+        true => text.to_owned(),
+        false => [base, "/", text].concat(),
+    }
+}

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use super::programs::Usage;
-use super::site::{Bases, Operand, Sink};
-use crate::facts::call::{Call, Kind};
+use super::site::{Bases, Operand, Sink, joined};
+use crate::facts::call::Call;
+use crate::facts::tools::Kind;
 
 /// Arguments that are content and name nothing.
 const CONTENT: &[&str] = &[
@@ -60,7 +61,7 @@ pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
 fn folders<'b>(call: &'b Call, bases: &Bases<'b>) -> Vec<Cow<'b, str>> {
     let mut all = bases.sure.clone();
     for folder in FOLDERS.iter().filter_map(|key| call.args.get(key)?.as_str()) {
-        let below = bases.sure.first().map(|cwd| super::judge::joined(cwd, folder));
+        let below = bases.sure.first().map(|cwd| joined(cwd, folder));
         match (folder.starts_with('/'), below) {
             (true, _) => all.push(Cow::Borrowed(folder)),
             (false, Some(below)) => all.push(Cow::Owned(below)),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::weight::Weight;
 use super::{Effect, Target};
-use crate::engine::highlights::Weight;
-use crate::facts::access::Deed;
+use crate::facts::access::Access;
 use crate::facts::paths::{self, Directories};
 
 /// More than this fits on no card.
@@ -13,7 +13,7 @@ const MOST: usize = 40;
 /// How much an effect matters, the worst first; those that matter little last.
 type Rank = (bool, Option<Weight>);
 
-/// Effects by how much they matter, with the place where each came.
+/// Effects by how much they matter, numbered in the order in which they came.
 #[derive(Default)]
 pub(super) struct List {
     by_weight: BTreeMap<Rank, Vec<(usize, Effect)>>,
@@ -25,14 +25,14 @@ pub(super) struct List {
 impl List {
     // INVARIANT: an effect is only left out where as many others are kept that matter no less.
     pub(super) fn add(&mut self, effect: Effect) {
-        let place = self.seen.len();
+        let order = self.seen.len();
         if !self.seen.insert(effect.clone()) {
             return;
         }
         let weight = Weight::of(&effect);
         let kept = self.by_weight.entry((weight.is_none(), weight)).or_default();
         if kept.len() < MOST {
-            kept.push((place, effect));
+            kept.push((order, effect));
         } else {
             *self.left_out.entry(kind(&effect)).or_default() += 1;
         }
@@ -42,18 +42,18 @@ impl List {
         self.add(Effect::Unknown { why: why.to_owned() });
     }
 
-    pub(super) fn touch(&mut self, deed: Deed, path: &str, dirs: Directories<'_>) {
+    pub(super) fn touch(&mut self, access: Access, path: &str, dirs: Directories<'_>) {
         let target = Target::new(path, dirs);
         if paths::sink(path) {
             return;
         }
-        self.add(match deed {
-            Deed::Read if !target.outside && !target.secret => return,
-            Deed::Read => Effect::Reads(target),
-            Deed::Write => Effect::Writes(target),
-            Deed::Delete => Effect::Deletes(target),
-            Deed::Move => Effect::Moves(target),
-            Deed::Rights => Effect::Rights(target),
+        self.add(match access {
+            Access::Read if !target.outside && !target.secret => return,
+            Access::Read => Effect::Reads(target),
+            Access::Write => Effect::Writes(target),
+            Access::Delete => Effect::Deletes(target),
+            Access::Move => Effect::Moves(target),
+            Access::Rights => Effect::Rights(target),
         });
     }
 
@@ -64,7 +64,7 @@ impl List {
             *self.left_out.entry(kind(&effect)).or_default() += 1;
         }
         if self.left_out.is_empty() {
-            all.sort_by_key(|(place, _)| *place);
+            all.sort_by_key(|(order, _)| *order);
         }
         let mut effects: Vec<Effect> = all.into_iter().map(|(_, effect)| effect).collect();
         if !self.left_out.is_empty() {

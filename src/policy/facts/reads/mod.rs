@@ -8,8 +8,8 @@ mod programs;
 mod scripts;
 mod words;
 
-use crate::facts::call::Kind;
 use crate::facts::paths::{self, Directories};
+use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::base;
 use crate::shell::Word;

@@ -196,6 +196,6 @@ fn variables(text: &str) -> bool {
 fn shown(name: &str) -> bool {
     let own = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     SHOWN.contains(&name)
-        || own && !name.is_empty() && crate::facts::environment::harmless(name, None)
+        || own && !name.is_empty() && crate::shell::environment::harmless(name, None)
         || name.bytes().all(|b| b.is_ascii_digit()) && !name.is_empty()
 }

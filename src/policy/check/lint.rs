@@ -1,26 +1,9 @@
 //! What is odd about rules that can be used: rules that never match, never win, look mistyped.
 
-use super::{Entry, Problem, Rules, Severity, suggest};
-use crate::facts::call::{Kind, canonical, kind_of, known_names};
+use crate::facts::tools::{Kind, canonical, kind_of, known_names};
 use crate::rules::verdict::Verdict;
+use crate::rules::{Entry, Problem, Rules, Severity, suggest};
 use crate::shell;
-
-/// Checks the examples that stand beside rules; each that fails is an error.
-pub(super) fn examples(rules: &Rules, problems: &mut Vec<Problem>) {
-    for entry in rules.entries() {
-        for example in &entry.examples {
-            if crate::examples::matches_alone(entry, &example.text, rules.home()) != example.matches
-            {
-                let says = if example.matches { "does not match" } else { "matches" };
-                let message = format!(
-                    "the rule {:?} {says} its example {:?}",
-                    entry.rule.pattern, example.text
-                );
-                problems.extend(problem(entry, message, Severity::Error));
-            }
-        }
-    }
-}
 
 /// Everything else that a person should look at.
 pub(super) fn warnings(rules: &Rules, problems: &mut Vec<Problem>) {
@@ -29,20 +12,9 @@ pub(super) fn warnings(rules: &Rules, problems: &mut Vec<Problem>) {
         let message =
             mistyped(entry).or_else(|| never_matches(entry)).or_else(|| never_wins(entry, later));
         if let Some(message) = message {
-            problems.extend(problem(entry, message, Severity::Warning));
+            problems.extend(entry.problem(message, Severity::Warning));
         }
     }
-}
-
-fn problem(entry: &Entry, message: String, severity: Severity) -> Option<Problem> {
-    let origin = entry.origin()?;
-    Some(Problem {
-        file: origin.file.to_string(),
-        line: origin.line,
-        column: origin.column,
-        message,
-        severity,
-    })
 }
 
 fn mistyped(entry: &Entry) -> Option<String> {
@@ -95,7 +67,7 @@ fn never_wins(entry: &Entry, later: &[Entry]) -> Option<String> {
     let over = later.iter().find(|other| {
         let same_tool = other.rule.tool == "*" || canonical(&other.rule.tool) == tool;
         let covers = other.pattern.is_all() || other.rule.pattern == entry.rule.pattern;
-        same_tool && covers && other.expires.is_none()
+        same_tool && covers && other.lasts()
     })?;
     let line = over.origin().map_or(0, |origin| origin.line);
     Some(format!(

@@ -4,15 +4,12 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use countersign_policy::{
+    Call, DEFAULT_RULES, Guardrail, Layers, Mode, Rule, Rules, Ruling, Verdict, examples, rule,
+    rules::sentences,
+};
 use serde::Deserialize;
 use serde_json::json;
-
-use crate::engine::guardrail::Guardrail;
-use crate::engine::ruling::{Layers, Mode, Ruling, rule};
-use crate::examples;
-use crate::facts::call::Call;
-use crate::rules::verdict::Verdict;
-use crate::rules::{DEFAULT_RULES, Rule, Rules, sentences};
 
 /// Where the commands of the corpora are run from.
 const HOME: &str = "/home/u";

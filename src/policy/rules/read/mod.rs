@@ -1,15 +1,22 @@
 //! Reads a rules file: every rule in source order, every mistake with its place.
 
+mod details;
+
 use std::sync::Arc;
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, StringLit, Value};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::{Example, Origin, Problem, Rule, Rules, Severity, claude, lint, suggest, when};
-use crate::facts::call::{Kind, kind_of};
+use super::claude;
+use super::entry::Origin;
+use super::problem::{Problem, Severity};
+use super::rule::Rule;
+use super::set::Rules;
+use super::suggest;
+use super::verdict::Verdict;
 use crate::facts::reads;
-use crate::rules::verdict::Verdict;
+use crate::facts::tools::{Kind, kind_of};
 
 /// What is accepted beyond JSON: comments and trailing commas, nothing else.
 pub const OPTIONS: ParseOptions = ParseOptions {
@@ -25,15 +32,11 @@ pub const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Reads the whole file; nothing of a broken one is used.
-pub(super) fn rules(text: &str, name: &str, home: Option<&str>) -> Result<Rules, Vec<Problem>> {
+/// The rules of a file and what is wrong with it; nothing of a file with errors may be used.
+pub(crate) fn rules(text: &str, name: &str, home: Option<&str>) -> (Rules, Vec<Problem>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader {
-        text,
-        file: name.into(),
-        problems: Vec::new(),
-        rules: Rules { home: home.map(Into::into), ..Rules::default() },
-    };
+    let mut reader =
+        Reader { text, file: name.into(), problems: Vec::new(), rules: Rules::at_home(home) };
     match parse_to_ast(text, &CollectOptions::default(), &OPTIONS) {
         Err(error) => {
             reader.error(error.range(), format!("this is not valid JSONC: {}", error.kind()))
@@ -50,7 +53,7 @@ pub(super) fn rules(text: &str, name: &str, home: Option<&str>) -> Result<Rules,
             ),
         },
     }
-    reader.finish()
+    (reader.rules, reader.problems)
 }
 
 struct Reader<'t> {
@@ -61,18 +64,6 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn finish(mut self) -> Result<Rules, Vec<Problem>> {
-        lint::examples(&self.rules, &mut self.problems);
-        if self.problems.iter().any(|problem| problem.severity == Severity::Error) {
-            self.problems.sort_by_key(|problem| (problem.line, problem.column));
-            return Err(self.problems);
-        }
-        lint::warnings(&self.rules, &mut self.problems);
-        self.problems.sort_by_key(|problem| (problem.line, problem.column));
-        self.rules.warnings = self.problems;
-        Ok(self.rules)
-    }
-
     /// `{ "tool": … }`, with Claude's lists of strings among the tools.
     fn object(&mut self, object: &Object<'_>) {
         let mut seen: Vec<&str> = Vec::new();
@@ -107,7 +98,7 @@ impl Reader<'_> {
                     self.tool_rules(tool, verdict, property.range);
                 }
             }
-            Value::Object(object) if is_detail(object) => {
+            Value::Object(object) if Self::is_detail(object) => {
                 let from = self.rules.entries.len();
                 if let Some(verdict) = self.detail_action(object) {
                     self.tool_rules(tool, verdict, property.range);
@@ -219,66 +210,6 @@ impl Reader<'_> {
         verdict
     }
 
-    fn detail_action(&mut self, object: &Object<'_>) -> Option<Verdict> {
-        match object.get_string("action") {
-            Some(action) => self.action(action),
-            None => {
-                self.error(object.range, "a rule object needs an \"action\"");
-                None
-            }
-        }
-    }
-
-    /// `match`, `not_match` and `expires` of the rules pushed since `from`.
-    fn details(&mut self, object: &Object<'_>, from: usize) {
-        let (mut examples, mut expires) = (Vec::new(), None);
-        for property in &object.properties {
-            match (property.name.as_str(), &property.value) {
-                ("action", _) => {}
-                (word @ ("match" | "not_match"), Value::Array(array)) => {
-                    for element in &array.elements {
-                        match element {
-                            Value::StringLit(text) => examples.push(Example {
-                                text: text.value.to_string(),
-                                matches: word == "match",
-                            }),
-                            other => self.error(other.range(), "an example is a string"),
-                        }
-                    }
-                }
-                ("expires", Value::StringLit(time)) => {
-                    expires = when::millis(&time.value);
-                    if expires.is_none() {
-                        self.error(
-                            time.range,
-                            "\"expires\" is a time like \"2026-12-01\" or \"2026-12-01T08:00:00Z\"",
-                        );
-                    }
-                }
-                (word @ ("match" | "not_match" | "expires"), other) => self.error(
-                    other.range(),
-                    format!("{word:?} has the wrong type; examples are lists, times are strings"),
-                ),
-                (other, _) => {
-                    let known = ["action", "match", "not_match", "expires"];
-                    let hint = suggest::nearest(other, known)
-                        .map_or_else(String::new, |word| format!(" Did you mean \"{word}\"?"));
-                    self.error(
-                        property.range,
-                        format!(
-                            "{other:?} is not known; a rule object has \"action\", \"match\", \
-                             \"not_match\" and \"expires\".{hint}"
-                        ),
-                    );
-                }
-            }
-        }
-        for entry in self.rules.entries.iter_mut().skip(from) {
-            entry.expires = expires;
-            entry.examples.clone_from(&examples);
-        }
-    }
-
     fn push(&mut self, tool: &str, pattern: &str, verdict: Verdict, range: Range, segments: bool) {
         let (line, column) = place(self.text, range.start);
         let origin = Origin { file: Arc::clone(&self.file), line, column };
@@ -321,17 +252,6 @@ impl Reader<'_> {
             severity,
         });
     }
-}
-
-/// An object value of a tool that is a rule itself and not a list of patterns.
-fn is_detail(object: &Object<'_>) -> bool {
-    object.get_string("action").is_some()
-        && object.properties.iter().any(|p| {
-            matches!(
-                (p.name.as_str(), &p.value),
-                ("match" | "not_match", Value::Array(_)) | ("expires", _)
-            )
-        })
 }
 
 /// Why the class of reading calls is of no use there.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::facts::call::canonical;
-use crate::rules::verdict::Verdict;
+use countersign_policy::Verdict;
+use countersign_policy::tools::canonical;
 
 /// Why nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,11 +126,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::{ImportError, claude_settings, opencode};
-    use crate::engine::guardrail::Guardrail;
-    use crate::engine::ruling::{Layers, Mode, rule};
-    use crate::facts::call::Call;
-    use crate::rules::Rules;
-    use crate::rules::verdict::Verdict::{self, Allow, Ask, Deny};
+    use countersign_policy::Verdict::{self, Allow, Ask, Deny};
+    use countersign_policy::{Call, Guardrail, Layers, Mode, Rules, rule};
 
     fn ruled(text: &str, call: &Call) -> Verdict {
         let rules = Rules::parse(text, "imported", None).unwrap();

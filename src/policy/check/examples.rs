@@ -1,0 +1,63 @@
+//! Examples that stand beside rules: each has to hold for its rule alone.
+
+use serde_json::json;
+
+use crate::engine::guardrail::Guardrail;
+use crate::engine::ruling::{Layers, Mode, Ruling, rule};
+use crate::facts::call::Call;
+use crate::facts::tools::{Kind, canonical, kind_of};
+use crate::rules::verdict::Verdict;
+use crate::rules::{Entry, Problem, Rules, Severity};
+
+/// Checks the examples that stand beside rules; each that fails is an error.
+pub(super) fn check(rules: &Rules, problems: &mut Vec<Problem>) {
+    for entry in rules.entries() {
+        for example in &entry.examples {
+            if matches_alone(entry, &example.text, rules.home()) != example.matches {
+                let says = if example.matches { "does not match" } else { "matches" };
+                let message = format!(
+                    "the rule {:?} {says} its example {:?}",
+                    entry.rule.pattern, example.text
+                );
+                problems.extend(entry.problem(message, Severity::Error));
+            }
+        }
+    }
+}
+
+/// True when the rule alone decides about the example.
+fn matches_alone(entry: &Entry, example: &str, home: Option<&str>) -> bool {
+    // An ask alone cannot be told from no rule, so it is tried as a deny: both match alike.
+    let verdict = match entry.rule.verdict {
+        Verdict::Allow => Verdict::Allow,
+        Verdict::Ask | Verdict::Deny => Verdict::Deny,
+    };
+    Rules::of_one(entry, verdict, home)
+        .is_some_and(|alone| ruling(&alone, &entry.rule.tool, example, 0).verdict == verdict)
+}
+
+/// Rules on the call that an example stands for, by these rules alone.
+pub fn ruling(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Ruling {
+    let layers = Layers {
+        agent: None,
+        rules,
+        grants: &Rules::default(),
+        guardrail: &Guardrail::default(),
+        now_ms,
+    };
+    rule(&call(tool, example), &layers, Mode::Default)
+}
+
+/// The call that a rule's example stands for.
+#[must_use]
+pub fn call(tool: &str, value: &str) -> Call {
+    let key = match kind_of(tool) {
+        Kind::Shell => "command",
+        Kind::Read | Kind::Write | Kind::Edit | Kind::Grep => "path",
+        Kind::Glob => "pattern",
+        Kind::Skill => "name",
+        Kind::Fetch => "url",
+        Kind::Question | Kind::Other => "value",
+    };
+    Call::new(canonical(tool), json!({ key: value }))
+}

@@ -1,0 +1,131 @@
+//! One argument vector: the rule for its words, and how far that goes.
+
+use super::judge::{At, Care, Judge};
+use super::variables::given;
+use crate::engine::finding::{Finding, quote};
+use crate::engine::stack::{Hit, Spelling};
+use crate::facts::builtins::{Builtin, builtin};
+use crate::facts::options;
+use crate::facts::paths;
+use crate::facts::wrappers::{Passage, Unwrapped, base};
+use crate::rules::verdict::Verdict;
+use crate::shell::{Word, WordKind};
+
+const TOO_MANY_WAYS: &str = "It may run commands behind commands in more ways than are followed.";
+
+impl<'r> Judge<'r, '_> {
+    /// One argument vector: its own rule, then what it runs.
+    pub(super) fn argv(
+        &self,
+        argv: &[Word<'_>],
+        behind: Option<&Unwrapped<'_, '_>>,
+        open: bool,
+        at: At<'_, '_>,
+    ) -> (Hit<'r>, Finding<'r>) {
+        if !at.effort.spend(argv) {
+            return (Hit::NONE, Finding::blind(TOO_MANY_WAYS));
+        }
+        let written = at.source.map(|source| (source, at.command));
+        let hit = if self.care.get() == Care::Denies && !self.commands.may_deny(argv) {
+            Hit::NONE
+        } else if open {
+            let mut more = argv.to_vec();
+            more.push(unknown_word());
+            self.commands.command(&more, &Spelling::new(&more, written, self.dirs))
+        } else {
+            self.commands.command(argv, &Spelling::new(argv, written, self.dirs))
+        };
+        if hit.verdict == Verdict::Deny {
+            return (hit, self.finding(hit, || quote(argv)));
+        }
+        let inner = behind.map(|behind| self.behind(behind, at));
+        if let Some(inner) = inner.as_ref().filter(|inner| inner.verdict == Verdict::Deny) {
+            return (hit, inner.clone());
+        }
+        if self.care.get() == Care::Denies {
+            return (hit, Finding::allow(None));
+        }
+        if hit.allows_exactly() && !open {
+            return (hit, Finding::allow(hit.entry));
+        }
+        let blind = inner.as_ref().is_some_and(|inner| inner.blind);
+        if hit.allows_all() {
+            let unseen = blind && self.commands.guarded();
+            let held =
+                inner.filter(|inner| unseen || inner.verdict == Verdict::Ask && !inner.blind);
+            return (hit, held.unwrap_or_else(|| Finding::allow(hit.entry)));
+        }
+        if hit.asks_on_purpose() {
+            return (hit, self.finding(hit, || quote(argv)));
+        }
+        let found = match (builtin(argv), behind, inner) {
+            (Some(Builtin::Poison(why)), ..) => self.ask(|| [&quote(argv), " ", why, "."].concat()),
+            (Some(Builtin::Harmless), None, _) => Finding::allow(None),
+            (None, None, _) if self.changes_directory(argv) => Finding::allow(None),
+            (_, Some(behind), Some(inner)) => match behind.passage {
+                Passage::Inner => inner.max(given(behind)),
+                Passage::Both => self.plain(hit, argv, open).max(inner),
+                Passage::Outer => self.plain(hit, argv, open),
+                Passage::DenyOnly => Finding {
+                    blind: inner.blind,
+                    ..self.ask(|| quote(argv) + " runs other commands with more rights or unseen.")
+                },
+            },
+            _ => self.plain(hit, argv, open),
+        };
+        (hit, found)
+    }
+
+    /// The command's own rule, as far as it goes.
+    fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> Finding<'r> {
+        if hit.verdict == Verdict::Allow
+            && let Some(why) = options::exceeds(argv, open, self.dirs)
+            && !self.named(hit, argv, why)
+        {
+            let rule = hit.entry.map_or("", |entry| &*entry.label);
+            let mut found = self
+                .ask(|| [&quote(argv), " goes beyond the rule ", rule, ": ", why, "."].concat());
+            found.rule = hit.entry;
+            return found;
+        }
+        self.finding(hit, || quote(argv))
+    }
+
+    /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names
+    /// the sub-command that is the reason, and what comes after it is no reason of its own.
+    fn named(&self, hit: Hit<'r>, argv: &[Word<'_>], why: &str) -> bool {
+        let words = hit.entry.map_or(0, |entry| entry.pattern.words());
+        let (Some(named), Some(more)) = (argv.get(..words), argv.get(words..)) else {
+            return false;
+        };
+        let Some(first) = named.first().filter(|first| first.literal().map(base) != Some("git"))
+        else {
+            return false;
+        };
+        let nameless =
+            Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
+        let rest: Vec<Word<'_>> =
+            [first.clone(), nameless].into_iter().chain(more.iter().cloned()).collect();
+        words > 1
+            && more.iter().all(|word| word.literal().is_some())
+            && options::exceeds(named, false, self.dirs) == Some(why)
+            && (more.iter().all(|word| !word.text.starts_with('-'))
+                || options::exceeds(&rest, false, self.dirs).is_none())
+    }
+
+    /// `cd` to a plain directory of the workspace.
+    fn changes_directory(&self, argv: &[Word<'_>]) -> bool {
+        let [name, to] = argv else { return false };
+        name.literal() == Some("cd")
+            && to.literal().is_some_and(|to| {
+                !to.is_empty()
+                    && !to.starts_with('-')
+                    && !paths::outside(to, self.dirs)
+                    && !to.split('/').any(|part| part.starts_with('.') && part != ".")
+            })
+    }
+}
+
+fn unknown_word<'a>() -> Word<'a> {
+    Word { text: "…".into(), kind: WordKind::Dynamic, quoted: false, span: 0..0 }
+}

@@ -1,0 +1,58 @@
+//! What runs behind a wrapper: other commands and scripts.
+
+use super::judge::{At, Judge};
+use crate::engine::finding::Finding;
+use crate::facts::wrappers::{self, Inner, Unwrapped, unwrap};
+use crate::shell::{self, Command, Dialect, RedirectOp, Word};
+
+/// Scripts inside scripts are followed this deep.
+const MAX_DEPTH: u32 = 4;
+
+impl<'r> Judge<'r, '_> {
+    /// Everything that runs behind a wrapper.
+    pub(super) fn behind(&self, behind: &Unwrapped<'_, '_>, at: At<'_, '_>) -> Finding<'r> {
+        if at.depth >= MAX_DEPTH {
+            return Finding::blind("Commands run inside commands inside commands.");
+        }
+        behind
+            .inner
+            .iter()
+            .map(|inner| match inner {
+                Inner::Argv { argv, open } => {
+                    let at = At { source: None, depth: at.depth + 1, ..at };
+                    self.argv(argv, unwrap(argv).as_ref(), *open, at).1
+                }
+                Inner::Script { text, dialect } => self.script(text, *dialect, at.depth),
+                Inner::Input(dialect) => match script_input(at.command) {
+                    Some(text) => self.script(text, *dialect, at.depth),
+                    None => Finding::blind("A shell reads commands that are not in the text."),
+                },
+                Inner::Unknown => Finding::blind("What it runs is only known when it runs."),
+            })
+            .reduce(Finding::max)
+            .unwrap_or_else(|| Finding::blind("What it runs is not known."))
+    }
+
+    fn script(&self, text: &str, dialect: Dialect, depth: u32) -> Finding<'r> {
+        let scan = shell::scan_as(text, dialect);
+        self.scan(text, &scan, &wrappers::behind(&scan.commands), depth + 1)
+    }
+}
+
+/// The here-document or here-string that a shell reads its commands from.
+fn script_input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+    let redirect = command.redirects.iter().rev().find(|redirect| {
+        matches!(redirect.op, RedirectOp::HereDocument | RedirectOp::HereString | RedirectOp::Read)
+    })?;
+    (redirect.op != RedirectOp::Read).then(|| redirect.target.literal()).flatten()
+}
+
+/// The commands behind a wrapper, as far as their words stand in the text.
+pub(super) fn inner<'c, 'a>(
+    behind: Option<&Unwrapped<'c, 'a>>,
+) -> impl Iterator<Item = &'c [Word<'a>]> {
+    behind.into_iter().flat_map(|behind| &behind.inner).filter_map(|inner| match inner {
+        Inner::Argv { argv, .. } => Some(*argv),
+        _ => None,
+    })
+}

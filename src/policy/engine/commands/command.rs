@@ -1,0 +1,57 @@
+//! One simple command: its words, redirects and assignments.
+
+use super::judge::{At, Care, Judge};
+use super::variables::assigns;
+use crate::engine::finding::Finding;
+use crate::facts::working_directory::WorkingDirectory;
+use crate::facts::wrappers::{Effort, Unwrapped};
+use crate::rules::verdict::Verdict;
+use crate::shell::Command;
+
+impl<'r> Judge<'r, '_> {
+    pub(super) fn command(
+        &self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+        cwd: Option<&WorkingDirectory>,
+        source: &str,
+        depth: u32,
+    ) -> Finding<'r> {
+        let (hit, found) = if command.argv.is_empty() {
+            let hit = self.commands.every_call();
+            let denied = hit.verdict == Verdict::Deny;
+            let found = if denied {
+                self.finding(hit, || "An assignment or redirect".to_owned())
+            } else {
+                Finding::allow(None)
+            };
+            (hit, found)
+        } else {
+            let at =
+                At { source: Some(source), command, depth, effort: &Effort::of(&command.argv) };
+            self.argv(&command.argv, behind, false, at)
+        };
+        if found.verdict == Verdict::Deny {
+            return found;
+        }
+        let found = found.max(self.redirects(command, &hit));
+        let found = match cwd {
+            Some(cwd) if hit.allows_reading() => found.max(self.reads_elsewhere(command, cwd)),
+            Some(cwd) => found.max(self.elsewhere(command, behind, cwd, &hit)),
+            None => found,
+        };
+        if self.care.get() == Care::Denies || found.verdict == Verdict::Deny {
+            return found;
+        }
+        let found = match found.verdict {
+            Verdict::Allow if !hit.allows_exactly() => {
+                found.max(self.obeyed_files(command, behind))
+            }
+            _ => found,
+        };
+        if hit.allows_all() {
+            return found;
+        }
+        found.max(assigns(command))
+    }
+}

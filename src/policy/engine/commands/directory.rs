@@ -1,0 +1,92 @@
+//! A command behind a `cd`: what it reads and changes lies where the text has gone.
+
+use super::behind::inner;
+use super::judge::Judge;
+use crate::engine::finding::Finding;
+use crate::engine::stack::Hit;
+use crate::facts::access::{self, Access};
+use crate::facts::excerpt::shorten;
+use crate::facts::paths;
+use crate::facts::working_directory::{WorkingDirectory, is_relative, written_out};
+use crate::facts::wrappers::{Unwrapped, base};
+use crate::rules::verdict::Verdict;
+use crate::shell::{Command, Redirect, Word};
+
+impl<'r> Judge<'r, '_> {
+    /// What a command behind a `cd` changes lies where the text has gone.
+    pub(super) fn elsewhere(
+        &self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+        cwd: &WorkingDirectory,
+        hit: &Hit<'r>,
+    ) -> Finding<'r> {
+        let WorkingDirectory::To(directory) = cwd else {
+            // FAIL-CLOSED: it may be any directory.
+            let unseen = !hit.allows_all() && changed(command, behind).next().is_some();
+            return if unseen {
+                self.ask(|| {
+                    "It changes files of a directory that is only known when it runs.".into()
+                })
+            } else {
+                Finding::allow(None)
+            };
+        };
+        let relative = command.redirects.iter().filter(|redirect| is_relative(&redirect.target));
+        let found = relative
+            .map(|redirect| {
+                let target = written_out(&redirect.target, directory);
+                self.redirect(&Redirect { target, ..redirect.clone() }, hit)
+            })
+            .fold(Finding::allow(None), Finding::max);
+        if hit.allows_all() || hit.allows_exactly() || found.verdict != Verdict::Allow {
+            return found;
+        }
+        let mut paths =
+            changed(command, behind).map(|(access, word)| (access, written_out(word, directory)));
+        let outside = paths.find(|(access, path)| {
+            let removed = *access == Access::Delete && paths::scratch(&path.text);
+            paths::outside(&path.text, self.dirs) && !paths::sink(&path.text) && !removed
+        });
+        match outside {
+            Some((_, path)) => self.ask(|| {
+                ["It changes ", &shorten(&path.text, 60), ", outside the workspace."].concat()
+            }),
+            None => found,
+        }
+    }
+
+    /// What only reads does so in the folder that the text has gone to.
+    pub(super) fn reads_elsewhere(
+        &self,
+        command: &Command<'_>,
+        cwd: &WorkingDirectory,
+    ) -> Finding<'r> {
+        let WorkingDirectory::To(directory) = cwd else {
+            return self.ask(|| "It reads a directory that is only known when it runs.".into());
+        };
+        let to = paths::clean(directory, self.dirs);
+        let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
+        // SECURITY: a folder below may be a repository of its own, with programs in its settings.
+        let git = command.argv.first().is_some_and(|name| base(&name.text) == "git");
+        match paths::outside(directory, self.dirs) || git && !home {
+            true => self.ask(|| ["It reads in ", &shorten(directory, 60), "."].concat()),
+            false => Finding::allow(None),
+        }
+    }
+}
+
+/// The relative paths that a command changes.
+fn changed<'c, 'a>(
+    command: &'c Command<'a>,
+    behind: Option<&Unwrapped<'c, 'a>>,
+) -> impl Iterator<Item = (Access, &'c Word<'a>)> {
+    let all: Vec<&'c [Word<'a>]> = std::iter::once(&*command.argv).chain(inner(behind)).collect();
+    let deeds = all.into_iter().flat_map(access::of_command);
+    let changes =
+        deeds.filter(|(access, _)| matches!(access, Access::Write | Access::Delete | Access::Move));
+    let written = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    changes
+        .chain(written.map(|redirect| (Access::Write, &redirect.target)))
+        .filter(|(_, word)| is_relative(word))
+}

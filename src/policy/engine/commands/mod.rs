@@ -1,0 +1,14 @@
+//! Rules on a shell text: every command in it, what runs behind wrappers, and what surrounds it.
+
+mod argv;
+mod behind;
+mod command;
+mod directory;
+mod file_rules;
+mod judge;
+mod obeyed_files;
+mod redirects;
+mod text;
+mod variables;
+
+pub(crate) use judge::Judge;

@@ -1,0 +1,58 @@
+//! Files that others run or obey, among those that a command writes.
+
+use super::behind::inner;
+use super::judge::Judge;
+use crate::engine::finding::Finding;
+use crate::facts::access::{self, Access};
+use crate::facts::excerpt::shorten;
+use crate::facts::obeyed;
+use crate::facts::tools::Kind;
+use crate::facts::values::Value;
+use crate::facts::wrappers::{Unwrapped, base};
+use crate::shell::{Command, Word};
+
+impl<'r> Judge<'r, '_> {
+    /// Files that others run or obey among those that a command writes or gives rights to: whatever
+    /// rule covers the command, it does not cover them.
+    pub(super) fn obeyed_files(
+        &self,
+        command: &Command<'_>,
+        behind: Option<&Unwrapped<'_, '_>>,
+    ) -> Finding<'r> {
+        let all = std::iter::once(&*command.argv).chain(inner(behind));
+        let mut paths = all.flat_map(written).filter(|path| obeyed::is_obeyed(path));
+        let unnamed = |path: &String| {
+            let value = Value { text: path.clone(), is_path: true, is_leaf: false };
+            !self.files.writes().value(Kind::Write, &value, self.dirs).names_a_file()
+        };
+        match paths.find(unnamed) {
+            Some(path) => self.obeyed(&path),
+            None => Finding::allow(None),
+        }
+    }
+
+    pub(super) fn obeyed(&self, path: &str) -> Finding<'r> {
+        let why = ", which others run or obey; only a rule that names it covers it.";
+        self.ask(|| ["It writes ", &shorten(path, 60), why].concat())
+    }
+}
+
+/// The paths that a command writes or gives rights to; what it puts into a folder by its name
+/// there.
+fn written(argv: &[Word<'_>]) -> Vec<String> {
+    let all = access::of_command(argv);
+    let text = |word: &Word<'_>| word.text.strip_prefix("of=").unwrap_or(&word.text).to_owned();
+    let targets: Vec<String> = all
+        .iter()
+        .filter(|(access, _)| matches!(access, Access::Write | Access::Rights))
+        .map(|(_, word)| text(word))
+        .collect();
+    let sources = all.iter().filter(|(access, _)| matches!(access, Access::Read | Access::Move));
+    let (Some(to), Some(name)) = (targets.first(), argv.first()) else { return targets };
+    if !matches!(base(&name.text), "cp" | "gcp" | "mv" | "ln" | "install" | "rsync" | "scp") {
+        return targets;
+    }
+    let within = sources.map(|(_, word)| format!("{to}/{}", base(&word.text)));
+    let within: Vec<String> = within.collect();
+    targets.into_iter().chain(within).collect()
+}

@@ -1,0 +1,104 @@
+//! A ruling with all that a card shows about it.
+
+use serde::Serialize;
+
+use crate::engine::evaluation::Decision;
+use crate::engine::subject::Subject;
+use crate::facts::arguments;
+use crate::facts::effects::{self, Act, Effect};
+use crate::facts::tools::Kind;
+use crate::rules::Rule;
+use crate::rules::verdict::Verdict;
+use crate::shell::Via;
+
+/// A verdict with all that stands behind it.
+#[derive(Clone, Debug, Serialize)]
+#[must_use]
+pub struct Ruling {
+    /// What happens to the call.
+    pub verdict: Verdict,
+    /// The rule that decided, with its place: `shell_exec: "git *": allow (permissions.jsonc:12)`.
+    pub rule: Option<String>,
+    /// Why, as a sentence.
+    pub reason: String,
+    /// Every simple command of a shell text; words that only the shell will know are `None`.
+    pub commands: Vec<Vec<Option<String>>>,
+    /// The values that rules were matched against.
+    pub patterns: Vec<String>,
+    /// The rules that Always would store; empty when it is not offered.
+    pub always: Vec<Rule>,
+    /// The rules that "always, exactly this" would store; empty when it is not offered.
+    pub exact: Vec<Rule>,
+    /// What "always, commands that begin so" would store: beginnings of commands, for profiles that
+    /// keep such grants; empty when it is not offered.
+    pub prefix: Vec<String>,
+    /// One of the patterns that always want a person.
+    pub critical: bool,
+    /// The scanner read the whole text with certainty; true for tools that are no shell.
+    pub understood: bool,
+    /// What the call touches; worked out for asks only.
+    pub effects: Vec<Effect>,
+    /// What its own system shows a person about an ask, line by line; empty for most.
+    pub prompt: Vec<String>,
+}
+
+impl Subject<'_> {
+    pub(super) fn describe(&self, decision: Decision<'_>) -> Ruling {
+        let Decision { finding, critical, .. } = decision;
+        let (verdict, rule) =
+            (finding.verdict, finding.rule.map(|entry| String::from(&*entry.label)));
+        let reason = self.sentence(finding);
+        let mut ruling = Ruling {
+            verdict,
+            rule,
+            reason,
+            commands: Vec::new(),
+            patterns: Vec::new(),
+            always: Vec::new(),
+            exact: Vec::new(),
+            prefix: Vec::new(),
+            critical: critical.is_some(),
+            understood: self.understood(),
+            effects: Vec::new(),
+            prompt: Vec::new(),
+        };
+        self.facts(&mut ruling);
+        if let (Verdict::Ask, Some(why)) = (ruling.verdict, arguments::odd(self.call)) {
+            ruling.effects.insert(0, Effect::Unknown { why });
+        }
+        ruling
+    }
+
+    fn facts(&self, ruling: &mut Ruling) {
+        let Some((text, scan)) = &self.scan else {
+            let act = match self.call.kind() {
+                Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
+                Kind::Write | Kind::Edit => Act::Write,
+                Kind::Fetch => Act::Fetch,
+                _ => Act::Unknown,
+            };
+            let named = self.values.list.iter().filter(|value| !value.is_leaf);
+            ruling.patterns = named.map(|value| value.text.clone()).collect();
+            if ruling.verdict == Verdict::Ask {
+                let (seen, beyond) = self.values.in_view();
+                let named = seen.iter().filter(|value| !value.is_leaf);
+                let texts: Vec<&str> = named.map(|value| &*value.text).collect();
+                ruling.effects = effects::of_values(act, &texts, !beyond.is_empty(), self.dirs);
+            }
+            return;
+        };
+        let mut written = Vec::with_capacity(scan.commands.len());
+        let seen = scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty());
+        for command in seen {
+            let argv = command.argv.iter().map(|word| word.literal().map(ToOwned::to_owned));
+            ruling.commands.push(argv.collect());
+            let at = command.argv.first().map_or(0, |word| word.span.start);
+            written.push((at, command.written_in(text).unwrap_or_default()));
+        }
+        written.sort_by_key(|(at, _)| *at);
+        ruling.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
+        if ruling.verdict == Verdict::Ask {
+            ruling.effects = effects::of_shell(scan, self.dirs);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the layers of rules say of a call: the strictest of all its parts.
+
+use crate::engine::commands::Judge;
+use crate::engine::critical::{self, CriticalFinding};
+use crate::engine::files;
+use crate::engine::finding::Finding;
+use crate::engine::layers::{Layers, Mode};
+use crate::engine::stack::Stack;
+use crate::engine::subject::Subject;
+use crate::facts::arguments;
+use crate::facts::excerpt::shorten;
+use crate::facts::paths;
+use crate::facts::tools::Kind;
+use crate::facts::wrappers::Unwrapped;
+use crate::rules::Rules;
+use crate::rules::verdict::Verdict;
+
+/// What was found about a whole call.
+pub(crate) struct Decision<'r> {
+    pub(crate) finding: Finding<'r>,
+    pub(crate) critical: Option<CriticalFinding>,
+    /// A rule forbids or asks about some calls of the tool.
+    pub(super) guarded: bool,
+}
+
+impl<'c> Subject<'c> {
+    /// What the rules say of the call, before the agent's mode and the guardrail.
+    pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
+        let behind = self.behind();
+        let critical = match &self.scan {
+            Some((_, scan)) => critical::among(scan, &behind),
+            None => {
+                let call = self.call;
+                files::critical(call.kind(), &self.values, &call.resolved, self.dirs)
+            }
+        };
+        let own = [layers.rules, layers.grants];
+        let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
+        let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
+        let (finding, guarded) = self.weigh(all, layers.now_ms, &behind);
+        let finding = self.vetoes(layers, &behind).fold(finding, |finding, veto| {
+            if veto.verdict > finding.verdict { veto } else { finding }
+        });
+        let finding = match &critical {
+            Some(found) if finding.verdict == Verdict::Allow => {
+                Finding::ask(format!("This {}; that always wants a person.", found.reason))
+            }
+            _ => finding,
+        };
+        let finding = match self.reads_through_a_link(all) {
+            Some(path) if finding.verdict == Verdict::Allow => Finding::ask(format!(
+                "{} is a link out of the project, or to a secret.",
+                shorten(path, 80)
+            )),
+            _ => finding,
+        };
+        let finding = match arguments::odd(self.call) {
+            Some(odd) if finding.verdict != Verdict::Deny => {
+                Finding { rule: finding.rule, ..Finding::blind(odd) }
+            }
+            _ => finding,
+        };
+        let mut decision = Decision { finding, critical, guarded };
+        self.questions_ask(&mut decision);
+        if mode == Mode::Yolo {
+            self.loosen(&mut decision);
+        }
+        decision
+    }
+
+    /// Denies of the operator and of the agent's own rules, each seen alone: nothing lifts them.
+    pub(super) fn vetoes<'r>(
+        &self,
+        layers: &Layers<'r>,
+        behind: &[Option<Unwrapped<'_, '_>>],
+    ) -> impl Iterator<Item = Finding<'r>> {
+        let operator = Some(&layers.guardrail.denies).filter(|denies| !denies.is_empty());
+        operator.into_iter().chain(layers.agent).filter_map(|alone| {
+            let (finding, _) = self.weigh(&[alone], layers.now_ms, behind);
+            (finding.verdict == Verdict::Deny).then_some(finding)
+        })
+    }
+
+    /// A path of a shell text that lies in the project and leads out of it, where rules allow what
+    /// only reads there. What other tools name is among their values.
+    fn reads_through_a_link(&self, all: &[&Rules]) -> Option<&'c str> {
+        self.scan.as_ref().filter(|_| all.iter().any(|rules| rules.allows_reading()))?;
+        let cwd = self.dirs.cwd?;
+        let real = self.call.links.places(cwd);
+        self.call.links.leaving(|path| {
+            let inside = !paths::outside(path, self.dirs)
+                || real.iter().any(|real| paths::within(path, real));
+            inside && !paths::secret(path, self.dirs)
+        })
+    }
+
+    // INVARIANT: no rule answers a question for a person.
+    fn questions_ask(&self, decision: &mut Decision<'_>) {
+        if self.call.kind() == Kind::Question && decision.finding.verdict == Verdict::Allow {
+            decision.finding = Finding::ask("A question is answered by a person.");
+        }
+    }
+
+    fn loosen(&self, decision: &mut Decision<'_>) {
+        let unread = decision.finding.blind && decision.guarded;
+        if decision.finding.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread
+        {
+            let asked = &decision.finding;
+            let reason = format!("Yolo mode allows what would ask: {}", asked.reason).into();
+            decision.finding = Finding { reason, ..Finding::allow(asked.rule) };
+        }
+    }
+
+    /// The finding of one set of layers, and whether its rules guard some calls of the tool.
+    fn weigh<'r>(
+        &self,
+        layers: &[&'r Rules],
+        now_ms: i64,
+        behind: &[Option<Unwrapped<'_, '_>>],
+    ) -> (Finding<'r>, bool) {
+        let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, layers);
+        let guarded = stack.guarded();
+        let finding = match &self.scan {
+            Some((text, scan)) => {
+                let judge = Judge::new(stack, layers, now_ms, self.dirs);
+                judge.text(text, scan, behind)
+            }
+            None => self.values(&stack),
+        };
+        (finding, guarded)
+    }
+}

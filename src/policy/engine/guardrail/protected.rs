@@ -1,0 +1,43 @@
+//! What is the bridge's own: its files, program and addresses.
+
+use super::addresses::Addresses;
+use super::own_program::OwnProgram;
+use super::territory::Territory;
+
+/// What is the bridge's own.
+#[derive(Clone, Debug, Default)]
+pub struct Ours {
+    /// Files and folders, from the root: config, rules, store, socket, tokens.
+    pub paths: Vec<String>,
+    /// Names and paths of the program.
+    pub programs: Vec<String>,
+    /// Addresses of the daemon and its store (`127.0.0.1:7117`).
+    pub addresses: Vec<String>,
+    /// Names and addresses of this machine, besides those that every machine has.
+    pub hosts: Vec<String>,
+    /// Processes of the daemon.
+    pub pids: Vec<u32>,
+}
+
+/// What is the bridge's own, ready to be compared with what calls name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Protected {
+    pub(super) territory: Territory,
+    pub(super) programs: OwnProgram,
+    pub(super) addresses: Addresses,
+}
+
+impl Protected {
+    pub(super) fn new(ours: Ours) -> Self {
+        let processes = ours.pids.iter().map(|pid| format!("/proc/{pid}"));
+        Self {
+            territory: Territory::new(ours.paths.into_iter().chain(processes)),
+            programs: OwnProgram::new(ours.programs),
+            addresses: Addresses::new(ours.addresses, &ours.hosts),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.territory.is_empty() && self.programs.is_empty() && self.addresses.is_empty()
+    }
+}

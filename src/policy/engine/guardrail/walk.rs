@@ -1,0 +1,38 @@
+//! Goes through a call of any tool.
+
+use std::borrow::Cow;
+
+use super::commands::Commands;
+use super::site::{Bases, Sink};
+use super::tools;
+use crate::facts::call::Call;
+use crate::facts::paths::Directories;
+use crate::facts::tools::Kind;
+use crate::shell::Scan;
+
+/// Hands all that a call names to a sink.
+pub(super) fn walk(
+    call: &Call,
+    scan: Option<(&str, &Scan<'_>)>,
+    dirs: Directories<'_>,
+    sink: &mut impl Sink,
+) {
+    let cwd = dirs.cwd.filter(|cwd| cwd.starts_with('/'));
+    let sure = cwd.map(Cow::Borrowed).into_iter().collect();
+    let bases = Bases { cwd, sure, is_loose: cwd.is_none(), is_lost: false };
+    let Some((text, scan)) = scan else {
+        if call.kind() == Kind::Shell {
+            sink.unseen("is not where a command stands");
+        }
+        return tools::walk(call, &bases, sink);
+    };
+    let mut commands = Commands::new(sink, dirs);
+    commands.text(text, scan, &bases, 0);
+    // What stands beside the command: another command, a folder, an environment.
+    for (key, value) in call.args.as_object().into_iter().flatten() {
+        let other = value.as_str().filter(|other| *other != text && key != "description");
+        if let Some(other) = other {
+            commands.beside(other, &bases);
+        }
+    }
+}

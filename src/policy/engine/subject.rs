@@ -1,0 +1,55 @@
+//! A call with its text read.
+
+use crate::engine::layers::Layers;
+use crate::facts::call::Call;
+use crate::facts::paths::Directories;
+use crate::facts::tools::Kind;
+use crate::facts::values::Values;
+use crate::facts::wrappers::{self, Unwrapped};
+use crate::shell::{self, Scan};
+
+/// A call with its text read.
+pub(crate) struct Subject<'c> {
+    pub(crate) call: &'c Call,
+    pub(crate) dirs: Directories<'c>,
+    pub(crate) scan: Option<(&'c str, Scan<'c>)>,
+    /// None for a shell text.
+    pub(crate) values: Values,
+}
+
+impl<'c> Subject<'c> {
+    pub(crate) fn new(call: &'c Call, layers: &Layers<'c>) -> Self {
+        let scan = match (call.kind(), call.command()) {
+            (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
+            _ => None,
+        };
+        let values = if scan.is_some() { Values::default() } else { Values::of(call) };
+        Self { call, dirs: directories(call, layers), scan, values }
+    }
+
+    /// A part of the call's text, as if it stood alone.
+    pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
+        let scan = Some((text, alone));
+        Self { call: self.call, dirs: self.dirs, scan, values: Values::default() }
+    }
+
+    /// What runs behind each of the commands.
+    pub(super) fn behind(&self) -> Vec<Option<Unwrapped<'_, 'c>>> {
+        match &self.scan {
+            Some((_, scan)) => wrappers::behind(&scan.commands),
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn understood(&self) -> bool {
+        match &self.scan {
+            Some((_, scan)) => scan.understood(),
+            None => self.call.kind() != Kind::Shell && !self.values.missing,
+        }
+    }
+}
+
+fn directories<'p>(call: &'p Call, layers: &Layers<'p>) -> Directories<'p> {
+    let home = call.home.as_deref().or_else(|| layers.rules.home());
+    Directories { cwd: call.cwd.as_deref(), home }
+}

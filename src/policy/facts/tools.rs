@@ -1,0 +1,104 @@
+//! Tools: every name that agents give to those that rules files know, and what sort each is.
+
+/// What a tool does, as far as matching its arguments goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Runs a shell text.
+    Shell,
+    /// Reads one file.
+    Read,
+    /// Creates or replaces one file.
+    Write,
+    /// Changes one file.
+    Edit,
+    /// Lists files by pattern.
+    Glob,
+    /// Searches files.
+    Grep,
+    /// Loads a skill by name.
+    Skill,
+    /// Fetches a URL.
+    Fetch,
+    /// Asks a person: rules never answer for people.
+    Question,
+    /// Any other tool, MCP tools included.
+    Other,
+}
+
+/// What a wayland-core engine asks by itself when it waits for a decision.
+pub const SUSPENDED: &str = "approval_required";
+
+/// Every name that agents give to the tools rules files know, the rules file's name first.
+const TOOLS: &[(Kind, &[&str])] = &[
+    (
+        Kind::Shell,
+        &[
+            "shell_exec",
+            "Bash",
+            "bash",
+            "shell",
+            "Shell",
+            "sh",
+            "run_shell_command",
+            "execute_command",
+            "run_command",
+            "run_terminal_cmd",
+            "run_in_terminal",
+            "terminal",
+            "exec_command",
+            "exec",
+            "local_shell",
+        ],
+    ),
+    (Kind::Read, &["read_file", "Read", "read", "view", "NotebookRead", "read_many_files"]),
+    (Kind::Write, &["write_file", "Write", "write", "create", "create_file", "write_to_file"]),
+    (
+        Kind::Edit,
+        &[
+            "edit_file",
+            "Edit",
+            "edit",
+            "MultiEdit",
+            "multi_edit",
+            "NotebookEdit",
+            "replace",
+            "str_replace",
+            "str_replace_editor",
+            "patch",
+            "apply_patch",
+        ],
+    ),
+    (Kind::Glob, &["glob", "Glob", "LS", "list", "list_directory", "list_dir"]),
+    (Kind::Grep, &["grep", "Grep", "search_file_content", "grep_search"]),
+    (Kind::Skill, &["skill", "Skill"]),
+    (Kind::Fetch, &["web_fetch", "WebFetch", "webfetch", "fetch"]),
+    // They ask, and do nothing besides; the last is what wayland-core's engines ask by themselves.
+    (
+        Kind::Question,
+        &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask", SUSPENDED],
+    ),
+    (Kind::Other, &["web_search", "WebSearch", "websearch", "google_web_search"]),
+    (Kind::Other, &["task", "Task", "Agent"]),
+    (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),
+];
+
+fn entry(tool: &str) -> Option<&'static (Kind, &'static [&'static str])> {
+    TOOLS.iter().find(|(_, names)| names.contains(&tool))
+}
+
+/// The name rules files use for `tool`; unknown names stand for themselves.
+#[must_use]
+pub fn canonical(tool: &str) -> &str {
+    entry(tool).and_then(|(_, names)| names.first().copied()).unwrap_or(tool)
+}
+
+/// Every name a rule may spell, for suggestions when a name looks like a typing error.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().flat_map(|(_, names)| names.iter().copied())
+}
+
+/// What sort of tool `tool` is.
+#[must_use]
+pub fn kind_of(tool: &str) -> Kind {
+    entry(tool).map_or(Kind::Other, |(kind, _)| *kind)
+}

@@ -1,0 +1,7 @@
+//! Tools around the policy core: they explain a ruling, check examples, bring rules from elsewhere
+//! and score the policy on corpora. The engine knows none of them.
+
+pub mod examples;
+pub mod explain;
+pub mod import;
+pub mod score;
