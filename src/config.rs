@@ -2,7 +2,6 @@
 
 mod limits;
 mod node;
-mod places;
 mod read;
 mod secrets;
 mod section;
@@ -12,6 +11,7 @@ use crate::{
     secret::{Secret, Token},
     store::Database,
 };
+use countersign_client::NoHome;
 use std::{
     collections::BTreeSet,
     fmt,
@@ -20,9 +20,9 @@ use std::{
     time::Duration,
 };
 
+pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
 pub use limits::Limits;
-pub use places::Places;
 
 /// The default config file, as `countersign init` writes it.
 pub const TEMPLATE: &str = include_str!("../config/countersign.toml");
@@ -35,7 +35,7 @@ pub struct Config {
     /// What the daemon listens on and keeps.
     pub daemon: Daemon,
     /// What hook, ask and run talk to.
-    pub client: Client,
+    pub client: ClientSettings,
     /// Where asks are kept.
     pub store: Store,
     /// How calls are ruled on.
@@ -63,28 +63,6 @@ pub struct Daemon {
     pub approver_token: Option<Token>,
     /// The folder of the store and of what else must last.
     pub state_dir: PathBuf,
-}
-
-/// What hook, ask and run talk to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Client {
-    /// Where the daemons are: any of them will do, and the first is tried first. Never empty.
-    pub url: Vec<Server>,
-    /// The agent token, for a daemon over HTTP.
-    pub token: Option<Secret>,
-    /// Plain http beyond this machine, asked for by name.
-    pub insecure_http: bool,
-    /// A PEM file with one more certificate authority to trust.
-    pub ca_file: Option<PathBuf>,
-}
-
-/// Where a daemon is reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Server {
-    /// Through its socket, as the same user.
-    Unix(PathBuf),
-    /// Over http or https.
-    Http(reqwest::Url),
 }
 
 /// Where asks are kept.
@@ -202,7 +180,7 @@ impl Config {
     /// # Errors
     /// Every mistake, with its place and how to mend it.
     pub fn load(flag: Option<&Path>) -> Result<Self, ConfigError> {
-        let places = Places::of_this_user()?;
+        let places = Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?;
         let named = named(flag);
         let file = named.clone().unwrap_or_else(|| places.config_file());
         let text = match std::fs::read_to_string(&file) {
@@ -228,7 +206,7 @@ impl Config {
     pub fn file(flag: Option<&Path>) -> Result<PathBuf, ConfigError> {
         match named(flag) {
             Some(file) => Ok(file),
-            None => Ok(Places::of_this_user()?.config_file()),
+            None => Ok(Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?.config_file()),
         }
     }
 }
@@ -262,15 +240,6 @@ impl fmt::Display for TelegramTarget {
         match self.topic {
             Some(topic) => write!(f, "{}/{topic}", self.chat),
             None => write!(f, "{}", self.chat),
-        }
-    }
-}
-
-impl fmt::Display for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-            Self::Http(url) => f.write_str(url.as_str().trim_end_matches('/')),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     api::{self, Api, Keys, Surface},
     bridge::{self, Surfaces},
     config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
-    connections,
+    connections, digest,
     gate::{
         Audience, Gate, OnTimeout, Policy, Settings,
         approvers::{Approvers, Local},
@@ -257,7 +257,7 @@ pub fn approvers(named: &Named) -> Approvers {
 /// This daemon's name for people, and for telling processes apart: where it runs, and a random end.
 fn name(config: &Config) -> String {
     let state = config.daemon.state_dir.display().to_string();
-    let place: String = ids::sha256_hex(state.as_bytes()).chars().take(4).collect();
+    let place: String = digest::sha256_hex(state.as_bytes()).chars().take(4).collect();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     format!("{host}-{place}.{}", ids::ask_id())
 }

@@ -18,23 +18,20 @@
 
 pub mod agents;
 pub mod api;
-pub mod ask;
 pub mod bridge;
 pub mod cli;
-pub mod client;
 pub mod clock;
 pub mod config;
 pub mod connections;
 pub mod daemon;
 pub mod gate;
-pub mod ids;
 pub mod links;
-mod proof;
-pub mod secret;
 pub mod store;
 pub mod text;
-pub mod wcore;
-pub mod zeptoclaw;
 
+pub use countersign_ask as ask;
+pub use countersign_client as client;
 pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;
+pub use countersign_tokens::{digest, ids, proof, secret};
+pub use countersign_wcore as wcore;

@@ -106,8 +106,8 @@ impl Proven {
 }
 
 impl About {
-    fn request(&self) -> proof::Request<'_> {
-        proof::Request {
+    fn request(&self) -> proof::ProvenRequest<'_> {
+        proof::ProvenRequest {
             nonce: &self.nonce,
             method: self.method.as_str(),
             target: &self.target,

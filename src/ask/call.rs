@@ -8,9 +8,11 @@ use super::{
     owner::Owner,
     question::{self, Choice, Question},
 };
-use crate::text::{line, visible};
-use countersign_policy::call::level;
-use countersign_policy::tools::{Kind, kind_of};
+use countersign_policy::{
+    call::level,
+    tools::{Kind, kind_of},
+};
+use countersign_port::{line, visible};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -255,7 +257,7 @@ impl Call {
         let Self { agent, session, worker, cwd, tool, args, questions, .. } = self;
         let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
         // Texts, lists and maps with texts as keys are always written.
-        crate::ids::sha256_hex(&bound.unwrap_or_default())
+        countersign_tokens::digest::sha256_hex(&bound.unwrap_or_default())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whose a session is.
 
-use crate::ids;
+use countersign_tokens::digest::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 /// Who a session belongs to: where its calls come in, and the secret that they bring along.
@@ -20,7 +20,7 @@ impl Owner {
     /// The same with a session's secret, of which only the hash is kept.
     #[must_use]
     pub fn with(self, secret: &str) -> Self {
-        Self(format!("{} {}", self.0, ids::sha256_hex(secret.as_bytes())))
+        Self(format!("{} {}", self.0, sha256_hex(secret.as_bytes())))
     }
 
     /// An owner as the store keeps it.

@@ -1,7 +1,7 @@
 //! Questions to a person, and what has been answered of them so far. Pure.
 
 use super::malformed::{Malformed, is_no_longer};
-use crate::text::line;
+use countersign_port::line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashSet;

@@ -3,7 +3,7 @@
 use super::{Context, Exit, say};
 use crate::{
     client::Client,
-    config::{Client as Settings, Server},
+    config::{ClientSettings, Server},
     daemon,
 };
 use anyhow::{Context as _, Result, bail};
@@ -24,7 +24,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
     let config = context.config()?;
     let server = Server::Unix(config.daemon.socket.clone());
     // The daemon's own socket, whatever [client] names: only who runs it can have put that there.
-    let settings = Settings { url: vec![server], token: None, ..config.client.clone() };
+    let settings = ClientSettings { url: vec![server], token: None, ..config.client.clone() };
     let ready = Client::new(&settings, Duration::from_secs(5))?.ready().await?;
     let Some(base) = ready.get("inbox").and_then(Value::as_str) else {
         bail!("the daemon does not say where its inbox is; it may be of another version");

@@ -1,9 +1,6 @@
 //! What became of a call, as the client understood it.
 
-use crate::gate::{
-    ask::{By, Decision},
-    call::Call,
-};
+use countersign_ask::{By, Decision, call::Call};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -4,8 +4,9 @@
 //! worked out from a key that stands in a file of this user, so every process of this installation
 //! has the same.
 
-use crate::{config::Places, ids};
+use crate::places::Places;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use countersign_tokens::ids;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{
@@ -16,13 +17,14 @@ use std::{
 };
 
 /// The file of this user's key; `None` where there is no home folder.
-pub(crate) fn key_file() -> Option<PathBuf> {
+#[must_use]
+pub fn key_file() -> Option<PathBuf> {
     Some(Places::of_this_user().ok()?.state.join("client.key"))
 }
 
 /// The secret of a session; `None` where no key can be kept. Its grants then cover every caller
 /// without one.
-pub(super) fn secret(agent: &str, session: &str) -> Option<String> {
+pub(crate) fn secret(agent: &str, session: &str) -> Option<String> {
     let file = key_file()?;
     match key(&file) {
         Ok(key) => derived(&key, agent, session),

@@ -2,12 +2,12 @@
 
 mod connection;
 
-use super::error::ClientError;
 use crate::{
-    config::{Client as Settings, Server},
-    secret::Secret,
+    error::ClientError,
+    settings::{ClientSettings, Server},
 };
 use connection::{ApiRequest, Connection};
+use countersign_tokens::secret::Secret;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use std::{
@@ -40,7 +40,7 @@ impl Transport {
     ///
     /// # Errors
     /// When the certificate authority cannot be read.
-    pub(super) fn new(settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
+    pub(super) fn new(settings: &ClientSettings, connect: Duration) -> Result<Self, ClientError> {
         let one = |server: &Server| Connection::new(server, settings, connect);
         let connections = settings.url.iter().map(one).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { connections: connections.into(), current: Arc::default(), token: None })

@@ -1,7 +1,7 @@
 //! The replies of the API, read so that nothing but a plain "allow" is ever a yes.
 
-use super::decided::{Answer, Decided, Ending, Opened};
-use crate::gate::ask::Decision;
+use crate::decided::{Answer, Decided, Ending, Opened};
+use countersign_ask::Decision;
 use serde::Deserialize;
 
 /// What the daemon says of a call.
@@ -115,7 +115,7 @@ fn decision(verdict: Verdict) -> Result<Decision, String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::gate::ask::By;
+    use countersign_ask::By;
     use serde_json::{Value, json};
 
     fn handed(reply: Value) -> Result<Opened, String> {

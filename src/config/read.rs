@@ -7,8 +7,8 @@ use super::values::{
     address, default_address, ids, length, on_timeout, profile, servers, token, tools, url,
 };
 use super::{
-    Approvers, Client, Config, Daemon, Discord, DiscordTarget, Places, Policy, Profile, Server,
-    Store, Telegram, TelegramTarget,
+    Approvers, ClientSettings, Config, Daemon, Discord, DiscordTarget, Places, Policy, Profile,
+    Server, Store, Telegram, TelegramTarget,
 };
 use crate::store::Database;
 use std::{
@@ -166,11 +166,11 @@ impl Reader<'_> {
         daemon
     }
 
-    fn client(&mut self, socket: &Path) -> Client {
+    fn client(&mut self, socket: &Path) -> ClientSettings {
         let (places, base) = (self.places, self.base.clone());
         let mut section = self.section("client");
         let insecure_http = section.get("insecure_http", flag).unwrap_or(false);
-        let client = Client {
+        let client = ClientSettings {
             url: section
                 .get("url", |node| servers(node, insecure_http, |path| places.resolve(&base, path)))
                 .unwrap_or_else(|| vec![Server::Unix(socket.into())]),

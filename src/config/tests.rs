@@ -38,7 +38,7 @@ fn defaults() -> Config {
             approver_token: None,
             state_dir: "/home/ana/.local/state/countersign".into(),
         },
-        client: Client {
+        client: ClientSettings {
             url: vec![Server::Unix("/run/user/7/countersign/countersign.sock".into())],
             token: None,
             insecure_http: false,
@@ -157,7 +157,7 @@ fn everything_can_be_set() {
             approver_token: plain("approver"),
             state_dir: "/home/ana/state".into(),
         },
-        client: Client {
+        client: ClientSettings {
             url: vec![Server::Http("https://far.example:8443".parse().unwrap())],
             token: Some(Secret::new("agent")),
             insecure_http: false,

@@ -7,8 +7,8 @@
 
 use crate::{
     bridge::{self, Desk, Surfaces, Term},
+    digest,
     gate::Gate,
-    ids,
     store::{DAEMON, StoreError},
 };
 use countersign_port::{Adapter, CancellationToken};
@@ -44,7 +44,7 @@ pub(super) struct Account {
 
 /// The lease of a chat account: daemons with the same bot share it.
 pub(super) fn lease(adapter: &str, token: &str) -> String {
-    let hash = ids::sha256_hex(token.as_bytes());
+    let hash = digest::sha256_hex(token.as_bytes());
     format!("{adapter}/{}", hash.chars().take(12).collect::<String>())
 }
 

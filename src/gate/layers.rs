@@ -8,7 +8,7 @@ use super::{
     granting,
 };
 use crate::{
-    clock, ids,
+    clock, digest,
     store::{GrantScope, Standing, StoreError},
 };
 use countersign_policy::{Call as Facts, Guardrail, Rule, Rules, Ruling};
@@ -118,7 +118,7 @@ impl Gate {
 /// The id of an ask as molf's clients know it.
 #[must_use]
 pub fn approval_id(ask: &Ask) -> String {
-    let digest = ids::sha256_hex(ask.id.as_bytes());
+    let digest = digest::sha256_hex(ask.id.as_bytes());
     let number = digest.get(..8).and_then(|hex| u32::from_str_radix(hex, 16).ok());
     molf::approval_id(&ask.body.call.session, number.unwrap_or_default())
 }

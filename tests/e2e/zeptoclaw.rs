@@ -6,13 +6,9 @@ use crate::{
     discord_server::{FakeDiscord, Person},
     telegram_server::{ANA, GROUP, Message, Telegram},
 };
-use countersign::{
-    config::{Client, Server},
-    secret::Secret,
-    zeptoclaw::{
-        AgentMode, ApprovalConfig, ApprovalGate, ApprovalPolicyConfig, Approvals, Channel,
-        Daemon as Asker, ModePolicy, Outcome, ToolCall, ToolCategory,
-    },
+use countersign_zeptoclaw::{
+    AgentMode, ApprovalConfig, ApprovalGate, ApprovalPolicyConfig, Approvals, Channel,
+    ClientSettings, Daemon as Asker, ModePolicy, Outcome, Secret, Server, ToolCall, ToolCategory,
 };
 use serde_json::{Value, json};
 
@@ -64,7 +60,7 @@ impl World {
 }
 
 fn approvals(url: &str, seconds: u64) -> Approvals {
-    let settings = Client {
+    let settings = ClientSettings {
         url: vec![Server::Http(url.parse().unwrap())],
         token: Some(Secret::new(AGENT)),
         insecure_http: false,

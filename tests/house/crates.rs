@@ -7,6 +7,11 @@ use syn::{Attribute, Item};
 const CRATES: &[(&str, &str)] = &[
     ("countersign", "src/lib.rs"),
     ("countersign", "src/main.rs"),
+    ("countersign_ask", "src/ask/lib.rs"),
+    ("countersign_client", "src/client/lib.rs"),
+    ("countersign_wcore", "src/embed/wcore/lib.rs"),
+    ("countersign_zeptoclaw", "src/embed/zeptoclaw/lib.rs"),
+    ("countersign_tokens", "src/tokens/lib.rs"),
     ("countersign_policy", "src/policy/lib.rs"),
     ("countersign_policy_tools", "src/policy_tools/lib.rs"),
     ("countersign_profiles", "src/profiles/lib.rs"),

@@ -42,13 +42,7 @@ const TO_BE_OPENED: &[&[&str]] = &[
     ],
     &["src/bridge/card.rs", "src/bridge/card/buttons.rs", "src/bridge/card/notes.rs"],
     &["src/cli/doctor.rs", "src/cli/doctor/chats.rs", "src/cli/doctor/local.rs"],
-    &[
-        "src/config.rs",
-        "src/config/places.rs",
-        "src/config/read.rs",
-        "src/config/secrets.rs",
-        "src/config/values.rs",
-    ],
+    &["src/config.rs", "src/config/read.rs", "src/config/secrets.rs", "src/config/values.rs"],
     &["src/daemon.rs", "src/daemon/adapters.rs", "src/daemon/listen.rs", "src/daemon/welcome.rs"],
     &[
         "src/gate/attending.rs",

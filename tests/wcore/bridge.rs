@@ -1,7 +1,7 @@
 //! Requests that wait out of band.
 
 use crate::{Hands, rows, text};
-use countersign::wcore::{
+use countersign_wcore::{
     ApprovalBridge, ApprovalOutcome, CancelCause, DEFAULT_APPROVAL_TTL,
     wire::{Answering, Event, ResumeToken},
 };

@@ -19,7 +19,8 @@ use std::{
 };
 
 fn rows(file: &str) -> Vec<Value> {
-    let path = format!("{}/tests/vectors/000-wcore/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let path =
+        format!("{}/../../../tests/vectors/000-wcore/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -37,7 +38,7 @@ impl Hands {
         *self.0.lock().unwrap() += time;
     }
 
-    fn clock(&self) -> countersign::wcore::Clock {
+    fn clock(&self) -> countersign_wcore::Clock {
         let at = self.0.clone();
         Arc::new(move || *at.lock().unwrap())
     }

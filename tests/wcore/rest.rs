@@ -1,10 +1,10 @@
 //! The resolve route over HTTP.
 
 use crate::{rows, text};
-use countersign::profiles::wcore::{Category, Wcore};
-use countersign::{
-    secret::TokenHash,
-    wcore::{ApprovalBridge, ApprovalOutcome, ToolApprovalManager, ToolApprovalResult, router},
+use countersign_profiles::wcore::{Category, Wcore};
+use countersign_tokens::secret::TokenHash;
+use countersign_wcore::{
+    ApprovalBridge, ApprovalOutcome, ToolApprovalManager, ToolApprovalResult, router,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;

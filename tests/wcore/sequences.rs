@@ -1,13 +1,11 @@
 //! Scopes, answers and times to live, step by step.
 
 use crate::{Hands, rows, text};
-use countersign::profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root};
-use countersign::{
-    policy::{Call, Guardrail, Rule, Rules, Verdict},
-    wcore::{
-        DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, Outcome, RequestError,
-        Resolution, ToolApprovalManager, ToolApprovalResult, Waiting,
-    },
+use countersign_policy::{Call, Guardrail, Rule, Rules, Verdict};
+use countersign_profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root};
+use countersign_wcore::{
+    DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, Outcome, RequestError,
+    Resolution, ToolApprovalManager, ToolApprovalResult, Waiting,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};

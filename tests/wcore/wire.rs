@@ -1,14 +1,12 @@
 //! Lines of the protocol, read and written.
 
 use crate::{rows, text};
-use countersign::profiles::{
+use countersign_policy::Call;
+use countersign_profiles::{
     Dialect, End, Then,
     wcore::{SessionMode, Wcore},
 };
-use countersign::{
-    policy::Call,
-    wcore::wire::{Command, Event, Mistake},
-};
+use countersign_wcore::wire::{Command, Event, Mistake};
 use serde_json::{Value, json};
 
 /// The fields of a command after its defaults.

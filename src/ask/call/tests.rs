@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
-use crate::gate::ask::Body;
+use crate::Body;
 use proptest::prelude::*;
 
 fn call(json: &str) -> Call {

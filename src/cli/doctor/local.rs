@@ -5,7 +5,7 @@ use crate::{
     agents::claude_code::settings,
     cli::{connect, say, token},
     client::{Client, ClientError},
-    config::{Client as Settings, Config, Server},
+    config::{ClientSettings, Config, Server},
     daemon,
 };
 use serde_json::Value;
@@ -97,13 +97,13 @@ pub(super) fn store(config: &Config) -> Finding {
 pub(super) async fn daemon(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     for server in &config.client.url {
-        let only = Settings { url: vec![server.clone()], ..config.client.clone() };
+        let only = ClientSettings { url: vec![server.clone()], ..config.client.clone() };
         findings.extend(one_daemon(config, server, &only).await);
     }
     findings
 }
 
-async fn one_daemon(config: &Config, server: &Server, settings: &Settings) -> Vec<Finding> {
+async fn one_daemon(config: &Config, server: &Server, settings: &ClientSettings) -> Vec<Finding> {
     let client = match Client::new(settings, Duration::from_secs(2)) {
         Ok(client) => client,
         Err(error) => return vec![fail("daemon", error.to_string(), "edit [client]")],

@@ -1,8 +1,10 @@
 //! The connection to one daemon, and how tokens are shown on it.
 
 use crate::{
-    client::error::ClientError,
-    config::{Client as Settings, Server},
+    error::ClientError,
+    settings::{ClientSettings, Server},
+};
+use countersign_tokens::{
     proof::{self, SCHEME},
     secret::{Secret, TokenHash},
 };
@@ -42,7 +44,7 @@ type Reply = (StatusCode, String);
 impl Connection {
     pub(super) fn new(
         server: &Server,
-        settings: &Settings,
+        settings: &ClientSettings,
         connect: Duration,
     ) -> Result<Self, ClientError> {
         let set_up = |why: String| ClientError::SetUp(why);
@@ -112,8 +114,12 @@ impl Connection {
         };
         let method = request.method().clone();
         let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default().to_vec();
-        let about =
-            proof::Request { nonce: &nonce, method: method.as_str(), target: &target, body: &body };
+        let about = proof::ProvenRequest {
+            nonce: &nonce,
+            method: method.as_str(),
+            target: &target,
+            body: &body,
+        };
         let masked = about.mask(token).ok_or_else(|| self.stranger("the token cannot be shown"))?;
         self.set(&mut request, &format!("{SCHEME}{nonce}:{masked}"))?;
         let (status, text, proof) = self.exchange(request).await?;

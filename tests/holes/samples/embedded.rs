@@ -10,18 +10,18 @@ use std::time::Duration;
 
 /// What the page's sample is surrounded by in an agent.
 struct Config {
-    approval: countersign::zeptoclaw::ApprovalConfig,
+    approval: countersign_zeptoclaw::ApprovalConfig,
 }
 
 #[rustfmt::skip]
-async fn sample(server: countersign::config::Server, secret: Option<countersign::secret::Secret>, ran: &std::sync::Mutex<Ran>) -> Result<(), Box<dyn std::error::Error>> {
-    use countersign::{config::Client, zeptoclaw::*};
+async fn sample(server: countersign_zeptoclaw::Server, secret: Option<countersign_zeptoclaw::Secret>, ran: &std::sync::Mutex<Ran>) -> Result<(), Box<dyn std::error::Error>> {
+    use countersign_zeptoclaw::*;
     let (config, session_id) = (Config { approval: ApprovalConfig::careful() }, "one");
     let call = ToolCall { name: "shell".into(), arguments: serde_json::json!({"command": "make deploy"}), category: ToolCategory::Shell };
     let run = async |_: ToolCall| *ran.lock().unwrap() = Ran::Yes;
     let answer_the_model_with = |words: String| eprintln!("{words}");
     // SAMPLE
-    let settings = Client {
+    let settings = ClientSettings {
         url: vec![server],
         token: secret, insecure_http: false, ca_file: None,
     };
@@ -58,8 +58,8 @@ fn row_13a_the_sample_that_is_tried_is_the_one_in_the_page() {
 async fn row_13a_the_librarys_sample_runs_the_tool_on_an_explicit_allow_only() {
     each("[policy]\nprofile = \"zeptoclaw\"\ntimeout = \"2s\"", async |bridge: &Bridge, ending| {
         let ran = std::sync::Mutex::new(Ran::No);
-        let server = countersign::config::Server::Http(bridge.url.parse().unwrap());
-        let secret = Some(countersign::secret::Secret::new(&bridge.token));
+        let server = countersign_zeptoclaw::Server::Http(bridge.url.parse().unwrap());
+        let secret = Some(countersign_zeptoclaw::Secret::new(&bridge.token));
         let trying = tokio::time::timeout(Duration::from_secs(6), sample(server, secret, &ran));
         let (tried, ()) = tokio::join!(trying, bridge.answer());
         assert_eq!(*ran.lock().unwrap(), wanted(ending), "{ending:?}: {tried:?}");

@@ -20,40 +20,46 @@ use std::{
 use subtle::ConstantTimeEq;
 
 /// The header of a reply to a request that came with a proof: the daemon's own proof.
-pub(crate) const REPLY: &str = "x-countersign-proof";
+pub const REPLY: &str = "x-countersign-proof";
 
 /// The scheme of the `Authorization` header: `Countersign NONCE:MASKED`.
-pub(crate) const SCHEME: &str = "Countersign ";
+pub const SCHEME: &str = "Countersign ";
 
 /// How long a nonce may be used.
 const LIFE: Duration = Duration::from_secs(30);
 
-/// What a proof is good for, and nothing else.
-pub(crate) struct Request<'a> {
-    pub(crate) nonce: &'a str,
-    pub(crate) method: &'a str,
+/// The request that a proof is good for; it is good for no other.
+#[derive(Debug)]
+pub struct ProvenRequest<'a> {
+    /// The daemon's nonce.
+    pub nonce: &'a str,
+    /// The method, such as `POST`.
+    pub method: &'a str,
     /// Path and query as they are sent.
-    pub(crate) target: &'a str,
-    pub(crate) body: &'a [u8],
+    pub target: &'a str,
+    /// The body as it is sent.
+    pub body: &'a [u8],
 }
 
-impl Request<'_> {
-    /// The token as it is sent.
-    pub(crate) fn mask(&self, token: &Secret) -> Option<String> {
+impl ProvenRequest<'_> {
+    /// The token as it is sent; `None` never comes with keys of any length.
+    #[must_use]
+    pub fn mask(&self, token: &Secret) -> Option<String> {
         let masked = self.masked(&TokenHash::of(token.reveal()), token.reveal().as_bytes())?;
         Some(URL_SAFE_NO_PAD.encode(masked))
     }
 
     /// Whether what was sent is the token with this hash.
     #[must_use]
-    pub(crate) fn shows(&self, hash: &TokenHash, sent: &str) -> bool {
+    pub fn shows(&self, hash: &TokenHash, sent: &str) -> bool {
         let sent = URL_SAFE_NO_PAD.decode(sent).ok();
         let token = sent.and_then(|sent| String::from_utf8(self.masked(hash, &sent)?).ok());
         token.is_some_and(|token| hash.matches(&token))
     }
 
     /// The proof that this reply to the request comes from who knows the token's hash.
-    pub(crate) fn reply(&self, hash: &TokenHash, status: u16, body: &[u8]) -> Option<String> {
+    #[must_use]
+    pub fn reply(&self, hash: &TokenHash, status: u16, body: &[u8]) -> Option<String> {
         let body = URL_SAFE_NO_PAD.encode(Sha256::digest(body));
         let about = format!("reply {status}\n{body}\n{}", self.about());
         Some(URL_SAFE_NO_PAD.encode(hmac(hash.to_string().as_bytes(), &about)?))
@@ -78,7 +84,7 @@ impl Request<'_> {
 
 /// The nonces of one start of the daemon. Nothing is kept of those that nobody used rightly.
 #[derive(Debug)]
-pub(crate) struct Nonces {
+pub struct Nonces {
     key: Secret,
     began: Instant,
     used: Mutex<HashMap<String, Duration>>,
@@ -96,13 +102,14 @@ impl Default for Nonces {
 
 impl Nonces {
     /// A fresh nonce.
-    pub(crate) fn fresh(&self) -> Option<String> {
+    #[must_use]
+    pub fn fresh(&self) -> Option<String> {
         self.made(&crate::ids::nonce(), self.began.elapsed().as_millis())
     }
 
     /// Whether this is a nonce of these seconds that has not been used; it is used by that.
     #[must_use]
-    pub(crate) fn take(&self, nonce: &str) -> bool {
+    pub fn take(&self, nonce: &str) -> bool {
         let parts = nonce.split_once('.').and_then(|(random, rest)| {
             let at: u128 = rest.split_once('.')?.0.parse().ok()?;
             Some((self.made(random, at)?, Duration::from_millis(u64::try_from(at).ok()?)))
@@ -135,8 +142,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn request<'a>(nonce: &'a str, target: &'a str, body: &'a [u8]) -> Request<'a> {
-        Request { nonce, method: "POST", target, body }
+    fn request<'a>(nonce: &'a str, target: &'a str, body: &'a [u8]) -> ProvenRequest<'a> {
+        ProvenRequest { nonce, method: "POST", target, body }
     }
 
     #[test]
@@ -149,7 +156,7 @@ mod tests {
             request("m", "/v1/calls?wait=1", b"{}"),
             request("n", "/v1/calls", b"{}"),
             request("n", "/v1/calls?wait=1", b"[]"),
-            Request { method: "GET", ..request("n", "/v1/calls?wait=1", b"{}") },
+            ProvenRequest { method: "GET", ..request("n", "/v1/calls?wait=1", b"{}") },
             request("n\nPOST", "/v1/calls?wait=1", b"{}"),
         ];
         for other in others {

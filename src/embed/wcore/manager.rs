@@ -4,9 +4,9 @@ use super::{
     Clock, DEFAULT_APPROVAL_TTL, RequestError, Resolution, ToolApprovalResult, Waiting, every,
     memory::{Memory, every_time},
 };
-use crate::policy::{Call, Guardrail, Ruling};
-use crate::profiles::{
-    self, Given, Grants,
+use countersign_policy::{Call, Guardrail, Ruling};
+use countersign_profiles::{
+    Given, Grants,
     wcore::{
         ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
         TIMED_OUT, Wcore, asks_every_time, question,
@@ -97,7 +97,7 @@ impl ToolApprovalManager {
             reachable: true,
             now_ms: 0,
         };
-        profiles::rule(&self.rules, call, &given)
+        countersign_profiles::rule(&self.rules, call, &given)
     }
 
     /// Registers a call that waits; the receiver gets its answer. A receiver that closes without

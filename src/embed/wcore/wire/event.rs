@@ -1,7 +1,7 @@
 //! What an engine tells its host.
 
 use super::ResumeToken;
-use crate::profiles::wcore::Category;
+use countersign_profiles::wcore::Category;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -92,7 +92,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::*;
-    use crate::zeptoclaw::{
+    use crate::{
         AgentMode, ApprovalConfig, ApprovalHandler, ApprovalPolicyConfig, ApprovalResponse,
     };
     use serde_json::json;

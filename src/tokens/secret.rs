@@ -1,6 +1,6 @@
 //! Secrets, and the tokens that the daemon only has to compare.
 
-use crate::ids;
+use crate::digest::sha256_hex;
 use std::fmt;
 use subtle::ConstantTimeEq;
 
@@ -49,13 +49,13 @@ impl TokenHash {
     /// Hashes a token.
     #[must_use]
     pub fn of(token: &str) -> Self {
-        Self(ids::sha256_hex(token.as_bytes()))
+        Self(sha256_hex(token.as_bytes()))
     }
 
     /// Whether `token` is the one that was hashed, in a time that does not depend on how much fits.
     #[must_use]
     pub fn matches(&self, token: &str) -> bool {
-        ids::sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
+        sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a host tells an engine.
 
 use super::ResumeToken;
-use crate::profiles::wcore::{ApprovalScope, SessionMode};
+use countersign_profiles::wcore::{ApprovalScope, SessionMode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -2,14 +2,19 @@
 
 mod decided;
 mod error;
-pub(crate) mod session;
+mod places;
+pub mod session;
+mod settings;
 mod transport;
 mod wire;
 
 pub use decided::{Answer, Decided, Ending, Opened};
 pub use error::ClientError;
+pub use places::{NoHome, Places};
+pub use settings::{ClientSettings, Server};
 
-use crate::{config::Client as Settings, gate::call::Call, secret::Secret};
+use countersign_ask::call::Call;
+use countersign_tokens::secret::Secret;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -37,7 +42,7 @@ impl Client {
     ///
     /// # Errors
     /// When the certificate authority cannot be read.
-    pub fn new(settings: &Settings, connect: Duration) -> Result<Self, ClientError> {
+    pub fn new(settings: &ClientSettings, connect: Duration) -> Result<Self, ClientError> {
         Ok(Self { transport: Transport::new(settings, connect)? })
     }
 

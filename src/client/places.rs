@@ -1,6 +1,5 @@
 //! Where things are when the config does not say: the XDG folders of this user.
 
-use super::ConfigError;
 use etcetera::BaseStrategy;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +18,18 @@ pub struct Places {
     pub runtime: Option<PathBuf>,
 }
 
+/// There is no home folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no home folder")]
+pub struct NoHome;
+
 impl Places {
     /// Asks the environment.
     ///
     /// # Errors
     /// When there is no home folder.
-    pub fn of_this_user() -> Result<Self, ConfigError> {
-        let xdg = etcetera::choose_base_strategy().map_err(|_| ConfigError::NoHome)?;
+    pub fn of_this_user() -> Result<Self, NoHome> {
+        let xdg = etcetera::choose_base_strategy().map_err(|_| NoHome)?;
         let state = xdg.state_dir().unwrap_or_else(|| xdg.data_dir());
         Ok(Self {
             home: xdg.home_dir().into(),
@@ -43,7 +47,7 @@ impl Places {
 
     /// A path as a config means it: `~/` is the home folder, a relative one starts at `base`.
     #[must_use]
-    pub(super) fn resolve(&self, base: &Path, text: &str) -> PathBuf {
+    pub fn resolve(&self, base: &Path, text: &str) -> PathBuf {
         match text.strip_prefix("~/") {
             Some(rest) => self.home.join(rest),
             None => base.join(text),

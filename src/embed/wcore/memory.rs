@@ -1,6 +1,6 @@
 //! What a session remembers: its mode, and what people granted it.
 
-use crate::profiles::{
+use countersign_profiles::{
     Grants,
     wcore::{Change, Remembered, SessionMode, Source, asks_every_time, change},
 };

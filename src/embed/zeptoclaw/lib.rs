@@ -2,7 +2,7 @@
 //! documentation, with a person on Telegram or Discord behind it.
 //!
 //! ```
-//! use countersign::zeptoclaw::{ApprovalConfig, ApprovalGate, ApprovalPolicyConfig};
+//! use countersign_zeptoclaw::{ApprovalConfig, ApprovalGate, ApprovalPolicyConfig};
 //!
 //! let gate = ApprovalGate::new(ApprovalConfig {
 //!     enabled: true,
@@ -22,6 +22,7 @@ mod gate;
 mod request;
 
 pub use approvals::{Approvals, Channel, ToolCall, Trust};
+pub use countersign_client::{ClientSettings, Server};
 pub use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig},
@@ -29,6 +30,7 @@ pub use countersign_profiles::zeptoclaw::{
     policy::ApprovalPolicy,
     replies::{CliAnswer, Reply, cli_answer, reply},
 };
+pub use countersign_tokens::secret::Secret;
 pub use daemon::Daemon;
 pub use gate::ApprovalGate;
 pub use request::ApprovalRequest;

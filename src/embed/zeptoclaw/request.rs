@@ -54,10 +54,10 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
     use super::*;
-    use crate::zeptoclaw::{ApprovalConfig, ApprovalGate};
+    use crate::{ApprovalConfig, ApprovalGate};
     use serde_json::json;
 
-    const RECORDED: &str = include_str!("../../tests/vectors/004-zeptoclaw/requests.jsonl");
+    const RECORDED: &str = include_str!("../../../tests/vectors/004-zeptoclaw/requests.jsonl");
 
     #[test]
     fn requests_keep_the_systems_clock() {

@@ -1,8 +1,6 @@
 //! `POST /v1/sessions/{id}/approvals/{call_id}/resolve`, for hosts that answer over HTTP.
 
 use super::{ApprovalBridge, ApprovalOutcome, Resolution, ToolApprovalManager};
-use crate::profiles::wcore::ApprovalScope;
-use crate::secret::TokenHash;
 use axum::{
     Json, Router,
     body::Bytes,
@@ -11,6 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
+use countersign_profiles::wcore::ApprovalScope;
+use countersign_tokens::secret::TokenHash;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;

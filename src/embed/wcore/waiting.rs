@@ -1,8 +1,8 @@
 //! A caller's side of an approval.
 
 use super::ToolApprovalResult;
-use crate::policy::Call;
-use crate::profiles::wcore::denied;
+use countersign_policy::Call;
+use countersign_profiles::wcore::denied;
 use tokio::sync::oneshot;
 
 /// A call that waits for its answer; dropping it gives the approval up.

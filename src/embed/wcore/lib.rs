@@ -1,13 +1,13 @@
 //! wayland-core's approval handshake, for programs that embed it: who waits for which call, what
 //! was granted, and the wire between an engine and its host.
 //!
-//! The rules are [`profiles::wcore`](crate::profiles::wcore), which is pure; here is
+//! The rules are [`countersign_profiles::wcore`], which is pure; here is
 //! the waiting. Nothing of it needs the daemon.
 //!
 //! ```
-//! use countersign::policy::{Call, Verdict};
-//! use countersign::profiles::wcore::{ApprovalScope, Category, Wcore};
-//! use countersign::wcore::{ToolApprovalManager, ToolApprovalResult};
+//! use countersign_policy::{Call, Verdict};
+//! use countersign_profiles::wcore::{ApprovalScope, Category, Wcore};
+//! use countersign_wcore::{ToolApprovalManager, ToolApprovalResult};
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! let manager = ToolApprovalManager::new(Wcore::default());
 //! let waiting = manager.request_approval("c-1", Category::Exec, "Bash").unwrap();

@@ -1,16 +1,10 @@
 //! A countersign daemon as the one who asks.
 
 use super::{ApprovalHandler, ApprovalRequest, ApprovalResponse};
-use crate::{
-    client::{Client, ClientError, Decided, Ending, Opened},
-    config,
-    gate::{
-        ask::{By, Decision},
-        call::Call,
-    },
-    ids,
-};
 use chrono::Utc;
+use countersign_ask::{By, Decision, call::Call};
+use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending, Opened};
+use countersign_tokens::ids;
 use std::{sync::Arc, time::Duration};
 
 /// How long a connection may take to stand.
@@ -19,13 +13,13 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Asks people through a daemon whose profile is `zeptoclaw`.
 ///
 /// ```no_run
-/// # async fn example(call: countersign::zeptoclaw::ToolCall) -> Result<(), Box<dyn std::error::Error>> {
-/// use countersign::config::{Client, Server};
-/// use countersign::zeptoclaw::{
-///     AgentMode, ApprovalConfig, ApprovalGate, Approvals, Channel, Daemon, ModePolicy, Outcome,
+/// # async fn example(call: countersign_zeptoclaw::ToolCall) -> Result<(), Box<dyn std::error::Error>> {
+/// use countersign_zeptoclaw::{
+///     AgentMode, ApprovalConfig, ApprovalGate, Approvals, Channel, ClientSettings, Daemon,
+///     ModePolicy, Outcome, Server,
 /// };
 ///
-/// let settings = Client {
+/// let settings = ClientSettings {
 ///     url: vec![Server::Unix("/run/user/1000/countersign/countersign.sock".into())],
 ///     token: None,
 ///     insecure_http: false,
@@ -56,7 +50,7 @@ impl Daemon {
     /// # Errors
     /// When the client cannot be set up, such as by an unreadable certificate.
     pub fn new(
-        settings: &config::Client,
+        settings: &ClientSettings,
         agent: impl Into<String>,
         session: impl Into<String>,
     ) -> Result<Self, ClientError> {

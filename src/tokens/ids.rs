@@ -2,8 +2,6 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use rand::Rng;
-use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// An ask's public id: short enough to type, no authority in it.
 #[must_use]
@@ -26,13 +24,4 @@ pub fn nonce() -> String {
 #[must_use]
 pub fn token() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
-}
-
-/// SHA-256 in lower-case hex.
-#[must_use]
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }

@@ -9,7 +9,7 @@ mod event;
 pub use command::{Command, Mistake};
 pub use event::{Answering, Escalation, Event, Request, Suspension};
 
-use crate::secret::Secret;
+use countersign_tokens::secret::Secret;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The secret behind a request that is answered by `approval_resume`; no log shows it.
