@@ -116,6 +116,7 @@ pub async fn run(
         let _ = stops.run_until_cancelled(bridge::tell_notices(surfaces)).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.reunite().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();

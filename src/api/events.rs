@@ -1,7 +1,7 @@
 //! `GET /v1/events`: what happens, as server-sent events.
 //!
 //! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it
-//! missed. The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL
+//! missed; where that is forgotten it is told so once and begins anew. The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL
 //! an earlier event may still turn up. The event's own id is in its data.
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     state::Api,
     view::view,
 };
-use crate::store::Tail;
+use crate::store::{Resumed, Tail};
 use axum::{
     extract::State,
     http::HeaderMap,
@@ -26,7 +26,10 @@ pub(super) async fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (tail, backlog) = match last {
-        Some(after) => (Tail::after(after), Backlog::Sent),
+        Some(after) => match Tail::resume_after(api.gate.store(), after).await? {
+            Resumed::There(tail) => (tail, Backlog::Sent),
+            Resumed::Forgotten(tail) => (tail, Backlog::Forgotten),
+        },
         // The tail first: what is closed between the two is sent.
         None => (Tail::of_now(api.gate.store()).await?, Backlog::From(None)),
     };
@@ -39,6 +42,11 @@ struct EveryEvent;
 impl Feed for EveryEvent {
     fn event(&mut self, news: News) -> Option<(Event, usize)> {
         Some(match news {
+            News::Forgotten => {
+                let message = "events that you have not read are no longer kept; here are all open \
+                               asks, then the events that are kept";
+                event(None, "forgotten", &json!({"message": message}))
+            }
             News::Open(ask) => event(None, "ask", &view(&ask)),
             News::Happened { event: happened, ask, resume } => {
                 let data = json!({"id": happened.id, "at": happened.at, "data": happened.data,

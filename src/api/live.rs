@@ -22,6 +22,8 @@ pub(in crate::api) trait Feed: Send + 'static {
 
 /// What a reader may have to be told.
 pub(in crate::api) enum News {
+    /// Events that the reader has not read are no longer kept; the open asks follow.
+    Forgotten,
     /// An ask that is open when the stream begins.
     Open(Ask),
     /// An event of the log.
@@ -35,8 +37,10 @@ pub(in crate::api) enum News {
     },
 }
 
-/// What a new reader gets of the open asks before anything else.
+/// What a reader gets before anything else.
 pub(in crate::api) enum Backlog {
+    /// That events are forgotten, then the open asks.
+    Forgotten,
     /// The open asks from this place on.
     From(Option<Place>),
     /// Nothing more.
@@ -69,6 +73,7 @@ pub(in crate::api) struct Live<F> {
 }
 
 enum Next {
+    Forgotten,
     Open(String),
     Happened(Happened),
 }
@@ -113,19 +118,28 @@ impl<F: Feed> Live<F> {
     /// Looks for news; whether there may be any.
     async fn look(&mut self) -> Result<bool, StoreError> {
         let store = self.gate.store();
-        if let Backlog::From(place) = &self.backlog {
-            let (open, next) = store.open_ids(place.as_ref()).await?;
-            self.backlog = next.map_or(Backlog::Sent, |place| Backlog::From(Some(place)));
-            self.next.extend(open.into_iter().map(Next::Open));
-            return Ok(true);
+        match &self.backlog {
+            Backlog::Forgotten => {
+                self.next.push_back(Next::Forgotten);
+                self.backlog = Backlog::From(None);
+            }
+            Backlog::From(place) => {
+                let (open, next) = store.open_ids(place.as_ref()).await?;
+                self.backlog = next.map_or(Backlog::Sent, |place| Backlog::From(Some(place)));
+                self.next.extend(open.into_iter().map(Next::Open));
+            }
+            Backlog::Sent => {
+                self.next.extend(self.tail.next(store).await?.into_iter().map(Next::Happened));
+                return Ok(!self.next.is_empty());
+            }
         }
-        self.next.extend(self.tail.next(store).await?.into_iter().map(Next::Happened));
-        Ok(!self.next.is_empty())
+        Ok(true)
     }
 
     async fn news(&mut self, next: Next) -> Result<Option<News>, StoreError> {
         let store = self.gate.store();
         Ok(match next {
+            Next::Forgotten => Some(News::Forgotten),
             Next::Open(id) => {
                 store.whole_ask(&id).await?.filter(|ask| ask.is_open()).map(News::Open)
             }

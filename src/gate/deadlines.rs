@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 const ROUND: Duration = Duration::from_secs(30);
 /// Before what is overdue still is looked at again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// Between two batches of what is forgotten, so that nothing else waits for it.
+/// How many changes are one, in time.
 const BREATH: Duration = Duration::from_millis(20);
 
 /// What became of an ask that was looked at for its deadline.
@@ -36,22 +36,13 @@ pub(super) enum Expiry {
 }
 
 impl Gate {
-    /// Expires asks at their deadlines, and tidies up every 30 s, until told to stop.
+    /// Expires asks at their deadlines until told to stop.
     pub async fn reap(self: &Arc<Self>, stop: CancellationToken) {
         let mut changes = self.changes();
-        let mut tidied: Option<Instant> = None;
         while !stop.is_cancelled() {
             let expired = self.expire_overdue().await;
             if let Err(error) = &expired {
                 tracing::debug!(%error, "the reaper is late; deadlines hold all the same");
-            }
-            if tidied.is_none_or(|at| at.elapsed() >= ROUND) {
-                tidied = Some(Instant::now());
-                self.tidy_waiters();
-                self.monotonic.tidy();
-                if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
-                    tracing::debug!(%error, "old asks are forgotten later");
-                }
             }
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -100,14 +91,6 @@ impl Gate {
             self.load.is_outdated();
             self.waiters.wake(id);
             self.changed();
-        }
-        Ok(())
-    }
-
-    async fn forget_old(&self) -> Result<(), StoreError> {
-        let before = clock::now_ms() - self.settings.keep_ms;
-        while self.store.forget_closed(before).await? > 0 {
-            tokio::time::sleep(BREATH).await;
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod load;
 mod monotonic;
 mod partings;
 mod policy;
+mod retention;
 mod rules_file;
 mod ruling;
 mod sessions;

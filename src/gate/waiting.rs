@@ -70,10 +70,6 @@ impl Gate {
             }
         }
     }
-
-    pub(super) fn tidy_waiters(&self) {
-        self.waiters.tidy();
-    }
 }
 
 async fn sleep(duration: Option<Duration>) {

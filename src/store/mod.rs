@@ -44,7 +44,7 @@ pub use listing::{Listed, Place};
 pub use outbox::{Due, DuePage, Shown};
 pub use remembered::Remembered;
 pub use sessions::Standing;
-pub use tail::Tail;
+pub use tail::{Resumed, Tail};
 pub use trouble::Trouble;
 
 pub use database::Database;

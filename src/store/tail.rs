@@ -7,10 +7,7 @@
 
 use super::{Event, Store, StoreError};
 use crate::clock;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Longer than a transaction may hang before the server ends it.
@@ -22,15 +19,46 @@ const PAGE: u32 = 500;
 #[derive(Debug)]
 pub struct Tail {
     last: i64,
-    /// Ids below `last` that have not turned up, and until when they may.
-    gaps: BTreeMap<i64, Instant>,
+    /// Ids below `last` that have not turned up, in their order.
+    gaps: Vec<Gap>,
+    /// No event up to this one turns up any more.
+    forgotten: i64,
+}
+
+/// Ids in a row that have not turned up, and until when they may. One entry for all of them: events
+/// are forgotten by the thousand.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    first: i64,
+    last: i64,
+    until: Instant,
+}
+
+/// The place of a reader that comes back.
+#[derive(Debug)]
+#[must_use]
+pub enum Resumed {
+    /// Nothing behind it is forgotten.
+    There(Tail),
+    /// Events behind it are forgotten; what is kept follows.
+    Forgotten(Tail),
 }
 
 impl Tail {
     /// Follows the log after the event with this id.
     #[must_use]
     pub fn after(id: i64) -> Self {
-        Self { last: id, gaps: BTreeMap::new() }
+        Self { last: id, gaps: Vec::new(), forgotten: 0 }
+    }
+
+    /// The same for a reader that was away.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn resume_after(store: &Store, id: i64) -> Result<Resumed, StoreError> {
+        let forgotten = store.newest_forgotten().await?;
+        let tail = Self { forgotten, ..Self::after(id) };
+        Ok(if id < forgotten { Resumed::Forgotten(tail) } else { Resumed::There(tail) })
     }
 
     /// Follows the log from now on. What is being committed at this moment turns up, though what is
@@ -52,7 +80,7 @@ impl Tail {
     // INVARIANT: whoever goes on there misses nothing.
     #[must_use]
     pub fn resume(&self, read: i64) -> i64 {
-        self.gaps.keys().next().map_or(read, |gap| read.min(gap - 1))
+        self.gaps.first().map_or(read, |gap| read.min(gap.first - 1))
     }
 
     /// What is new, oldest first as far as it can be known; empty when nothing is.
@@ -61,30 +89,39 @@ impl Tail {
     /// When the store fails; then the same is told the next time.
     pub async fn next(&mut self, store: &Store) -> Result<Vec<Event>, StoreError> {
         let now = Instant::now();
-        self.gaps.retain(|_, until| *until > now);
-        let mut found = match (self.gaps.keys().next(), self.gaps.keys().next_back()) {
-            (Some(first), Some(last)) => store.events_between(*first, *last).await?,
+        self.gaps.retain(|gap| gap.until > now);
+        let mut found = match (self.gaps.first(), self.gaps.last()) {
+            (Some(first), Some(last)) => store.events_between(first.first, last.last).await?,
             _ => Vec::new(),
         };
-        found.retain(|event| self.gaps.contains_key(&event.id));
         let new = store.events_after(self.last, PAGE).await?;
-        let reached = new.last().map_or(self.last, |event| event.id);
-        found.extend(new);
-        let here: BTreeSet<i64> = found.iter().map(|event| event.id).collect();
-        self.gaps.retain(|id, _| !here.contains(id));
-        for id in self.last + 1..reached {
-            if !here.contains(&id) {
-                self.gaps.insert(id, now + LONGEST_GAP);
+        found.retain(|event| self.fill(event.id));
+        for event in &new {
+            let first = self.last.max(self.forgotten) + 1;
+            if first < event.id {
+                let (last, until) = (event.id - 1, now + LONGEST_GAP);
+                self.gaps.push(Gap { first, last, until });
             }
+            self.last = event.id;
         }
-        self.last = self.last.max(reached);
+        found.extend(new);
         Ok(found)
+    }
+
+    /// This event has turned up; whether it was awaited.
+    fn fill(&mut self, id: i64) -> bool {
+        let of = |gap: &Gap| (gap.first..=gap.last).contains(&id);
+        let Some(at) = self.gaps.iter().position(of) else { return false };
+        let gap = self.gaps.remove(at);
+        let rest = [Gap { last: id - 1, ..gap }, Gap { first: id + 1, ..gap }];
+        self.gaps.splice(at..at, rest.into_iter().filter(|gap| gap.first <= gap.last));
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::*;
     use crate::store::engines::{Fresh, on_both};
     use serde_json::Value;
@@ -108,6 +145,63 @@ mod tests {
             assert_eq!(kinds(&mut tail, &store).await, [""; 0]);
         })
         .await;
+    }
+
+    #[tokio::test]
+    async fn however_many_events_are_forgotten_it_is_one_gap_at_most() {
+        on_both(async |store| {
+            for at in 1..=30 {
+                store.note(at, "old", None, &Value::Null).await.unwrap();
+            }
+            let oldest = store.events_after(0, 1).await.unwrap().first().unwrap().id;
+            store.note(50, "kept", None, &Value::Null).await.unwrap();
+            assert_eq!(store.forget_events(40).await.unwrap(), 30);
+            let mut tail = Tail::after(oldest);
+            assert_eq!(kinds(&mut tail, &store).await, ["kept"]);
+            assert_eq!(tail.gaps.len(), 1, "{tail:?}");
+            let mut now = Tail::of_now(&store).await.unwrap();
+            assert_eq!(kinds(&mut now, &store).await, [""; 0]);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_whose_place_is_gone_learns_it_and_goes_on_with_what_is_kept() {
+        on_both(async |store| {
+            for at in 1..=3 {
+                store.note(at, "old", None, &Value::Null).await.unwrap();
+            }
+            let newest = store.events_after(0, 9).await.unwrap().last().unwrap().id;
+            for kind in ["kept", "kept too"] {
+                store.note(9, kind, None, &Value::Null).await.unwrap();
+            }
+            assert_eq!(store.forget_events(5).await.unwrap(), 3);
+            let Resumed::Forgotten(mut tail) =
+                Tail::resume_after(&store, newest - 1).await.unwrap()
+            else {
+                panic!("the newest of the old ones is gone, and was not read");
+            };
+            assert_eq!(kinds(&mut tail, &store).await, ["kept", "kept too"]);
+            assert_eq!(tail.resume(newest + 2), newest + 2, "it awaits nothing that is gone");
+            let Resumed::There(mut tail) = Tail::resume_after(&store, newest).await.unwrap() else {
+                panic!("it has read all that is gone");
+            };
+            assert_eq!(kinds(&mut tail, &store).await, ["kept", "kept too"]);
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_gap_is_filled_from_anywhere_in_it() {
+        let until = Instant::now() + LONGEST_GAP;
+        let mut tail = Tail::after(9);
+        tail.gaps.push(Gap { first: 2, last: 6, until });
+        for (id, awaited) in [(4, true), (4, false), (2, true), (7, false), (6, true)] {
+            assert_eq!(tail.fill(id), awaited, "{id}");
+        }
+        let left: Vec<_> = tail.gaps.iter().map(|gap| (gap.first, gap.last)).collect();
+        assert_eq!(left, [(3, 3), (5, 5)]);
+        assert_eq!(tail.resume(9), 2);
     }
 
     /// An event whose transaction is not committed yet, and its id.

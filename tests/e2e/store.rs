@@ -110,7 +110,7 @@ async fn a_backup_taken_while_the_daemon_works_is_a_whole_store() {
 }
 
 #[tokio::test]
-async fn settled_asks_are_forgotten_after_their_time_and_open_ones_and_the_log_are_not() {
+async fn settled_asks_are_forgotten_after_their_time_and_open_ones_and_what_was_counted_are_not() {
     let mut daemon = Daemon::start("[store]\nurl = \"sqlite:asks.db\"\nkeep = \"1s\"\n").await;
     let open = daemon.ask(&shell("git push")).await;
     let settled = daemon.ask(&shell("git push two")).await;

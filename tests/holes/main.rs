@@ -53,6 +53,7 @@ mod own_program;
 mod page;
 mod questions;
 mod receiving;
+mod retention;
 mod samples;
 mod sessions;
 mod sizes;

@@ -80,7 +80,7 @@ impl Feed for Approvals {
     fn event(&mut self, news: News) -> Option<(Event, usize)> {
         match news {
             News::Open(ask) | News::Happened { ask: Some(ask), .. } => self.tell(&ask),
-            News::Happened { ask: None, .. } => None,
+            News::Happened { ask: None, .. } | News::Forgotten => None,
         }
     }
 }

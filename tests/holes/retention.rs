@@ -1,0 +1,88 @@
+//! Row 21: denied calls let the store grow no further than `[store] keep`.
+
+use crate::daemon::{AGENT, Daemon, LONG, shell};
+use futures::future::join_all;
+use serde_json::json;
+use sqlx::{Connection, Row, SqliteConnection};
+use std::time::Instant;
+use tokio::time::timeout;
+
+/// More than are forgotten in one transaction.
+const CALLS: usize = 1_200;
+/// Longer than anything is kept.
+const MONTHS_MS: i64 = 60 * 86_400_000;
+
+async fn store(daemon: &Daemon) -> SqliteConnection {
+    let file = daemon.dir.path().join("state/countersign.db");
+    SqliteConnection::connect(&format!("sqlite:{}", file.display())).await.unwrap()
+}
+
+async fn number(store: &mut SqliteConnection, sql: &'static str) -> i64 {
+    sqlx::query(sql).fetch_one(store).await.unwrap().get(0)
+}
+
+/// Hands in calls that the guardrail denies.
+async fn denied(daemon: &Daemon) {
+    let call = &shell("countersign approve k8xd8s4n");
+    for _ in 0..CALLS / 50 {
+        for (status, ruled) in join_all((0..50).map(|_| daemon.call(call))).await {
+            assert_eq!((status, &ruled["verdict"]), (200, &json!("deny")), "{ruled}");
+        }
+    }
+}
+
+/// The daemon starts anew when all that it knows is months old; then it forgets it.
+async fn months_later(daemon: &mut Daemon) {
+    let mut file = store(daemon).await;
+    let older = "UPDATE event SET at = at - $1";
+    sqlx::query(older).bind(MONTHS_MS).execute(&mut file).await.unwrap();
+    assert!(daemon.stop().await);
+    daemon.run().await;
+    let since = Instant::now();
+    while number(&mut file, "SELECT count(*) FROM event").await > 0 {
+        assert!(since.elapsed() < LONG, "denied calls are kept");
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn counted(daemon: &Daemon) -> String {
+    let metrics = daemon.http.get(format!("{}/metrics", daemon.url)).send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    let ruled = |line: &&str| line.starts_with("countersign_events_total{kind=\"ruled\"}");
+    metrics.lines().find(ruled).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn row_21_denied_calls_are_forgotten_and_their_room_is_used_again() {
+    let mut daemon = Daemon::start("").await;
+    denied(&daemon).await;
+    let pages = "SELECT page_count FROM pragma_page_count()";
+    let grown = number(&mut store(&daemon).await, pages).await;
+    months_later(&mut daemon).await;
+    assert!(counted(&daemon).await.ends_with(&format!(" {CALLS}")), "no counter falls");
+    denied(&daemon).await;
+    let again = number(&mut store(&daemon).await, pages).await;
+    assert!(again <= grown + grown / 4, "{grown} pages, then {again}");
+    months_later(&mut daemon).await;
+    assert!(counted(&daemon).await.ends_with(&format!(" {}", 2 * CALLS)));
+}
+
+#[tokio::test]
+async fn row_21_a_reader_of_events_that_are_forgotten_is_told_so_once_and_goes_on() {
+    let mut daemon = Daemon::start("").await;
+    denied(&daemon).await;
+    months_later(&mut daemon).await;
+    let ask = daemon.ask(&shell("git push")).await;
+    let request = daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(AGENT);
+    let mut stream = request.header("last-event-id", "7").send().await.unwrap();
+    let mut heard = String::new();
+    while heard.matches("\n\n").count() < 3 {
+        let chunk = timeout(LONG, stream.chunk()).await.unwrap().unwrap().unwrap();
+        heard.push_str(std::str::from_utf8(&chunk).unwrap());
+    }
+    let kinds: Vec<_> = heard.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(kinds, ["forgotten", "ask", "asked"], "{heard}");
+    assert_eq!(heard.matches(&format!("\"id\":\"{ask}\"")).count(), 2, "{heard}");
+    let newest = format!("id: {}", CALLS + 1);
+    assert!(heard.lines().any(|line| line == newest), "it goes on from there: {heard}");
+}
