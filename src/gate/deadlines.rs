@@ -7,6 +7,7 @@ use super::{
     Gate, OnTimeout,
     ask::{Answer, Ask, By, Decision, Scope, Silence, State},
     call::Call,
+    expiry::{AGAIN, Expiry},
     monotonic::{Looker, Waited},
     to_the_end,
 };
@@ -20,20 +21,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(30);
-/// Before what is overdue still is looked at again.
-pub(super) const AGAIN: Duration = Duration::from_secs(1);
 /// How many changes are one, in time.
 const BREATH: Duration = Duration::from_millis(20);
-
-/// What became of an ask that was looked at for its deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(super) enum Expiry {
-    /// It is not overdue any more, or never was.
-    Settled,
-    /// It is overdue still; another daemon may have to say what that comes to.
-    Later,
-}
 
 impl Gate {
     /// Expires asks at their deadlines until told to stop.
@@ -247,10 +236,7 @@ fn ms(time: Duration) -> i64 {
 /// without end.
 fn pause(expired: &Result<Expiry, StoreError>, next: Option<Duration>) -> Duration {
     let next = next.unwrap_or(ROUND).min(ROUND);
-    match expired {
-        Ok(Expiry::Settled) => next,
-        Ok(Expiry::Later) | Err(_) => next.max(AGAIN),
-    }
+    next.max(expired.as_ref().map_or(AGAIN, |expiry| expiry.rest()))
 }
 
 #[cfg(test)]

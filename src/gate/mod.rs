@@ -12,6 +12,7 @@ mod answering;
 pub mod approvers;
 mod attending;
 mod deadlines;
+mod expiry;
 mod following;
 mod granting;
 mod handing_in;

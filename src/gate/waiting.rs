@@ -1,11 +1,6 @@
 //! Waiting for an answer, woken when the row has changed.
 
-use super::{
-    Gate,
-    ask::Ask,
-    deadlines::{AGAIN, Expiry},
-    waiters::News,
-};
+use super::{Gate, ask::Ask, waiters::News};
 use crate::{clock, store::StoreError};
 use std::{sync::Arc, time::Duration};
 
@@ -62,10 +57,7 @@ impl Gate {
                 () = tokio::time::sleep_until(until) => return self.store.ask(id).await,
                 () = sleep(deadline.map(|left| left.max(rest))) => {
                     let Some(ask) = self.store.ask(id).await? else { return Ok(None) };
-                    rest = match self.expire(&ask, self.timer()).await? {
-                        Expiry::Settled => Duration::ZERO,
-                        Expiry::Later => AGAIN,
-                    };
+                    rest = self.expire(&ask, self.timer()).await?.rest();
                 }
             }
         }
