@@ -14,7 +14,7 @@ pub use inherited::Inherited;
 
 use crate::{
     api::{self, Api, Keys, Surface},
-    bridge::{self, Surfaces},
+    bridge::{self, Adapters},
     config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
     connections, digest,
     gate::{
@@ -26,7 +26,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use axum::middleware;
-use countersign_port::{Adapter, CancellationToken};
+use countersign_port::{CancellationToken, NamedAdapter};
 use countersign_profiles::Patience;
 use leading::Account;
 pub use ours::guardrail;
@@ -94,7 +94,7 @@ pub async fn run(
         config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
         config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
     );
-    let leases = accounts.iter().map(|at| (at.adapter.name(), at.lease.clone())).collect();
+    let leases = accounts.iter().map(|at| (at.adapter.name, at.lease.clone())).collect();
     let api = Api {
         gate: gate.clone(),
         adapters: all.clone().into(),
@@ -111,9 +111,9 @@ pub async fn run(
     for account in accounts {
         tasks.spawn(account.lead(gate.clone(), stop.clone()));
     }
-    let (surfaces, stops) = (all.clone().into(), stop.clone());
+    let (told, stops) = (all.clone().into(), stop.clone());
     tasks.spawn(async move {
-        let _ = stops.run_until_cancelled(bridge::tell_notices(surfaces)).await;
+        let _ = stops.run_until_cancelled(bridge::tell_notices(told)).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
@@ -286,11 +286,11 @@ fn audience(config: &Config, inbox: &str) -> Vec<Audience> {
 }
 
 /// The accounts that this daemon may lead.
-fn accounts(config: &Config, gate: &Gate, adapters: &[Arc<dyn Adapter>]) -> Vec<Account> {
+fn accounts(config: &Config, gate: &Gate, adapters: &[NamedAdapter]) -> Vec<Account> {
     let audience = audience(config, &inbox_target(gate.store(), gate.daemon()));
-    let surfaces: Surfaces = adapters.into();
-    let account = |adapter: &Arc<dyn Adapter>| {
-        let name = adapter.name();
+    let all: Adapters = adapters.into();
+    let account = |adapter: &NamedAdapter| {
+        let name = adapter.name;
         let token = match name {
             "telegram" => config.telegram.as_ref().map(|telegram| telegram.token.reveal()),
             "discord" => config.discord.as_ref().map(|discord| discord.token.reveal()),
@@ -300,7 +300,7 @@ fn accounts(config: &Config, gate: &Gate, adapters: &[Arc<dyn Adapter>]) -> Vec<
         let here = audience.iter().filter(|place| place.adapter == name);
         Account {
             adapter: adapter.clone(),
-            surfaces: surfaces.clone(),
+            adapters: all.clone(),
             lease: token.map_or_else(own, |token| leading::lease(name, token)),
             targets: here.map(|place| place.target.clone()).collect(),
         }

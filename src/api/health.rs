@@ -8,9 +8,9 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use countersign_port::{Adapter, Receiving};
+use countersign_port::{NamedAdapter, Receiving};
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, fmt::Write, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write};
 
 /// The process is alive.
 pub(super) async fn healthz() -> &'static str {
@@ -52,8 +52,8 @@ async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
 
 /// How every adapter is. One that another daemon leads stands by.
 fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value> {
-    let one = |adapter: &Arc<dyn Adapter>| {
-        let leader = api.leases.get(adapter.name()).and_then(|lease| leaders.get(lease));
+    let one = |adapter: &NamedAdapter| {
+        let leader = api.leases.get(adapter.name).and_then(|lease| leaders.get(lease));
         let elsewhere = leader.is_some_and(|leader| leader.holder != api.gate.daemon());
         let mut value = match (elsewhere, adapter.signals().receiving()) {
             (true, _) => json!({"state": "standby"}),
@@ -66,7 +66,7 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value>
         if let (Some(map), Some(leader)) = (value.as_object_mut(), leader) {
             map.insert("leader".to_owned(), json!(leader));
         }
-        (adapter.name().to_owned(), value)
+        (adapter.name.to_owned(), value)
     };
     api.adapters.iter().map(one).collect()
 }
@@ -90,7 +90,7 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
     );
     for adapter in api.adapters.iter() {
         let up = u8::from(adapter.signals().receiving() == Receiving::Listening);
-        let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name());
+        let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name);
     }
     text.push_str(
         "# HELP countersign_leading Whether this daemon receives for the adapter's account.\n\

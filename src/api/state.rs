@@ -2,7 +2,7 @@
 
 use super::{handle::Keys, turns::Turns};
 use crate::gate::{Gate, ask::Ask};
-use countersign_port::Adapter;
+use countersign_port::NamedAdapter;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ pub struct Api {
     /// The core.
     pub gate: Arc<Gate>,
     /// The adapters, for the health page.
-    pub adapters: Arc<[Arc<dyn Adapter>]>,
+    pub adapters: Arc<[NamedAdapter]>,
     /// The tokens, as hashes.
     pub keys: Arc<Keys>,
     /// The leases of the adapters' accounts: who holds one leads.
@@ -27,5 +27,5 @@ pub struct Api {
     /// Where the inbox is, without its token.
     pub inbox: String,
     /// What people have to know, such as a chat whose presses are not received.
-    pub notices: fn(&[Arc<dyn Adapter>]) -> Vec<String>,
+    pub notices: fn(&[NamedAdapter]) -> Vec<String>,
 }

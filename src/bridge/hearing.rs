@@ -5,7 +5,7 @@
 //! card.
 
 use crate::{clock, gate::Gate};
-use countersign_port::{Adapter, Block, Card, Receiving};
+use countersign_port::{Block, Card, NamedAdapter, Receiving};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 
@@ -13,7 +13,7 @@ use tokio::{sync::watch, time::Instant};
 const MOMENT: Duration = Duration::from_secs(5);
 
 /// The adapters of a daemon.
-pub type Surfaces = Arc<[Arc<dyn Adapter>]>;
+pub type Adapters = Arc<[NamedAdapter]>;
 
 /// Since when (Unix milliseconds) and why presses are not received, where that lasts longer than a
 /// moment.
@@ -27,28 +27,28 @@ pub fn lasting(receiving: &Receiving, now_ms: i64) -> Option<(i64, &str)> {
 
 /// What people have to know: every chat whose presses are not received, and why.
 #[must_use]
-pub fn notices(surfaces: &[Arc<dyn Adapter>]) -> Vec<String> {
+pub fn notices(adapters: &[NamedAdapter]) -> Vec<String> {
     let now_ms = clock::now_ms();
-    let notice = |adapter: &Arc<dyn Adapter>| {
+    let notice = |adapter: &NamedAdapter| {
         let receiving = adapter.signals().receiving();
         let (since, why) = lasting(&receiving, now_ms)?;
-        let (name, since) = (called(adapter.name()), clock::short(since));
+        let (name, since) = (called(adapter.name), clock::short(since));
         Some(format!("{name}: presses are not received since {since}: {why}"))
     };
-    surfaces.iter().filter_map(notice).collect()
+    adapters.iter().filter_map(notice).collect()
 }
 
-/// Keeps every surface told of [`notices`]; ends never.
-pub async fn tell_notices(surfaces: Surfaces) {
+/// Keeps every adapter told of [`notices`]; never ends.
+pub async fn tell_notices(adapters: Adapters) {
     let mut follows: Vec<_> =
-        surfaces.iter().map(|adapter| adapter.signals().follow_receiving()).collect();
+        adapters.iter().map(|adapter| adapter.signals().follow_receiving()).collect();
     loop {
         let changes = follows.iter_mut().map(|follow| Box::pin(follow.changed()));
         let news = futures::future::select_all(changes);
         // A deafness that has just begun becomes one that lasts without any further news.
         let _ = tokio::time::timeout(MOMENT, news).await;
-        let sentences = notices(&surfaces);
-        surfaces.iter().for_each(|adapter| adapter.notice(&sentences));
+        let sentences = notices(&adapters);
+        adapters.iter().for_each(|adapter| adapter.notice(&sentences));
     }
 }
 
@@ -68,8 +68,8 @@ fn moment_ms() -> i64 {
 
 /// One adapter's hearing, as its cards follow it.
 pub(super) struct Hearing {
-    adapter: Arc<dyn Adapter>,
-    surfaces: Surfaces,
+    adapter: NamedAdapter,
+    adapters: Adapters,
     follow: watch::Receiver<Receiving>,
     deaf_from: Option<Instant>,
     /// How all cards that stand are known to be drawn: muted or not.
@@ -77,9 +77,9 @@ pub(super) struct Hearing {
 }
 
 impl Hearing {
-    pub(super) fn new(adapter: Arc<dyn Adapter>, surfaces: Surfaces) -> Self {
+    pub(super) fn new(adapter: NamedAdapter, adapters: Adapters) -> Self {
         let follow = adapter.signals().follow_receiving();
-        Self { adapter, surfaces, follow, deaf_from: None, drawn: None }
+        Self { adapter, adapters, follow, deaf_from: None, drawn: None }
     }
 
     /// Whether what is drawn now is to be muted.
@@ -151,16 +151,16 @@ impl Hearing {
 
     /// Where to answer instead.
     fn instead(&self, gate: &Gate, ask: &str) -> String {
-        let hears = |adapter: &&Arc<dyn Adapter>| {
-            adapter.name() != self.adapter.name()
-                && gate.may_answer_on(adapter.name())
+        let hears = |adapter: &&NamedAdapter| {
+            adapter.name != self.adapter.name
+                && gate.may_answer_on(adapter.name)
                 && adapter.signals().receiving() == Receiving::Listening
         };
         let mut ways: Vec<String> = self
-            .surfaces
+            .adapters
             .iter()
             .filter(hears)
-            .map(|it| format!("in {}", called(it.name())))
+            .map(|it| format!("in {}", called(it.name)))
             .collect();
         if gate.may_answer_on("inbox") {
             ways.push(format!("with `countersign approve {ask}` or `countersign deny {ask}`"));

@@ -16,7 +16,7 @@ mod start;
 mod unnoted;
 
 use super::{
-    Surfaces, Term,
+    Adapters, Term,
     card::{self, Origin},
     hearing::Hearing,
     outage::{Outage, backoff_ms},
@@ -26,7 +26,9 @@ use crate::{
     gate::{Gate, ask::Ask},
     store::{CardRow, Due, Shown, StoreError},
 };
-use countersign_port::{Adapter, CancellationToken, MessageRef, SendError, Target};
+use countersign_port::{
+    CancellationToken, MessageRef, NamedAdapter, Posting, RetryScope, SendError, Target,
+};
 use elsewhere::Elsewhere;
 use page::PAGE;
 use serde_json::json;
@@ -45,31 +47,31 @@ const FRESH: Duration = Duration::from_millis(10);
 /// Delivers to one target for a term. When told to finish it tries what is due once more and ends.
 pub async fn deliver(
     gate: Arc<Gate>,
-    adapter: Arc<dyn Adapter>,
-    surfaces: Surfaces,
+    adapter: NamedAdapter,
+    adapters: Adapters,
     target: String,
     term: Arc<Term>,
     finish: CancellationToken,
 ) {
-    let hearing = Hearing::new(adapter.clone(), surfaces);
-    let mut postman = Postman::new(gate, adapter, hearing, target, term.clone());
-    let mut changes = postman.gate.changes();
-    let mut access = postman.adapter.signals().follow_access();
+    let hearing = Hearing::new(adapter.clone(), adapters);
+    let mut worker = OutboxWorker::new(gate, adapter, hearing, target, term.clone());
+    let mut changes = worker.gate.changes();
+    let mut access = worker.adapter.signals().follow_access();
     let mut reconciled = false;
     while term.holds() {
         changes.mark_unchanged();
         access.mark_unchanged();
         let last = finish.is_cancelled();
         if !reconciled {
-            reconciled = postman.reconcile().await;
+            reconciled = worker.reconcile().await;
         }
         let pause = tokio::select! {
-            pause = postman.round() => pause,
+            pause = worker.round() => pause,
             () = term.ended() => return,
         };
         if last {
-            if let Err(error) = postman.note_shown().await {
-                tracing::warn!(adapter = postman.adapter.name(), %error, "cards are drawn again");
+            if let Err(error) = worker.note_shown().await {
+                tracing::warn!(adapter = worker.adapter.name, %error, "cards are drawn again");
             }
             return;
         }
@@ -89,7 +91,7 @@ pub async fn deliver(
             Pause::UntilChange(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 _ = changes.changed() => {}
-                () = postman.hearing.changed() => {}
+                () = worker.hearing.changed() => {}
                 () = finish.cancelled() => {}
                 () = term.ended() => return,
             },
@@ -97,9 +99,9 @@ pub async fn deliver(
     }
 }
 
-struct Postman {
+struct OutboxWorker {
     gate: Arc<Gate>,
-    adapter: Arc<dyn Adapter>,
+    adapter: NamedAdapter,
     hearing: Hearing,
     target: String,
     term: Arc<Term>,
@@ -128,10 +130,10 @@ enum Pause {
     UntilChange(Duration),
 }
 
-impl Postman {
+impl OutboxWorker {
     fn new(
         gate: Arc<Gate>,
-        adapter: Arc<dyn Adapter>,
+        adapter: NamedAdapter,
         hearing: Hearing,
         target: String,
         term: Arc<Term>,
@@ -153,7 +155,7 @@ impl Postman {
     /// Makes cards for what other daemons have been asked; whether there was anything.
     async fn hear(&mut self) -> Result<bool, StoreError> {
         match &mut self.elsewhere {
-            Some(news) => news.add_cards(&self.gate, self.adapter.name(), &self.target).await,
+            Some(news) => news.add_cards(&self.gate, self.adapter.name, &self.target).await,
             None => Ok(false),
         }
     }
@@ -163,7 +165,7 @@ impl Postman {
         match self.try_round().await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::error!(adapter = self.adapter.name(), %error, "the outbox cannot be read");
+                tracing::error!(adapter = self.adapter.name, %error, "the outbox cannot be read");
                 Pause::Quiet(Duration::from_secs(1))
             }
         }
@@ -171,7 +173,7 @@ impl Postman {
 
     async fn try_round(&mut self) -> Result<Pause, StoreError> {
         let store = self.gate.store().clone();
-        let name = self.adapter.name();
+        let name = self.adapter.name;
         let term = self.term.clone();
         loop {
             if self.shown.is_long_ago() {
@@ -244,6 +246,9 @@ impl Postman {
         if !self.term.holds() {
             return Ok(Some(Duration::from_secs(1)));
         }
+        if let Some(left) = self.term.rests_for() {
+            return Ok(Some(left));
+        }
         let muted = ask.is_open() && self.hearing.mutes();
         if muted {
             // Before it is: a crash in between costs a needless edit, and never the buttons.
@@ -284,7 +289,8 @@ impl Postman {
             let message = MessageRef(message.clone());
             return self.adapter.update(&message, &card).await.map(|()| message);
         }
-        let message = self.adapter.post(&Target(self.target.clone()), &card).await?;
+        let posting = if may_stand { Posting::MayRepeat } else { Posting::First };
+        let message = self.adapter.post(&Target(self.target.clone()), &card, posting).await?;
         if may_stand {
             // It may be the first message, as it was drawn then.
             self.adapter.update(&message, &card).await?;
@@ -300,7 +306,7 @@ impl Postman {
             return Ok(());
         }
         let led = self.gate.store().cards_shown(&shown, self.term.fence()).await?;
-        let adapter = self.adapter.name();
+        let adapter = self.adapter.name;
         self.shown = Unnoted::default();
         for Shown { ask, version, .. } in shown {
             if led {
@@ -324,11 +330,14 @@ impl Postman {
         // What the card showed before must not be noted after this.
         self.note_shown().await?;
         let store = self.gate.store().clone();
-        let (adapter, ask_id) = (self.adapter.name(), &row.ask);
+        let (adapter, ask_id) = (self.adapter.name, &row.ask);
         match error {
-            SendError::RetryAfter(time) => {
-                tracing::info!(adapter, ask_id, ?time, "the platform asks to wait");
-                Ok(Some(time))
+            SendError::Retry { after, scope } => {
+                tracing::info!(adapter, ask_id, ?after, ?scope, "the platform asks to wait");
+                if scope == RetryScope::Account {
+                    self.term.rest(after);
+                }
+                Ok(Some(after))
             }
             SendError::Transient(why) | SendError::Fatal(why) => {
                 let rest = self.outage.failed(&row.nonce, row.attempts);
@@ -357,7 +366,7 @@ impl Postman {
     }
 
     async fn give_up(&self, row: &CardRow, why: &str) -> Result<(), StoreError> {
-        let (store, adapter) = (self.gate.store(), self.adapter.name());
+        let (store, adapter) = (self.gate.store(), self.adapter.name);
         tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");
         store.card_gone(&row.nonce, why).await?;
         let data = json!({"adapter": adapter, "target": self.target, "why": why});

@@ -2,7 +2,10 @@
 
 use crate::{clock, store::Fence};
 use countersign_port::{CancellationToken, Lead};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::time::Instant;
 
 /// The end of a term by two clocks, whichever gets there first. `Instant` is `CLOCK_MONOTONIC` on
@@ -35,6 +38,8 @@ pub struct Term {
     /// `None`: nobody else can ever lead.
     until: Mutex<Option<Until>>,
     over: CancellationToken,
+    /// The platform wants nothing from this account before then.
+    rests_until: Mutex<Option<Instant>>,
 }
 
 impl Term {
@@ -42,7 +47,8 @@ impl Term {
     #[must_use]
     pub fn new(fence: Fence, until: Option<Instant>) -> Self {
         let until = Mutex::new(until.map(Until::new));
-        Self { fence, until, over: CancellationToken::new() }
+        let rests_until = Mutex::default();
+        Self { fence, until, over: CancellationToken::new(), rests_until }
     }
 
     /// What the store compares with.
@@ -71,6 +77,19 @@ impl Term {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Until::new(until));
     }
 
+    /// The platform wants nothing from this account for so long, whatever the target.
+    pub fn rest(&self, time: Duration) {
+        let mut until = self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = (*until).max(Some(Instant::now() + time));
+    }
+
+    /// For how long nothing may be sent to any target of the account.
+    #[must_use]
+    pub fn rests_for(&self) -> Option<Duration> {
+        let until = (*self.rests_until.lock().unwrap_or_else(PoisonError::into_inner))?;
+        Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+
     /// Ends it.
     pub fn end(&self) {
         self.over.cancel();
@@ -91,7 +110,6 @@ impl Lead for Term {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_term_ends_by_the_clock_whatever_else_happens() {
@@ -102,6 +120,17 @@ mod tests {
         assert!(term.holds());
         term.end();
         assert!(!term.holds());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_account_rests_for_the_longest_time_that_it_was_told() {
+        let term = Term::new(Fence { name: "chat".into(), epoch: 1 }, None);
+        assert_eq!(term.rests_for(), None);
+        term.rest(Duration::from_secs(9));
+        term.rest(Duration::from_secs(2));
+        assert_eq!(term.rests_for(), Some(Duration::from_secs(9)));
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert_eq!(term.rests_for(), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod start;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod storm;
 
-use super::{Desk, Term, card, deliver};
+use super::{PressHandler, Term, card, deliver};
 use crate::{
     gate::{
         Audience, Gate, Handed, OnTimeout, Policy, Reply, Settings,
@@ -35,7 +35,7 @@ use crate::{
     store::{Store, Tail, weather::Weather},
 };
 use countersign_policy::Guardrail;
-use countersign_port::{Adapter, Block, CancellationToken, Press, Presser, Presses, Receipt};
+use countersign_port::{Block, CancellationToken, NamedAdapter, Press, Presser, Presses, Receipt};
 use countersign_profiles::Profile;
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
@@ -52,7 +52,7 @@ const TURNS: usize = 50;
 
 /// A chat, from the side of the people in it.
 pub(crate) trait Place {
-    fn adapter(&self) -> Arc<dyn Adapter>;
+    fn adapter(&self) -> NamedAdapter;
     fn target(&self) -> String;
     /// Nothing that is sent arrives, or everything does again.
     fn set_down(&self, down: bool);
@@ -75,9 +75,8 @@ pub(crate) struct Standing {
 /// One daemon's core with one chat, under a clock that stands still.
 pub(crate) struct Town {
     pub gate: Arc<Gate>,
-    pub desk: Arc<Desk>,
+    pub desk: Arc<PressHandler>,
     weather: Weather,
-    adapter: Arc<dyn Adapter>,
     stop: CancellationToken,
     _still: Still,
 }
@@ -112,19 +111,20 @@ impl Town {
         let ana = || [ANA.to_owned()].into();
         let approvers =
             Approvers { telegram: ana(), discord: ana(), local: Local::On, ..Approvers::default() };
-        let audience = Audience { adapter: adapter.name().to_owned(), target: target.clone() };
+        let audience = Audience { adapter: adapter.name.to_owned(), target: target.clone() };
         let gate = Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings);
         let length = Duration::from_secs(100_000);
         let fence = store.take_lease("chat", "town", length).await.unwrap().unwrap();
         let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
         let tail = Tail::of_now(store).await.unwrap();
-        tokio::spawn(deliver(gate.clone(), adapter.clone(), [].into(), target, term, stop.clone()));
+        let name = adapter.name;
+        tokio::spawn(deliver(gate.clone(), adapter, [].into(), target, term, stop.clone()));
         let (reaping, following) = (gate.clone(), gate.clone());
         let (stops, ends) = (stop.clone(), stop.clone());
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
-        let (desk, weather) = (Desk::new(gate.clone()), store.weather().clone());
-        let town = Self { gate, desk, weather, adapter, stop, _still: still };
+        let (desk, weather) = (PressHandler::new(name, gate.clone()), store.weather().clone());
+        let town = Self { gate, desk, weather, stop, _still: still };
         town.quiet().await;
         town
     }
@@ -160,11 +160,9 @@ impl Town {
 
     pub fn press_of(&self, button: &str) -> Press {
         Press {
-            adapter: self.adapter.name(),
             presser: Presser { id: ANA.to_owned(), name: "Ana".to_owned(), roles: vec![] },
             message: None,
             token: button.to_owned(),
-            text: None,
         }
     }
 

@@ -3,12 +3,12 @@
 use super::listen;
 use crate::config::Config;
 use axum::Router;
-use countersign_port::Adapter;
+use countersign_port::NamedAdapter;
 use std::sync::Arc;
 
 /// The adapters, and the inbox's page.
 pub(super) struct Adapters {
-    pub(super) all: Vec<Arc<dyn Adapter>>,
+    pub(super) all: Vec<NamedAdapter>,
     pub(super) inbox: Router,
 }
 
@@ -22,23 +22,24 @@ pub(super) fn build(config: &Config, local: &listen::Inbox) -> Adapters {
         ],
     });
     let router = inbox.router();
-    let mut all: Vec<Arc<dyn Adapter>> = vec![Arc::new(inbox)];
+    let mut all = vec![NamedAdapter { name: "inbox", adapter: Arc::new(inbox) }];
     all.extend(telegram(config));
     all.extend(discord(config));
     Adapters { all, inbox: router }
 }
 
 #[cfg(feature = "telegram")]
-fn telegram(config: &Config) -> Option<Arc<dyn Adapter>> {
+fn telegram(config: &Config) -> Option<NamedAdapter> {
     let telegram = config.telegram.as_ref()?;
-    Some(Arc::new(countersign_telegram::Telegram::new(countersign_telegram::Config {
+    let adapter = Arc::new(countersign_telegram::Telegram::new(countersign_telegram::Config {
         token: telegram.token.reveal().to_owned(),
         api_url: telegram.api_url.clone(),
-    })))
+    }));
+    Some(NamedAdapter { name: "telegram", adapter })
 }
 
 #[cfg(not(feature = "telegram"))]
-fn telegram(config: &Config) -> Option<Arc<dyn Adapter>> {
+fn telegram(config: &Config) -> Option<NamedAdapter> {
     if config.telegram.is_some() {
         tracing::error!("[telegram] is configured, but this program was built without it");
     }
@@ -46,16 +47,17 @@ fn telegram(config: &Config) -> Option<Arc<dyn Adapter>> {
 }
 
 #[cfg(feature = "discord")]
-fn discord(config: &Config) -> Option<Arc<dyn Adapter>> {
+fn discord(config: &Config) -> Option<NamedAdapter> {
     let discord = config.discord.as_ref()?;
-    Some(Arc::new(countersign_discord::Discord::new(countersign_discord::Config {
+    let adapter = Arc::new(countersign_discord::Discord::new(countersign_discord::Config {
         token: discord.token.reveal().to_owned(),
         api_url: discord.api_url.clone(),
-    })))
+    }));
+    Some(NamedAdapter { name: "discord", adapter })
 }
 
 #[cfg(not(feature = "discord"))]
-fn discord(config: &Config) -> Option<Arc<dyn Adapter>> {
+fn discord(config: &Config) -> Option<NamedAdapter> {
     if config.discord.is_some() {
         tracing::error!("[discord] is configured, but this program was built without it");
     }

@@ -6,12 +6,12 @@
 //! life.
 
 use crate::{
-    bridge::{self, Desk, Surfaces, Term},
+    bridge::{self, Adapters, PressHandler, Term},
     digest,
     gate::Gate,
     store::{DAEMON, StoreError},
 };
-use countersign_port::{Adapter, CancellationToken};
+use countersign_port::{CancellationToken, NamedAdapter};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
@@ -35,9 +35,9 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// An account on a platform, and where its cards go.
 pub(super) struct Account {
-    pub(super) adapter: Arc<dyn Adapter>,
+    pub(super) adapter: NamedAdapter,
     /// All adapters of the daemon, this one included.
-    pub(super) surfaces: Surfaces,
+    pub(super) adapters: Adapters,
     pub(super) lease: String,
     pub(super) targets: Vec<String>,
 }
@@ -101,8 +101,8 @@ impl Account {
         tasks.spawn(receive(self.adapter.clone(), gate.clone(), finish.clone()));
         for target in &self.targets {
             let (gate, adapter, target) = (gate.clone(), self.adapter.clone(), target.clone());
-            let (surfaces, term, finish) = (self.surfaces.clone(), term.clone(), finish.clone());
-            tasks.spawn(bridge::deliver(gate, adapter, surfaces, target, term, finish));
+            let (adapters, term, finish) = (self.adapters.clone(), term.clone(), finish.clone());
+            tasks.spawn(bridge::deliver(gate, adapter, adapters, target, term, finish));
         }
         let end = hold(gate, term, stop).await;
         if end != End::Stopped {
@@ -153,14 +153,15 @@ async fn hold(gate: &Gate, term: &Term, stop: &CancellationToken) -> End {
 
 /// Receives presses until told to stop, whatever becomes of the adapter's own task.
 // FAIL-CLOSED: a receiver that broke is said to be deaf, and started again.
-async fn receive(adapter: Arc<dyn Adapter>, gate: Arc<Gate>, stop: CancellationToken) {
-    let name = adapter.name();
+async fn receive(adapter: NamedAdapter, gate: Arc<Gate>, stop: CancellationToken) {
+    let name = adapter.name;
     let mut pause = Duration::from_millis(500);
     while !stop.is_cancelled() {
-        let (running, desk, stops) = (adapter.clone(), Desk::new(gate.clone()), stop.clone());
+        let handler = PressHandler::new(name, gate.clone());
+        let (running, stops) = (adapter.clone(), stop.clone());
         // Its own task: a panic in it ends nothing else. It ends with this one.
         let mut run = JoinSet::new();
-        run.spawn(async move { running.run(desk, stops).await });
+        run.spawn(async move { running.run(handler, stops).await });
         let ended = run.join_next().await;
         if stop.is_cancelled() {
             break;

@@ -11,7 +11,7 @@ use crate::{
         call::Call,
     },
 };
-use countersign_port::Adapter;
+use countersign_port::NamedAdapter;
 use serde_json::json;
 use std::{fmt::Write, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use std::{fmt::Write, io::Write as _, net::SocketAddr, sync::Arc, time::Duration
 pub(super) fn greet(
     config: &Config,
     local: &listen::Inbox,
-    adapters: &[Arc<dyn Adapter>],
+    adapters: &[NamedAdapter],
     address: SocketAddr,
 ) {
     let who = approvers(&config.approvers);
@@ -34,8 +34,8 @@ pub(super) fn greet(
         let compat = if config.policy.compat { ", as its system does it (compat)" } else { "" };
         line("profile", &format!("{}{compat}", config.policy.profile));
     }
-    for adapter in adapters.iter().filter(|adapter| adapter.name() != "inbox") {
-        line(adapter.name(), "connecting; its state is in `countersign doctor`");
+    for adapter in adapters.iter().filter(|adapter| adapter.name != "inbox") {
+        line(adapter.name, "connecting; its state is in `countersign doctor`");
     }
     line("answering", &answering(&who));
     say(&text);

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// Every step, in order. A step that was released is never edited.
-const STEPS: [(i64, &str, &str); 12] = [
+const STEPS: [(i64, &str, &str); 13] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -20,6 +20,7 @@ const STEPS: [(i64, &str, &str); 12] = [
     (10, "delivery", include_str!("migrations/0010_delivery.sql")),
     (11, "bytes", include_str!("migrations/0011_bytes.sql")),
     (12, "forgotten", include_str!("migrations/0012_forgotten.sql")),
+    (13, "owed_text", include_str!("migrations/0013_owed_text.sql")),
 ];
 
 /// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who

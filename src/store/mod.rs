@@ -19,6 +19,7 @@ mod lines;
 mod listing;
 mod migrations;
 mod outbox;
+mod owed_text;
 pub mod private;
 
 mod reconcile;
@@ -42,6 +43,7 @@ pub use grants::{Grant, GrantScope};
 pub use lease::{DAEMON, Fence, Leader};
 pub use listing::{Listed, Place};
 pub use outbox::{Due, DuePage, Shown};
+pub use owed_text::OwedText;
 pub use remembered::Remembered;
 pub use sessions::Standing;
 pub use tail::{Resumed, Tail};

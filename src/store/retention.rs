@@ -29,6 +29,8 @@ impl Store {
                 for id in ids {
                     let cards = sqlx::query("DELETE FROM card WHERE ask = $1").bind(&id);
                     cards.execute(&mut *tx).await?;
+                    let owed = sqlx::query("DELETE FROM owed_text WHERE ask = $1").bind(&id);
+                    owed.execute(&mut *tx).await?;
                     let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
                     forgotten += ask.execute(&mut *tx).await?.rows_affected();
                 }

@@ -2,11 +2,11 @@
 
 use crate::errors::Problem;
 use crate::message::{Body, Modal, Reply};
-use crate::receive::Incoming;
+use crate::receive::{Done, Incoming};
 use crate::render::draw;
-use crate::rest::{ANSWER_WITHIN, Rest};
-use crate::turns::Turns;
-use countersign_port::{Card, Outcome, Presses, Receipt};
+use crate::rest::ANSWER_WITHIN;
+use crate::shared::Shared;
+use countersign_port::{Acknowledged, Card, Outcome, Presses, Receipt, TEXT_NOT_NOW, within};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
@@ -22,51 +22,40 @@ const PROMPT: Duration = Duration::from_secs(2);
 /// programs of a bot, and the one whose card it is has acknowledged by then, at the latest with a
 /// plea for patience.
 const LEFT_TO_OTHERS: Duration = Duration::from_millis(2200);
-/// A window can only be the first answer.
-const NO_WINDOW: &str = "That took too long to open a window for your text. Press again.";
 
-/// Hands a press to the core and shows the presser what came of it.
-///
-/// INVARIANT: nothing is shown before [`Presses::press`] has returned.
-pub(crate) async fn answer(rest: &Rest, turns: &Turns, core: &dyn Presses, incoming: &Incoming) {
-    let answering = Answering { rest, incoming, began: Instant::now() };
-    let mut deciding = core.press(incoming.press.clone());
-    let told = match tokio::time::timeout(PROMPT, &mut deciding).await {
-        Ok(receipt) => {
+/// Hands to the core what somebody did, and shows them what came of it.
+pub(crate) async fn answer(shared: &Shared, core: &dyn Presses, incoming: &Incoming) {
+    let answering = Answering { shared, incoming, began: Instant::now() };
+    // An answer with nothing to see keeps the press from being called failed.
+    let empty = answering.first(&Reply::Nothing);
+    let told = match within(PROMPT, incoming.done.hand_to(core), empty).await {
+        Acknowledged::InTime(receipt) => {
             if receipt.outcome == Outcome::Unknown {
                 tokio::time::sleep(LEFT_TO_OTHERS.saturating_sub(answering.began.elapsed())).await;
             }
-            answering.tell(turns, receipt).await
+            answering.tell(receipt).await
         }
-        Err(_) => {
-            // An answer with nothing to see keeps the press from being called failed.
-            let (kept, receipt) = tokio::join!(answering.first(&Reply::Nothing), deciding);
-            match kept {
-                Ok(()) => answering.tell_late(receipt).await,
-                Err(problem) => Err(problem),
-            }
-        }
+        Acknowledged::Late { receipt, acknowledged: Ok(()) } => answering.tell_late(receipt).await,
+        Acknowledged::Late { acknowledged: Err(problem), .. } => Err(problem),
     };
     told.unwrap_or_else(|problem| answering.missed(&problem));
 }
 
 struct Answering<'a> {
-    rest: &'a Rest,
+    shared: &'a Shared,
     incoming: &'a Incoming,
     began: Instant,
 }
 
 impl Answering<'_> {
     /// Tells what came of a press, as the first answer to it.
-    async fn tell(&self, turns: &Turns, receipt: Receipt) -> Result<(), Problem> {
+    async fn tell(&self, receipt: Receipt) -> Result<(), Problem> {
         let Receipt { outcome, sentence, card } = receipt;
-        if self.wants_window(outcome) {
-            return self
-                .first(&Reply::Ask(Modal::new(&self.incoming.press.token, &sentence)))
-                .await;
+        if let Some(button) = self.wants_window(outcome) {
+            return self.first(&Reply::Ask(Modal::new(button, &sentence))).await;
         }
         let redrawn = match &card {
-            Some(card) => self.redraw(turns, card).await,
+            Some(card) => self.redraw(card).await,
             None => false,
         };
         match (redrawn, sentence.trim().is_empty()) {
@@ -77,24 +66,36 @@ impl Answering<'_> {
         }
     }
 
-    /// The same after the first answer was given; the core's own edit redraws the card.
+    /// The same after the first answer was given.
     async fn tell_late(&self, receipt: Receipt) -> Result<(), Problem> {
-        let Receipt { outcome, sentence, .. } = receipt;
-        if self.wants_window(outcome) {
-            return self.more(NO_WINDOW).await;
+        let Receipt { outcome, sentence, card } = receipt;
+        let sentence = match self.wants_window(outcome) {
+            // A window can only be the first answer.
+            Some(_) => TEXT_NOT_NOW,
+            None => sentence.as_str(),
+        };
+        let told = if sentence.trim().is_empty() { Ok(()) } else { self.more(sentence).await };
+        if let (Some(card), Some(message)) = (&card, self.incoming.done.message())
+            && let Err(error) = self.shared.update(message, card).await
+        {
+            debug!(ask = card.ask, %error, "a pressed card is left to the core to redraw");
         }
-        if sentence.trim().is_empty() { Ok(()) } else { self.more(&sentence).await }
+        told
     }
 
-    fn wants_window(&self, outcome: Outcome) -> bool {
-        outcome == Outcome::TextWanted && self.incoming.press.text.is_none()
+    /// The token of the button whose text is wanted next.
+    fn wants_window(&self, outcome: Outcome) -> Option<&str> {
+        match &self.incoming.done {
+            Done::Button(press) if outcome == Outcome::TextWanted => Some(&press.token),
+            Done::Button(_) | Done::Window(_) => None,
+        }
     }
 
     /// Redraws the pressed message as the first answer; says whether that happened. Where somebody
     /// else draws it just now the core's own edit will show the card.
-    async fn redraw(&self, turns: &Turns, card: &Card) -> bool {
-        let Some(message) = &self.incoming.press.message else { return false };
-        let Some(mut newest) = turns.now(message) else { return false };
+    async fn redraw(&self, card: &Card) -> bool {
+        let Some(message) = self.incoming.done.message() else { return false };
+        let Some(mut newest) = self.shared.turns.now(message) else { return false };
         if card.revision < *newest {
             return false;
         }
@@ -115,14 +116,15 @@ impl Answering<'_> {
     async fn first(&self, reply: &Reply) -> Result<(), Problem> {
         let mut lost = false;
         loop {
-            let reply = self.rest.reply(&self.incoming.id, &self.incoming.token, reply).await;
+            let reply =
+                self.shared.rest.reply(&self.incoming.id, &self.incoming.token, reply).await;
             let Err(problem) = reply else { return Ok(()) };
             let pause = match &problem {
                 Problem::Unreachable(_) => {
                     lost = true;
                     PAUSE
                 }
-                Problem::Wait(wait) => *wait,
+                Problem::Wait { after, .. } => *after,
                 // The try whose answer was lost arrived.
                 Problem::Refused { code: ANSWERED, .. } if lost => return Ok(()),
                 Problem::Refused { .. } | Problem::Unauthorized | Problem::Deposed => {
@@ -139,7 +141,7 @@ impl Answering<'_> {
     /// Tells the presser something after the first answer.
     async fn more(&self, sentence: &str) -> Result<(), Problem> {
         let (application, token) = (&self.incoming.application, &self.incoming.token);
-        self.rest.follow_up(application, token, &Body::whisper(sentence)).await
+        self.shared.rest.follow_up(application, token, &Body::whisper(sentence)).await
     }
 
     /// The press counts all the same: the core has it, and redraws every copy of the card.

@@ -1,8 +1,9 @@
 //! Whether a configuration works, for `doctor` and `pair`.
 
-use crate::Config;
+use crate::config::Config;
 use crate::errors::{Problem, gone};
 use crate::rest::Rest;
+use crate::target::channel;
 use countersign_port::Target;
 use serde_json::Value;
 use serenity::all::{ChannelType, GuildChannel, Member, PartialGuild, Permissions};
@@ -28,7 +29,7 @@ pub async fn check(config: &Config) -> Result<String, String> {
 /// # Errors
 /// A sentence that says what is wrong and how to mend it.
 pub async fn check_target(config: &Config, target: &Target) -> Result<String, String> {
-    let channel_id = crate::channel(target)?;
+    let channel_id = channel(target)?;
     let rest = rest(config);
     let channel = match rest.get(&format!("/channels/{channel_id}")).await {
         Ok(channel) => channel,

@@ -1,6 +1,6 @@
 //! What Discord's refusals mean for the core.
 
-use countersign_port::SendError;
+use countersign_port::{RetryScope, SendError};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -15,8 +15,13 @@ pub(crate) enum Problem {
     #[error("Discord refuses the token; put a fresh one under `[discord] token`")]
     Unauthorized,
     /// 429, or our own knowledge that it would be.
-    #[error("Discord asks to wait {} s", .0.as_secs_f32())]
-    Wait(Duration),
+    #[error("Discord asks to wait {} s", after.as_secs_f32())]
+    Wait {
+        /// How long.
+        after: Duration,
+        /// Whether one channel's limit was reached, or one of the bot's own.
+        scope: RetryScope,
+    },
     /// A refusal with Discord's own code.
     #[error("Discord refuses it: {message} (code {code}, HTTP {status})")]
     Refused {
@@ -41,10 +46,12 @@ impl Problem {
         let json: Option<Value> = serde_json::from_str(body).ok();
         let told = json.as_ref().and_then(|json| json.get("retry_after")).and_then(Value::as_f64);
         let wait = told.or(retry_after).and_then(|s| Duration::try_from_secs_f64(s).ok());
+        let after = wait.unwrap_or(BLOCKED);
         match (status, json) {
             (401, _) => Self::Unauthorized,
-            (429, _) => Self::Wait(wait.unwrap_or(BLOCKED)),
-            (403, None) => Self::Wait(wait.unwrap_or(BLOCKED)),
+            (429, Some(json)) => Self::Wait { after, scope: scope(&json) },
+            // Without Discord's own words it is the network before it, and concerns everything.
+            (429 | 403, None) => Self::Wait { after, scope: RetryScope::Account },
             (400..=499, Some(json)) => Self::Refused {
                 code: json.get("code").and_then(Value::as_i64).unwrap_or_default(),
                 status,
@@ -71,7 +78,7 @@ impl Problem {
     pub(crate) fn send_error(self, channel: &str) -> SendError {
         match &self {
             Self::Unauthorized => SendError::Fatal(self.to_string()),
-            Self::Wait(wait) => SendError::RetryAfter(*wait),
+            Self::Wait { after, scope } => SendError::Retry { after: *after, scope: *scope },
             Self::Unreachable(_) | Self::Deposed => SendError::Transient(self.to_string()),
             Self::Refused { code, status, .. } => match gone(*code, *status) {
                 Some(mend) => SendError::TargetGone(format!("Discord channel {channel}: {mend}")),
@@ -103,6 +110,14 @@ pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// What a limit concerns, in Discord's own words.
+fn scope(json: &Value) -> RetryScope {
+    match json.get("global").and_then(Value::as_bool) {
+        Some(false) => RetryScope::Target,
+        Some(true) | None => RetryScope::Account,
+    }
 }
 
 /// Discord's message with the first of its details.
@@ -138,13 +153,17 @@ mod tests {
     #[test]
     fn limits_carry_the_servers_time() {
         let body = r#"{"message":"You are being rate limited.","retry_after":1.5,"global":false}"#;
-        assert_eq!(refusal(429, body), SendError::RetryAfter(Duration::from_millis(1500)));
+        let wait = |after, scope| SendError::Retry { after, scope };
+        let everything = |after| wait(after, RetryScope::Account);
+        let (half, minute) = (Duration::from_millis(1500), Duration::from_secs(60));
+        assert_eq!(refusal(429, body), wait(half, RetryScope::Target));
+        assert_eq!(refusal(429, &body.replace("false", "true")), everything(half));
         let blocked = Problem::read(429, Some(60.0), "error code: 1015").send_error("7");
-        assert_eq!(blocked, SendError::RetryAfter(Duration::from_secs(60)));
-        assert_eq!(refusal(429, "error code: 1015"), SendError::RetryAfter(BLOCKED));
-        assert_eq!(refusal(403, "<html>blocked</html>"), SendError::RetryAfter(BLOCKED));
+        assert_eq!(blocked, everything(minute));
+        assert_eq!(refusal(429, "error code: 1015"), everything(BLOCKED));
+        assert_eq!(refusal(403, "<html>blocked</html>"), everything(BLOCKED));
         let nonsense = Problem::read(429, Some(f64::NAN), "").send_error("7");
-        assert_eq!(nonsense, SendError::RetryAfter(BLOCKED));
+        assert_eq!(nonsense, everything(BLOCKED));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! serenity's client lives in a runtime of its own: its tasks outlive the client they belong to, so
 //! ending that runtime is the one sure and quick way to be rid of a connection, whatever its state.
 
+use crate::config::is_discord;
 use crate::errors::Problem;
 use crate::rest::Rest;
+use countersign_port::RetryScope;
 use serde_json::Value;
 use serenity::all::{
     Client, ClientBuilder, Context, EventHandler, GatewayError, GatewayIntents, HttpBuilder,
@@ -45,7 +47,8 @@ pub(crate) async fn address(rest: &Rest) -> Result<String, Problem> {
     let left = told.pointer("/session_start_limit/remaining").and_then(Value::as_u64);
     if left == Some(0) {
         let wait = told.pointer("/session_start_limit/reset_after").and_then(Value::as_u64);
-        return Err(Problem::Wait(Duration::from_millis(wait.unwrap_or(60_000))));
+        let after = Duration::from_millis(wait.unwrap_or(60_000));
+        return Err(Problem::Wait { after, scope: RetryScope::Account });
     }
     let url = told.get("url").and_then(Value::as_str).map(str::to_owned);
     url.ok_or_else(|| Problem::Unreachable("its answer names no gateway".to_owned()))
@@ -135,11 +138,8 @@ pub(crate) fn refusal(error: &serenity::Error) -> Option<String> {
 /// serenity ignores another API address unless its limiter is off.
 fn builder(api_url: &str, token: &str) -> ClientBuilder {
     let http = HttpBuilder::new(token);
-    let http = if crate::is_discord(api_url) {
-        http
-    } else {
-        http.proxy(api_url).ratelimiter_disabled(true)
-    };
+    let http =
+        if is_discord(api_url) { http } else { http.proxy(api_url).ratelimiter_disabled(true) };
     ClientBuilder::new_with_http(http.build(), GatewayIntents::empty())
 }
 

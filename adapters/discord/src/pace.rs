@@ -1,5 +1,7 @@
 //! When Discord lets us send again: its buckets, so that most limits are met before they are hit.
 
+use crate::errors::Problem;
+use countersign_port::RetryScope;
 use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -36,9 +38,10 @@ impl Pace {
     ///
     /// # Errors
     /// How long to wait where it is empty.
-    pub(crate) fn take(&mut self, bucket: &str, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&mut self, bucket: &str, now: Instant) -> Result<(), Problem> {
+        let wait = |until, scope| Err(Problem::Wait { after: until - now, scope });
         if let Some(until) = self.closed_until.filter(|until| *until > now) {
-            return Err(until - now);
+            return wait(until, RetryScope::Account);
         }
         let Some(bucket) = self.buckets.get_mut(bucket) else { return Ok(()) };
         if bucket.reset <= now {
@@ -47,7 +50,7 @@ impl Pace {
         }
         match bucket.left.checked_sub(1) {
             Some(left) => bucket.left = left,
-            None => return Err(bucket.reset - now),
+            None => return wait(bucket.reset, RetryScope::Target),
         }
         Ok(())
     }
@@ -70,8 +73,14 @@ impl Pace {
     }
 
     /// Discord refused a request for having come too soon.
-    pub(crate) fn refused(&mut self, bucket: &str, wait: Duration, global: bool, now: Instant) {
-        if global {
+    pub(crate) fn refused(
+        &mut self,
+        bucket: &str,
+        wait: Duration,
+        scope: RetryScope,
+        now: Instant,
+    ) {
+        if scope == RetryScope::Account {
             self.closed_until = Some(now + wait);
             return;
         }
@@ -88,17 +97,21 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn wait<T>(after: Duration, scope: RetryScope) -> Result<T, Problem> {
+        Err(Problem::Wait { after, scope })
+    }
+
     #[test]
     fn an_empty_bucket_says_how_long_to_wait_and_fills_again() {
         let (mut pace, now) = (Pace::default(), Instant::now());
         pace.take("a", now).unwrap();
         pace.learn("a", Standing { limit: 2, left: 1, reset_after: 5 * SECOND }, now);
         pace.take("a", now).unwrap();
-        assert_eq!(pace.take("a", now + SECOND), Err(4 * SECOND));
+        assert_eq!(pace.take("a", now + SECOND), wait(4 * SECOND, RetryScope::Target));
         assert_eq!(pace.take("b", now + SECOND), Ok(()), "another channel has its own bucket");
         assert_eq!(pace.take("a", now + 5 * SECOND), Ok(()));
         assert_eq!(pace.take("a", now + 5 * SECOND), Ok(()));
-        assert_eq!(pace.take("a", now + 5 * SECOND), Err(5 * SECOND));
+        assert_eq!(pace.take("a", now + 5 * SECOND), wait(5 * SECOND, RetryScope::Target));
     }
 
     #[test]
@@ -107,14 +120,14 @@ mod tests {
         pace.learn("a", Standing { limit: 5, left: 1, reset_after: SECOND }, now);
         pace.take("a", now).unwrap();
         pace.learn("a", Standing { limit: 5, left: 2, reset_after: SECOND }, now);
-        assert_eq!(pace.take("a", now), Err(SECOND));
+        assert_eq!(pace.take("a", now), wait(SECOND, RetryScope::Target));
     }
 
     #[test]
     fn a_refusal_empties_its_bucket_for_its_time_only() {
         let (mut pace, now) = (Pace::default(), Instant::now());
-        pace.refused("a", SECOND, false, now);
-        assert_eq!(pace.take("a", now), Err(SECOND));
+        pace.refused("a", SECOND, RetryScope::Target, now);
+        assert_eq!(pace.take("a", now), wait(SECOND, RetryScope::Target));
         assert_eq!(pace.take("b", now), Ok(()));
         assert_eq!(pace.take("a", now + SECOND), Ok(()));
         assert_eq!(pace.take("a", now + SECOND), Ok(()));
@@ -123,8 +136,8 @@ mod tests {
     #[test]
     fn a_global_limit_closes_everything_for_its_time() {
         let (mut pace, now) = (Pace::default(), Instant::now());
-        pace.refused("a", 2 * SECOND, true, now);
-        assert_eq!(pace.take("b", now + SECOND), Err(SECOND));
+        pace.refused("a", 2 * SECOND, RetryScope::Account, now);
+        assert_eq!(pace.take("b", now + SECOND), wait(SECOND, RetryScope::Account));
         assert_eq!(pace.take("b", now + 2 * SECOND), Ok(()));
     }
 }

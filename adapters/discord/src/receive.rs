@@ -1,16 +1,16 @@
 //! What people did to cards, out of Discord's interactions.
 
 use crate::message::{INPUT, Standing};
-use countersign_port::{MessageRef, Press, Presser};
+use countersign_port::{MessageRef, Press, Presser, Presses, Receipt, TextReply};
 use serenity::all::{
     ActionRowComponent, Attachment, Interaction, Member, Message, ModalInteraction, User,
 };
 
-/// A press and what is needed to answer it.
+/// What somebody did, and what is needed to answer it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Incoming {
     /// What the core is told.
-    pub press: Press,
+    pub done: Done,
     /// The interaction's id.
     pub id: String,
     /// Whom follow-ups go through.
@@ -21,37 +21,61 @@ pub(crate) struct Incoming {
     pub files: Vec<Standing>,
 }
 
+/// What somebody did to a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// Pressed a button.
+    Button(Press),
+    /// Wrote into the window that a button opened.
+    Window(TextReply),
+}
+
 impl Incoming {
     /// A press of a button or a text given; `None` for everything that no card asked for.
     pub(crate) fn read(interaction: &Interaction) -> Option<Self> {
         match interaction {
             Interaction::Component(button) => Some(Self {
-                press: Press {
-                    adapter: crate::NAME,
+                done: Done::Button(Press {
                     presser: presser(&button.user, button.member.as_ref()),
                     message: Some(reference(&button.message)),
                     token: button.data.custom_id.clone(),
-                    text: None,
-                },
+                }),
                 id: button.id.to_string(),
                 application: button.application_id.to_string(),
                 token: button.token.clone(),
                 files: files(&button.message.attachments),
             }),
             Interaction::Modal(modal) => Some(Self {
-                press: Press {
-                    adapter: crate::NAME,
+                done: Done::Window(TextReply {
                     presser: presser(&modal.user, modal.member.as_ref()),
                     message: modal.message.as_deref().map(reference),
-                    token: modal.data.custom_id.clone(),
-                    text: Some(text(modal)),
-                },
+                    token: Some(modal.data.custom_id.clone()),
+                    text: text(modal),
+                }),
                 id: modal.id.to_string(),
                 application: modal.application_id.to_string(),
                 token: modal.token.clone(),
                 files: modal.message.iter().flat_map(|it| files(&it.attachments)).collect(),
             }),
             _ => None,
+        }
+    }
+}
+
+impl Done {
+    /// Hands it to the core.
+    pub(crate) async fn hand_to(&self, core: &dyn Presses) -> Receipt {
+        match self {
+            Self::Button(press) => core.press(press.clone()).await,
+            Self::Window(reply) => core.reply(reply.clone()).await,
+        }
+    }
+
+    /// The message that it was done to, where Discord tells.
+    pub(crate) fn message(&self) -> Option<&MessageRef> {
+        match self {
+            Self::Button(press) => press.message.as_ref(),
+            Self::Window(reply) => reply.message.as_ref(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Keeps a gateway connection and answers what comes over it.
 
 use crate::answer::answer;
+use crate::config::Config;
 use crate::errors::Problem;
 use crate::gateway::{self, Gateway, Notice};
 use crate::receive::Incoming;
+use crate::shared::Shared;
 use crate::watch::{Seen, Watch};
-use crate::{Config, Shared};
 use countersign_port::{CancellationToken, Presses};
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,6 +185,6 @@ fn lost(watch: &Watch, why: String) -> End {
 /// Answers one press in a task of its own: nothing waits for another press.
 fn take(shared: Arc<Shared>, presses: Arc<dyn Presses>, incoming: Incoming) {
     tokio::spawn(async move {
-        answer(&shared.rest, &shared.turns, presses.as_ref(), &incoming).await;
+        answer(&shared, presses.as_ref(), &incoming).await;
     });
 }

@@ -152,7 +152,7 @@ impl Rest {
             return Err(Problem::Unauthorized);
         }
         if let Some(bucket) = &call.bucket {
-            self.pace().take(bucket, Instant::now()).map_err(Problem::Wait)?;
+            self.pace().take(bucket, Instant::now())?;
         }
         // INVARIANT: every call goes through here, and none goes out without leading.
         if !self.guard.is_open() {
@@ -172,7 +172,7 @@ impl Rest {
             };
         }
         let problem = Problem::read(status.as_u16(), retry_after, &body);
-        self.heed(&call, &problem, &body);
+        self.heed(&call, &problem);
         Err(problem)
     }
 
@@ -216,18 +216,15 @@ impl Rest {
         self.pace().learn(bucket, says, Instant::now());
     }
 
-    fn heed(&self, call: &Call<'_>, problem: &Problem, body: &str) {
+    fn heed(&self, call: &Call<'_>, problem: &Problem) {
         let Some(bucket) = &call.bucket else { return };
         match problem {
             Problem::Unauthorized => {
                 let mut until = self.refused_until.lock().unwrap_or_else(PoisonError::into_inner);
                 *until = Some(Instant::now() + REFUSED);
             }
-            Problem::Wait(wait) => {
-                let json: Value = serde_json::from_str(body).unwrap_or_default();
-                // Without Discord's own words it is the network before it, and concerns everything.
-                let global = json.get("global").and_then(Value::as_bool).unwrap_or(true);
-                self.pace().refused(bucket, *wait, global, Instant::now());
+            Problem::Wait { after, scope } => {
+                self.pace().refused(bucket, *after, *scope, Instant::now());
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! What a request must be before a handler sees it.
 
-use crate::{BODY_LIMIT, Shared, proof::Proven, session::Access};
+use crate::{proof::Proven, session::Access, shared::Shared};
 use axum::{
     Json,
     body::{Body, to_bytes},
@@ -11,6 +11,9 @@ use axum::{
 };
 use serde_json::json;
 use std::{net::IpAddr, sync::Arc};
+
+/// A press is a token and a text; a text longer than this, in bytes, is no answer.
+pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
 /// For every request: the host it was meant for, and headers that keep the page to itself.
 pub(crate) async fn every(

@@ -12,22 +12,24 @@ mod page;
 mod press;
 mod proof;
 mod session;
+mod shared;
 mod stream;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
 use board::Board;
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target, visible,
+    Adapter, CancellationToken, Card, MessageRef, Posting, Presses, SendError, Signals, Target,
+    visible,
 };
+use guard::BODY_LIMIT;
 use proof::Proofs;
 use session::Session;
+use shared::{Core, Shared};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The adapter's name and its only target.
-const NAME: &str = "inbox";
-/// A press is a token and a text; a text longer than this is no answer.
-const BODY_LIMIT: usize = 64 * 1024;
+/// Its only target; a daemon that shares its store with others has `inbox@DAEMON`.
+const TARGET: &str = "inbox";
 
 /// How the inbox is set up.
 #[derive(Clone, Default)]
@@ -45,28 +47,6 @@ pub struct Config {
 #[derive(Clone)]
 pub struct Inbox(Arc<Shared>);
 
-/// What the adapter and its HTTP handlers share.
-struct Shared {
-    session: Session,
-    proofs: Proofs,
-    allowed_hosts: Vec<String>,
-    board: Board,
-    line: watch::Sender<Line>,
-    signals: Signals,
-    /// What people have to know of the bridge itself.
-    notice: watch::Sender<Vec<String>>,
-}
-
-/// The line to the core.
-enum Line {
-    /// `run` was not called yet.
-    Starting,
-    /// Presses reach the core.
-    Open(Arc<dyn Presses>),
-    /// `run` has ended.
-    Closed,
-}
-
 impl Inbox {
     /// An inbox with an empty board. It takes presses once [`Adapter::run`] runs.
     #[must_use]
@@ -76,7 +56,7 @@ impl Inbox {
             proofs: Proofs::default(),
             allowed_hosts: config.allowed_hosts,
             board: Board::default(),
-            line: watch::Sender::new(Line::Starting),
+            core: watch::Sender::new(Core::Starting),
             signals: Signals::default(),
             notice: watch::Sender::default(),
         }))
@@ -102,10 +82,6 @@ impl Inbox {
 
 #[countersign_port::async_trait]
 impl Adapter for Inbox {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn signals(&self) -> &Signals {
         &self.0.signals
     }
@@ -123,11 +99,15 @@ impl Adapter for Inbox {
         false
     }
 
-    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
-        // Where several daemons share a store, each has its own: `inbox@DAEMON`.
-        if target.0.split('@').next() != Some(NAME) {
+    async fn post(
+        &self,
+        target: &Target,
+        card: &Card,
+        _: Posting,
+    ) -> Result<MessageRef, SendError> {
+        if target.0.split('@').next() != Some(TARGET) {
             return Err(SendError::TargetGone(format!(
-                "the inbox has one target, `{NAME}`; there is no `{}`",
+                "the inbox has one target, `{TARGET}`; there is no `{}`",
                 target.0
             )));
         }
@@ -147,21 +127,21 @@ impl Adapter for Inbox {
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
-        self.0.line.send_replace(Line::Open(presses));
+        self.0.core.send_replace(Core::Connected(presses));
         self.0.signals.listening();
-        // A dropped future closes the line as well: no press goes to a core that is not listening.
-        let _hang_up = HangUp(&self.0);
+        // A dropped future disconnects as well: no press goes to a core that does not take it.
+        let _disconnect = Disconnect(&self.0);
         stop.cancelled().await;
     }
 }
 
-/// Closes the line when `run` ends, in whatever way. Open pages are then let go, so that the
+/// Disconnects the core when `run` ends, in whatever way. Open pages are then let go, so that the
 /// daemon's listener can drain.
-struct HangUp<'a>(&'a Shared);
+struct Disconnect<'a>(&'a Shared);
 
-impl Drop for HangUp<'_> {
+impl Drop for Disconnect<'_> {
     fn drop(&mut self) {
-        self.0.line.send_replace(Line::Closed);
+        self.0.core.send_replace(Core::Stopped);
         self.0.signals.deaf("the inbox has stopped");
     }
 }

@@ -1,9 +1,9 @@
 //! The page and its files.
 
 use crate::{
-    Shared,
     guard::{as_localhost, refusal},
     session::Access,
+    shared::Shared,
 };
 use axum::{
     Json,

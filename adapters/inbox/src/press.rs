@@ -1,13 +1,13 @@
 //! A press on the page.
 
-use crate::{Line, NAME, Shared, guard::refusal};
+use crate::{guard::refusal, shared::Shared};
 use axum::{
     Json,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_port::{MessageRef, Outcome, Press, Presser, Presses};
+use countersign_port::{MessageRef, Outcome, Press, Presser, Presses, Receipt, TextReply};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ pub(crate) async fn press(
     State(inbox): State<Arc<Shared>>,
     pressed: Result<Json<Pressed>, JsonRejection>,
 ) -> Response {
-    let press = match pressed {
+    let pressed = match pressed {
         Ok(Json(pressed)) => match pressed.checked() {
-            Ok(press) => press,
+            Ok(pressed) => pressed,
             Err(sentence) => return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence),
         },
         Err(rejection) => return refusal(rejection.status(), &not_a_press(&rejection)),
     };
-    let Some(presses) = core(&inbox) else {
+    let Some(core) = inbox.connected() else {
         return refusal(
             StatusCode::SERVICE_UNAVAILABLE,
             "countersign is not taking presses just now; nothing was recorded. Press again in a moment.",
@@ -46,7 +46,7 @@ pub(crate) async fn press(
     };
     // INVARIANT: the page is told only after the core has committed or refused. The press is a task
     // of its own so that a page that goes away cannot stop it half way.
-    match tokio::spawn(async move { presses.press(press).await }).await {
+    match tokio::spawn(async move { pressed.hand_to(&*core).await }).await {
         Ok(receipt) => {
             if let Some(card) = &receipt.card {
                 inbox.board.put(card);
@@ -55,7 +55,7 @@ pub(crate) async fn press(
             Json(json!({ "outcome": outcome, "sentence": receipt.sentence })).into_response()
         }
         Err(error) => {
-            tracing::error!(adapter = NAME, %error, "the core did not finish a press");
+            tracing::error!(%error, "the core did not finish a press in the inbox");
             refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "countersign failed on this press and cannot say what came of it. Look at the card before \
@@ -66,32 +66,29 @@ pub(crate) async fn press(
 }
 
 impl Pressed {
-    /// The press, if it can be one; else a sentence.
-    fn checked(self) -> Result<Press, &'static str> {
+    /// Itself, if it can be a press; else a sentence.
+    fn checked(self) -> Result<Self, &'static str> {
         if !is_plain(&self.token, TOKEN_LIMIT) || !is_plain(&self.card, ID_LIMIT) {
             return Err("This is no button of a card, so nothing was pressed. Reload the page.");
         }
         if self.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err("The answer is empty, so nothing was sent. Write something first.");
         }
-        Ok(Press {
-            adapter: NAME,
-            presser: Presser {
-                id: "local".to_owned(),
-                name: "the local inbox".to_owned(),
-                roles: vec![],
-            },
-            message: Some(MessageRef(self.card)),
-            token: self.token,
-            text: self.text,
-        })
+        Ok(self)
     }
-}
 
-pub(crate) fn core(inbox: &Shared) -> Option<Arc<dyn Presses>> {
-    match &*inbox.line.borrow() {
-        Line::Open(presses) => Some(presses.clone()),
-        Line::Starting | Line::Closed => None,
+    /// Hands it to the core. The page has the field for a text beside the button, so a text comes
+    /// with its token and without an earlier press.
+    async fn hand_to(self, core: &dyn Presses) -> Receipt {
+        let presser =
+            Presser { id: "local".to_owned(), name: "the local inbox".to_owned(), roles: vec![] };
+        let (message, token) = (Some(MessageRef(self.card)), self.token);
+        match self.text {
+            None => core.press(Press { presser, message, token }).await,
+            Some(text) => {
+                core.reply(TextReply { presser, message, token: Some(token), text }).await
+            }
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! The board as server-sent events.
 
 use crate::{
-    Line, NAME, Shared,
     board::{Page, Standing, now},
     guard::refusal,
-    press::core,
     proof::{self, Proven},
+    shared::{Core, Shared},
 };
 use axum::{
     Extension,
@@ -21,7 +20,7 @@ use serde_json::{Value, json};
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// A page that hears nothing for longer than two of these takes the line for dead.
+/// A page that hears nothing for longer than two of these takes the connection for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// An event's name and data.
@@ -34,7 +33,7 @@ pub(crate) async fn events(
     State(inbox): State<Arc<Shared>>,
     Extension(proven): Extension<Proven>,
 ) -> Response {
-    if matches!(*inbox.line.borrow(), Line::Closed) {
+    if matches!(*inbox.core.borrow(), Core::Stopped) {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "countersign is stopping.");
     }
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
@@ -96,8 +95,8 @@ impl Follower {
 /// The card with its text.
 async fn whole(inbox: &Shared, standing: Standing) -> Standing {
     let Some(id) = standing.elsewhere() else { return standing };
-    let Some(core) = core(inbox) else { return standing };
-    match core.card(NAME, id).await {
+    let Some(core) = inbox.connected() else { return standing };
+    match core.card(id).await {
         Some(card) => standing.with(&card),
         None => standing,
     }
@@ -110,10 +109,10 @@ async fn changed(
     notice: &mut watch::Receiver<Vec<String>>,
 ) -> Option<()> {
     let mut versions = inbox.board.follow();
-    let mut line = inbox.line.subscribe();
+    let mut core = inbox.core.subscribe();
     tokio::select! {
-        closed = line.wait_for(|line| matches!(line, Line::Closed)) => {
-            drop(closed);
+        stopped = core.wait_for(|core| matches!(core, Core::Stopped)) => {
+            drop(stopped);
             None
         }
         grown = versions.wait_for(|version| *version > seen) => {

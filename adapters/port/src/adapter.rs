@@ -1,16 +1,15 @@
 //! What an adapter does.
 
-use crate::{Card, Lead, Presses, Signals};
-use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Duration};
+use crate::{Card, Lead, MessageRef, Presses, SendError, Signals, Target};
+use std::{fmt, ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-/// One chat platform.
+/// One account on a chat platform.
+///
+/// An adapter does not know its own name: the program binds the name of the [`crate::Platform`] to
+/// it when it is registered, and so no press can claim to come from somewhere else.
 #[crate::async_trait]
 pub trait Adapter: Send + Sync {
-    /// The platform's name, as in the config: `telegram`, `discord`, `inbox`.
-    fn name(&self) -> &'static str;
-
     /// What it reports of its connection to the platform.
     fn signals(&self) -> &Signals;
 
@@ -24,12 +23,16 @@ pub trait Adapter: Send + Sync {
     /// [`crate::SendGuard`]; an adapter of this process alone has nothing to hold back.
     fn lead(&self, _lead: Arc<dyn Lead>) {}
 
-    /// Shows a card at a target, whole, and names the message. A repeated post of the same card id
-    /// may return the first message.
+    /// Shows a card at a target, whole, and names the message.
     ///
     /// # Errors
     /// See [`SendError`]; the core retries as the error says.
-    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError>;
+    async fn post(
+        &self,
+        target: &Target,
+        card: &Card,
+        posting: Posting,
+    ) -> Result<MessageRef, SendError>;
 
     /// Redraws a posted card. A message that is gone or looks like this already is `Ok`.
     ///
@@ -47,35 +50,37 @@ pub trait Adapter: Send + Sync {
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken);
 }
 
-/// Where cards go, in the adapter's own canonical spelling (such as `-100123/7`).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Target(pub String);
+/// An adapter under its platform's name, which the program has bound to it.
+#[derive(Clone)]
+pub struct NamedAdapter {
+    /// The platform's name, as in the config: `telegram`, `inbox`.
+    pub name: &'static str,
+    /// The adapter.
+    pub adapter: Arc<dyn Adapter>,
+}
 
-/// A posted message, in the adapter's own spelling. The core stores it and compares it, no more.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MessageRef(pub String);
+impl Deref for NamedAdapter {
+    type Target = dyn Adapter;
 
-/// Why a card could not be shown or redrawn. No variant ever changes a decision.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
-    /// The platform said when to come back.
-    #[error("the platform asks to wait {} s", .0.as_secs_f32())]
-    RetryAfter(Duration),
-    /// Worth another try with backoff: network, 5xx, an unreadable answer.
-    #[error("{0}")]
-    Transient(String),
-    /// The target moved (a Telegram group became a supergroup): use the new one from now on.
-    #[error("the target is now `{}`", .0.0)]
-    Moved(Target),
-    /// The target cannot be reached now: blocked, kicked, deleted, no permission. It was not shown.
-    #[error("{0}")]
-    TargetGone(String),
-    /// The platform refuses this card; sending it again changes nothing.
-    #[error("{0}")]
-    Refused(String),
-    /// Nothing can be sent at all: a refused token.
-    #[error("{0}")]
-    Fatal(String),
+    fn deref(&self) -> &Self::Target {
+        &*self.adapter
+    }
+}
+
+impl fmt::Debug for NamedAdapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NamedAdapter({})", self.name)
+    }
+}
+
+/// Whether a card may stand at its target already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Posting {
+    /// Nobody has tried to post this card there.
+    First,
+    /// An earlier try may have arrived, though its answer was lost or its process died. A platform
+    /// that knows the card's id shows it once; one that can search looks before it posts; elsewhere
+    /// the card stands twice, and a press on the unknown copy redraws it (see
+    /// [`crate::Receipt::card`]).
+    MayRepeat,
 }

@@ -5,14 +5,18 @@
 //! [`Receipt`] that the core hands back. Third parties can write an adapter against this crate
 //! alone.
 //!
-//! INVARIANT: a press is acknowledged to the platform only after [`Presses::press`] has returned,
-//! because by then the core has committed it (or refused it) and the receipt says what really
-//! happened.
+//! INVARIANT: what became of a press is told only after [`Presses::press`] has returned, because
+//! by then the core has committed it (or refused it) and the receipt says what really happened. A
+//! platform that gives up sooner gets an empty acknowledgement when its patience ends, and the
+//! presser is told late ([`within`]).
 
 mod adapter;
+mod address;
 mod card;
 mod lead;
+mod patience;
 mod press;
+mod send_error;
 mod signals;
 mod text;
 mod visible;
@@ -20,10 +24,13 @@ mod visible;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use adapter::{Adapter, MessageRef, SendError, Target};
+pub use adapter::{Adapter, NamedAdapter, Posting};
+pub use address::{MessageRef, Target};
 pub use card::{Block, Button, ButtonStyle, Card, Field, Tone};
 pub use lead::{Lead, SendGuard};
-pub use press::{Outcome, Press, Presser, Presses, Receipt};
+pub use patience::{Acknowledged, within};
+pub use press::{Outcome, Press, Presser, Presses, Receipt, TEXT_NOT_NOW, TextReply};
+pub use send_error::{RetryScope, SendError};
 pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, excerpt, folded};
 pub use visible::{line, visible};

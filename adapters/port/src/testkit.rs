@@ -1,8 +1,8 @@
 //! The promises that every adapter is held to, run against a fake of its platform.
 
 use crate::{
-    Adapter, Block, Button, ButtonStyle, Card, Field, MessageRef, Outcome, Press, Presser, Presses,
-    Receipt, Target, Tone,
+    Adapter, Block, Button, ButtonStyle, Card, Field, MessageRef, Outcome, Posting, Press, Presser,
+    Presses, Receipt, Target, TextReply, Tone,
 };
 use std::{sync::Arc, sync::Mutex, time::Duration};
 use tokio::sync::mpsc;
@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 /// A fake platform, from the side of the people in the chat.
 #[crate::async_trait]
-pub trait Platform: Send + Sync {
+pub trait FakePlatform: Send + Sync {
+    /// Somebody in that chat, under an id of the form that the platform gives.
+    fn somebody(&self) -> Presser;
     /// A chat where the adapter may post.
     fn target(&self) -> Target;
     /// What stands at a message now.
@@ -34,25 +36,70 @@ pub struct Shown {
     pub files: Vec<String>,
 }
 
+/// What reached the core: a press, or a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// Who did it.
+    pub presser: Presser,
+    /// To which message.
+    pub message: Option<MessageRef>,
+    /// The button's token; empty for a text that comes without one.
+    pub token: String,
+    /// The text, where it is one.
+    pub text: Option<String>,
+}
+
+impl From<Press> for Received {
+    fn from(press: Press) -> Self {
+        let Press { presser, message, token } = press;
+        Self { presser, message, token, text: None }
+    }
+}
+
+impl From<TextReply> for Received {
+    fn from(reply: TextReply) -> Self {
+        let TextReply { presser, message, token, text } = reply;
+        Self { presser, message, token: token.unwrap_or_default(), text: Some(text) }
+    }
+}
+
+/// A core of a test's own, for which presses and texts are one.
+#[crate::async_trait]
+pub trait TestCore: Send + Sync {
+    /// Says what came of it.
+    async fn take(&self, received: Received) -> Receipt;
+}
+
+#[crate::async_trait]
+impl<T: TestCore> Presses for T {
+    async fn press(&self, press: Press) -> Receipt {
+        self.take(press.into()).await
+    }
+
+    async fn reply(&self, reply: TextReply) -> Receipt {
+        self.take(reply.into()).await
+    }
+}
+
 /// A core that answers every press with the next receipt it was given and remembers what came in.
 pub struct ScriptedCore {
     receipts: Mutex<Vec<Receipt>>,
-    seen: mpsc::UnboundedSender<Press>,
+    seen: mpsc::UnboundedSender<Received>,
 }
 
 impl ScriptedCore {
     /// A core with these receipts, and the presses that reach it.
     #[must_use]
-    pub fn new(receipts: Vec<Receipt>) -> (Arc<Self>, mpsc::UnboundedReceiver<Press>) {
+    pub fn new(receipts: Vec<Receipt>) -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
         let (seen, presses) = mpsc::unbounded_channel();
         (Arc::new(Self { receipts: Mutex::new(receipts), seen }), presses)
     }
 }
 
 #[crate::async_trait]
-impl Presses for ScriptedCore {
-    async fn press(&self, press: Press) -> Receipt {
-        let _ = self.seen.send(press);
+impl TestCore for ScriptedCore {
+    async fn take(&self, received: Received) -> Receipt {
+        let _ = self.seen.send(received);
         let mut receipts = self.receipts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if receipts.is_empty() {
             let sentence = "This ask is no longer pending.".to_owned();
@@ -117,8 +164,8 @@ pub fn closed(card: &Card) -> Card {
 /// # Panics
 /// When the adapter breaks the contract.
 #[expect(clippy::expect_used, reason = "a test kit fails by panicking")]
-pub async fn conformance(adapter: Arc<dyn Adapter>, platform: &dyn Platform) {
-    let ana = Presser { id: "4211".to_owned(), name: "Ana".to_owned(), roles: vec![] };
+pub async fn conformance(adapter: Arc<dyn Adapter>, platform: &dyn FakePlatform) {
+    let ana = platform.somebody();
     let card = sample_card("rm -rf build/* && echo \"<done> & `dusted`\" </code></pre> @everyone");
     let said =
         |outcome, sentence: &str, card| Receipt { outcome, sentence: sentence.to_owned(), card };
@@ -134,7 +181,8 @@ pub async fn conformance(adapter: Arc<dyn Adapter>, platform: &dyn Platform) {
         async move { adapter.run(core, stop).await }
     });
 
-    let message = adapter.post(&platform.target(), &card).await.expect("a card is posted");
+    let message =
+        adapter.post(&platform.target(), &card, Posting::First).await.expect("a card is posted");
     let shown = platform.shown(&message).await;
     for text in ["claude-code wants to run a command", "rm -rf build/* && echo", "</code></pre>"] {
         assert!(shown.text.contains(text), "the card shows `{text}` literally: {}", shown.text);
@@ -144,7 +192,6 @@ pub async fn conformance(adapter: Arc<dyn Adapter>, platform: &dyn Platform) {
     let told = platform.press(&message, "Approve", &ana).await;
     assert_eq!(told.as_deref(), Some("You may not answer this."), "a refusal is told");
     let press = next(&mut presses).await;
-    assert_eq!(press.adapter, adapter.name());
     assert_eq!(press.presser.id, ana.id);
     assert_eq!(press.message.as_ref(), Some(&message));
     assert_eq!(press.token, "k3J9sQ0aZ_-b4LmX7yTn2w.1.a");
@@ -175,6 +222,7 @@ pub async fn conformance(adapter: Arc<dyn Adapter>, platform: &dyn Platform) {
         .post(
             &platform.target(),
             &Card { id: "Zk3J9sQ0aZ_-b4LmX7yTn2".to_owned(), ..sample_card(&long) },
+            Posting::First,
         )
         .await
         .expect("a long card is posted");
@@ -191,7 +239,7 @@ pub async fn conformance(adapter: Arc<dyn Adapter>, platform: &dyn Platform) {
 }
 
 #[expect(clippy::expect_used, reason = "a test kit fails by panicking")]
-async fn next(presses: &mut mpsc::UnboundedReceiver<Press>) -> Press {
+async fn next(presses: &mut mpsc::UnboundedReceiver<Received>) -> Received {
     let waited = tokio::time::timeout(Duration::from_secs(10), presses.recv()).await;
     waited.expect("a press reaches the core within 10 s").expect("the core is still there")
 }

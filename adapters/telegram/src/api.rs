@@ -4,7 +4,7 @@
 //! own sleeps 10 s inside every call that was answered 5xx, has one timeout for all calls, and does
 //! not tell apart some refusals that matter here (see `errors.rs`).
 
-use crate::Config;
+use crate::config::Config;
 use countersign_port::SendGuard;
 use reqwest::{Client, RequestBuilder, Url, multipart::Form, redirect};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};

@@ -2,8 +2,9 @@
 
 use crate::address::Chat;
 use crate::api::{Api, Failure};
+use crate::config::Config;
 use crate::errors::{refused_token, send_error, sentence, token_refused};
-use crate::{Config, pull::webhook_sentence};
+use crate::pull::webhook_sentence;
 use countersign_port::Target;
 use serde::{Deserialize, de::IgnoredAny};
 use std::time::Duration;

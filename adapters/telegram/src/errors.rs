@@ -1,7 +1,7 @@
 //! What a failed call means.
 
 use crate::{address::Chat, api::Failure};
-use countersign_port::SendError;
+use countersign_port::{RetryScope, SendError};
 use std::time::Duration;
 
 /// Refusals (lower case, any part) that will not change by asking again: this chat is out of reach.
@@ -41,7 +41,7 @@ pub(crate) fn send_error(failure: Failure, chat: Chat) -> SendError {
         Failure::Deposed => return SendError::Transient(DEPOSED.to_owned()),
     };
     if let Some(seconds) = refusal.parameters.retry_after {
-        return SendError::RetryAfter(Duration::from_secs(seconds));
+        return in_chat(Duration::from_secs(seconds));
     }
     if let Some(id) = refusal.parameters.migrate_to_chat_id {
         return SendError::Moved(Chat { id, ..chat }.target());
@@ -51,13 +51,18 @@ pub(crate) fn send_error(failure: Failure, chat: Chat) -> SendError {
     match refusal.code {
         401 | 404 => SendError::Fatal(refused_token(&said)),
         403 => SendError::TargetGone(format!("Telegram chat {}: {said}", chat.id)),
-        429 => SendError::RetryAfter(Duration::from_secs(5)),
+        429 => in_chat(Duration::from_secs(5)),
         400 if GONE.iter().any(|gone| means.contains(gone)) => {
             SendError::TargetGone(format!("Telegram chat {}: {said}", chat.id))
         }
         409 | 500.. => SendError::Transient(format!("Telegram: {said}")),
         _ => SendError::Refused(format!("Telegram refuses this card: {said}")),
     }
+}
+
+/// Telegram does not tell which of its limits was reached; the ones of a chat are by far the lowest.
+pub(crate) fn in_chat(after: Duration) -> SendError {
+    SendError::Retry { after, scope: RetryScope::Target }
 }
 
 /// Whether a failed edit leaves nothing to do.
@@ -164,7 +169,7 @@ mod tests {
                 }
                 SendError::Refused(_) => "refused",
                 SendError::Transient(_) => "transient",
-                SendError::RetryAfter(_) => "retry",
+                SendError::Retry { .. } => "retry",
                 SendError::Moved(_) => "moved",
             };
             assert_eq!((said, kind), (said, expected));
@@ -181,7 +186,7 @@ mod tests {
             })
         };
         let wait = with(Parameters { retry_after: Some(17), migrate_to_chat_id: None });
-        assert_eq!(send_error(wait, CHAT), SendError::RetryAfter(Duration::from_secs(17)));
+        assert_eq!(send_error(wait, CHAT), in_chat(Duration::from_secs(17)));
         let moved = with(Parameters { retry_after: None, migrate_to_chat_id: Some(-1009) });
         assert_eq!(send_error(moved, CHAT), SendError::Moved(Target("-1009/7".into())));
     }

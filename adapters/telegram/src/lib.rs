@@ -6,6 +6,7 @@
 mod address;
 mod api;
 mod check;
+mod config;
 mod conflict;
 mod errors;
 mod fit;
@@ -22,28 +23,14 @@ mod send;
 
 use api::Api;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Presses, SendError, Signals, Target,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Posting, Presses, SendError, Signals,
+    Target,
 };
 use send::Cards;
 use std::sync::Arc;
 
 pub use check::{check, check_target};
-
-/// What the adapter needs to know.
-#[derive(Clone)]
-pub struct Config {
-    /// The bot's token, as @BotFather shows it.
-    pub token: String,
-    /// Where the Bot API is: `https://api.telegram.org` but for tests and own Bot API servers.
-    pub api_url: String,
-}
-
-/// SECURITY: the token is not printed.
-impl std::fmt::Debug for Config {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config").field("api_url", &self.api_url).finish_non_exhaustive()
-    }
-}
+pub use config::Config;
 
 /// The Telegram adapter.
 ///
@@ -78,10 +65,6 @@ impl Telegram {
 
 #[countersign_port::async_trait]
 impl Adapter for Telegram {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -90,7 +73,14 @@ impl Adapter for Telegram {
         self.api.guard.follow(lead);
     }
 
-    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+    // Telegram knows no card by an id of ours and lists no messages: what an earlier process has
+    // posted cannot be found. What this one has posted, `Cards` remembers.
+    async fn post(
+        &self,
+        target: &Target,
+        card: &Card,
+        _: Posting,
+    ) -> Result<MessageRef, SendError> {
         self.cards.post(target, card).await
     }
 
@@ -100,19 +90,5 @@ impl Adapter for Telegram {
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
         self.receive(presses, stop).await;
-    }
-}
-
-/// The adapter's name, here and in the config.
-const NAME: &str = "telegram";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_printed_config_does_not_hold_the_token() {
-        let config = Config { token: "7:SECRET".into(), api_url: "https://example.org".into() };
-        assert_eq!(format!("{config:?}"), "Config { api_url: \"https://example.org\", .. }");
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::address::{Chat, Place};
 use crate::api::{Api, PATIENCE};
+use crate::errors;
 use crate::errors::too_late_to_answer;
 use crate::hello::{Manners, asks_for_id, introduction};
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
 use crate::retry::patiently;
 use crate::send::{Cards, no_preview};
-use crate::{NAME, errors};
-use countersign_port::{Outcome, Press, Presser, Presses, Receipt};
+use countersign_port::{Outcome, Press, Presser, Presses, Receipt, TextReply};
 use serde::{Deserialize as _, de::IgnoredAny};
 use serde_json::Value;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 const ANSWER: usize = 200;
 
 /// Hands what people do to the core, and tells them what came of it.
-pub(crate) struct Desk {
+pub(crate) struct PressHandler {
     pub(crate) api: Api,
     pub(crate) cards: Arc<Cards>,
     pub(crate) presses: Arc<dyn Presses>,
@@ -37,7 +37,7 @@ pub(crate) struct Desk {
     pub(crate) telling: JoinSet<()>,
 }
 
-impl Desk {
+impl PressHandler {
     /// Returns once the core has committed or refused what the update holds.
     pub(crate) async fn handle(&mut self, update: Value) {
         while self.telling.try_join_next().is_some() {}
@@ -73,11 +73,9 @@ impl Desk {
         let receipt = self
             .presses
             .press(Press {
-                adapter: NAME,
                 presser: presser(&query.from),
                 message: place.map(Place::message_ref),
                 token: token.clone(),
-                text: None,
             })
             .await;
         let alert =
@@ -135,12 +133,11 @@ impl Desk {
         let place = Place { chat: message.chat.id.0, message: prompt.card };
         let receipt = self
             .presses
-            .press(Press {
-                adapter: NAME,
+            .reply(TextReply {
                 presser: presser(person),
                 message: Some(place.message_ref()),
-                token: prompt.token,
-                text: Some(text.to_owned()),
+                token: Some(prompt.token),
+                text: text.to_owned(),
             })
             .await;
         let mut page = Page::default();

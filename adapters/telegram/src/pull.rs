@@ -5,7 +5,7 @@ use crate::api::{Failure, PATIENCE, Refusal};
 use crate::conflict::Conflicts;
 use crate::errors::{pause, refused_token, sentence, token_refused};
 use crate::hello::Manners;
-use crate::press::Desk;
+use crate::press::PressHandler;
 use countersign_port::{CancellationToken, Presses};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -36,7 +36,7 @@ impl Telegram {
         let Some(me) = self.introduce(&stop).await else { return };
         tracing::info!(bot = me.username, "telegram knows the bot");
         self.listening();
-        let mut desk = Desk {
+        let mut handler = PressHandler {
             api: self.api.clone(),
             cards: Arc::clone(&self.cards),
             presses,
@@ -44,8 +44,8 @@ impl Telegram {
             manners: Manners::new(),
             telling: JoinSet::new(),
         };
-        self.pull(&mut desk, &stop).await;
-        let told = async { while desk.telling.join_next().await.is_some() {} };
+        self.pull(&mut handler, &stop).await;
+        let told = async { while handler.telling.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_PATIENCE, told).await;
     }
 
@@ -64,7 +64,7 @@ impl Telegram {
         }
     }
 
-    async fn pull(&self, desk: &mut Desk, stop: &CancellationToken) {
+    async fn pull(&self, handler: &mut PressHandler, stop: &CancellationToken) {
         let mut offset = None;
         let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
         let mut conflicts = Conflicts::default();
@@ -89,7 +89,7 @@ impl Telegram {
                     if updates.iter().any(is_about_access) {
                         self.signals.access_changed();
                     }
-                    if handle_all(desk, updates).await {
+                    if handle_all(handler, updates).await {
                         offset = last.map(after).or(offset);
                     }
                 }
@@ -116,12 +116,12 @@ impl Telegram {
 
 /// False when this daemon stopped leading on the way: what is not confirmed comes to the one that
 /// leads, which handles and acknowledges it.
-async fn handle_all(desk: &mut Desk, updates: Vec<Value>) -> bool {
+async fn handle_all(handler: &mut PressHandler, updates: Vec<Value>) -> bool {
     for update in updates {
-        if !desk.api.guard.is_open() {
+        if !handler.api.guard.is_open() {
             return false;
         }
-        desk.handle(update).await;
+        handler.handle(update).await;
     }
     true
 }

@@ -2,7 +2,7 @@
 
 use crate::address::{Chat, Place};
 use crate::api::{Api, Failure, Method, PATIENCE, Sent};
-use crate::errors::{bad_formatting, edit_needless, send_error};
+use crate::errors::{bad_formatting, edit_needless, in_chat, send_error};
 use crate::keyboard::Keyboard;
 use crate::recent::Recent;
 use crate::render::{File, Rendered, render};
@@ -136,7 +136,7 @@ impl Cards {
         let until = self.memory().quiet.get(&chat).copied();
         let left = until.map(|until| until.duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
-            Some(left) => Err(SendError::RetryAfter(left)),
+            Some(left) => Err(in_chat(left)),
             None => Ok(()),
         }
     }
@@ -144,8 +144,8 @@ impl Cards {
     /// What a failure means for the core; a time to wait is remembered for its chat.
     fn heeded(&self, failure: Failure, chat: Chat) -> SendError {
         let error = send_error(failure, chat);
-        if let SendError::RetryAfter(wait) = error {
-            self.memory().quiet.put(chat.id, Instant::now() + wait);
+        if let SendError::Retry { after, .. } = error {
+            self.memory().quiet.put(chat.id, Instant::now() + after);
         }
         error
     }

@@ -1,20 +1,20 @@
 //! Cards that stand with buttons where presses are not received any more, or without where they are
 //! again.
 
-use super::{Page, Postman};
+use super::{OutboxWorker, Page};
 use crate::{clock, store::StoreError};
 
 /// How many are redrawn before it is looked for anything new: an edit counts against the limits of
 /// a chat.
 const FEW: u32 = 5;
 
-impl Postman {
+impl OutboxWorker {
     /// Redraws some of them; `None` where there are none to redraw now.
     pub(super) async fn redraw_misheard(&mut self) -> Result<Option<Page>, StoreError> {
         let Some(muted) = self.hearing.redraws() else { return Ok(None) };
         // What was just drawn is not drawn again.
         self.note_shown().await?;
-        let (store, name) = (self.gate.store().clone(), self.adapter.name());
+        let (store, name) = (self.gate.store().clone(), self.adapter.name);
         let find = async |now| store.drawn_otherwise(name, &self.target, muted, now, FEW).await;
         let cards = find(clock::now_ms()).await?;
         if !cards.is_empty() {

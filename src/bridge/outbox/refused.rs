@@ -1,11 +1,11 @@
 //! A target that refuses the bot: it was thrown out, blocked, or may not write any more.
 
-use super::Postman;
+use super::OutboxWorker;
 use crate::{clock, store::StoreError};
 use serde_json::json;
 use std::time::Duration;
 
-impl Postman {
+impl OutboxWorker {
     /// Keeps what is due at the target for when it takes the bot back, and says so once for every
     /// ask. For how long nothing is tried, unless the platform says before that the bot is back.
     // INVARIANT: nothing is given up for its target's sake: every ask that is open when the target
@@ -13,7 +13,7 @@ impl Postman {
     pub(super) async fn refused(&mut self, why: &str) -> Result<Duration, StoreError> {
         self.refused = true;
         let rest = self.outage.refused();
-        let (store, adapter) = (self.gate.store(), self.adapter.name());
+        let (store, adapter) = (self.gate.store(), self.adapter.name);
         let asks = store.target_refuses(adapter, &self.target, why).await?;
         for ask in &asks {
             tracing::error!(adapter, ask_id = %ask, why, "a card cannot be delivered for now");

@@ -1,19 +1,19 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{Postman, elsewhere::Elsewhere, page::PAGE, shown};
+use super::{OutboxWorker, elsewhere::Elsewhere, page::PAGE, shown};
 use crate::{
     bridge::card,
     store::{Due, StoreError},
 };
-use countersign_port::Target;
+use countersign_port::{Posting, Target};
 
-impl Postman {
+impl OutboxWorker {
     /// Makes up for what was left out; false: it has to be tried again.
     pub(super) async fn reconcile(&mut self) -> bool {
         match self.try_reconcile().await {
             Ok(()) => true,
             Err(error) => {
-                tracing::error!(adapter = self.adapter.name(), %error, "cannot reconcile cards");
+                tracing::error!(adapter = self.adapter.name, %error, "cannot reconcile cards");
                 false
             }
         }
@@ -25,14 +25,14 @@ impl Postman {
         if store.is_shared() && !keeps {
             self.elsewhere = Some(Elsewhere::of_now(&self.gate).await?);
         }
-        store.reconcile(self.adapter.name(), &self.target, keeps).await?;
+        store.reconcile(self.adapter.name, &self.target, keeps).await?;
         if keeps { Ok(()) } else { self.put_up_again().await }
     }
 
     /// Puts up what stood on a platform that forgets with its process. Where it stands then as the
     /// rows say, nothing is noted: a hundred thousand cards are back within seconds.
     async fn put_up_again(&mut self) -> Result<(), StoreError> {
-        let (store, name, mut last) = (self.gate.store().clone(), self.adapter.name(), None);
+        let (store, name, mut last) = (self.gate.store().clone(), self.adapter.name, None);
         let target = Target(self.target.clone());
         loop {
             let page = store.standing_cards(name, &self.target, last.as_ref(), PAGE).await?;
@@ -45,7 +45,7 @@ impl Postman {
                     }
                 };
                 let card = card::draw(&ask, self.origin(&row));
-                match self.adapter.post(&target, &card).await {
+                match self.adapter.post(&target, &card, Posting::MayRepeat).await {
                     Ok(message) if row.message.as_ref() == Some(&message.0) => {}
                     Ok(message) => self.shown.add(shown(&row, &message.0, &ask)),
                     Err(error) => {

@@ -2,8 +2,8 @@
 
 use super::{Place, Standing};
 use countersign_port::{
-    Adapter, Block, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target,
-    async_trait,
+    Adapter, Block, CancellationToken, Card, MessageRef, NamedAdapter, Posting, Presses, SendError,
+    Signals, Target, async_trait,
 };
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -81,10 +81,6 @@ impl Chat {
 
 #[async_trait]
 impl Adapter for Chat {
-    fn name(&self) -> &'static str {
-        "telegram"
-    }
-
     fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -93,7 +89,7 @@ impl Adapter for Chat {
         !self.inside.lock().unwrap().forgets
     }
 
-    async fn post(&self, _: &Target, card: &Card) -> Result<MessageRef, SendError> {
+    async fn post(&self, _: &Target, card: &Card, _: Posting) -> Result<MessageRef, SendError> {
         let put = |cards: &mut Vec<Card>| {
             if !cards.iter().any(|known| known.id == card.id) {
                 cards.push(card.clone());
@@ -118,8 +114,8 @@ impl Adapter for Chat {
 }
 
 impl Place for Arc<Chat> {
-    fn adapter(&self) -> Arc<dyn Adapter> {
-        self.clone()
+    fn adapter(&self) -> NamedAdapter {
+        NamedAdapter { name: "telegram", adapter: self.clone() }
     }
 
     fn target(&self) -> String {

@@ -3,7 +3,8 @@
 use super::{Place, Standing};
 use crate::store::weather::Weather;
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Presses, SendError, Signals, Target, async_trait,
+    Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Posting, Presses, SendError,
+    Signals, Target, async_trait,
 };
 use std::sync::Arc;
 
@@ -19,13 +20,13 @@ use telegram::{GROUP, Telegram};
 /// Telegram's adapter before its stand-in.
 pub(super) struct InTelegram {
     pub(super) server: Telegram,
-    adapter: Arc<dyn Adapter>,
+    adapter: NamedAdapter,
 }
 
 /// Discord's adapter before its stand-in.
 pub(super) struct InDiscord {
     pub(super) server: FakeDiscord,
-    adapter: Arc<dyn Adapter>,
+    adapter: NamedAdapter,
 }
 
 impl InTelegram {
@@ -35,7 +36,7 @@ impl InTelegram {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
         };
-        let adapter = seen(countersign_telegram::Telegram::new(config), weather);
+        let adapter = seen("telegram", countersign_telegram::Telegram::new(config), weather);
         Self { server, adapter }
     }
 }
@@ -47,13 +48,13 @@ impl InDiscord {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
         };
-        let adapter = seen(countersign_discord::Discord::new(config), weather);
+        let adapter = seen("discord", countersign_discord::Discord::new(config), weather);
         Self { server, adapter }
     }
 }
 
 impl Place for InTelegram {
-    fn adapter(&self) -> Arc<dyn Adapter> {
+    fn adapter(&self) -> NamedAdapter {
         self.adapter.clone()
     }
 
@@ -84,7 +85,7 @@ impl Place for InTelegram {
 }
 
 impl Place for InDiscord {
-    fn adapter(&self) -> Arc<dyn Adapter> {
+    fn adapter(&self) -> NamedAdapter {
         self.adapter.clone()
     }
 
@@ -118,23 +119,24 @@ struct Seen<A> {
     weather: Weather,
 }
 
-fn seen(adapter: impl Adapter + 'static, weather: &Weather) -> Arc<dyn Adapter> {
-    Arc::new(Seen { adapter, weather: weather.clone() })
+fn seen(name: &'static str, adapter: impl Adapter + 'static, weather: &Weather) -> NamedAdapter {
+    NamedAdapter { name, adapter: Arc::new(Seen { adapter, weather: weather.clone() }) }
 }
 
 #[async_trait]
 impl<A: Adapter> Adapter for Seen<A> {
-    fn name(&self) -> &'static str {
-        self.adapter.name()
-    }
-
     fn signals(&self) -> &Signals {
         self.adapter.signals()
     }
 
-    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
+    async fn post(
+        &self,
+        target: &Target,
+        card: &Card,
+        posting: Posting,
+    ) -> Result<MessageRef, SendError> {
         let _under_way = self.weather.under_way();
-        self.adapter.post(target, card).await
+        self.adapter.post(target, card, posting).await
     }
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {

@@ -3,7 +3,7 @@
 use super::line;
 use countersign::profiles::Profile;
 use countersign::{
-    bridge::{Desk, Term, deliver},
+    bridge::{PressHandler, Term, deliver},
     gate::{
         Audience, Gate, Handed, OnTimeout, Policy, Settings,
         approvers::{Approvers, Local},
@@ -15,8 +15,8 @@ use countersign::{
     store::{Closed, Database, Inserted, NewAsk, NewCard, Store},
 };
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Outcome, Press, Presser, Presses, SendError,
-    Signals, Target, async_trait,
+    Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Outcome, Posting, Press, Presser,
+    Presses, SendError, Signals, Target, async_trait,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -60,10 +60,6 @@ impl Hand {
 
 #[async_trait]
 impl Adapter for Hand {
-    fn name(&self) -> &'static str {
-        "inbox"
-    }
-
     fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -72,7 +68,7 @@ impl Adapter for Hand {
         false
     }
 
-    async fn post(&self, _: &Target, card: &Card) -> Result<MessageRef, SendError> {
+    async fn post(&self, _: &Target, card: &Card, _: Posting) -> Result<MessageRef, SendError> {
         let mut waiting = self.waiting.lock().unwrap();
         match waiting.remove(&card.ask) {
             Some(give) => drop(give.send(card.clone())),
@@ -93,7 +89,7 @@ impl Adapter for Hand {
 /// One daemon's core with the hand at it.
 struct Bench {
     gate: Arc<Gate>,
-    desk: Arc<Desk>,
+    desk: Arc<PressHandler>,
     hand: Arc<Hand>,
 }
 
@@ -204,8 +200,9 @@ impl Bench {
         let fence = gate.store().take_lease("inbox", "bench", length).await.unwrap().unwrap();
         let (term, hand) = (Arc::new(Term::new(fence, None)), Arc::new(Hand::default()));
         let stop = CancellationToken::new();
-        tokio::spawn(deliver(gate.clone(), hand.clone(), [].into(), "here".to_owned(), term, stop));
-        Self { desk: Desk::new(gate.clone()), gate, hand }
+        let adapter = NamedAdapter { name: "inbox", adapter: hand.clone() };
+        tokio::spawn(deliver(gate.clone(), adapter, [].into(), "here".to_owned(), term, stop));
+        Self { desk: PressHandler::new("inbox", gate.clone()), gate, hand }
     }
 
     /// The whole way of one ask.
@@ -224,7 +221,7 @@ impl Bench {
             let token = card.buttons[0][0].token.clone();
             let presser = Presser { id: "1".into(), name: "Ana".into(), roles: vec![] };
             let message = Some(MessageRef(card.id));
-            let press = Press { adapter: "inbox", presser, message, token, text: None };
+            let press = Press { presser, message, token };
             self.desk.press(press).await
         };
         // The presser is told beside: what counts is when the agent goes on.

@@ -2,10 +2,9 @@
 
 use crate::discord::{FakeDiscord, Fault, Person, Told};
 use crate::support::{Running, adapter, ana, receipt, target};
-use countersign_port::testkit::{closed, sample_card};
+use countersign_port::testkit::{Received, TestCore, closed, sample_card};
 use countersign_port::{
-    Adapter, CancellationToken, Lead, Outcome, Press, Presser, Presses, Receipt, SendError,
-    async_trait,
+    Adapter, CancellationToken, Lead, Outcome, Posting, Presser, Receipt, SendError, async_trait,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -202,8 +201,8 @@ async fn an_older_picture_never_replaces_a_newer_one() {
 struct Stuck;
 
 #[async_trait]
-impl Presses for Stuck {
-    async fn press(&self, press: Press) -> Receipt {
+impl TestCore for Stuck {
+    async fn take(&self, press: Received) -> Receipt {
         if press.token == "stuck" {
             std::future::pending::<()>().await;
         }
@@ -215,7 +214,7 @@ impl Presses for Stuck {
 async fn no_press_waits_for_another() {
     let fake = FakeDiscord::start().await;
     let (bridge, stop) = (adapter(&fake), CancellationToken::new());
-    let message = bridge.post(&target(), &sample_card("ls")).await.unwrap();
+    let message = bridge.post(&target(), &sample_card("ls"), Posting::First).await.unwrap();
     let running = tokio::spawn({
         let (bridge, stop) = (bridge.clone(), stop.clone());
         async move { bridge.run(Arc::new(Stuck), stop).await }
@@ -258,7 +257,7 @@ async fn without_leading_nothing_is_sent_and_no_press_is_acknowledged() {
         told = fake.press(&message.0, "Approve", &ana) => panic!("{told:?}"),
         press = bridge.next() => assert_eq!(press.presser.id, "4211", "it counts all the same"),
     }
-    let posted = bridge.adapter.post(&target(), &card).await;
+    let posted = bridge.adapter.post(&target(), &card, Posting::First).await;
     assert!(matches!(posted, Err(SendError::Transient(_))), "{posted:?}");
     let edited = bridge.adapter.update(&message, &closed(&card)).await;
     assert!(matches!(edited, Err(SendError::Transient(_))), "{edited:?}");

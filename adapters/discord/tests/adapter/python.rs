@@ -2,11 +2,14 @@
 //! `COUNTERSIGN_TEST_DISCORD_URL` to where it answers `/_/info`.
 
 use crate::discord::{CHANNEL, markdown};
-use crate::support::{ana, receipt, target, until_listening};
+use crate::support::{ana, receipt, target, until_listening, wait};
 use countersign_discord::{Config, Discord, check, check_target};
-use countersign_port::testkit::{Platform, ScriptedCore, Shown, closed, conformance, sample_card};
+use countersign_port::testkit::{
+    FakePlatform, ScriptedCore, Shown, closed, conformance, sample_card,
+};
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Outcome, Presser, SendError, Target, async_trait,
+    Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Presser, SendError, Target,
+    async_trait,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -80,7 +83,11 @@ fn id(message: &MessageRef) -> &str {
 }
 
 #[async_trait]
-impl Platform for StandIn {
+impl FakePlatform for StandIn {
+    fn somebody(&self) -> Presser {
+        Presser { id: "4211".to_owned(), name: "Ana".to_owned(), roles: vec![] }
+    }
+
     fn target(&self) -> Target {
         target()
     }
@@ -142,15 +149,15 @@ async fn trouble(fake: &StandIn) {
     let hostile =
         "x".repeat(1800) + "👩‍👩‍👧 @everyone <@4211> </code> \u{202e}\0 ``` `` [a](http://b.c)";
     let card = Card { id: "trouble-1".to_owned(), ..sample_card(&hostile) };
-    let limited = adapter.post(&target(), &card).await;
-    assert_eq!(limited, Err(SendError::RetryAfter(Duration::from_millis(200))));
+    let limited = adapter.post(&target(), &card, Posting::First).await;
+    assert_eq!(limited, Err(wait(Duration::from_millis(200))));
     tokio::time::sleep(Duration::from_millis(250)).await;
     for kind in ["502", "drop_before", "garbage", "drop_after"] {
         fake.control("inject", inject(kind)).await;
-        let error = adapter.post(&target(), &card).await.unwrap_err();
+        let error = adapter.post(&target(), &card, Posting::First).await.unwrap_err();
         assert!(matches!(error, SendError::Transient(_)), "{kind}: {error:?}");
     }
-    let message = adapter.post(&target(), &card).await.unwrap();
+    let message = adapter.post(&target(), &card, Posting::First).await.unwrap();
     let standing = fake.control("messages", json!({"bot": true})).await;
     assert_eq!(standing.as_array().unwrap().len(), 1, "one message for one card");
     assert_eq!(fake.shown(&message).await.files, [hostile]);
@@ -176,7 +183,7 @@ async fn trouble(fake: &StandIn) {
     let deny = json!({"channel_id": CHANNEL, "permissions": ["SEND_MESSAGES"]});
     fake.control("deny", deny).await;
     let other = Card { id: "trouble-2".to_owned(), ..card };
-    let gone = next.post(&target(), &other).await;
+    let gone = next.post(&target(), &other, Posting::First).await;
     assert!(matches!(gone, Err(SendError::TargetGone(why)) if why.contains("Send Messages")));
     assert_eq!(fake.violations().await, Vec::<Value>::new());
 }

@@ -2,9 +2,10 @@
 
 use crate::discord::{CHANNEL, FakeDiscord, Person};
 use countersign_discord::{Config, Discord};
-use countersign_port::testkit::ScriptedCore;
+use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Outcome, Press, Receipt, Receiving, Target,
+    Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Receipt, Receiving, RetryScope,
+    SendError, Target,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub fn receipt(outcome: Outcome, sentence: &str, card: Option<Card>) -> Receipt 
 /// A running adapter.
 pub struct Running {
     pub adapter: Arc<Discord>,
-    pub presses: UnboundedReceiver<Press>,
+    pub presses: UnboundedReceiver<Received>,
     pub stop: CancellationToken,
     pub task: JoinHandle<()>,
 }
@@ -48,10 +49,10 @@ impl Running {
     }
 
     pub async fn post(&self, card: &Card) -> MessageRef {
-        self.adapter.post(&target(), card).await.unwrap()
+        self.adapter.post(&target(), card, Posting::First).await.unwrap()
     }
 
-    pub async fn next(&mut self) -> Press {
+    pub async fn next(&mut self) -> Received {
         let next = tokio::time::timeout(Duration::from_secs(20), self.presses.recv());
         next.await.expect("a press reaches the core").unwrap()
     }
@@ -90,4 +91,9 @@ pub async fn until_listening(adapter: &Discord) {
     let mut follow = adapter.signals().follow_receiving();
     let found = follow.wait_for(|now| *now == Receiving::Listening);
     tokio::time::timeout(Duration::from_secs(30), found).await.expect("it listens").unwrap();
+}
+
+/// A wait that concerns the one target.
+pub fn wait(after: Duration) -> SendError {
+    SendError::Retry { after, scope: RetryScope::Target }
 }

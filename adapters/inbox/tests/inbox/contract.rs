@@ -2,9 +2,8 @@
 
 use crate::support::{Desk, cards::command, visitor::Visitor};
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, Press, Presser, Presses, Receipt, Receiving,
-    SendError, Signals, Target, async_trait,
-    testkit::{self, Platform, Shown},
+    Adapter, Card, MessageRef, Posting, Presser, Receiving, SendError, Target, async_trait,
+    testkit::{self, FakePlatform, Shown},
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -19,7 +18,11 @@ impl Web {
 }
 
 #[async_trait]
-impl Platform for Web {
+impl FakePlatform for Web {
+    fn somebody(&self) -> Presser {
+        Presser { id: "local".to_owned(), name: "the local inbox".to_owned(), roles: vec![] }
+    }
+
     fn target(&self) -> Target {
         Target("inbox".to_owned())
     }
@@ -46,45 +49,11 @@ impl Platform for Web {
     }
 }
 
-/// The inbox as the kit expects it: the kit's person has the id that the inbox gives everybody.
-struct AsAna(countersign_inbox::Inbox);
-
-#[async_trait]
-impl Adapter for AsAna {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-    fn signals(&self) -> &Signals {
-        self.0.signals()
-    }
-    async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
-        self.0.post(target, card).await
-    }
-    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
-        self.0.update(message, card).await
-    }
-    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
-        self.0.run(Arc::new(Renamed(presses)), stop).await;
-    }
-}
-
-struct Renamed(Arc<dyn Presses>);
-
-#[async_trait]
-impl Presses for Renamed {
-    async fn press(&self, mut press: Press) -> Receipt {
-        assert_eq!(press.presser.id, "local", "everybody at the inbox is the local person");
-        assert_eq!(press.presser.name, "the local inbox");
-        press.presser.id = "4211".to_owned();
-        self.0.press(press).await
-    }
-}
-
 #[tokio::test]
 async fn the_inbox_keeps_the_contract() {
     let desk = Desk::closed("127.0.0.1:0").await;
     let web = Web(desk.visitor().await);
-    let adapter = Arc::new(AsAna(desk.inbox.clone()));
+    let adapter = Arc::new(desk.inbox.clone());
     assert_eq!(adapter.signals().receiving(), Receiving::Starting);
     testkit::conformance(adapter.clone(), &web).await;
     let ended = adapter.signals().receiving();
@@ -97,7 +66,7 @@ async fn another_target_or_another_cards_message_is_refused() {
     let desk = Desk::open().await;
     let card = command("one", "ls");
     assert_eq!(
-        desk.inbox.post(&Target("-100/7".to_owned()), &card).await,
+        desk.inbox.post(&Target("-100/7".to_owned()), &card, Posting::First).await,
         Err(SendError::TargetGone(
             "the inbox has one target, `inbox`; there is no `-100/7`".to_owned()
         ))

@@ -2,7 +2,7 @@
 
 use crate::fake::{GROUP, Person, Telegram as Server};
 use crate::room::{adapter, number, target};
-use countersign_port::testkit::{Platform, Shown, conformance};
+use countersign_port::testkit::{FakePlatform, Shown, conformance};
 use countersign_port::{MessageRef, Presser, Target};
 
 struct Chat(Server);
@@ -12,7 +12,11 @@ fn person(presser: &Presser) -> Person {
 }
 
 #[countersign_port::async_trait]
-impl Platform for Chat {
+impl FakePlatform for Chat {
+    fn somebody(&self) -> Presser {
+        Presser { id: "4211".to_owned(), name: "Ana".to_owned(), roles: vec![] }
+    }
+
     fn target(&self) -> Target {
         target(GROUP)
     }

@@ -2,10 +2,10 @@
 
 use crate::fake::{ANA, BEN, EVE, FORUM, Fault, GROUP, Telegram as Server, Told};
 use crate::room::{Room, adapter, number, receipt, target};
-use countersign_port::testkit::{closed, sample_card};
+use countersign_port::testkit::{Received, TestCore, closed, sample_card};
 use countersign_port::{
-    Adapter as _, Lead, MessageRef, Outcome, Press, Presser, Presses, Receipt, Receiving,
-    SendError, Target,
+    Adapter as _, Lead, MessageRef, Outcome, Posting, Presser, Receipt, Receiving, SendError,
+    Target,
 };
 use countersign_telegram::{Config, Telegram};
 use std::sync::Arc;
@@ -18,7 +18,8 @@ fn told(text: &str, alert: bool) -> Told {
 }
 
 async fn post(room: &Room, server: &Server) -> i64 {
-    let message = room.adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    let message =
+        room.adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await.unwrap();
     assert!(server.message(GROUP, number(&message)).buttons.len() == 1);
     number(&message)
 }
@@ -29,8 +30,7 @@ async fn a_press_reaches_the_core_with_who_where_and_what() {
     let mut room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once.")]);
     let card = post(&room, &server).await;
     assert_eq!(server.press(GROUP, card, "Approve", ANA).await, told("Approved once.", false));
-    let expected = Press {
-        adapter: "telegram",
+    let expected = Received {
         presser: Presser { id: "4211".into(), name: "Ana".into(), roles: vec![] },
         message: Some(MessageRef(format!("{GROUP}/{card}"))),
         token: "k3J9sQ0aZ_-b4LmX7yTn2w.1.a".into(),
@@ -126,8 +126,8 @@ async fn a_card_that_stands_twice_is_redrawn_where_it_is_pressed() {
         Receipt { card: Some(closed(&card)), ..receipt(Outcome::Applied, "Approved once.") };
     let room = Room::open(&server, vec![applied]);
     server.fail("sendMessage", Fault::DropAfter, 1);
-    assert!(room.adapter.post(&target(GROUP), &card).await.is_err());
-    let known = number(&room.adapter.post(&target(GROUP), &card).await.unwrap());
+    assert!(room.adapter.post(&target(GROUP), &card, Posting::First).await.is_err());
+    let known = number(&room.adapter.post(&target(GROUP), &card, Posting::First).await.unwrap());
     let twice = server.open_cards(GROUP);
     assert_eq!(twice.len(), 2, "Telegram has no way to send once");
     let lost = twice.iter().find(|m| m.id != known).unwrap().id;
@@ -143,13 +143,13 @@ async fn a_card_that_stands_twice_is_redrawn_where_it_is_pressed() {
 
 /// A core that answers when it is let.
 struct SlowCore {
-    seen: mpsc::UnboundedSender<Press>,
+    seen: mpsc::UnboundedSender<Received>,
     let_go: Semaphore,
 }
 
 #[countersign_port::async_trait]
-impl Presses for SlowCore {
-    async fn press(&self, press: Press) -> Receipt {
+impl TestCore for SlowCore {
+    async fn take(&self, press: Received) -> Receipt {
         let _ = self.seen.send(press);
         self.let_go.acquire().await.unwrap().forget();
         receipt(Outcome::Applied, "Approved once.")
@@ -287,7 +287,7 @@ async fn a_refused_token_is_said_with_its_key_and_taken_again_when_telegram_does
     let mut room = Room::open(&server, vec![receipt(Outcome::Applied, "Approved once.")]);
     let why = room.deaf().await;
     assert!(why.contains("`[telegram] token`") && why.contains("@BotFather"), "{why}");
-    let refused = room.adapter.post(&target(GROUP), &sample_card("ls")).await;
+    let refused = room.adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await;
     assert!(matches!(refused, Err(SendError::Fatal(_))), "{refused:?}");
     server.accept_token();
     room.listens().await;
@@ -381,7 +381,8 @@ async fn a_press_in_a_topic_is_answered_like_any_other() {
     let server = Server::start().await;
     let mut room = Room::open(&server, vec![receipt(Outcome::TextWanted, "What instead?")]);
     let topic = Target(format!("{FORUM}/7"));
-    let card = number(&room.adapter.post(&topic, &sample_card("ls")).await.unwrap());
+    let card =
+        number(&room.adapter.post(&topic, &sample_card("ls"), Posting::First).await.unwrap());
     server.press(FORUM, card, "Other…", ANA).await;
     let prompt = server.until("a prompt", || server.prompt(FORUM)).await;
     assert_eq!((prompt.topic, prompt.reply_to), (Some(7), Some(card)));

@@ -1,9 +1,9 @@
 //! An adapter that runs against the fake, and a core that says what it is told to say.
 
 use crate::fake::{TOKEN, Telegram as Server};
-use countersign_port::testkit::ScriptedCore;
+use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
-    Adapter, CancellationToken, Outcome, Press, Presses, Receipt, Receiving, Target,
+    Adapter, CancellationToken, Outcome, Presses, Receipt, Receiving, RetryScope, SendError, Target,
 };
 use countersign_telegram::{Config, Telegram};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 pub struct Room {
     pub adapter: Arc<Telegram>,
-    pub presses: UnboundedReceiver<Press>,
+    pub presses: UnboundedReceiver<Received>,
     stop: CancellationToken,
     running: JoinHandle<()>,
 }
@@ -28,7 +28,7 @@ impl Room {
     pub fn with_core(
         adapter: Arc<Telegram>,
         core: Arc<dyn Presses>,
-        presses: UnboundedReceiver<Press>,
+        presses: UnboundedReceiver<Received>,
     ) -> Self {
         let stop = CancellationToken::new();
         let running = tokio::spawn({
@@ -38,7 +38,7 @@ impl Room {
         Self { adapter, presses, stop, running }
     }
 
-    pub async fn next_press(&mut self) -> Press {
+    pub async fn next_press(&mut self) -> Received {
         let press = timeout(Duration::from_secs(15), self.presses.recv()).await;
         press.expect("a press reaches the core").expect("the core is there")
     }
@@ -95,4 +95,9 @@ pub fn target(chat: i64) -> Target {
 /// The number of a message within its chat.
 pub fn number(message: &countersign_port::MessageRef) -> i64 {
     message.0.split_once('/').unwrap().1.parse().unwrap()
+}
+
+/// A wait that concerns the one target.
+pub fn wait(after: Duration) -> SendError {
+    SendError::Retry { after, scope: RetryScope::Target }
 }

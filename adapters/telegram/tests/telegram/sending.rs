@@ -1,9 +1,9 @@
 //! Cards on their way to the chat, and what goes wrong there.
 
 use crate::fake::{FORUM, Fault, GROUP, Telegram as Server};
-use crate::room::{adapter, config, number, target};
+use crate::room::{adapter, config, number, target, wait};
 use countersign_port::testkit::{closed, sample_card};
-use countersign_port::{Adapter as _, Card, MessageRef, SendError, Target};
+use countersign_port::{Adapter as _, Card, MessageRef, Posting, SendError, Target};
 use countersign_telegram::{Config, check, check_target};
 use std::time::{Duration, Instant};
 
@@ -17,13 +17,13 @@ async fn a_flood_limit_is_handed_to_the_core() {
     let server = Server::start().await;
     let adapter = adapter(&server);
     server.fail("sendMessage", Fault::RetryAfter(17), 1);
-    let posted = adapter.post(&target(GROUP), &sample_card("ls")).await;
-    assert_eq!(posted, Err(SendError::RetryAfter(Duration::from_secs(17))));
+    let posted = adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await;
+    assert_eq!(posted, Err(wait(Duration::from_secs(17))));
     let other = Target(format!("{FORUM}/7"));
-    let message = adapter.post(&other, &sample_card("ls")).await.unwrap();
+    let message = adapter.post(&other, &sample_card("ls"), Posting::First).await.unwrap();
     server.fail("editMessageText", Fault::RetryAfter(3), 1);
     let updated = adapter.update(&message, &closed(&sample_card("ls"))).await;
-    assert_eq!(updated, Err(SendError::RetryAfter(Duration::from_secs(3))));
+    assert_eq!(updated, Err(wait(Duration::from_secs(3))));
     assert_eq!((server.messages(GROUP).len(), server.messages(FORUM).len()), (0, 1));
 }
 
@@ -31,16 +31,16 @@ async fn a_flood_limit_is_handed_to_the_core() {
 async fn what_would_come_too_soon_is_not_even_sent() {
     let server = Server::start().await;
     let adapter = adapter(&server);
-    let message = adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    let message = adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await.unwrap();
     server.fail("editMessageText", Fault::RetryAfter(17), 1);
     let edit = async || adapter.update(&message, &closed(&sample_card("ls"))).await;
     let post = async || {
         let card = Card { id: "another".to_owned(), ..sample_card("ls") };
-        adapter.post(&target(GROUP), &card).await.map(drop)
+        adapter.post(&target(GROUP), &card, Posting::First).await.map(drop)
     };
-    assert_eq!(edit().await, Err(SendError::RetryAfter(Duration::from_secs(17))));
+    assert_eq!(edit().await, Err(wait(Duration::from_secs(17))));
     for early in [edit().await, post().await] {
-        let Err(SendError::RetryAfter(left)) = early else { panic!("{early:?}") };
+        let Err(SendError::Retry { after: left, .. }) = early else { panic!("{early:?}") };
         assert!((10..=17).contains(&left.as_secs()), "{left:?}");
     }
     assert_eq!((server.calls("sendMessage").len(), server.calls("editMessageText").len()), (1, 1));
@@ -55,7 +55,7 @@ async fn a_broken_server_or_line_is_transient_and_told_fast() {
     {
         server.fail("sendMessage", fault.clone(), 1);
         let begun = Instant::now();
-        let posted = adapter.post(&target(GROUP), &sample_card("ls")).await;
+        let posted = adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await;
         assert!(matches!(posted, Err(SendError::Transient(_))), "{fault:?}: {posted:?}");
         assert!(begun.elapsed() < Duration::from_secs(2), "{fault:?}: {:?}", begun.elapsed());
     }
@@ -74,7 +74,7 @@ async fn a_chat_out_of_reach_is_said_to_be_gone() {
         (Target(format!("{FORUM}/8")), "TOPIC_CLOSED"),
         (Target("@team".to_owned()), "`@team` is not a Telegram chat"),
     ] {
-        match adapter.post(&target, &sample_card("ls")).await {
+        match adapter.post(&target, &sample_card("ls"), Posting::First).await {
             Err(SendError::TargetGone(why)) => assert!(why.contains(part), "{why}"),
             other => panic!("{target:?}: {other:?}"),
         }
@@ -86,9 +86,9 @@ async fn a_group_that_became_a_supergroup_is_named() {
     let server = Server::start().await;
     let adapter = adapter(&server);
     server.migrate(GROUP, -1_009);
-    let moved = adapter.post(&target(GROUP), &sample_card("ls")).await;
+    let moved = adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await;
     assert_eq!(moved, Err(SendError::Moved(target(-1_009))));
-    let there = adapter.post(&target(-1_009), &sample_card("ls")).await.unwrap();
+    let there = adapter.post(&target(-1_009), &sample_card("ls"), Posting::First).await.unwrap();
     assert_eq!(there, MessageRef("-1009/101".to_owned()));
 }
 
@@ -96,7 +96,7 @@ async fn a_group_that_became_a_supergroup_is_named() {
 async fn a_topic_gets_the_file_and_the_card() {
     let server = Server::start().await;
     let target = Target(format!("{FORUM}/7"));
-    adapter(&server).post(&target, &long_card()).await.unwrap();
+    adapter(&server).post(&target, &long_card(), Posting::First).await.unwrap();
     let messages = server.messages(FORUM);
     assert_eq!(messages.iter().map(|m| m.topic).collect::<Vec<_>>(), [Some(7), Some(7)]);
     assert_eq!(messages[1].reply_to, Some(messages[0].id));
@@ -108,9 +108,9 @@ async fn a_repeated_post_sends_neither_file_nor_card_twice() {
     let server = Server::start().await;
     let adapter = adapter(&server);
     server.fail("sendMessage", Fault::BadGateway, 1);
-    assert!(adapter.post(&target(GROUP), &long_card()).await.is_err());
-    let first = adapter.post(&target(GROUP), &long_card()).await.unwrap();
-    let again = adapter.post(&target(GROUP), &long_card()).await.unwrap();
+    assert!(adapter.post(&target(GROUP), &long_card(), Posting::First).await.is_err());
+    let first = adapter.post(&target(GROUP), &long_card(), Posting::First).await.unwrap();
+    let again = adapter.post(&target(GROUP), &long_card(), Posting::First).await.unwrap();
     assert_eq!(again, first);
     assert_eq!(server.messages(GROUP).len(), 2, "one file and one card");
     assert_eq!(server.calls("sendDocument").len(), 1);
@@ -120,8 +120,8 @@ async fn a_repeated_post_sends_neither_file_nor_card_twice() {
 async fn a_card_never_stands_without_its_file() {
     let server = Server::start().await;
     server.fail("sendDocument", Fault::RetryAfter(2), 1);
-    let posted = adapter(&server).post(&target(GROUP), &long_card()).await;
-    assert_eq!(posted, Err(SendError::RetryAfter(Duration::from_secs(2))));
+    let posted = adapter(&server).post(&target(GROUP), &long_card(), Posting::First).await;
+    assert_eq!(posted, Err(wait(Duration::from_secs(2))));
     assert_eq!(server.messages(GROUP), []);
 }
 
@@ -129,7 +129,7 @@ async fn a_card_never_stands_without_its_file() {
 async fn a_longer_text_that_comes_with_a_change_is_attached_once() {
     let server = Server::start().await;
     let adapter = adapter(&server);
-    let message = adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    let message = adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await.unwrap();
     for revision in 2..4 {
         let next = Card { revision, ..long_card() };
         adapter.update(&message, &next).await.unwrap();
@@ -149,7 +149,7 @@ async fn html_that_telegram_cannot_read_is_sent_without_parsing() {
     let fault = Fault::Refuse(400, "Bad Request: can't parse entities: Unsupported start tag");
     server.fail("sendMessage", fault.clone(), 1);
     let card = sample_card("a < b && </code>");
-    let message = adapter.post(&target(GROUP), &card).await.unwrap();
+    let message = adapter.post(&target(GROUP), &card, Posting::First).await.unwrap();
     let shown = server.message(GROUP, number(&message));
     assert!(shown.text.contains("a < b && </code>"), "{}", shown.text);
     assert_eq!(shown.buttons.concat().len(), 4);
@@ -164,7 +164,7 @@ async fn html_that_telegram_cannot_read_is_sent_without_parsing() {
 #[tokio::test]
 async fn previews_are_off_and_only_the_card_rings() {
     let server = Server::start().await;
-    adapter(&server).post(&target(GROUP), &long_card()).await.unwrap();
+    adapter(&server).post(&target(GROUP), &long_card(), Posting::First).await.unwrap();
     let (card, file) = (&server.calls("sendMessage")[0], &server.calls("sendDocument")[0]);
     assert_eq!(card["link_preview_options"]["is_disabled"], true);
     assert_eq!(
@@ -177,7 +177,7 @@ async fn previews_are_off_and_only_the_card_rings() {
 async fn redrawing_what_is_gone_or_the_same_is_harmless_after_a_restart() {
     let server = Server::start().await;
     let card = sample_card("ls");
-    let message = adapter(&server).post(&target(GROUP), &card).await.unwrap();
+    let message = adapter(&server).post(&target(GROUP), &card, Posting::First).await.unwrap();
     for _ in 0..2 {
         assert_eq!(adapter(&server).update(&message, &closed(&card)).await, Ok(()));
     }
@@ -191,7 +191,7 @@ async fn an_older_card_never_replaces_a_newer_one() {
     let server = Server::start().await;
     let adapter = adapter(&server);
     let card = sample_card("ls");
-    let message = adapter.post(&target(GROUP), &card).await.unwrap();
+    let message = adapter.post(&target(GROUP), &card, Posting::First).await.unwrap();
     adapter.update(&message, &closed(&card)).await.unwrap();
     adapter.update(&message, &card).await.unwrap();
     assert_eq!(server.message(GROUP, number(&message)).buttons, Vec::<Vec<String>>::new());
@@ -216,7 +216,7 @@ async fn hostile_text_is_shown_literally_or_made_visible() {
     ];
     for (number, text) in hostile.iter().enumerate() {
         let card = Card { id: format!("card{number}"), ..sample_card(text) };
-        let message = adapter.post(&target(GROUP), &card).await.unwrap();
+        let message = adapter.post(&target(GROUP), &card, Posting::First).await.unwrap();
         let shown = server.message(GROUP, crate::room::number(&message));
         let whole = shown.text.contains(text.as_str());
         let file = shown.reply_to.and_then(|above| server.message(GROUP, above).file);

@@ -2,9 +2,9 @@
 //! the Bot API and, under `/_/`, plays the people (`press`, `send`, `messages`, `inject`,
 //! `violations` …).
 
-use crate::room::{Room, number, receipt, target};
+use crate::room::{Room, number, receipt, target, wait};
 use countersign_port::testkit::{closed, sample_card};
-use countersign_port::{Adapter as _, Card, Outcome, Receipt, SendError, Target};
+use countersign_port::{Adapter as _, Card, Outcome, Posting, Receipt, SendError, Target};
 use countersign_telegram::{Config, Telegram, check, check_target};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ async fn cards_and_presses(server: &StandIn) {
     ]);
     let topic = Target(format!("{GROUP}/7"));
     let card = sample_card("rm -rf build/* && echo \"<done>\" </code></pre> @everyone");
-    let message = room.adapter.post(&topic, &card).await.unwrap();
+    let message = room.adapter.post(&topic, &card, Posting::First).await.unwrap();
     let (told, took) = server.press(GROUP, number(&message), "Approve").await;
     assert_eq!(
         (&told["text"], &told["show_alert"]),
@@ -126,7 +126,7 @@ async fn cards_and_presses(server: &StandIn) {
 
 async fn text_after_a_restart(server: &StandIn) {
     let room = server.open(vec![receipt(Outcome::TextWanted, "What instead?")]);
-    let card = room.adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap();
+    let card = room.adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await.unwrap();
     server.press(GROUP, number(&card), "Other…").await;
     let prompt = loop {
         let all = server.control("messages", json!({"chat_id": GROUP, "bot": true})).await;
@@ -166,27 +166,27 @@ async fn trouble(server: &StandIn) {
     };
     let card = |id: &str| Card { id: id.to_owned(), ..sample_card("ls") };
     inject("sendMessage", "429", json!({"retry_after": 2})).await;
-    let posted = adapter.post(&target(GROUP), &card("flood")).await;
-    assert_eq!(posted, Err(SendError::RetryAfter(Duration::from_secs(2))));
+    let posted = adapter.post(&target(GROUP), &card("flood"), Posting::First).await;
+    assert_eq!(posted, Err(wait(Duration::from_secs(2))));
     for kind in ["502", "html", "drop_before", "garbage"] {
         inject("sendMessage", kind, json!({})).await;
         let begun = Instant::now();
-        let posted = adapter.post(&target(GROUP), &card(kind)).await;
+        let posted = adapter.post(&target(GROUP), &card(kind), Posting::First).await;
         assert!(matches!(posted, Err(SendError::Transient(_))), "{kind}: {posted:?}");
         assert!(begun.elapsed() < Duration::from_secs(2), "{kind}: {:?}", begun.elapsed());
-        adapter.post(&target(GROUP), &card(kind)).await.unwrap();
+        adapter.post(&target(GROUP), &card(kind), Posting::First).await.unwrap();
     }
     // A group that becomes a supergroup.
     server
         .control("chat", json!({"id": -77, "type": "group", "members": {"4211": "member"}}))
         .await;
-    adapter.post(&target(-77), &card("before")).await.unwrap();
+    adapter.post(&target(-77), &card("before"), Posting::First).await.unwrap();
     let new = server.control("migrate", json!({"chat_id": -77})).await["new_id"].as_i64().unwrap();
-    let moved = adapter.post(&target(-77), &card("after")).await;
+    let moved = adapter.post(&target(-77), &card("after"), Posting::First).await;
     assert_eq!(moved, Err(SendError::Moved(target(new))));
-    adapter.post(&target(new), &card("after")).await.unwrap();
+    adapter.post(&target(new), &card("after"), Posting::First).await.unwrap();
     server.control("block", json!({"user_id": ANA, "blocked": true})).await;
-    let blocked = adapter.post(&target(ANA), &card("blocked")).await;
+    let blocked = adapter.post(&target(ANA), &card("blocked"), Posting::First).await;
     assert!(matches!(blocked, Err(SendError::TargetGone(_))), "{blocked:?}");
     // Pulls that fail, and a press in between.
     let conflict =
@@ -194,7 +194,7 @@ async fn trouble(server: &StandIn) {
     inject("getUpdates", "error", conflict).await;
     inject("getUpdates", "502", json!({"times": 2})).await;
     let room = server.open(vec![receipt(Outcome::Applied, "Approved once.")]);
-    let posted = room.adapter.post(&target(GROUP), &card("press")).await.unwrap();
+    let posted = room.adapter.post(&target(GROUP), &card("press"), Posting::First).await.unwrap();
     let (told, took) = server.press(GROUP, number(&posted), "Deny").await;
     assert_eq!(told["text"], "Approved once.");
     assert!(took < Duration::from_secs(8), "{took:?}");
@@ -215,7 +215,7 @@ async fn hostile_texts(server: &StandIn) {
     ];
     for (index, text) in hostile.iter().enumerate() {
         let card = Card { id: format!("hostile{index}"), ..sample_card(text) };
-        let message = adapter.post(&target(GROUP), &card).await.unwrap();
+        let message = adapter.post(&target(GROUP), &card, Posting::First).await.unwrap();
         let shown = server.message(GROUP, number(&message)).await;
         let attached = &shown["message"]["reply_to_message"]["document"];
         let whole = shown["text"].as_str().unwrap().contains(text.as_str());

@@ -2,12 +2,14 @@
 
 use crate::fake::{ANA, BEN, GROUP, Message, Telegram as Server};
 use crate::room::{Room, number, receipt, target};
-use countersign_port::testkit::sample_card;
-use countersign_port::{Adapter as _, MessageRef, Outcome, Press, Presser};
+use countersign_port::testkit::{Received, sample_card};
+use countersign_port::{Adapter as _, MessageRef, Outcome, Posting, Presser};
 
 /// Posts a card, presses Other… as Ana and returns the card's number and the prompt.
 async fn prompted(room: &mut Room, server: &Server) -> (i64, Message) {
-    let card = number(&room.adapter.post(&target(GROUP), &sample_card("ls")).await.unwrap());
+    let card = number(
+        &room.adapter.post(&target(GROUP), &sample_card("ls"), Posting::First).await.unwrap(),
+    );
     server.press(GROUP, card, "Other…", ANA).await;
     assert_eq!(room.next_press().await.text, None);
     (card, server.until("a prompt", || server.prompt(GROUP)).await)
@@ -18,9 +20,8 @@ async fn answer_to(server: &Server, message: i64) -> String {
     server.until("an answer in the chat", said).await.text
 }
 
-fn text_press(card: i64, text: &str) -> Press {
-    Press {
-        adapter: "telegram",
+fn text_press(card: i64, text: &str) -> Received {
+    Received {
         presser: Presser { id: "4211".into(), name: "Ana".into(), roles: vec![] },
         message: Some(MessageRef(format!("{GROUP}/{card}"))),
         token: "k3J9sQ0aZ_-b4LmX7yTn2w.1.t".into(),

@@ -9,9 +9,10 @@ pub mod cards;
 pub mod visitor;
 
 use countersign_inbox::{Config, Inbox};
+use countersign_port::testkit::{Received, TestCore};
 use countersign_port::{
-    Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Press, Presses, Receipt, Target,
-    Tone, async_trait,
+    Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Receipt, Target, Tone,
+    async_trait,
 };
 use std::{
     net::SocketAddr,
@@ -27,7 +28,7 @@ pub struct Desk {
     pub inbox: Inbox,
     pub at: SocketAddr,
     pub core: Arc<Core>,
-    pub presses: mpsc::UnboundedReceiver<Press>,
+    pub presses: mpsc::UnboundedReceiver<Received>,
     stop: CancellationToken,
     running: JoinHandle<()>,
     serving: JoinHandle<()>,
@@ -84,7 +85,7 @@ impl Desk {
     /// Puts a card up, for the core to answer.
     pub async fn post(&self, card: &Card) {
         self.core.cards.lock().unwrap().push(card.clone());
-        self.inbox.post(&Target("inbox".to_owned()), card).await.unwrap();
+        self.inbox.post(&Target("inbox".to_owned()), card, Posting::First).await.unwrap();
     }
 
     /// Redraws a card from the core's side.
@@ -97,19 +98,19 @@ impl Desk {
 /// A core that answers as the real one does, by the button's look.
 pub struct Core {
     pub cards: Mutex<Vec<Card>>,
-    heard: mpsc::UnboundedSender<Press>,
+    heard: mpsc::UnboundedSender<Received>,
 }
 
 impl Core {
-    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Press>) {
+    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
         let (heard, presses) = mpsc::unbounded_channel();
         (Arc::new(Self { cards: Mutex::default(), heard }), presses)
     }
 }
 
 #[async_trait]
-impl Presses for Core {
-    async fn press(&self, press: Press) -> Receipt {
+impl TestCore for Core {
+    async fn take(&self, press: Received) -> Receipt {
         self.heard.send(press.clone()).unwrap();
         let mut cards = self.cards.lock().unwrap();
         let said = |outcome, sentence: &str, card: Option<&Card>| Receipt {

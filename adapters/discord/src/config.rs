@@ -1,0 +1,15 @@
+//! What the adapter needs to know.
+
+/// A bot of Discord's.
+#[derive(Clone)]
+pub struct Config {
+    /// The bot's token, as the developer portal shows it.
+    pub token: String,
+    /// Where Discord is: an origin, `https://discord.com` but for tests and proxies.
+    pub api_url: String,
+}
+
+/// Whether this is Discord itself.
+pub(crate) fn is_discord(api_url: &str) -> bool {
+    api_url.trim_end_matches('/').eq_ignore_ascii_case("https://discord.com")
+}

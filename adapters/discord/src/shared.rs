@@ -1,0 +1,59 @@
+//! What sending and receiving share.
+
+use crate::config::Config;
+use crate::errors::Problem;
+use crate::message::Body;
+use crate::render::{Drawn, draw};
+use crate::rest::Rest;
+use crate::turns::Turns;
+use countersign_port::{Card, MessageRef, SendError, Signals};
+
+/// One bot: its connection, and what is known of its messages.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) rest: Rest,
+    pub(crate) turns: Turns,
+    pub(crate) signals: Signals,
+}
+
+impl Shared {
+    /// Redraws a message, unless it shows a later revision of the card already.
+    pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        let Some((channel, id)) = message.0.split_once('/') else {
+            return Err(SendError::Refused(format!("`{}` is not a Discord message", message.0)));
+        };
+        let mut newest = self.turns.wait(message).await;
+        if card.revision < *newest {
+            return Ok(());
+        }
+        match self.edit(channel, id, draw(card)).await {
+            // Deleted, and with it its buttons.
+            Err(problem) if problem.code() == Some(10008) => Ok(()),
+            Err(problem) => Err(problem.send_error(channel)),
+            Ok(()) => {
+                *newest = card.revision;
+                Ok(())
+            }
+        }
+    }
+
+    async fn edit(&self, channel: &str, id: &str, drawn: Drawn) -> Result<(), Problem> {
+        // Which files stand there already only Discord knows: this process may be a new one.
+        let standing = match drawn.files.is_empty() {
+            true => Vec::new(),
+            false => match self.rest.files(channel, id).await {
+                // May write but not read: then the files are sent again.
+                Err(Problem::Refused { status: 403, .. }) => Vec::new(),
+                standing => standing?,
+            },
+        };
+        let body = Body::edit(drawn, &standing);
+        match self.rest.edit(channel, id, &body).await {
+            Err(problem) if problem.code() == Some(50083) => {
+                self.rest.unarchive(channel).await.map_err(|_| problem)?;
+                self.rest.edit(channel, id, &body).await
+            }
+            edited => edited,
+        }
+    }
+}

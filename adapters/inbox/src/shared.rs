@@ -1,0 +1,38 @@
+//! What the adapter and its HTTP handlers share.
+
+use crate::{board::Board, proof::Proofs, session::Session};
+use countersign_port::{Presses, Signals};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// One inbox.
+pub(crate) struct Shared {
+    pub(crate) session: Session,
+    pub(crate) proofs: Proofs,
+    pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) board: Board,
+    pub(crate) core: watch::Sender<Core>,
+    pub(crate) signals: Signals,
+    /// What people have to know of the bridge itself.
+    pub(crate) notice: watch::Sender<Vec<String>>,
+}
+
+/// The connection to the core.
+pub(crate) enum Core {
+    /// `run` was not called yet.
+    Starting,
+    /// Presses reach the core.
+    Connected(Arc<dyn Presses>),
+    /// `run` has ended.
+    Stopped,
+}
+
+impl Shared {
+    /// The core, while presses reach it.
+    pub(crate) fn connected(&self) -> Option<Arc<dyn Presses>> {
+        match &*self.core.borrow() {
+            Core::Connected(presses) => Some(presses.clone()),
+            Core::Starting | Core::Stopped => None,
+        }
+    }
+}

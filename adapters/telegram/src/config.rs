@@ -1,0 +1,28 @@
+//! What the adapter needs to know.
+
+/// A bot of Telegram's.
+#[derive(Clone)]
+pub struct Config {
+    /// The bot's token, as @BotFather shows it.
+    pub token: String,
+    /// Where the Bot API is: `https://api.telegram.org` but for tests and own Bot API servers.
+    pub api_url: String,
+}
+
+/// SECURITY: the token is not printed.
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config").field("api_url", &self.api_url).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_config_does_not_hold_the_token() {
+        let config = Config { token: "7:SECRET".into(), api_url: "https://example.org".into() };
+        assert_eq!(format!("{config:?}"), "Config { api_url: \"https://example.org\", .. }");
+    }
+}
