@@ -31,17 +31,8 @@ const TO_BE_OPENED: &[&[&str]] = &[
         "src/gate/mod.rs",
         "src/gate/waiting.rs",
     ],
-    &[
-        "src/policy/engine/critical/deletion.rs",
-        "src/policy/engine/critical/mod.rs",
-        "src/policy/engine/critical/stream.rs",
-    ],
     &["src/policy/facts/reads/operands.rs", "src/policy/facts/reads/scripts.rs"],
-    &[
-        "src/policy/facts/wrappers/mod.rs",
-        "src/policy/facts/wrappers/shells.rs",
-        "src/policy/facts/wrappers/table.rs",
-    ],
+    &["src/policy/facts/wrappers/mod.rs", "src/policy/facts/wrappers/shells.rs"],
     &["src/profiles/wcore/mod.rs", "src/profiles/wcore/stage.rs"],
     &[
         "src/store/engine.rs",

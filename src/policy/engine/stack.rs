@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs;
+use crate::facts::programs::words::listed;
 use crate::facts::reads;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
@@ -251,45 +253,17 @@ fn path<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Cow<'w, str> {
 
 /// The arguments from the sub-command on, for programs whose own options stand in front of it.
 fn behind_options<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
-    let values: &[&str] = match name.as_bytes() {
-        b"git" => &[
-            "-C",
-            "-c",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--exec-path",
-            "--config-env",
-            "--super-prefix",
-            "--attr-source",
-        ],
-        b"docker" | b"podman" => {
-            &["-H", "--host", "--context", "-c", "--config", "-l", "--log-level"]
-        }
-        b"kubectl" => &[
-            "-n",
-            "--namespace",
-            "--context",
-            "--kubeconfig",
-            "--cluster",
-            "--user",
-            "-s",
-            "--server",
-            "--as",
-        ],
-        b"npm" | b"pnpm" | b"yarn" => {
-            &["--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"]
-        }
-        b"cargo" => &["-C", "--config", "-Z", "--color", "--manifest-path"],
-        _ => return args,
-    };
+    let values = programs::exact(name).map_or("", |program| program.global);
+    if values.is_empty() {
+        return args;
+    }
     let mut rest = args;
     while let Some((first, more)) = rest.split_first() {
         let text = &*first.text;
         if !text.starts_with(['-', '+']) {
             break;
         }
-        rest = if values.contains(&text) { more.get(1..).unwrap_or_default() } else { more };
+        rest = if listed(values, text) { more.get(1..).unwrap_or_default() } else { more };
     }
     rest
 }

@@ -11,6 +11,7 @@ pub mod links;
 pub mod obeyed;
 pub mod options;
 pub mod paths;
+pub(crate) mod programs;
 pub(crate) mod reads;
 pub mod tool_name;
 pub mod tools;

@@ -13,6 +13,10 @@ use crate::engine::layers::{Layers, Mode};
 use crate::engine::subject::Subject;
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs;
+use crate::facts::programs::description::Role;
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::words::listed;
 use crate::facts::reads;
 use crate::facts::tool_name;
 use crate::facts::tools::{Kind, canonical};
@@ -187,7 +191,7 @@ const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
 /// Patterns for one command; `None` when none must be offered.
 pub fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
-    if depth > 2 || NEVER.contains(&name) {
+    if depth > 2 || grant(name).never {
         return None;
     }
     match unwrap(argv) {
@@ -217,36 +221,34 @@ fn of_inner(argv: &[Word<'_>], open: bool, depth: u32) -> Option<Vec<String>> {
 /// The command itself, whatever it runs.
 fn of_words(argv: &[Word<'_>], open: bool) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
-    if NEVER.contains(&name) {
+    if grant(name).never {
         return None;
     }
     let literal: Vec<&str> = argv.iter().map_while(Word::literal).collect();
-    let two = (name, literal.get(1).copied().unwrap_or(""));
-    if NEVER_TWO.contains(&two) {
+    let sub = literal.get(1).copied().unwrap_or("");
+    let grant = grant(name);
+    if listed(grant.never_subs, sub) {
         return None;
     }
     let exact = || (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
-    if runs_script_file(name) && !NAMED_SCRIPTS.contains(&two) {
+    if runs_script_file(name) && !listed(grant.scripts, sub) {
         // A script may be run again with the same words; code on the command line never.
         let script = literal.get(1).is_some_and(|first| !first.starts_with('-') || *first == "-m");
-        return if script && two.1 != "eval" { exact() } else { None };
+        return if script && sub != "eval" { exact() } else { None };
     }
-    if name == "bunx" && runs_anything(base(two.1)) {
+    if grant.runner && runs_anything(base(sub)) {
         return None;
     }
-    if RUNNERS.contains(&two) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
+    if listed(grant.runners, sub) && literal.get(2).is_none_or(|third| runs_anything(base(third))) {
         return None;
     }
     let words = prefix(&literal);
-    let flagged = words.iter().skip(1).any(|word| word.starts_with('-'))
-        && !matches!(two, ("cmake", "--build" | "--install"));
+    let flagged =
+        words.iter().skip(1).any(|word| word.starts_with('-')) && !listed(grant.options, sub);
     if argv.len() <= words.len() && !open {
-        return if words.len() == 1 || !flagged || two.0 == "make" || argv.len() > 2 || name != "git"
-        {
-            exact()
-        } else {
-            None
-        };
+        let many = programs::exact(name).is_some_and(|program| program.is(Role::Many));
+        let nameless = many && flagged && words.len() > 1 && argv.len() <= 2;
+        return if nameless { None } else { exact() };
     }
     if flagged || literal.len() < words.len() {
         return None;
@@ -315,174 +317,21 @@ fn reads_back(word: &str) -> bool {
 /// A runner whose rule names what it runs.
 fn names_its_program(name: &str, argv: &[Word<'_>]) -> bool {
     let second = argv.get(1).and_then(Word::literal).unwrap_or_default();
-    runs_script_file(name) || name == "bunx" || RUNNERS.contains(&(name, second))
+    let grant = grant(name);
+    runs_script_file(name) || grant.runner || listed(grant.runners, second)
 }
 
 fn runs_anything(name: &str) -> bool {
-    name.starts_with('-') || NEVER.contains(&name) || runs_script_file(name)
+    name.starts_with('-') || grant(name).never || runs_script_file(name)
 }
-
-/// Runs a script of the project by name and no text.
-const NAMED_SCRIPTS: &[(&str, &str)] = &[
-    ("bun", "add"),
-    ("bun", "build"),
-    ("bun", "install"),
-    ("bun", "pm"),
-    ("bun", "run"),
-    ("bun", "test"),
-    ("bun", "x"),
-    ("deno", "check"),
-    ("deno", "fmt"),
-    ("deno", "lint"),
-    ("deno", "task"),
-    ("deno", "test"),
-];
 
 fn runs_script_file(name: &str) -> bool {
-    INTERPRETERS.contains(&name) || is_versioned_interpreter(name)
+    let is = |name: &str| programs::exact(name).is_some_and(|one| one.is(Role::Interpreter));
+    // `python3.12`, `ruby3.2`, `node20`
+    is(name) || is(name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// `python3.12`, `ruby3.2`, `node20`.
-fn is_versioned_interpreter(name: &str) -> bool {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    stem.len() < name.len() && INTERPRETERS.contains(&stem)
+/// What is known of how a program's rules are stored.
+fn grant(name: &str) -> Grant {
+    programs::exact(name).map_or(Grant::ONE_WORD, |program| program.grant)
 }
-
-/// Programs that run whatever text or file they are given.
-const INTERPRETERS: &[&str] = &[
-    "python",
-    "python3",
-    "python2",
-    "pypy",
-    "pypy3",
-    "node",
-    "nodejs",
-    "deno",
-    "bun",
-    "ruby",
-    "perl",
-    "php",
-    "lua",
-    "luajit",
-    "Rscript",
-    "R",
-    "julia",
-    "tclsh",
-    "guile",
-    "ghci",
-    "runghc",
-    "scala",
-    "groovy",
-    "elixir",
-    "erl",
-    "iex",
-    "swipl",
-    "osascript",
-    "jshell",
-    "tsx",
-    "ts-node",
-    "ipython",
-];
-
-/// Shells, wrappers and remote runners: a rule on their name is a rule on everything.
-const NEVER: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "mksh",
-    "ash",
-    "fish",
-    "csh",
-    "tcsh",
-    "rbash",
-    "pwsh",
-    "powershell",
-    "nu",
-    "xonsh",
-    "busybox",
-    "toybox",
-    "env",
-    "sudo",
-    "doas",
-    "su",
-    "pkexec",
-    "runuser",
-    "ssh",
-    "mosh",
-    "eval",
-    "exec",
-    "source",
-    ".",
-    "builtin",
-    "trap",
-    "tmux",
-    "screen",
-    "parallel",
-    "npx",
-    "uvx",
-    "pipx",
-    "script",
-    "expect",
-    "at",
-    "batch",
-    "crontab",
-    "systemd-run",
-    "chroot",
-    "unshare",
-    "nsenter",
-    "gdb",
-    "lldb",
-    "strace",
-    "ltrace",
-    "watch",
-    "osascript",
-    "export",
-    "alias",
-    "declare",
-    "typeset",
-    "vim",
-    "vi",
-    "nvim",
-    "emacs",
-    "ed",
-    "ex",
-];
-
-/// Sub-commands that run the program named behind them; the rule names it too.
-const RUNNERS: &[(&str, &str)] = &[
-    ("bun", "x"),
-    ("bundle", "exec"),
-    ("pipenv", "run"),
-    ("pnpm", "dlx"),
-    ("poetry", "run"),
-    ("uv", "run"),
-    ("yarn", "dlx"),
-];
-
-/// Sub-commands that run whatever they are given.
-const NEVER_TWO: &[(&str, &str)] = &[
-    ("docker", "run"),
-    ("docker", "exec"),
-    ("podman", "run"),
-    ("podman", "exec"),
-    ("kubectl", "exec"),
-    ("kubectl", "run"),
-    ("npm", "exec"),
-    ("npm", "x"),
-    ("pnpm", "exec"),
-    ("yarn", "exec"),
-    ("composer", "exec"),
-    ("deno", "eval"),
-    ("bun", "-e"),
-    ("git", "-c"),
-    ("git", "config"),
-    ("git", "filter-branch"),
-    ("go", "generate"),
-    ("nix", "run"),
-    ("nix-shell", ""),
-    ("conda", "run"),
-    ("mise", "exec"),
-    ("direnv", "exec"),
-];

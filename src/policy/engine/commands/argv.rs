@@ -7,6 +7,8 @@ use crate::engine::stack::{Hit, Spelling};
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::options;
 use crate::facts::paths;
+use crate::facts::programs;
+use crate::facts::programs::description::Role;
 use crate::facts::wrappers::{Passage, Unwrapped, base};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Word, WordKind};
@@ -98,10 +100,11 @@ impl<'r> Judge<'r, '_> {
         let (Some(named), Some(more)) = (argv.get(..words), argv.get(words..)) else {
             return false;
         };
-        let Some(first) = named.first().filter(|first| first.literal().map(base) != Some("git"))
-        else {
-            return false;
+        let many = |first: &&Word<'_>| {
+            let program = first.literal().map(base).and_then(programs::exact);
+            program.is_some_and(|program| program.is(Role::Many))
         };
+        let Some(first) = named.first().filter(|first| !many(first)) else { return false };
         let nameless =
             Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
         let rest: Vec<Word<'_>> =

@@ -7,6 +7,8 @@ use crate::engine::stack::Hit;
 use crate::facts::access::{self, Access};
 use crate::facts::excerpt::shorten;
 use crate::facts::paths;
+use crate::facts::programs;
+use crate::facts::programs::description::Role;
 use crate::facts::working_directory::{WorkingDirectory, is_relative, written_out};
 use crate::facts::wrappers::{Unwrapped, base};
 use crate::rules::verdict::Verdict;
@@ -68,8 +70,9 @@ impl<'r> Judge<'r, '_> {
         let to = paths::clean(directory, self.dirs);
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
         // SECURITY: a folder below may be a repository of its own, with programs in its settings.
-        let git = command.argv.first().is_some_and(|name| base(&name.text) == "git");
-        match paths::outside(directory, self.dirs) || git && !home {
+        let program = command.argv.first().and_then(|name| programs::exact(base(&name.text)));
+        let obeys = program.is_some_and(|program| program.is(Role::ObeysFolder));
+        match paths::outside(directory, self.dirs) || obeys && !home {
             true => self.ask(|| ["It reads in ", &shorten(directory, 60), "."].concat()),
             false => Finding::allow(None),
         }

@@ -6,6 +6,8 @@ use crate::engine::finding::Finding;
 use crate::facts::access::{self, Access};
 use crate::facts::excerpt::shorten;
 use crate::facts::obeyed;
+use crate::facts::programs;
+use crate::facts::programs::files::Files::Transfer;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::{Unwrapped, base};
@@ -49,7 +51,8 @@ fn written(argv: &[Word<'_>]) -> Vec<String> {
         .collect();
     let sources = all.iter().filter(|(access, _)| matches!(access, Access::Read | Access::Move));
     let (Some(to), Some(name)) = (targets.first(), argv.first()) else { return targets };
-    if !matches!(base(&name.text), "cp" | "gcp" | "mv" | "ln" | "install" | "rsync" | "scp") {
+    let program = programs::exact(base(&name.text));
+    if !program.is_some_and(|program| matches!(program.files, Transfer(_))) {
         return targets;
     }
     let within = sources.map(|(_, word)| format!("{to}/{}", base(&word.text)));

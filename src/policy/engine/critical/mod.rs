@@ -1,23 +1,21 @@
 //! Commands that always want a person, read from argv and not from text: a quoted mention is no
 //! command.
 
-mod data;
-mod deletion;
-mod machine;
-mod repository;
 mod stream;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::facts::access::{self, Access};
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths;
+use crate::facts::programs;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::case;
+use crate::facts::programs::description::Program;
+use crate::facts::programs::sensitive::{self, NOWHERE};
 use crate::facts::working_directory::{WorkingDirectory, after_cd, written_out};
 use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
-use crate::shell::{
-    Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, WordKind, scan_as,
-};
+use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, scan_as};
 
 /// Why a text is critical, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +29,6 @@ pub struct CriticalFinding {
 /// Literal scripts inside each other are followed this deep.
 const MAX_DEPTH: u32 = 4;
 const TOO_MANY: &str = "runs more commands behind commands than can be followed";
-/// Where no home directory or workspace is given: the patterns hold everywhere.
-const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
 
 /// The first critical command of a text, those behind wrappers and in literal scripts included.
 #[must_use]
@@ -94,15 +90,9 @@ fn argv(
         return Some(TOO_MANY);
     }
     if let Some(path) = first.literal() {
-        // Names are matched as bytes throughout: the compiler makes one tree of such patterns, but
-        // a row of comparisons of texts.
-        let name = base(path);
-        let reason = deletion::judge(name, args)
-            .or_else(|| machine::judge(name, args))
-            .or_else(|| repository::judge(name, args))
-            .or_else(|| data::judge(name, args, command))
-            .or_else(|| stream::alone(name, args))
-            .or_else(|| touched(name, words));
+        let reason = programs::of(base(path))
+            .and_then(|program| described(program, args, command))
+            .or_else(|| touched(words));
         if reason.is_some() {
             return reason;
         }
@@ -148,11 +138,17 @@ fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'sta
     })
 }
 
-/// Writes to files that something obeys later, by whatever program.
-fn touched(name: &str, words: &[Word<'_>]) -> Option<&'static str> {
-    if access::only_reads(name) {
+/// What the description of a program calls critical.
+fn described(program: &Program, args: &[Word<'_>], command: &Command<'_>) -> Option<&'static str> {
+    if program.critical.is_empty() {
         return None;
     }
+    let (redirects, global) = (&command.redirects, program.global);
+    case::why(program.critical, &Arguments { redirects, global, ..Arguments::new(args) })
+}
+
+/// Writes to files that something obeys later, by whatever program.
+fn touched(words: &[Word<'_>]) -> Option<&'static str> {
     access::of_command(words).into_iter().find_map(|(access, word)| match access {
         Access::Write | Access::Delete | Access::Move => target(word),
         Access::Read | Access::Rights => None,
@@ -182,7 +178,7 @@ fn target(word: &Word<'_>) -> Option<&'static str> {
     let path = paths::of_word(word, NOWHERE)?;
     let path = path.strip_prefix("of=").unwrap_or(&path);
     let clean = paths::clean(path, NOWHERE);
-    if machine::raw_device(&clean) {
+    if sensitive::raw_device(&clean) {
         return Some("writes to a raw device");
     }
     if clean.starts_with("/proc/") || clean.starts_with("/sys/") {
@@ -240,18 +236,6 @@ pub(crate) fn span(command: &Command<'_>) -> Range<usize> {
     let Some(first) = spans.next() else { return 0..0 };
     let end = spans.map(|s| s.end).max().unwrap_or(first.end);
     first.start..end.max(first.end)
-}
-
-/// What a path-like operand stands for, `~` for any home.
-fn cleaned<'w>(word: &'w Word<'_>) -> Option<Cow<'w, str>> {
-    Some(match paths::of_word(word, NOWHERE)? {
-        Cow::Borrowed(path) => paths::clean(path, NOWHERE),
-        Cow::Owned(path) => Cow::Owned(paths::clean(&path, NOWHERE).into_owned()),
-    })
-}
-
-fn is_dynamic(word: &Word<'_>) -> bool {
-    word.kind == WordKind::Dynamic
 }
 
 #[cfg(test)]

@@ -1,47 +1,17 @@
 //! Hosts that a command speaks to, and what it gives out of hand.
 
 use super::{Effect, List};
-use crate::facts::access::operands;
+use crate::facts::programs;
+use crate::facts::programs::arguments::operands;
+use crate::facts::programs::description::Role;
+use crate::facts::programs::name::base;
+use crate::facts::programs::reach::{Reach, Title, To};
+use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
 /// A program with its sub-command where the name alone says little.
 pub(super) fn title(path: &str, args: &[Word<'_>]) -> String {
-    let name = crate::facts::wrappers::base(path);
-    let many = matches!(
-        name,
-        "git"
-            | "cargo"
-            | "npm"
-            | "pnpm"
-            | "yarn"
-            | "bun"
-            | "pip"
-            | "pip3"
-            | "go"
-            | "docker"
-            | "podman"
-            | "kubectl"
-            | "helm"
-            | "gh"
-            | "glab"
-            | "terraform"
-            | "tofu"
-            | "systemctl"
-            | "apt"
-            | "apt-get"
-            | "brew"
-            | "make"
-            | "just"
-            | "uv"
-            | "poetry"
-            | "aws"
-            | "gcloud"
-            | "az"
-            | "rustup"
-            | "dnf"
-            | "yum"
-            | "snap"
-    );
+    let many = programs::exact(base(path)).is_some_and(|program| program.is(Role::Titled));
     let sub = args.iter().find(|w| !w.text.starts_with('-')).filter(|_| many);
     match sub.and_then(Word::literal) {
         Some(sub) => format!("{path} {sub}"),
@@ -56,85 +26,64 @@ pub(super) fn add(name: &str, args: &[Word<'_>], list: &mut List) {
             list.add(Effect::Reaches { host });
         }
     }
-    let words = operands(args, VALUES);
-    let word = |at: usize| words.get(at).map(|w| w.text.to_string()).unwrap_or_default();
-    let rest = |from: usize| {
-        let rest: Vec<&str> = words.iter().skip(from).map(|w| &*w.text).collect();
-        rest.join(" ")
-    };
-    let mut publishes =
-        |what: &str, to: String| list.add(Effect::Publishes { what: what.to_owned(), to });
-    match (name, word(0).as_str()) {
-        ("git", "push") => publishes(
-            "git push",
-            if words.len() > 1 { rest(1) } else { "the default remote".to_owned() },
-        ),
-        ("git", "send-email") => publishes("git send-email", rest(1)),
-        ("cargo" | "npm" | "pnpm" | "yarn" | "bun" | "uv" | "poetry", "publish") => {
-            publishes(&format!("{name} publish"), "its registry".to_owned())
-        }
-        ("docker" | "podman", "push") => publishes(&format!("{name} push"), word(1)),
-        ("twine", "upload") => publishes("twine upload", "its registry".to_owned()),
-        ("gh" | "glab", "pr" | "mr" | "release" | "gist" | "issue")
-            if matches!(
-                word(1).as_str(),
-                "create" | "merge" | "comment" | "edit" | "upload" | "close"
-            ) =>
-        {
-            publishes(&format!("{name} {} {}", word(0), word(1)), "the forge".to_owned());
-        }
-        ("aws", "s3") if matches!(word(1).as_str(), "cp" | "mv" | "sync") => {
-            publishes("aws s3", words.last().map(|w| w.text.to_string()).unwrap_or_default())
-        }
-        ("kubectl" | "terraform" | "tofu" | "pulumi", "apply" | "up" | "delete" | "destroy") => {
-            publishes(&format!("{name} {}", word(0)), "the infrastructure".to_owned())
-        }
-        ("scp" | "rsync" | "sftp", _) => {
-            for operand in &words {
-                if let Some(host) = remote(&operand.text) {
-                    list.add(Effect::Reaches { host });
-                }
+    let Some(program) = programs::exact(name) else { return };
+    if !program.reaches.is_empty() {
+        let words = operands(args, VALUES);
+        program.reaches.iter().for_each(|reach| one(*reach, name, &words, list));
+    }
+}
+
+fn one(reach: Reach, name: &str, words: &[&Word<'_>], list: &mut List) {
+    let word = |at: usize| words.get(at).map(|w| &*w.text).unwrap_or_default();
+    let mut reaches = |host: &str| list.add(Effect::Reaches { host: host.to_owned() });
+    match reach {
+        Reach::Publishes { sub, second, title, to } => {
+            let fits = listed(sub, word(0)) && (second.is_empty() || listed(second, word(1)));
+            if fits {
+                let what = match title {
+                    Title::Two => format!("{name} {}", word(0)),
+                    Title::Three => format!("{name} {} {}", word(0), word(1)),
+                };
+                list.add(Effect::Publishes { what, to: goal(to, words) });
             }
         }
-        (
-            "ssh" | "mosh" | "nc" | "ncat" | "netcat" | "telnet" | "ping" | "ping6" | "dig"
-            | "nslookup" | "host",
-            host,
-        ) if !host.is_empty() => {
-            let host = host.rsplit('@').next().unwrap_or(host).to_owned();
-            list.add(Effect::Reaches { host });
-        }
-        ("curl" | "wget" | "http" | "xh", _) => {
-            for operand in
-                words.iter().filter(|w| !w.text.contains("://") && w.text.contains(['.', ':']))
-            {
-                let host = operand.text.split(['/', '?']).next().unwrap_or_default();
-                list.add(Effect::Reaches { host: host.to_owned() });
-            }
-        }
-        ("git", "clone" | "fetch" | "pull" | "ls-remote") => {
+        Reach::Copies => words.iter().filter_map(|w| remote(&w.text)).for_each(|to| reaches(&to)),
+        Reach::Host if word(0).is_empty() => {}
+        Reach::Host => reaches(word(0).rsplit('@').next().unwrap_or_default()),
+        Reach::Addresses => words
+            .iter()
+            .filter(|w| !w.text.contains("://") && w.text.contains(['.', ':']))
+            .for_each(|w| reaches(w.text.split(['/', '?']).next().unwrap_or_default())),
+        Reach::Repository(subs) if listed(subs, word(0)) => {
             let at = word(1);
-            let named = remote(&at).or_else(|| (!at.is_empty() && !at.contains('/')).then_some(at));
-            list.add(Effect::Reaches {
-                host: named.unwrap_or_else(|| "the default remote".to_owned()),
-            });
+            let named = (!at.is_empty() && !at.contains('/')).then(|| at.to_owned());
+            let host = remote(at).or(named);
+            reaches(host.as_deref().unwrap_or("the default remote"));
         }
-        (
-            "npm" | "pnpm" | "yarn" | "bun" | "pip" | "pip3" | "cargo" | "gem" | "brew" | "apt"
-            | "apt-get" | "go",
-            "install" | "add" | "ci" | "i" | "get" | "update" | "upgrade",
-        ) => {
-            list.add(Effect::Reaches { host: format!("the package registry of {name}") });
+        Reach::Registry(subs) if listed(subs, word(0)) => {
+            reaches(&format!("the package registry of {name}"));
         }
-        _ => {}
+        Reach::Repository(_) | Reach::Registry(_) => {}
+    }
+}
+
+/// Where it goes.
+fn goal(to: To, words: &[&Word<'_>]) -> String {
+    let text = |word: Option<&&Word<'_>>| word.map(|w| w.text.to_string()).unwrap_or_default();
+    match to {
+        To::Known(goal) => goal.to_owned(),
+        To::Rest(default) if words.len() < 2 => default.to_owned(),
+        To::Rest(_) => {
+            let rest: Vec<&str> = words.iter().skip(1).map(|w| &*w.text).collect();
+            rest.join(" ")
+        }
+        To::Second => text(words.get(1)),
+        To::Last => text(words.last()),
     }
 }
 
 /// Options of the programs above whose value is no operand.
-const VALUES: &[&str] = &[
-    "-X", "-H", "-d", "-o", "-A", "-u", "-b", "-p", "-i", "-l", "-e", "-m", "-C", "-c", "-n", "-F",
-    "-T", "-w",
-];
+const VALUES: &str = "-X -H -d -o -A -u -b -p -i -l -e -m -C -c -n -F -T -w";
 
 /// The host of an address with a scheme.
 pub(super) fn host(text: &str) -> Option<String> {

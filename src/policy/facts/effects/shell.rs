@@ -3,6 +3,8 @@
 use super::{Effect, List, reach};
 use crate::facts::access::{self, Access};
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs;
+use crate::facts::programs::description::Role;
 use crate::facts::wrappers::{Effort, Inner, base, unwrap};
 use crate::shell::{Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, scan_as};
 
@@ -49,7 +51,7 @@ fn argv(words: &[Word<'_>], at: At<'_, '_>, list: &mut List) {
         return list.unknown("commands inside commands are too many to follow");
     }
     if let Some(found) = unwrap(words) {
-        if matches!(name, "sudo" | "doas" | "su" | "pkexec" | "runuser" | "gosu") {
+        if is(name, Role::Privilege) {
             list.add(Effect::Privilege { how: name.to_owned() });
         } else {
             list.add(Effect::Runs { what: path.to_owned() });
@@ -57,7 +59,7 @@ fn argv(words: &[Word<'_>], at: At<'_, '_>, list: &mut List) {
         for inner in &found.inner {
             behind(inner, path, at, list);
         }
-    } else if !quiet(name) {
+    } else if !is(name, Role::Quiet) {
         list.add(Effect::Runs { what: reach::title(path, args) });
     }
     for (access, word) in access::of_command(words) {
@@ -124,29 +126,6 @@ fn redirected(redirect: &Redirect<'_>, dirs: Directories<'_>, list: &mut List) {
     }
 }
 
-/// Builtins that touch nothing but the shell.
-fn quiet(name: &str) -> bool {
-    matches!(
-        name,
-        ":" | "true"
-            | "false"
-            | "["
-            | "test"
-            | "exit"
-            | "return"
-            | "break"
-            | "continue"
-            | "shift"
-            | "read"
-            | "set"
-            | "cd"
-            | "export"
-            | "local"
-            | "declare"
-            | "unset"
-            | "wait"
-            | "echo"
-            | "printf"
-            | "pwd"
-    )
+fn is(name: &str, role: Role) -> bool {
+    programs::exact(name).is_some_and(|program| program.is(role))
 }

@@ -2,18 +2,18 @@
 //!
 //! FAIL-CLOSED: a program, sub-command, option or word that the tables do not know is no reading.
 
-mod git;
 mod operands;
-mod programs;
 mod scripts;
 mod words;
 
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs;
+use crate::facts::programs::name::base;
+use crate::facts::programs::reading::{Operands, Reading};
+use crate::facts::programs::words::listed;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
-use crate::facts::wrappers::base;
 use crate::shell::Word;
-use programs::{Operands, Program};
 
 /// The class of calls that only read, as rules spell it.
 pub const CLASS: &str = "@reads";
@@ -44,12 +44,25 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
     if open || path.contains('/') && !of_the_system || workspace(dirs).is_none() {
         return false;
     }
-    match name {
-        "git" => git::reads(args, dirs),
-        "find" => scripts::find(args, dirs),
-        "ps" => scripts::ps(args),
-        _ => programs::of(name, args).any(|(program, args)| reads(program, args, dirs)),
-    }
+    let Some(program) = programs::exact(name) else { return false };
+    let plain = |word: &&Word<'_>| word.literal().is_some_and(|text| listed(program.plain, text));
+    let from = if program.plain.is_empty() { 0 } else { args.iter().take_while(plain).count() };
+    let args = args.get(from..).unwrap_or_default();
+    let tells = matches!(args, [one] if one.literal().is_some_and(|t| listed(program.versions, t)));
+    tells
+        || program
+            .reads
+            .iter()
+            .any(|form| behind_sub(form, args).is_some_and(|args| reads(form, args, dirs)))
+}
+
+/// The words behind the sub-command of a form.
+fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
+    let subs = form.sub.split_whitespace();
+    let count = subs.clone().count();
+    let fits =
+        args.len() >= count && args.iter().zip(subs).all(|(word, sub)| word.literal() == Some(sub));
+    fits.then(|| args.get(count..))?
 }
 
 /// Whether a file tool only reads what it names.
@@ -68,10 +81,13 @@ pub(crate) fn every_value(kind: Kind, dirs: Directories<'_>) -> bool {
 }
 
 /// Whether the words behind a program's name, or its sub-command's, are all known to read.
-fn reads(program: &Program, args: &[Word<'_>], dirs: Directories<'_>) -> bool {
-    if program.operands == Operands::Words {
-        return args.iter().all(|word| operands::said(word, dirs));
+fn reads(form: &Reading, args: &[Word<'_>], dirs: Directories<'_>) -> bool {
+    match form.operands {
+        Operands::Words => args.iter().all(|word| operands::said(word, dirs)),
+        Operands::Find => scripts::find(args, dirs),
+        Operands::Ps => scripts::ps(args),
+        operands => {
+            words::Words::of(form, args).is_some_and(|words| operands::read(operands, &words, dirs))
+        }
     }
-    words::Words::of(program, args)
-        .is_some_and(|words| operands::read(program.operands, &words, dirs))
 }

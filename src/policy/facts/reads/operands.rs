@@ -1,9 +1,9 @@
 //! What may stand where a reading program takes its operands.
 
-use super::programs::Operands;
 use super::scripts;
 use super::words::Words;
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs::reading::Operands;
 use crate::glob::Glob;
 use crate::shell::{Word, WordKind};
 
@@ -71,7 +71,7 @@ pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<
         return false;
     }
     match operands {
-        Operands::None => words.operands.is_empty(),
+        Operands::None | Operands::Find | Operands::Ps => words.operands.is_empty(),
         Operands::Words => words.operands.iter().all(|(word, _)| said(word, dirs)),
         Operands::Literals => (0..words.operands.len()).all(|at| literal(at).is_some()),
         Operands::Variables => {

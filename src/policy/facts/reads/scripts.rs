@@ -2,8 +2,8 @@
 
 use super::operands;
 use super::words::Words;
-use crate::facts::options::sed_reaches;
 use crate::facts::paths::Directories;
+use crate::facts::programs::checks::sed::sed_reaches;
 use crate::shell::{Word, WordKind};
 
 /// Tests and actions of find that print names, and whether a text follows them.

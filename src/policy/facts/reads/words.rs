@@ -1,6 +1,6 @@
 //! The words of a command, told apart by the description of its program.
 
-use super::programs::Program;
+use crate::facts::programs::reading::Reading;
 use crate::shell::{Word, WordKind};
 
 /// Options, their values, and operands.
@@ -17,7 +17,7 @@ pub(super) struct Words<'w, 'a> {
 
 impl<'w, 'a> Words<'w, 'a> {
     /// `None` where an option is not known, or a word may turn out to be one.
-    pub(super) fn of(program: &Program, args: &'w [Word<'a>]) -> Option<Self> {
+    pub(super) fn of(form: &Reading, args: &'w [Word<'a>]) -> Option<Self> {
         let (options, values, files, operands) = Default::default();
         let mut words = Self { options, values, files, operands };
         let mut rest = args.iter();
@@ -30,8 +30,8 @@ impl<'w, 'a> Words<'w, 'a> {
                 None | Some("") => words.operands.push((word, false)),
                 Some(option) if !is_known(word, option) => return None,
                 Some(option) => match option.strip_prefix('-') {
-                    Some(long) => words.long(program, long, &mut rest)?,
-                    None => words.short(program, option, &mut rest)?,
+                    Some(long) => words.long(form, long, &mut rest)?,
+                    None => words.short(form, option, &mut rest)?,
                 },
             }
         }
@@ -40,7 +40,7 @@ impl<'w, 'a> Words<'w, 'a> {
 
     fn long(
         &mut self,
-        program: &Program,
+        form: &Reading,
         option: &'w str,
         rest: &mut impl Iterator<Item = &'w Word<'a>>,
     ) -> Option<()> {
@@ -48,7 +48,7 @@ impl<'w, 'a> Words<'w, 'a> {
             Some((name, value)) => (name, Some(value)),
             None => (option, None),
         };
-        match (program.long(name)?, given) {
+        match (form.long(name)?, given) {
             (Takes::Nothing, None) | (Takes::Maybe, None) => {}
             (Takes::Nothing, Some(_)) => return None,
             (Takes::Maybe, Some(value)) => self.values.push((name, value)),
@@ -65,19 +65,19 @@ impl<'w, 'a> Words<'w, 'a> {
     /// `-la`, `-n5`, `-n 5`, `-50`
     fn short(
         &mut self,
-        program: &Program,
+        form: &Reading,
         cluster: &'w str,
         rest: &mut impl Iterator<Item = &'w Word<'a>>,
     ) -> Option<()> {
         let number = cluster.bytes().all(|b| b.is_ascii_digit());
-        if number && program.flags.contains('#') {
+        if number && form.flags.contains('#') {
             return Some(());
         }
         for (at, letter) in cluster.char_indices() {
             let end = at + letter.len_utf8();
             let (name, more) = (cluster.get(at..end)?, cluster.get(end..)?);
             self.options.push(name);
-            match program.short(letter)? {
+            match form.short(letter)? {
                 Takes::Nothing => {}
                 _ => {
                     let value = if more.is_empty() { rest.next()?.literal()? } else { more };
@@ -116,7 +116,7 @@ pub(super) enum Takes {
     File,
 }
 
-impl Program {
+impl Reading {
     fn short(&self, letter: char) -> Option<Takes> {
         let is = |letters: &str| letter != '#' && letters.contains(letter);
         match () {

@@ -1,13 +1,17 @@
 //! What really runs behind a command that runs other commands.
 
 mod shells;
-mod table;
 
 use std::borrow::Cow;
 use std::cell::Cell;
 
+use crate::facts::programs;
+use crate::facts::programs::description::{Program, Role};
+pub use crate::facts::programs::name::base;
+pub use crate::facts::programs::runs::Passage;
+use crate::facts::programs::runs::{Part, Runs, Wrapper};
+use crate::facts::programs::words::listed;
 use crate::shell::{Command, Dialect, Word};
-use table::Spec;
 
 /// What a command runs besides itself.
 #[derive(Debug)]
@@ -30,21 +34,6 @@ pub enum Inner<'w, 'a> {
     Input(Dialect),
     /// Something runs that cannot be known (`bash -c "$x"`, `eval $x`).
     Unknown,
-}
-
-/// How far rules about the inner commands speak for the whole one. An inner deny always denies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
-    /// The inner verdict is the whole verdict (`timeout 5 ls`); a deny or ask rule on the wrapper
-    /// itself still holds.
-    Inner,
-    /// Both the outer and every inner command must be allowed (`find … -exec`).
-    Both,
-    /// The outer verdict counts; the inner commands run elsewhere or are a guess (`docker exec`,
-    /// `npx`, `bash build.sh`).
-    Outer,
-    /// At best an ask, whatever is allowed (`sudo`, `ssh`).
-    DenyOnly,
 }
 
 /// What runs behind a command.
@@ -105,13 +94,6 @@ impl Effort {
     }
 }
 
-/// The name of a program without its directory.
-#[must_use]
-pub fn base(name: &str) -> &str {
-    let slash = name.bytes().rposition(|b| b == b'/');
-    slash.and_then(|at| name.get(at + 1..)).unwrap_or(name)
-}
-
 /// What runs behind each of the commands.
 pub(crate) fn behind<'w, 'a>(commands: &'w [Command<'a>]) -> Vec<Option<Unwrapped<'w, 'a>>> {
     commands.iter().map(|command| unwrap(&command.argv)).collect()
@@ -123,25 +105,7 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let (first, args) = argv.split_first()?;
     let path = first.literal()?;
     let name = base(path);
-    let mut found = match name.as_bytes() {
-        b"bash" | b"sh" | b"dash" | b"ash" | b"rbash" => shells::shell(name, args),
-        b"zsh" | b"ksh" | b"mksh" | b"fish" | b"csh" | b"tcsh" | b"pwsh" | b"powershell"
-        | b"nu" | b"xonsh" => shells::foreign(args),
-        b"eval" => Some(shells::eval(args)),
-        b"trap" => shells::trap(args),
-        b"su" | b"runuser" => Some(shells::su(args)),
-        b"ssh" | b"mosh" | b"autossh" => Some(shells::remote(args)),
-        b"watch" => Some(shells::joined(args, "nd")),
-        b"find" | b"gfind" | b"bfind" => find(args),
-        b"fd" | b"fdfind" => fd(args),
-        b"git" => git(args),
-        b"countersign" => hosted(args),
-        b"command" if args.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V")) => None,
-        _ => match table::spec(name) {
-            Some(spec) => by_table(spec, args),
-            None => elsewhere(name, args),
-        },
-    }?;
+    let mut found = look(programs::of(name)?, name, args)?;
     // SECURITY: `./timeout` is some program; only the system's own wrappers pass an allow through.
     let trusted = !path.contains('/')
         || ["/usr/bin/", "/bin/", "/usr/local/bin/"]
@@ -153,10 +117,36 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     Some(found.cut())
 }
 
+/// What a program of this description runs.
+fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    match program.runs {
+        Runs::Nothing => None,
+        Runs::Behind(wrapper) => by_table(&wrapper, args),
+        Runs::Anywhere => Some(Unwrapped::of(Passage::DenyOnly, guesses(args))),
+        Runs::Shell => shells::shell(name, args),
+        Runs::OtherShell => shells::foreign(args),
+        Runs::Text => Some(shells::eval(args)),
+        Runs::Later => shells::trap(args),
+        Runs::AsUser => Some(shells::su(args)),
+        Runs::Remote => Some(shells::remote(args)),
+        Runs::Joined(values) => Some(shells::joined(args, values)),
+        Runs::UpTo(options) => up_to(options, args),
+        Runs::Last { long, short } => last(long, short, args),
+        Runs::Elsewhere(subs) => {
+            let mut operands = args.iter().enumerate().filter(|(_, w)| !w.text.starts_with('-'));
+            let at = operands.find(|(_, word)| listed(subs, &word.text))?.0;
+            Some(elsewhere(args.get(at + 1..).unwrap_or_default()))
+        }
+        Runs::Package => Some(elsewhere(args)),
+        Runs::Hosted(sub) => hosted(sub, args),
+        Runs::Parts(parts) => in_parts(parts, args),
+    }
+}
+
 /// Steps over a wrapper's own options and operands.
-fn by_table<'w, 'a>(spec: &Spec, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
-    if spec.anywhere {
-        return Some(Unwrapped::of(spec.passage, guesses(args)));
+fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    if args.first().is_some_and(|word| listed(spec.tells, &word.text)) {
+        return None;
     }
     let mut passage = spec.passage;
     let mut assigns = Vec::new();
@@ -174,10 +164,10 @@ fn by_table<'w, 'a>(spec: &Spec, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, '
             break;
         }
         if text.len() > 1 && text.starts_with(['-', '+']) && operands == spec.operands {
-            if spec.opaque_option(text) {
+            if is_opaque(spec, text) {
                 passage = Passage::DenyOnly;
             }
-            let value = spec.takes_value(text);
+            let value = takes_value(spec, text);
             rest = if value { more.get(1..).unwrap_or_default() } else { more };
         } else if spec.assigns && is_assignment(text) {
             assigns.push(word);
@@ -193,8 +183,7 @@ fn by_table<'w, 'a>(spec: &Spec, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, '
     }
     if rest.is_empty() {
         // `env` alone prints; `sudo -i` is a shell; `xargs` alone echoes.
-        let runs_shell = spec.passage == Passage::DenyOnly && !spec.silent;
-        if !runs_shell && passage == spec.passage {
+        if !spec.opens_shell && passage == spec.passage {
             return None;
         }
         let inner = vec![Inner::Unknown];
@@ -218,14 +207,43 @@ fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
         .collect()
 }
 
+/// The next word belongs to this option.
+fn takes_value(spec: &Wrapper, option: &str) -> bool {
+    if let Some(long) = option.strip_prefix("--") {
+        return listed(spec.longs, long);
+    }
+    let flags = option.get(1..).unwrap_or_default();
+    match flags.find(|c| spec.shorts.contains(c)) {
+        Some(at) => at + 1 == flags.len(),
+        None => false,
+    }
+}
+
+/// With this option an allow of the inner command is not enough.
+fn is_opaque(spec: &Wrapper, option: &str) -> bool {
+    spec.opaque.split(' ').filter(|opaque| !opaque.is_empty()).any(|opaque| {
+        match opaque.strip_prefix("--") {
+            // Long options may be shortened.
+            Some(_) => {
+                let name = option.split('=').next().unwrap_or(option);
+                name.len() > 3 && opaque.starts_with(name)
+            }
+            None => {
+                let letter = opaque.trim_start_matches('-');
+                !option.starts_with("--") && option.contains(letter)
+            }
+        }
+    })
+}
+
 /// `docker exec C CMD`, `npx CMD`: the outer command is what rules name, but a shell is opened.
-fn elsewhere<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
-    let at = table::runs_elsewhere(name, args.iter().map(|w| &*w.text))?;
-    let rest = args.get(at..).unwrap_or_default();
-    let shell =
-        rest.iter().any(|w| matches!(base(&w.text), "sh" | "bash" | "zsh" | "dash" | "ash"));
+fn elsewhere<'w, 'a>(rest: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
+    let is_shell = |word: &Word<'_>| {
+        programs::exact(base(&word.text)).is_some_and(|program| program.is(Role::Shell))
+    };
+    let shell = rest.iter().any(is_shell);
     let passage = if shell { Passage::DenyOnly } else { Passage::Outer };
-    Some(Unwrapped::of(passage, guesses(rest)))
+    Unwrapped::of(passage, guesses(rest))
 }
 
 /// `NAME=value`
@@ -239,21 +257,21 @@ fn is_assignment(text: &str) -> bool {
 
 /// `countersign host SYSTEM -- ENGINE`
 // SECURITY: the engine is started unasked, whatever program that is; `run` asks by itself.
-fn hosted<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+fn hosted<'w, 'a>(sub: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let at = args.iter().position(|word| word.literal() == Some("--"))?;
-    args.get(..at)?.iter().find(|word| word.literal() == Some("host"))?;
+    args.get(..at)?.iter().find(|word| word.literal() == Some(sub))?;
     let argv = args.get(at + 1..).unwrap_or_default();
     (!argv.is_empty())
         .then(|| Unwrapped::of(Passage::Both, vec![Inner::Argv { argv, open: false }]))
 }
 
 /// `find … -exec CMD ;`
-fn find<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+fn up_to<'w, 'a>(options: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let mut inner = Vec::new();
     let mut rest = args;
     while let Some((word, more)) = rest.split_first() {
         rest = more;
-        if !matches!(&*word.text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+        if !listed(options, &word.text) {
             continue;
         }
         let ends = |w: &Word<'_>| matches!(&*w.text, ";" | "+");
@@ -268,11 +286,13 @@ fn find<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
 }
 
 /// `fd … -x CMD`
-fn fd<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+fn last<'w, 'a>(long: &str, short: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let is = |w: &Word<'_>| {
         let text = &*w.text;
-        text.starts_with("--exec")
-            || (!text.starts_with("--") && text.starts_with('-') && text.contains(['x', 'X']))
+        text.starts_with(long)
+            || (!text.starts_with("--")
+                && text.starts_with('-')
+                && text.contains(|c| short.contains(c)))
     };
     let at = args.iter().position(is)?;
     let argv = args.get(at + 1..).unwrap_or_default();
@@ -290,36 +310,51 @@ fn fd<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
 }
 
 /// `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD`, `git -c alias.x=!CMD`
-fn git<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
-    let has = |name: &str| args.iter().position(|w| w.text == name);
-    let script =
-        |text: &'w str| Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Posix };
-    let mut inner = Vec::new();
-    if let Some(at) = has("rebase") {
-        for pair in args.get(at..).unwrap_or_default().windows(2) {
-            let [option, value] = pair else { continue };
-            if matches!(&*option.text, "-x" | "--exec") {
-                inner.push(script(&value.text));
-            } else if let Some(glued) = option.text.strip_prefix("--exec=") {
-                inner.push(script(glued));
+fn in_parts<'w, 'a>(parts: &[Part], args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+    let at = |name: &str| args.iter().position(|w| w.text == name);
+    let behind = |at: usize| args.get(at..).unwrap_or_default();
+    let mut inner = parts
+        .iter()
+        .find_map(|part| match *part {
+            Part::Values { behind: word, options } => Some(values(options, behind(at(word)?))),
+            Part::Command { behind: word, second } => {
+                let at =
+                    at(word).filter(|&at| args.get(at + 1).is_some_and(|w| w.text == second))?;
+                Some(vec![Inner::Argv { argv: behind(at + 2), open: false }])
             }
-        }
-    } else if let Some(at) =
-        has("bisect").filter(|&at| args.get(at + 1).is_some_and(|w| w.text == "run"))
-    {
-        inner.push(Inner::Argv { argv: args.get(at + 2..).unwrap_or_default(), open: false });
-    } else if let Some(at) = has("foreach").filter(|_| has("submodule").is_some()) {
-        inner.extend(guesses(args.get(at + 1..).unwrap_or_default()));
-        inner.extend(args.get(at + 1..).unwrap_or_default().iter().map(|w| script(&w.text)));
-    } else if let Some(at) = has("filter-branch") {
-        inner.extend(args.get(at + 1..).unwrap_or_default().iter().map(|w| script(&w.text)));
-    }
-    for word in args {
-        if let Some((_, command)) = word.text.split_once("=!") {
-            inner.push(script(command));
-        }
-    }
+            Part::Guesses { behind: word, with } => {
+                let rest = behind(at(word).filter(|_| at(with).is_some())? + 1);
+                let mut inner = guesses(rest);
+                inner.extend(rest.iter().map(|w| script(&w.text)));
+                Some(inner)
+            }
+            Part::Texts { behind: word } => {
+                Some(behind(at(word)? + 1).iter().map(|w| script(&w.text)).collect())
+            }
+        })
+        .unwrap_or_default();
+    let aliases = args.iter().filter_map(|word| word.text.split_once("=!"));
+    inner.extend(aliases.map(|(_, command)| script(command)));
     (!inner.is_empty()).then(|| Unwrapped::of(Passage::DenyOnly, inner))
+}
+
+/// The values of options, which are shell texts.
+fn values<'w, 'a>(options: &str, words: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
+    let pairs = words.windows(2).filter_map(|pair| {
+        let [option, value] = pair else { return None };
+        let (name, glued) = match option.text.split_once('=') {
+            Some((name, glued)) => (name, Some(glued)),
+            None => (&*option.text, None),
+        };
+        // Only long options have their value glued on.
+        let known = listed(options, name) && (glued.is_none() || name.starts_with("--"));
+        known.then(|| script(glued.unwrap_or(&value.text)))
+    });
+    pairs.collect()
+}
+
+fn script<'w, 'a>(text: &'w str) -> Inner<'w, 'a> {
+    Inner::Script { text: Cow::Borrowed(text), dialect: Dialect::Posix }
 }
 
 #[cfg(test)]

@@ -1,0 +1,83 @@
+//! Secrets that a command hands to another host, and shells that it hands out.
+
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::sensitive::{expand, guarded, secret_word};
+use crate::shell::{Word, WordKind};
+
+/// curl and wget: a file or a value that is a secret goes out.
+pub(crate) fn uploads(args: &Arguments<'_, '_>) -> bool {
+    sent_files(args.words).any(|file| guarded(&file))
+        || args.words.iter().any(|w| w.kind == WordKind::Dynamic && substitutes_secret(&w.text))
+}
+
+/// scp and its like: a secret goes to a host.
+pub(crate) fn copies(args: &Arguments<'_, '_>) -> bool {
+    let words = args.named();
+    let Some((to, from)) = words.split_last() else { return false };
+    let remote = to.text.contains(':') && !to.text.starts_with(['/', '.']);
+    remote && from.iter().any(|word| secret_word(word))
+}
+
+/// A name that is looked up holds a value.
+pub(crate) fn looks_up(args: &Arguments<'_, '_>) -> bool {
+    args.words.iter().any(|w| {
+        w.kind == WordKind::Dynamic
+            && w.text.contains(['(', '`'])
+            && w.text.rsplit([')', '`']).next().is_some_and(|t| t.starts_with('.'))
+    })
+}
+
+/// `nc -e`: a program for the other side.
+pub(crate) fn serves_a_program(args: &Arguments<'_, '_>) -> bool {
+    args.any(|text| {
+        text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'c'])
+            || text.starts_with("--exec")
+            || text.starts_with("--sh-exec")
+    })
+}
+
+/// The same of socat.
+pub(crate) fn connects_a_program(args: &Arguments<'_, '_>) -> bool {
+    args.any(|text| {
+        let text = text.to_ascii_lowercase();
+        ["exec:", "system:", "shell:"].iter().any(|way| text.starts_with(way))
+    })
+}
+
+/// `eval "$(curl …)"`: a word that is fetched or decoded.
+pub(crate) fn runs_a_fetch(args: &Arguments<'_, '_>) -> bool {
+    let ways = ["curl ", "wget ", "fetch ", "base64 -d", "base64 --decode"];
+    let mut dynamic = args.words.iter().filter(|w| w.kind == WordKind::Dynamic);
+    dynamic.any(|w| w.text.contains(['(', '`']) && ways.iter().any(|way| w.text.contains(way)))
+}
+
+/// Files that curl or wget send.
+fn sent_files<'w>(args: &'w [Word<'_>]) -> impl Iterator<Item = String> + 'w {
+    let glued = args.iter().filter_map(|w| {
+        let text = &*w.text;
+        let at = text.split_once('@').map(|(_, file)| file);
+        let post = text
+            .strip_prefix("--post-file=")
+            .or_else(|| text.strip_prefix("--body-file="))
+            .or_else(|| text.strip_prefix("--upload-file="));
+        post.or(at).map(expand)
+    });
+    let behind = args.windows(2).filter_map(|pair| match pair {
+        [option, file]
+            if matches!(&*option.text, "-T" | "--upload-file" | "--post-file" | "--body-file") =>
+        {
+            Some(expand(&file.text))
+        }
+        _ => None,
+    });
+    glued.chain(behind)
+}
+
+/// `$(cat ~/.token)`, `` `env` ``
+fn substitutes_secret(text: &str) -> bool {
+    let Some(at) = text.find("$(").or_else(|| text.find('`')) else { return false };
+    let inner = text.get(at..).unwrap_or_default();
+    inner
+        .split(|c: char| c.is_whitespace() || "()`;|&<>\"'".contains(c))
+        .any(|word| guarded(&expand(word)) || matches!(word, "env" | "printenv"))
+}

@@ -1,0 +1,60 @@
+//! Processes, services and packages that the machine needs.
+
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::words::listed;
+
+/// kill: the first process, or all of them.
+pub(crate) fn kills_all(args: &Arguments<'_, '_>) -> bool {
+    let targets = args.texts().enumerate().filter(|(at, text)| *at > 0 || !text.starts_with('-'));
+    let vital = targets.map(|(_, text)| text).any(|text| matches!(text, "-1" | "1"));
+    vital && !args.has("-0 -l -L")
+}
+
+/// The processes of a user, or one that the system needs.
+pub(crate) fn kills_many(args: &Arguments<'_, '_>) -> bool {
+    args.has("-u --euid -U --user")
+        || args.any(|text| text.starts_with("-u") && text.len() > 2)
+        || args.named().iter().any(|word| {
+            matches!(&*word.text, "." | ".*" | "" | "systemd" | "init" | "sshd" | "Xorg")
+        })
+}
+
+const SERVICES: &str = "sshd ssh firewalld ufw iptables nftables NetworkManager networking \
+    network dbus auditd apparmor fail2ban cron crond rsyslog display-manager falcon-sensor \
+    clamav-daemon";
+
+/// An operand is a service that the machine needs.
+pub(crate) fn vital_service(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        let unit = word.text.trim_end_matches(".service").trim_end_matches(".socket");
+        listed(SERVICES, unit) || unit.starts_with("systemd-")
+    })
+}
+
+const PACKAGES: &str = "python3 glibc libc6 bash coreutils systemd sudo openssh linux-image apt \
+    dpkg util-linux login passwd rpm kernel grub filesystem base-files init";
+
+/// An operand is a package that the system needs, or a part of one.
+pub(crate) fn vital_package(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        PACKAGES.split(' ').any(|vital| {
+            word.text
+                .strip_prefix(vital)
+                .is_some_and(|more| more.is_empty() || more.starts_with('-'))
+        })
+    })
+}
+
+/// umount: a folder of the system, or none.
+pub(crate) fn vital_mount(args: &Arguments<'_, '_>) -> bool {
+    args.named()
+        .iter()
+        .any(|word| word.text.is_empty() || listed("/ /home /boot /usr /var", &word.text))
+}
+
+/// dd: what `of=` names is a device.
+pub(crate) fn writes_a_device(args: &Arguments<'_, '_>) -> bool {
+    args.texts()
+        .filter_map(|text| text.strip_prefix("of="))
+        .any(crate::facts::programs::sensitive::device)
+}

@@ -1,0 +1,74 @@
+//! Looks at several words of build tools, databases and containers.
+
+use crate::facts::programs::arguments::Arguments;
+use crate::shell::WordKind;
+
+/// jq prints the environment.
+pub(crate) fn prints_environment(args: &Arguments<'_, '_>) -> bool {
+    let parts = ["$ENV", "env.", "input_filename", "|env"];
+    let mut programs = args.texts().filter(|text| !text.starts_with('-'));
+    programs.any(|text| {
+        text == "env" || text.starts_with("env|") || parts.iter().any(|part| text.contains(part))
+    })
+}
+
+/// `cargo +/path/to/toolchain`
+pub(crate) fn names_a_toolchain(args: &Arguments<'_, '_>) -> bool {
+    args.any(|text| text.starts_with('+') && text.contains('/'))
+}
+
+/// An option of go runs a program; go takes one dash as well as two.
+pub(crate) fn go_runs(args: &Arguments<'_, '_>) -> bool {
+    let options = "vettool toolexec exec overlay modfile gccgoflags ldflags=-extld";
+    args.any(|text| {
+        let text = text.trim_start_matches('-');
+        options.split(' ').any(|option| {
+            text.strip_prefix(option).is_some_and(|more| more.is_empty() || more.starts_with('='))
+        })
+    })
+}
+
+/// pytest loads a plug-in.
+pub(crate) fn loads_a_plugin(args: &Arguments<'_, '_>) -> bool {
+    args.values("-p").iter().any(|plugin| !plugin.starts_with("no:"))
+}
+
+/// A folder outside the workspace is mounted into a container.
+pub(crate) fn mounts_outside(args: &Arguments<'_, '_>) -> bool {
+    args.values("-v --volume --mount").iter().any(|mount| {
+        let from = mount.split(':').next().unwrap_or_default();
+        from.contains('/') && args.path_outside(from)
+            || from.contains("source=/")
+            || from.contains("src=/")
+    })
+}
+
+/// Containers or images that a list will name.
+pub(crate) fn names_a_list(args: &Arguments<'_, '_>) -> bool {
+    args.named().iter().any(|word| {
+        word.kind == WordKind::Dynamic && word.text.contains("ps")
+            || word.text.contains("docker images")
+    })
+}
+
+/// sqlite3: a dot command that does more than show the schema.
+pub(crate) fn dot_command(args: &Arguments<'_, '_>) -> bool {
+    args.any(|text| {
+        let shows = matches!(
+            text.trim(),
+            ".tables" | ".schema" | ".help" | ".databases" | ".indexes" | ".dump"
+        );
+        let path = text.starts_with("./") || text.starts_with("../");
+        text.trim_start().starts_with('.') && !shows && !path
+    })
+}
+
+/// What an interpreter runs is only known when it runs.
+pub(crate) fn runs_the_unknown(args: &Arguments<'_, '_>) -> bool {
+    args.open || args.words.first().is_some_and(|word| word.kind == WordKind::Dynamic)
+}
+
+/// The last of several words is `-1`.
+pub(crate) fn ends_with_everyone(args: &Arguments<'_, '_>) -> bool {
+    args.words.len() > 1 && args.words.last().is_some_and(|word| word.text == "-1")
+}

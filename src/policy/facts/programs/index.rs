@@ -1,0 +1,96 @@
+//! Finds the description of a program by its name.
+
+use std::sync::LazyLock;
+
+use super::description::Program;
+use super::known::FAMILIES;
+
+/// Room for some 800 names, so that most lie where they are looked for first.
+const SLOTS: usize = 4096;
+
+/// Every name with its description, and the beginnings of names (`python*`).
+struct Index {
+    slots: Vec<Option<(&'static str, &'static Program)>>,
+    beginnings: Vec<(&'static str, &'static Program)>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index { slots: vec![None; SLOTS], beginnings: Vec::new() };
+    for program in FAMILIES.iter().copied().flatten() {
+        for name in program.names.split(' ') {
+            match name.strip_suffix('*') {
+                Some(beginning) => index.beginnings.push((beginning, program)),
+                None => index.insert(name, program),
+            }
+        }
+    }
+    index
+});
+
+impl Index {
+    fn insert(&mut self, name: &'static str, program: &'static Program) {
+        let free = probes(name).find(|at| self.slots.get(*at).is_some_and(Option::is_none));
+        if let Some(slot) = free.and_then(|at| self.slots.get_mut(at)) {
+            *slot = Some((name, program));
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&'static Program> {
+        for at in probes(name) {
+            let (known, program) = (*self.slots.get(at)?)?;
+            if known == name {
+                return Some(program);
+            }
+        }
+        None
+    }
+}
+
+/// The slots where a name may lie, the likeliest first.
+// A hash that mixes well costs more than all else that is done with most names.
+fn probes(name: &str) -> impl Iterator<Item = usize> {
+    let hash = name
+        .bytes()
+        .fold(name.len(), |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(byte)));
+    (0..SLOTS).map(move |step| (hash + step) % SLOTS)
+}
+
+/// The description of the program of exactly this name.
+pub(crate) fn exact(name: &str) -> Option<&'static Program> {
+    INDEX.find(name)
+}
+
+/// The description of the program of this name, or of those whose names begin so.
+pub(crate) fn of(name: &str) -> Option<&'static Program> {
+    exact(name).or_else(|| {
+        let mut all = INDEX.beginnings.iter();
+        all.find(|(beginning, _)| name.starts_with(beginning)).map(|(_, program)| *program)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use std::collections::HashSet;
+
+    use super::{FAMILIES, exact, of};
+
+    #[test]
+    fn every_program_is_described_once_and_found() {
+        let mut seen = HashSet::new();
+        for program in FAMILIES.iter().copied().flatten() {
+            for name in program.names.split(' ') {
+                assert!(seen.insert(name), "{name} is described twice");
+                let found = of(name.trim_end_matches('*')).unwrap();
+                assert!(std::ptr::eq(found, program) || name.ends_with('*'), "{name}");
+            }
+        }
+        assert!(seen.len() > 500);
+    }
+
+    #[test]
+    fn a_beginning_stands_for_all_names_that_begin_so() {
+        assert!(of("mkfs.ext4").is_some() && of("python3.12").is_some());
+        assert!(exact("python3.12").is_none() && of("mkf").is_none());
+    }
+}

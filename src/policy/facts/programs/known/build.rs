@@ -1,0 +1,169 @@
+//! Compilers, build tools, tests and linters.
+
+use super::common::{FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER, WRITES};
+use crate::facts::programs::case::{Case, case, drops};
+use crate::facts::programs::checks::tools;
+use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::reading::{Operands, reading};
+use crate::facts::programs::when::{
+    When::{All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb},
+    options,
+};
+use crate::facts::programs::words::Words;
+
+pub(crate) static ALL: &[Program] = &[
+    Program::named("make")
+        .roles(&[Role::Titled])
+        .versions("--version")
+        .beyond(&[
+            case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
+            case(Outside(MAKE_FOLDERS), OUTSIDE),
+        ])
+        .grant(Grant::words(2)),
+    Program::named("gmake ninja").beyond(&[
+        case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
+        case(Outside(MAKE_FOLDERS), OUTSIDE),
+    ]),
+    Program::named("just").roles(&[Role::Titled]).beyond(&[
+        case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
+        case(Outside(MAKE_FOLDERS), OUTSIDE),
+    ]),
+    Program::named("cmake")
+        .versions("--version")
+        .beyond(&[case(options("--script", "PEC", "DGABSTU"), RUNS)])
+        .grant(Grant::words(2).options("--build --install")),
+    Program::named("gcc g++ clang clang++").versions("--version").beyond(&[
+        case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
+        COMPILER_STARTS,
+        case(Outside("-o"), OUTSIDE),
+    ]),
+    Program::named("cc c++").beyond(&[
+        case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
+        COMPILER_STARTS,
+        case(Outside("-o"), OUTSIDE),
+    ]),
+    Program::named("rustc").beyond(&[COMPILER_STARTS, case(Outside("-o"), OUTSIDE)]),
+    Program::named("go")
+        .roles(&[Role::Titled])
+        .beyond(&[
+            case(
+                Any(&[
+                    Test(tools::go_runs),
+                    Verb("generate"),
+                    All(&[Verb("env"), Has("-w -u")]),
+                    All(&[Verb("run install get"), Holds(&["@"])]),
+                ]),
+                STARTS_ANOTHER,
+            ),
+            case(Outside("-C -o -coverprofile -cpuprofile"), OUTSIDE),
+        ])
+        .reaches(&[FROM_ITS_REGISTRY])
+        .grant(Grant::words(2).our_three("run").never_subs("generate")),
+    Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Contents)]),
+    Program::named("java javac").versions("-version"),
+    Program::named("mvn")
+        .beyond(&[
+            case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS),
+            case(
+                Any(&[Starts("exec: -Dexec antrun deploy -Dmaven.ext"), Holds(&[":exec"])]),
+                STARTS_ANOTHER,
+            ),
+        ])
+        .grant(Grant::words(2)),
+    Program::named("mvnw").beyond(&[
+        case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS),
+        case(
+            Any(&[Starts("exec: -Dexec antrun deploy -Dmaven.ext"), Holds(&[":exec"])]),
+            STARTS_ANOTHER,
+        ),
+    ]),
+    Program::named("gradle")
+        .beyond(&[
+            case(options(GRADLE_OPTIONS, "Ibpcg", "xPD"), RUNS),
+            case(Starts("publish -Dorg.gradle.jvmargs"), PUBLISHES),
+        ])
+        .grant(Grant::words(2)),
+    Program::named("gradlew").beyond(&[
+        case(options(GRADLE_OPTIONS, "Ibpcg", "xPD"), RUNS),
+        case(Starts("publish -Dorg.gradle.jvmargs"), PUBLISHES),
+    ]),
+    Program::named("tsc")
+        .beyond(&[case(Any(&[Outside(TSC_FOLDERS), options("--plugins", "", "")]), OUTSIDE)]),
+    Program::named("jest").beyond(&[case(options(JEST_OPTIONS, "c", "ti"), RUNS)]),
+    Program::named("vitest").beyond(&[case(options(VITEST_OPTIONS, "cr", "t"), RUNS)]),
+    Program::named("eslint").beyond(&[case(options(ESLINT_OPTIONS, "co", ""), RUNS)]),
+    Program::named("prettier")
+        .beyond(&[case(options("--config --plugin --plugin-search-dir", "", ""), RUNS)]),
+    Program::named("pytest py.test").beyond(&[
+        case(
+            Any(&[
+                Test(tools::loads_a_plugin),
+                options("--pdb --pdbcls --pastebin --override-ini", "", ""),
+            ]),
+            STARTS_ANOTHER,
+        ),
+        case(Outside(PYTEST_FOLDERS), OUTSIDE),
+    ]),
+    Program::named("ruff").versions("--version"),
+    Program::named("bazel ng nx turbo hugo swift wp sst").grant(Grant::words(2)),
+    Program::named("rake")
+        .critical(&[drops(Any(&[
+            OperandStarts("db:drop db:reset db:purge db:schema:load"),
+            Operand("db:truncate_all"),
+        ]))])
+        .grant(Grant::words(2)),
+    Program::named("rails").critical(&[drops(Any(&[
+        OperandStarts("db:drop db:reset db:purge db:schema:load"),
+        Operand("db:truncate_all"),
+    ]))]),
+    Program::named("mix").critical(&[drops(Operand("ecto.drop ecto.reset"))]),
+    Program::named("prisma").critical(&[drops(Any(&[
+        All(&[Nth(0, "migrate"), Nth(1, "reset")]),
+        Has("--force-reset"),
+    ]))]),
+    Program::named("sequelize sequelize-cli typeorm knex drizzle-kit")
+        .critical(&[drops(Operand("db:drop schema:drop drop db:migrate:undo:all"))]),
+    Program::named("alembic").critical(&[drops(All(&[Nth(0, "downgrade"), Nth(1, "base")]))]),
+    Program::named("gdb lldb")
+        .beyond(&[case(options(GDB_OPTIONS, "exnosb", ""), RUNS)])
+        .grant(Grant::NEVER),
+    Program::named("ctags etags")
+        .beyond(&[case(options("--options --output", "of", "LRI"), WRITES)]),
+    Program::named("pandoc").beyond(&[case(options(PANDOC_OPTIONS, "FLod", "frtVMD"), RUNS)]),
+    Program::named("man apropos whatis")
+        .beyond(&[case(options(MAN_OPTIONS, "HPpCXTZtl", "SsMLeER"), RUNS)]),
+    Program::named("sfdx").grant(Grant::words(3)),
+    Program::named("hg")
+        .beyond(&[case(options("--config --repository --cwd --debugger", "R", "rlmu"), RUNS)]),
+    Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),
+];
+
+const MAKE_VARIABLES: Words = "\
+    SHELL= MAKEFLAGS= CC= CXX= LD= AR= MAKE= .SHELLFLAGS= RUSTC= CARGO= PYTHON=";
+const MAKE_FOLDERS: Words = "-f --file --makefile --justfile -C --directory -I";
+const COMPILER_STARTS: Case =
+    case(Any(&[Starts(COMPILER_RUNS), Holds(&["linker="])]), STARTS_ANOTHER);
+const MVN_OPTIONS: Words = "--file --settings --global-settings --toolchains";
+const GRADLE_OPTIONS: Words = "\
+    --init-script --build-file --project-dir --settings-file --include-build --gradle-user-home";
+const TSC_FOLDERS: Words = "\
+    -p --project --outDir --outFile --declarationDir --rootDir --tsBuildInfoFile -b --build";
+const JEST_OPTIONS: Words = "\
+    --globalSetup --globalTeardown --config --setupFiles --setupFilesAfterEnv --transform \
+    --runner --testRunner --resolver --reporters --testEnvironment --rootDir --outputFile";
+const VITEST_OPTIONS: Words = "\
+    --config --globalSetup --reporter --root --outputFile --environment";
+const ESLINT_OPTIONS: Words = "\
+    --config --rulesdir --resolve-plugins-relative-to --output-file --parser --plugin --format";
+const PYTEST_FOLDERS: Words = "\
+    -c --config-file --rootdir --confcutdir --basetemp --junitxml --junit-xml --cov-config \
+    --log-file";
+const GDB_OPTIONS: Words = "\
+    --command --eval-command --init-command --init-eval-command --args --batch --python";
+const PANDOC_OPTIONS: Words = "\
+    --filter --lua-filter --output --extract-media --pdf-engine --defaults --template";
+const MAN_OPTIONS: Words = "\
+    --html --pager --preprocessor --config-file --local-file --troff-device --gxditview";
+const SVN_OPTIONS: Words = "--config-option --config-dir --diff-cmd --editor-cmd --diff3-cmd";
+const COMPILER_RUNS: Words = "-wrapper -fplugin -specs @ -Clinker -fuse-ld=/ -Xclang -load";

@@ -1,0 +1,69 @@
+//! Builtins of the shell, and programs that only say something.
+
+use super::common::READS;
+use crate::facts::programs::case::{case, critical};
+use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::files::Depth;
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::reach::Pipe;
+use crate::facts::programs::reading::{Operands, reading};
+use crate::facts::programs::when::{
+    When::{Always, Bare, Has, Starts},
+    options,
+};
+
+pub(crate) static ALL: &[Program] = &[
+    Program::named(": [ test exit return break continue shift read cd local wait")
+        .roles(&[Role::Quiet])
+        .depth(Depth::Names),
+    Program::named("true false")
+        .roles(&[Role::Quiet])
+        .reads(&[reading("", "", &[], Operands::Words)])
+        .depth(Depth::Names),
+    Program::named("[[").depth(Depth::Opens),
+    Program::named("set").roles(&[Role::Quiet]).depth(Depth::Names).pipe(Pipe::tells(Bare)),
+    Program::named("pushd popd readonly unalias getopts let sleep").depth(Depth::Names),
+    Program::named("export")
+        .roles(&[Role::Quiet])
+        .critical(&[critical(Starts("HISTFILE HISTSIZE=0"), TRACKS)])
+        .depth(Depth::Names)
+        .pipe(Pipe::tells(Bare))
+        .grant(Grant::NEVER),
+    Program::named("declare")
+        .roles(&[Role::Quiet])
+        .critical(&[critical(Starts("HISTFILE HISTSIZE=0"), TRACKS)])
+        .depth(Depth::Names)
+        .grant(Grant::NEVER),
+    Program::named("typeset alias").depth(Depth::Names).grant(Grant::NEVER),
+    Program::named("unset")
+        .roles(&[Role::Quiet])
+        .critical(&[critical(Starts("HISTFILE HISTSIZE=0"), TRACKS)])
+        .depth(Depth::Names),
+    Program::named("echo printf")
+        .roles(&[Role::Says, Role::Quiet])
+        .reads(&[reading("", "", &[], Operands::Words)])
+        .depth(Depth::Names),
+    Program::named("pwd")
+        .roles(&[Role::Quiet])
+        .reads(&[reading("LP", "", &[], Operands::None)])
+        .depth(Depth::Opens),
+    Program::named("type which")
+        .reads(&[reading("abasmtpP", "", &["all"], Operands::Literals)])
+        .depth(Depth::Names),
+    Program::named("history")
+        .critical(&[critical(Has("-c -w -d"), TRACKS)])
+        .pipe(Pipe::tells(Always)),
+    Program::named("seq expr").reads(&[reading("", "", &[], Operands::Words)]).depth(Depth::Names),
+    Program::named("yes").roles(&[Role::Endless]),
+    Program::named("whereis").reads(&[reading("abasmtpP", "", &["all"], Operands::Literals)]),
+    Program::named("date")
+        .reads(&[reading("uR", "d", &["date=", "utc", "rfc-3339=", "iso-8601?"], Operands::Format)])
+        .beyond(&[case(options("--file --set", "fs", "drI"), READS)])
+        .depth(Depth::Names),
+    Program::named("cal").reads(&[reading("13y", "", &[], Operands::Literals)]),
+    Program::named("printenv")
+        .reads(&[reading("", "", &[], Operands::Variables)])
+        .pipe(Pipe::tells(Bare)),
+];
+
+const TRACKS: &str = "covers its tracks";

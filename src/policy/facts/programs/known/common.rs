@@ -1,0 +1,30 @@
+//! What programs of several families have in common.
+
+use crate::facts::programs::case::{Case, case};
+use crate::facts::programs::checks::leaks;
+use crate::facts::programs::reach::Reach;
+use crate::facts::programs::reasons::FETCHED;
+use crate::facts::programs::when::When::{Any, Bare, Has, Not, Test, Verb};
+use crate::facts::programs::words::Words;
+
+pub(crate) const RAW: &str = "overwrites a raw device";
+pub(crate) const NEEDED: &str = "removes what the system needs";
+pub(crate) const RUNS: &str = "an option of it runs another program";
+pub(crate) const WRITES: &str = "an option of it writes a file";
+pub(crate) const READS: &str = "an option of it reads another file";
+pub(crate) const STARTS_ANOTHER: &str = "it runs another program";
+pub(crate) const OUTSIDE: &str = "it works outside the workspace";
+pub(crate) const PUBLISHES: &str = "it publishes, installs or changes an account";
+pub(crate) const PACKAGE_LOOKS: Words = "\
+    list search show info policy depends rdepends config outdated deps which contents";
+pub(crate) const PACKAGE_ASKS: Words = "-l -L -s -S -q -qa -qi -ql -Q -Qi -Ss --list --version";
+pub(crate) const INSTALLS: Case = case(
+    Not(&Any(&[Verb(PACKAGE_LOOKS), Has(PACKAGE_ASKS), Bare])),
+    "it installs or removes software",
+);
+pub(crate) const FREE: &[Words] = &["all human-readable total si bytes kilo mega giga"];
+pub(crate) const SEARCH_VALUES: Words = "-e -A -B -C -m -f -v -F -g -t --arg";
+pub(crate) const TEXT_VALUES: Words = "-n -c -t -k -f -d -w -s";
+pub(crate) const WRITE_VALUES: Words = "-s -m -r -t -d -i --size --mode";
+pub(crate) const FROM_ITS_REGISTRY: Reach = Reach::Registry("install add ci i get update upgrade");
+pub(crate) const RUNS_A_FETCH: Case = case(Test(leaks::runs_a_fetch), FETCHED);

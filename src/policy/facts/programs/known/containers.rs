@@ -1,0 +1,218 @@
+//! Containers and clusters.
+
+use super::common::{RUNS, STARTS_ANOTHER};
+use crate::facts::programs::case::{Case, case, destroys};
+use crate::facts::programs::checks::tools;
+use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::reach::{Pipe, Reach, Title, To};
+use crate::facts::programs::reading::{Operands, form};
+use crate::facts::programs::runs::Runs;
+use crate::facts::programs::when::{
+    When::{All, Any, Has, Holds, NoVerb, Not, Nth, NthStarts, Operand, Starts, Test, Verb},
+    options,
+};
+use crate::facts::programs::words::Words;
+
+pub(crate) static ALL: &[Program] = &[
+    Program::named("docker")
+        .roles(&[Role::Titled])
+        .global("-H --host --context -c --config -l --log-level")
+        .reads(&[
+            form("ps", "aqlns", "f", DOCKER, Operands::None),
+            form("images", "aq", "f", DOCKER, Operands::Literals),
+            form("version", "", "f", DOCKER, Operands::None),
+        ])
+        .versions("--version")
+        .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
+        .critical(&[
+            PRUNES,
+            REMOVES_VOLUMES,
+            REMOVES_ALL,
+            TAKES_VOLUMES_DOWN,
+            LEAVES_THE_SWARM,
+            REACHES_THE_HOST,
+        ])
+        .runs(Runs::Elsewhere("exec run"))
+        .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }])
+        .grant(
+            Grant::words(2)
+                .three("builder compose container image network volume")
+                .never_subs("run exec"),
+        ),
+    Program::named("podman")
+        .roles(&[Role::Titled])
+        .global("-H --host --context -c --config -l --log-level")
+        .reads(&[
+            form("ps", "aqlns", "f", DOCKER, Operands::None),
+            form("images", "aq", "f", DOCKER, Operands::Literals),
+            form("version", "", "f", DOCKER, Operands::None),
+        ])
+        .versions("--version")
+        .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
+        .critical(&[
+            PRUNES,
+            REMOVES_VOLUMES,
+            REMOVES_ALL,
+            TAKES_VOLUMES_DOWN,
+            LEAVES_THE_SWARM,
+            REACHES_THE_HOST,
+        ])
+        .runs(Runs::Elsewhere("exec run"))
+        .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }])
+        .grant(Grant::words(2).three("container image").never_subs("run exec")),
+    Program::named("nerdctl")
+        .beyond(&[LEAVES_THE_CONTAINER])
+        .critical(&[
+            PRUNES,
+            REMOVES_VOLUMES,
+            REMOVES_ALL,
+            TAKES_VOLUMES_DOWN,
+            LEAVES_THE_SWARM,
+            REACHES_THE_HOST,
+        ])
+        .runs(Runs::Elsewhere("exec run")),
+    Program::named("docker-compose")
+        .beyond(&[LEAVES_THE_CONTAINER])
+        .critical(&[destroys(All(&[Nth(0, "down"), Has("-v --volumes")]))]),
+    Program::named("kubectl")
+        .roles(&[Role::Titled])
+        .global(KUBECTL_GLOBAL)
+        .beyond(&[
+            case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
+            case(
+                Any(&[
+                    Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
+                    All(&[
+                        Verb("config"),
+                        Not(&Has("view get-contexts current-context get-clusters")),
+                    ]),
+                ]),
+                "it changes a cluster",
+            ),
+        ])
+        .critical(&[destroys(All(&[
+            Nth(0, "delete drain"),
+            Any(&[
+                Has("--all -A --all-namespaces -f -k"),
+                Nth(0, "drain"),
+                Nth(1, CLUSTER_KINDS),
+                NthStarts(1, "ns/ namespace/ pv/ pvc/ node/ crd/"),
+            ]),
+        ]))])
+        .runs(Runs::Elsewhere("exec run"))
+        .reaches(&[Reach::Publishes {
+            sub: "apply up delete destroy",
+            second: "",
+            title: Title::Two,
+            to: To::Known("the infrastructure"),
+        }])
+        .pipe(Pipe::tells(Starts("secret")))
+        .grant(Grant::words(2).three("kustomize rollout").never_subs("exec run")),
+    Program::named("oc")
+        .beyond(&[
+            case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
+            case(
+                Any(&[
+                    Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
+                    All(&[
+                        Verb("config"),
+                        Not(&Has("view get-contexts current-context get-clusters")),
+                    ]),
+                ]),
+                "it changes a cluster",
+            ),
+        ])
+        .critical(&[destroys(All(&[
+            Nth(0, "delete drain"),
+            Any(&[
+                Has("--all -A --all-namespaces -f -k"),
+                Nth(0, "drain"),
+                Nth(1, CLUSTER_KINDS),
+                NthStarts(1, "ns/ namespace/ pv/ pvc/ node/ crd/"),
+            ]),
+        ]))])
+        .runs(Runs::Elsewhere("exec run")),
+    Program::named("k").beyond(&[
+        case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
+        case(
+            Any(&[
+                Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
+                All(&[Verb("config"), Not(&Has("view get-contexts current-context get-clusters"))]),
+            ]),
+            "it changes a cluster",
+        ),
+    ]),
+    Program::named("helm")
+        .roles(&[Role::Titled])
+        .beyond(&[
+            case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
+            case(
+                Any(&[
+                    Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
+                    All(&[
+                        Verb("config"),
+                        Not(&Has("view get-contexts current-context get-clusters")),
+                    ]),
+                ]),
+                "it changes a cluster",
+            ),
+        ])
+        .critical(&[destroys(Nth(0, "uninstall delete del un"))])
+        .grant(Grant::words(2)),
+    Program::named("kind").grant(Grant::words(2).three("create")),
+    Program::named("minikube kustomize skaffold crictl").grant(Grant::words(2)),
+    Program::named("lxc").runs(Runs::Elsewhere("exec run")),
+    Program::named("eksctl")
+        .critical(&[destroys(Operand("delete rm destroy"))])
+        .grant(Grant::words(2).three("create")),
+    Program::named("kops").critical(&[destroys(Operand("delete rm destroy"))]),
+    Program::named("nomad etcdctl")
+        .critical(&[destroys(Any(&[Operand("delete del purge"), Has("-purge")]))]),
+    Program::named("consul")
+        .critical(&[destroys(Any(&[Operand("delete del purge"), Has("-purge")]))])
+        .grant(Grant::words(2).three("kv")),
+];
+
+const DOCKER: &[Words] = &["\
+    all filter= format= last= latest no-trunc quiet size digests no-legend"];
+const DOCKER_OPTIONS: Words = "\
+    --host --context --config --privileged --tlscacert --url --connection";
+const LEAVES_THE_CONTAINER: Case = case(
+    Any(&[
+        Test(tools::mounts_outside),
+        Starts(CONTAINER_OPTIONS),
+        Verb("push login logout plugin swarm save export cp commit"),
+    ]),
+    "it reaches beyond the container",
+);
+const PRUNES: Case = destroys(All(&[
+    Nth(0, "system volume image builder network container"),
+    Nth(1, "prune"),
+    Any(&[Nth(0, "system volume"), Has("-a -af --all")]),
+]));
+const REMOVES_VOLUMES: Case = destroys(All(&[Nth(0, "volume"), Nth(1, "rm remove")]));
+const REMOVES_ALL: Case = destroys(All(&[Nth(0, "rm rmi kill stop"), Test(tools::names_a_list)]));
+const TAKES_VOLUMES_DOWN: Case =
+    destroys(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")]));
+const LEAVES_THE_SWARM: Case = destroys(All(&[Nth(0, "swarm"), Nth(1, "leave")]));
+const REACHES_THE_HOST: Case = destroys(All(&[
+    Nth(0, "run exec create"),
+    Any(&[
+        Has("--privileged --pid=host"),
+        Starts("/: -v/: --volume=/:"),
+        Holds(&["/var/run/docker.sock"]),
+    ]),
+]));
+const KUBECTL_GLOBAL: Words = "\
+    -n --namespace --context --kubeconfig --cluster --user -s --server --as";
+const CLUSTER_OPTIONS: Words = "\
+    --kubeconfig --server --token --as --context --cluster --user --post-renderer \
+    --insecure-skip-tls-verify";
+const CLUSTER_LOOKS: Words = "\
+    get describe logs top version explain api-resources api-versions cluster-info diff list \
+    status history show search template lint auth config events wait";
+const CLUSTER_KINDS: Words = "\
+    ns namespace namespaces pv pvc node nodes crd all deployment deploy statefulset sts";
+const CONTAINER_OPTIONS: Words = "\
+    --pid=host --net=host --network=host --cap-add --security-opt --device";

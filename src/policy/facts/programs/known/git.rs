@@ -1,0 +1,328 @@
+//! git: one name, many programs.
+
+use crate::facts::programs::case::{case, sub};
+use crate::facts::programs::checks::git;
+use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::files::Depth;
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::reach::{Reach, Title, To};
+use crate::facts::programs::reading::{Operands, form};
+use crate::facts::programs::runs::{Part, Runs};
+use crate::facts::programs::when::{
+    When,
+    When::{
+        All, Always, Any, AtLeast, Bare, First, Flag, Has, Not, Nth, Operand, Outside, Starts, Sub,
+        Test, Uncertain,
+    },
+    options,
+};
+use crate::facts::programs::words::Words;
+
+pub(crate) static ALL: &[Program] = &[Program::named("git")
+    .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
+    .global(GIT_GLOBAL)
+    .plain("--no-pager --no-optional-locks --literal-pathspecs")
+    .reads(&[
+        form("status", "sbuvz", "", GIT_STATUS, Operands::Revisions),
+        form(
+            "log",
+            "pucgiEFPswabRz#qtrmMCB",
+            "nUSGL",
+            &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
+            Operands::Revisions,
+        ),
+        form(
+            "whatchanged",
+            "psz#MC",
+            "nUSGL",
+            &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
+            Operands::Revisions,
+        ),
+        form(
+            "show",
+            "pusqwzcmrt#MC",
+            "nUSGL",
+            &[GIT_LOG, GIT_COMMITS, GIT_DIFF],
+            Operands::Revisions,
+        ),
+        form("diff", "puswbazR#MCB", "nUSG", &[GIT_DIFF], Operands::Revisions),
+        form("diff-tree", "pruswbazctmMC", "U", &[GIT_LOG, GIT_DIFF], Operands::Revisions),
+        form("diff-index", "puswbazMC", "U", &[GIT_DIFF], Operands::Revisions),
+        form("diff-files", "puswbazMC", "U", &[GIT_DIFF], Operands::Revisions),
+        form("range-diff", "s", "", &[GIT_DIFF], Operands::Revisions),
+        form("shortlog", "nsecw", "", &[GIT_LOG, GIT_COMMITS], Operands::Revisions),
+        form("blame", "lteswcfnpbkMC", "L", GIT_BLAME, Operands::Revisions),
+        form("annotate", "lteswcfnpbkMC", "L", GIT_BLAME, Operands::Revisions),
+        form("branch", "arvqi", "", GIT_BRANCH, Operands::None),
+        form(
+            "branch",
+            "arvqil",
+            "",
+            &["list sort= format= contains= merged? no-merged? color?"],
+            LISTED,
+        ),
+        form(
+            "tag",
+            "ln#i",
+            "",
+            &["list sort= format= contains= merged? no-merged? points-at="],
+            LISTED,
+        ),
+        form("remote", "v", "", &["verbose"], Operands::None),
+        form("remote get-url", "", "", &["all push"], Operands::Literals),
+        form("stash list", "psz#", "n", &[GIT_LOG, GIT_DIFF], Operands::Revisions),
+        form("stash show", "pusz", "", &[GIT_DIFF, "include-untracked"], Operands::Revisions),
+        form("worktree list", "vz", "", &["porcelain verbose"], Operands::None),
+        form("submodule status", "", "", &["cached recursive"], Operands::Revisions),
+        form("reflog", "n#", "n", &[GIT_LOG, GIT_COMMITS], Operands::None),
+        form("reflog show", "n#", "n", &[GIT_LOG, GIT_COMMITS], Operands::Revisions),
+        form("rev-parse", "q", "", GIT_REV_PARSE, Operands::Revisions),
+        form("rev-list", "#", "n", &["count objects", GIT_LOG, GIT_COMMITS], Operands::Revisions),
+        form(
+            "merge-base",
+            "a",
+            "",
+            &["all is-ancestor octopus fork-point independent"],
+            Operands::Revisions,
+        ),
+        form(
+            "name-rev",
+            "",
+            "",
+            &["name-only tags always no-undefined refs="],
+            Operands::Revisions,
+        ),
+        form("describe", "", "", GIT_DESCRIBE, Operands::Revisions),
+        form("cherry", "v", "", &["verbose abbrev?"], Operands::Revisions),
+        form(
+            "for-each-ref",
+            "",
+            "",
+            &["count= sort= format= contains= merged? no-merged?"],
+            Operands::Revisions,
+        ),
+        form(
+            "show-ref",
+            "hdsqv",
+            "",
+            &["head heads tags branches verify hash? dereference quiet"],
+            Operands::Revisions,
+        ),
+        form("ls-files", "cdmosuitvzkf", "x", GIT_LS_FILES, Operands::Revisions),
+        form(
+            "ls-tree",
+            "rdtlz",
+            "",
+            &["name-only name-status long full-name full-tree abbrev?"],
+            Operands::Revisions,
+        ),
+        form("cat-file", "tspe", "", &[], Operands::Revisions),
+        form("grep", "aIivwhHEGPFnlLcpWoqz#", "eABCm", GIT_GREP, Operands::Pattern("e")),
+        form(
+            "check-ignore",
+            "qvzn",
+            "",
+            &["verbose quiet non-matching no-index"],
+            Operands::Revisions,
+        ),
+        form("check-attr", "az", "", &["all cached"], Operands::Revisions),
+        form("count-objects", "vH", "", &["verbose human-readable"], Operands::None),
+        form("clean -n", "dxX", "", &[], Operands::Revisions),
+        form("clean --dry-run", "dxX", "", &[], Operands::Revisions),
+        form("version", "", "", &["build-options"], Operands::None),
+        form("--version", "", "", &[], Operands::None),
+        form("config --get", "", "", &[], Operands::Setting),
+    ])
+    .beyond(&[
+        case(options(GIT_RUNNERS, "", ""), GIT_RUNS),
+        sub(GIT_PROGRAMS, Always, GIT_RUNS),
+        sub("grep", options("", "O", "eABCfm"), GIT_RUNS),
+        sub("clone", options("", "uc", "bojr"), GIT_RUNS),
+        sub("rebase", options("", "x", "sX"), GIT_RUNS),
+        sub("bisect", Has("run visualize view"), GIT_RUNS),
+        sub("submodule", Not(&Any(&[First("status summary"), Bare])), GIT_RUNS),
+        sub("archive", options("--remote --exec --output", "o", "l"), GIT_RUNS),
+        sub(
+            "config",
+            Not(&Test(git::shows_a_setting)),
+            "it changes git's configuration, which can run programs",
+        ),
+        sub(
+            "remote",
+            All(&[AtLeast(1), Not(&Nth(0, "show get-url"))]),
+            "it changes where git sends to and fetches from",
+        ),
+        sub(
+            "branch",
+            Any(&[options("--delete-force --force", "DMC", "u"), Has("-f")]),
+            "it deletes or overwrites branches by force",
+        ),
+        sub(
+            "push",
+            Any(&[options(GIT_FORCES, "fd", "o"), Test(git::forces_a_ref)]),
+            "it overwrites or deletes what others see",
+        )
+        .unless(Has("--dry-run -n")),
+        sub(
+            "commit tag",
+            Test(git::message_from_outside),
+            "it takes a file from outside the workspace",
+        ),
+        sub("clean", options("", "fxX", "e"), "it deletes files that git does not know")
+            .unless(Has("-n --dry-run")),
+        sub("update-ref", Always, REFERENCES),
+        sub(
+            "symbolic-ref reflog",
+            Any(&[Nth(0, "delete expire"), options("", "d", "m")]),
+            REFERENCES,
+        ),
+        sub("gc prune", Starts("--prune=now"), "it drops unreachable commits"),
+        sub(
+            "init worktree clone",
+            Any(&[Test(git::works_outside), options("--template", "", "")]),
+            "it writes outside the workspace",
+        ),
+        sub(
+            "blame annotate",
+            Outside("--contents -S --ignore-revs-file"),
+            "it reads files outside the workspace",
+        ),
+        sub(
+            "diff",
+            All(&[Has("--no-index"), Test(git::names_outside)]),
+            "it reads files outside the workspace",
+        ),
+        case(options("--output --output-directory", "", ""), GIT_WRITES),
+        sub("format-patch", Outside("-o"), GIT_WRITES),
+        case(
+            All(&[Not(&Sub(GIT_PLAIN)), Uncertain]),
+            "a word that is only known when it runs may be an option",
+        ),
+        case(Starts("ext:: fd:: --upload-pack"), "a transport of it runs a program"),
+    ])
+    .critical(&[
+        sub(
+            "push",
+            Any(&[
+                Starts("--force"),
+                Has("--mirror --delete --prune"),
+                Flag("fd"),
+                Test(git::forces_a_ref),
+            ]),
+            HISTORY,
+        )
+        .values(MESSAGES)
+        .unless(Has(DRY)),
+        sub("filter-branch filter-repo", Always, HISTORY).values(MESSAGES),
+        sub("update-ref", Has("-d --stdin"), HISTORY).values(MESSAGES),
+        sub("reflog", Nth(0, "expire delete"), HISTORY).values(MESSAGES),
+        sub("gc prune", Starts("--prune=now --prune=all --expire=now"), HISTORY).values(MESSAGES),
+        sub("clean", Flag("f"), HISTORY).values(MESSAGES).unless(Any(&[Flag("n"), Has(DRY)])),
+        sub("reset", Has("--hard"), HISTORY).values(MESSAGES),
+        sub("checkout", All(&[ALL_FILES, Any(&[Has("--"), Not(&AtLeast(2))])]), HISTORY)
+            .values(MESSAGES),
+        sub(
+            "restore",
+            All(&[ALL_FILES, Any(&[Not(&Has("--staged -S")), Has("--worktree -W")])]),
+            HISTORY,
+        )
+        .values(MESSAGES),
+        sub("branch", Any(&[Flag("D"), All(&[Has("--delete"), Has("--force -f")])]), HISTORY)
+            .values(MESSAGES),
+        sub("stash", Nth(0, "clear drop"), HISTORY).values(MESSAGES),
+        sub("config", Test(git::sets_a_program), "changes which programs git runs")
+            .values("-f --file"),
+    ])
+    .depth(Depth::WalksHereWith("grep add clean stash archive -a -am"))
+    .prose("-m -am --message")
+    .runs(Runs::Parts(GIT_PARTS))
+    .reaches(&[
+        Reach::Publishes {
+            sub: "push",
+            second: "",
+            title: Title::Two,
+            to: To::Rest("the default remote"),
+        },
+        Reach::Publishes { sub: "send-email", second: "", title: Title::Two, to: To::Rest("") },
+        Reach::Repository("clone fetch pull ls-remote"),
+    ])
+    .grant(Grant::words(2).three("config remote stash").never_subs("-c config filter-branch"))];
+
+const GIT_GLOBAL: Words = "\
+    -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix \
+    --attr-source";
+const GIT_STATUS: &[Words] = &["\
+    short branch show-stash porcelain? long verbose untracked-files? ignored? ignore-submodules? \
+    column? ahead-behind no-ahead-behind renames no-renames find-renames?"];
+const GIT_LOG: Words = "\
+    abbrev? abbrev-commit no-abbrev-commit color? date= decorate? decorate-refs= encoding= \
+    format? graph name-only name-status no-color no-decorate no-graph no-notes no-show-signature \
+    notes? oneline parents pretty? relative-date source children left-right raw root cc";
+const GIT_COMMITS: Words = "\
+    after= all all-match ancestry-path? author= basic-regexp before= boundary branches? cherry \
+    cherry-mark cherry-pick committer= date-order exclude= extended-regexp first-parent \
+    fixed-strings follow full-history glob= grep= grep-reflog= invert-grep left-only max-count= \
+    max-parents= merge merges min-parents= no-merges no-walk? not perl-regexp reflog \
+    regexp-ignore-case remotes? remove-empty reverse right-only show-pulls \
+    simplify-by-decoration simplify-merges since= skip= sparse tags? topo-order until= \
+    walk-reflogs author-date-order email numbered summary group=";
+const GIT_DIFF: Words = "\
+    abbrev? anchored= binary break-rewrites? cached check color? color-moved? color-words? \
+    compact-summary cumulative diff-algorithm= diff-filter= dirstat? dst-prefix= exit-code \
+    find-copies? find-copies-harder find-object= find-renames? full-index function-context \
+    histogram ignore-all-space ignore-blank-lines ignore-cr-at-eol ignore-matching-lines= \
+    ignore-space-at-eol ignore-space-change ignore-submodules? indent-heuristic \
+    inter-hunk-context= irreversible-delete merge-base minimal name-only name-status no-color \
+    no-color-moved no-ext-diff no-patch no-prefix no-relative no-renames no-textconv numstat \
+    patch patch-with-stat patience pickaxe-all pickaxe-regex quiet raw relative? rename-empty \
+    shortstat src-prefix= staged stat? submodule? summary text unified= word-diff? \
+    word-diff-regex= ws-error-highlight=";
+const GIT_BLAME: &[Words] = &["\
+    porcelain line-porcelain incremental date= abbrev= show-name show-number show-email root \
+    since= progress"];
+const GIT_BRANCH: &[Words] = &["\
+    all remotes verbose show-current color? no-color column? sort= format= contains= \
+    no-contains= merged? no-merged? points-at= ignore-case abbrev= no-abbrev list"];
+const LISTED: Operands = Operands::Listed("l list");
+const GIT_REV_PARSE: &[Words] = &["\
+    abbrev-ref? short? verify quiet show-toplevel git-dir absolute-git-dir git-common-dir \
+    show-cdup show-prefix symbolic-full-name symbolic is-inside-work-tree is-inside-git-dir \
+    is-bare-repository all is-shallow-repository branches? tags? remotes? \
+    show-superproject-working-tree show-object-format?"];
+const GIT_DESCRIBE: &[Words] = &["\
+    all tags contains abbrev= candidates= exact-match long match= exclude= always first-parent \
+    dirty? broken?"];
+const GIT_LS_FILES: &[Words] = &["\
+    cached deleted modified others stage unmerged ignored directory exclude= exclude-standard \
+    full-name error-unmatch abbrev? eol debug recurse-submodules"];
+const GIT_GREP: &[Words] = &["\
+    cached untracked text ignore-case word-regexp invert-match extended-regexp basic-regexp \
+    perl-regexp fixed-strings line-number files-with-matches files-without-match name-only count \
+    column only-matching heading break show-function function-context context= after-context= \
+    before-context= max-depth= threads= color? no-color quiet all-match full-name null \
+    max-count="];
+const GIT_RUNNERS: Words = "\
+    --ext-diff --textconv --upload-pack --receive-pack --exec --open-files-in-pager \
+    --sequence-editor --tool-help --extcmd --template --config --smtp-server --sendmail-cmd \
+    --separate-git-dir";
+const GIT_RUNS: &str = "an option of git runs another program";
+const GIT_PROGRAMS: Words = "\
+    difftool mergetool send-email instaweb web--browse daemon shell cvsserver gui p4 svn \
+    fast-import hook maintenance credential filter-branch filter-repo apply am";
+const GIT_FORCES: Words = "\
+    --force --force-with-lease --force-if-includes --mirror --delete --prune";
+const REFERENCES: &str = "it rewrites references";
+const GIT_WRITES: &str = "an option of git writes a file";
+const GIT_PLAIN: Words = "\
+    add status stash show-ref rev-parse cat-file ls-files mv rm restore switch checkout commit \
+    tag merge reset cherry-pick revert blame";
+const HISTORY: &str = "rewrites or deletes history or work that cannot be brought back";
+const MESSAGES: Words = "-m -b -o";
+const DRY: Words = "-n --dry-run -h --help";
+const ALL_FILES: When = Operand(". :/ * ./");
+const GIT_PARTS: &[Part] = &[
+    Part::Values { behind: "rebase", options: "-x --exec" },
+    Part::Command { behind: "bisect", second: "run" },
+    Part::Guesses { behind: "foreach", with: "submodule" },
+    Part::Texts { behind: "filter-branch" },
+];

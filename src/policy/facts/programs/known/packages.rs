@@ -1,0 +1,182 @@
+//! Package managers of languages.
+
+use super::common::{
+    FROM_ITS_REGISTRY, INSTALLS, NEEDED, OUTSIDE, PUBLISHES, RUNS_A_FETCH, STARTS_ANOTHER,
+};
+use crate::facts::programs::case::{Case, case, critical, destroys, drops};
+use crate::facts::programs::checks::tools;
+use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::reach::{Reach, Title, To};
+use crate::facts::programs::reading::{Operands, form};
+use crate::facts::programs::runs::Runs;
+use crate::facts::programs::when::{
+    When::{All, Any, Has, Not, Nth, Operand, OperandStarts, Outside, Test, Verb},
+    options,
+};
+use crate::facts::programs::words::Words;
+
+pub(crate) static ALL: &[Program] = &[
+    Program::named("cargo")
+        .roles(&[Role::Titled])
+        .global("-C --config -Z --color --manifest-path")
+        .beyond(&[
+            case(
+                Any(&[options("--config", "ZC", "pFj"), Test(tools::names_a_toolchain)]),
+                STARTS_ANOTHER,
+            ),
+            case(Verb("install uninstall publish login logout owner yank"), PUBLISHES),
+            case(Outside(CARGO_FOLDERS), OUTSIDE),
+        ])
+        .critical(&[destroys(Nth(0, "yank"))])
+        .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
+        .grant(Grant::words(2).three("add run")),
+    Program::named("rustup")
+        .roles(&[Role::Titled])
+        .reads(&[form("toolchain list", "v", "", &[], Operands::None)])
+        .grant(Grant::words(2)),
+    Program::named("npm")
+        .roles(&[Role::Titled])
+        .global(NPM_GLOBAL)
+        .reads(&[
+            form("ls", "al", "", NPM, Operands::Literals),
+            form("list", "al", "", NPM, Operands::Literals),
+        ])
+        .versions("--version -v")
+        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .critical(&[
+            critical(All(&[Nth(0, "uninstall remove rm un r"), Operand("npm")]), NEEDED),
+            destroys(Nth(0, "unpublish")),
+        ])
+        .runs(Runs::Elsewhere("exec x dlx"))
+        .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
+        .grant(Grant::words(2).three("exec init run view").never_subs("exec x")),
+    Program::named("pnpm")
+        .roles(&[Role::Titled])
+        .global(NPM_GLOBAL)
+        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .critical(&[destroys(Nth(0, "unpublish"))])
+        .runs(Runs::Elsewhere("exec x dlx"))
+        .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
+        .grant(Grant::words(2).three("dlx exec run").never_subs("exec").runners("dlx")),
+    Program::named("yarn")
+        .roles(&[Role::Titled])
+        .global(NPM_GLOBAL)
+        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .runs(Runs::Elsewhere("exec x dlx"))
+        .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
+        .grant(Grant::words(2).three("dlx run").never_subs("exec").runners("dlx")),
+    Program::named("bun")
+        .roles(&[Role::Interpreter, Role::Titled])
+        .versions("--version -v")
+        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .critical(&[RUNS_A_FETCH])
+        .runs(Runs::Elsewhere("exec x dlx"))
+        .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
+        .grant(
+            Grant::words(2)
+                .three("run x")
+                .never_subs("-e")
+                .runners("x")
+                .scripts("add build install pm run test x"),
+        ),
+    Program::named("npx uvx").runs(Runs::Package).grant(Grant::NEVER),
+    Program::named("bunx").runs(Runs::Package).grant(Grant::words(2).runner()),
+    Program::named("pnpx").runs(Runs::Package),
+    Program::named("pip")
+        .roles(&[Role::Titled])
+        .reads(&[
+            form("list", "", "", &["format=", "local", "user", "not-required"], Operands::None),
+            form("freeze", "l", "", &["local", "all", "user"], Operands::None),
+            form("show", "f", "", &["files", "verbose"], Operands::Literals),
+        ])
+        .versions("--version -V")
+        .beyond(&[
+            case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
+            case(options(PIP_OPTIONS, "", ""), STARTS_ANOTHER),
+            case(Outside("-t --target --prefix --root --log --cache-dir --src"), OUTSIDE),
+        ])
+        .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
+        .reaches(&[FROM_ITS_REGISTRY])
+        .grant(Grant::words(2)),
+    Program::named("pip3")
+        .roles(&[Role::Titled])
+        .reads(&[
+            form("list", "", "", &["format=", "local", "user", "not-required"], Operands::None),
+            form("freeze", "l", "", &["local", "all", "user"], Operands::None),
+            form("show", "f", "", &["files", "verbose"], Operands::Literals),
+        ])
+        .versions("--version -V")
+        .beyond(&[
+            case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
+            case(options(PIP_OPTIONS, "", ""), STARTS_ANOTHER),
+            case(Outside("-t --target --prefix --root --log --cache-dir --src"), OUTSIDE),
+        ])
+        .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
+        .reaches(&[FROM_ITS_REGISTRY])
+        .grant(Grant::our_words(2)),
+    Program::named("uv")
+        .roles(&[Role::Titled])
+        .versions("--version")
+        .beyond(&[case(Verb("publish tool self"), PUBLISHES)])
+        .runs(Runs::Elsewhere("run"))
+        .reaches(&[TO_ITS_REGISTRY])
+        .grant(Grant::our_words(2).our_three("run").runners("run")),
+    Program::named("poetry")
+        .roles(&[Role::Titled])
+        .runs(Runs::Elsewhere("run"))
+        .reaches(&[TO_ITS_REGISTRY])
+        .grant(Grant::words(2).our_three("run").runners("run")),
+    Program::named("pipenv")
+        .runs(Runs::Elsewhere("run"))
+        .grant(Grant::words(2).our_three("run").runners("run")),
+    Program::named("rye pdm hatch mamba").runs(Runs::Elsewhere("run")),
+    Program::named("conda").runs(Runs::Elsewhere("run")).grant(Grant::ONE_WORD.never_subs("run")),
+    Program::named("pipx").runs(Runs::Elsewhere("run")).grant(Grant::NEVER),
+    Program::named("gem").beyond(&[INSTALLS]).reaches(&[FROM_ITS_REGISTRY]),
+    Program::named("bundle")
+        .beyond(&[case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER)])
+        .critical(&[drops(OperandStarts("db:drop db:reset"))])
+        .runs(Runs::Elsewhere("exec x"))
+        .grant(Grant::ONE_WORD.our_three("exec").runners("exec")),
+    Program::named("composer")
+        .beyond(&[case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER)])
+        .runs(Runs::Elsewhere("exec x"))
+        .grant(Grant::words(2).never_subs("exec")),
+    Program::named("twine").reaches(&[Reach::Publishes {
+        sub: "upload",
+        second: "",
+        title: Title::Two,
+        to: To::Known("its registry"),
+    }]),
+    Program::named("nvm volta pyenv rbenv").grant(Grant::words(2)),
+    Program::named("direnv mise")
+        .runs(Runs::Elsewhere("exec x"))
+        .grant(Grant::ONE_WORD.never_subs("exec")),
+    Program::named("asdf").runs(Runs::Elsewhere("exec x")),
+];
+
+const CARGO_FOLDERS: Words = "\
+    --manifest-path --target-dir --out-dir --artifact-dir --lockfile-path";
+const TO_ITS_REGISTRY: Reach = Reach::Publishes {
+    sub: "publish",
+    second: "",
+    title: Title::Two,
+    to: To::Known("its registry"),
+};
+const NPM_GLOBAL: Words = "--prefix -C --cwd --dir -w --workspace --filter -F";
+const NPM: &[Words] = &["depth= all json long parseable prod production dev omit="];
+const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
+const NPM_GIVES: Case = case(Any(&[Verb(NPM_PUBLISHES), Has("-g --global")]), PUBLISHES);
+const NPM_SETS: Case =
+    case(Any(&[All(&[Verb("config"), Not(&Has("get list ls"))]), Verb("set")]), STARTS_ANOTHER);
+const NPM_FOLDERS: Words = "--prefix --cwd --dir -C --cache --modules-folder";
+const PIP_OPTIONS: Words = "\
+    --index-url --extra-index-url --find-links --trusted-host --config-settings --global-option \
+    --python";
+const NPM_OPTIONS: Words = "\
+    --script-shell --node-options --userconfig --globalconfig --shell --registry --init-module \
+    --ignore-scripts=false";
+const NPM_PUBLISHES: Words = "\
+    publish unpublish deprecate owner access adduser login logout token dist-tag profile team \
+    hook org star link exec x dlx";

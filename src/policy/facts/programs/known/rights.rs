@@ -1,0 +1,79 @@
+//! Programs that give the rights of another user, and keep secrets.
+
+use super::common::STARTS_ANOTHER;
+use crate::facts::programs::case::{case, critical, destroys};
+use crate::facts::programs::description::{Program, Role};
+use crate::facts::programs::grant::Grant;
+use crate::facts::programs::reach::Pipe;
+use crate::facts::programs::runs::{Passage, Runs, Wrapper};
+use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts};
+use crate::facts::programs::words::Words;
+
+pub(crate) static ALL: &[Program] = &[
+    Program::named("sudo")
+        .roles(&[Role::HandsOn, Role::Privilege])
+        .critical(&[critical(
+            Any(&[Has("-i -s --login --shell"), Nth(0, "su"), Bare]),
+            "opens a shell as root",
+        )])
+        .runs(Runs::Behind(SUDO))
+        .grant(Grant::NEVER),
+    Program::named("doas")
+        .roles(&[Role::Privilege])
+        .critical(&[critical(
+            Any(&[Has("-i -s --login --shell"), Nth(0, "su"), Bare]),
+            "opens a shell as root",
+        )])
+        .runs(Runs::Behind(DOAS))
+        .grant(Grant::NEVER),
+    Program::named("su")
+        .roles(&[Role::Privilege])
+        .critical(&[critical(Not(&Has("-c --command")), "opens a shell as another user")])
+        .runs(Runs::AsUser)
+        .grant(Grant::NEVER),
+    Program::named("runuser").roles(&[Role::Privilege]).runs(Runs::AsUser).grant(Grant::NEVER),
+    Program::named("pkexec")
+        .roles(&[Role::Privilege])
+        .critical(&[critical(Not(&Has("-c --command")), "opens a shell as another user")])
+        .runs(Runs::Anywhere)
+        .grant(Grant::NEVER),
+    Program::named("passwd").critical(&[critical(Not(&Has("-S --status -Sa")), ACCOUNTS)]),
+    Program::named(RIGHTS_NAMES).critical(&[critical(Always, ACCOUNTS)]),
+    Program::named("visudo")
+        .critical(&[critical(Not(&Has("-c --check -cf")), "changes who may become root")]),
+    Program::named("dscl")
+        .critical(&[critical(Starts("-create -delete -append -passwd"), ACCOUNTS)]),
+    Program::named("ssh-keygen ssh-add ssh-copy-id")
+        .beyond(&[case(Always, "it handles keys and secrets")]),
+    Program::named("gpg").beyond(&[case(Always, "it handles keys and secrets")]).pipe(
+        Pipe::decodes(Has("-d -D -di --decode -r enc -rp")).and_tells(Starts("--export-secret")),
+    ),
+    Program::named("gpg2").pipe(Pipe::tells(Starts("--export-secret"))),
+    Program::named("pass security op")
+        .beyond(&[case(Always, "it handles keys and secrets")])
+        .pipe(Pipe::tells(Always)),
+    Program::named("vault")
+        .beyond(&[case(Always, "it handles keys and secrets")])
+        .critical(&[destroys(Operand("destroy delete revoke seal"))])
+        .pipe(Pipe::tells(Always))
+        .grant(Grant::words(2).three("auth kv")),
+    Program::named("bw").pipe(Pipe::tells(Always)),
+    Program::named("openssl")
+        .beyond(&[case(Has(OPENSSL_RUNS), STARTS_ANOTHER)])
+        .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp")))
+        .grant(Grant::words(2).three("req x509")),
+];
+
+const SUDO: Wrapper = Wrapper {
+    assigns: true,
+    opens_shell: true,
+    ..Wrapper::new(Passage::DenyOnly, "ugpCDhRrTtU", SUDO_VALUES)
+};
+const DOAS: Wrapper = Wrapper { opens_shell: true, ..Wrapper::new(Passage::DenyOnly, "uC", "") };
+const ACCOUNTS: &str = "changes accounts";
+const RIGHTS_NAMES: Words = "\
+    useradd adduser usermod userdel deluser groupadd groupmod groupdel addgroup delgroup gpasswd \
+    chpasswd vipw vigr newusers chsh dseditgroup sysadminctl";
+const OPENSSL_RUNS: Words = "\
+    -engine -out -provider -provider-path -writerand s_client s_server engine";
+const SUDO_VALUES: Words = "user group prompt close-from chdir host chroot role type other-user";

@@ -1,0 +1,110 @@
+//! Paths that matter wherever they are named: roots and homes, secrets, devices.
+
+use std::borrow::Cow;
+
+use crate::facts::paths::{self, Directories};
+use crate::shell::{Word, WordKind};
+
+/// Where no home directory or workspace is given: these hold everywhere.
+pub(crate) const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
+
+/// A device that is no sink.
+pub(crate) fn device(path: &str) -> bool {
+    path.starts_with("/dev/") && !paths::sink(path)
+}
+
+/// A disk or partition.
+pub(crate) fn raw_device(path: &str) -> bool {
+    let Some(name) = path.strip_prefix("/dev/") else { return false };
+    let kinds = [
+        "sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "md", "dm-", "mem",
+        "kmem", "port", "loop",
+    ];
+    kinds.iter().any(|kind| name.starts_with(kind))
+}
+
+/// A root, somebody's home, a directory of the system, the workspace itself or above it, or
+/// something that is only known when it runs.
+pub(crate) fn vast(word: &Word<'_>) -> bool {
+    let text = &*word.text;
+    let Some(path) = cleaned(word) else { return true };
+    let path = path.trim_end_matches(['/', '*']).trim_end_matches("/.");
+    if everything(word) || path.is_empty() || path == "." || path.starts_with("..") || path == "~" {
+        return true;
+    }
+    if word.kind == WordKind::Dynamic && text.contains('{') && text.starts_with(['/', '~']) {
+        return true;
+    }
+    if let Some(below) = paths::in_home(path, Directories::default()) {
+        return below.is_empty()
+            || matches!(
+                below,
+                "Documents"
+                    | "Desktop"
+                    | "Downloads"
+                    | "Pictures"
+                    | "Library"
+                    | ".ssh"
+                    | ".config"
+                    | ".gnupg"
+                    | ".local"
+                    | ".aws"
+                    | ".kube"
+                    | ".*"
+            );
+    }
+    if matches!(
+        path,
+        "/home" | "/Users" | "/root" | "/mnt" | "/media" | "/Volumes" | "/tmp" | "/var/tmp"
+    ) {
+        return true;
+    }
+    let deep = [
+        "/etc", "/boot", "/bin", "/sbin", "/lib", "/lib64", "/sys", "/proc", "/dev", "/usr/bin",
+        "/usr/lib",
+    ];
+    paths::system(path)
+        && (path.matches('/').count() <= 2 || deep.iter().any(|dir| paths::within(path, dir)))
+}
+
+/// `*`, `./*`, `.`
+pub(crate) fn everything(word: &Word<'_>) -> bool {
+    matches!(&*word.text, "*" | "./*" | "." | "./" | "./." | ".." | "../" | "../*" | "**" | ".*")
+}
+
+/// A word that names a secret, or a folder that holds some.
+pub(crate) fn secret_word(word: &Word<'_>) -> bool {
+    // Options, and words too plain to name a secret.
+    let text = &*word.text;
+    let path_like = text.bytes().any(|b| matches!(b, b'.' | b'/' | b'~' | b'$' | b'_'));
+    if text.starts_with('-') || !path_like && text.len() < 6 {
+        return false;
+    }
+    let path = match paths::of_word(word, NOWHERE) {
+        Some(path) => path,
+        None => Cow::Borrowed(text),
+    };
+    guarded(&path)
+}
+
+/// A secret, or a directory that holds them.
+pub(crate) fn guarded(path: &str) -> bool {
+    let clean = paths::clean(path, NOWHERE);
+    let below = paths::in_home(&clean, NOWHERE).unwrap_or_default();
+    paths::secret(path, NOWHERE)
+        || matches!(below, ".ssh" | ".aws" | ".gnupg" | ".kube" | ".config" | ".docker")
+        || paths::within(&clean, "/etc") && !clean.ends_with("/hosts")
+}
+
+/// The home directory as a shell spells it.
+pub(crate) fn expand(path: &str) -> String {
+    path.replacen("$HOME", "~", 1).replacen("${HOME}", "~", 1)
+}
+
+/// What a path-like operand stands for, `~` for any home.
+pub(crate) fn cleaned<'w>(word: &'w Word<'_>) -> Option<Cow<'w, str>> {
+    Some(match paths::of_word(word, NOWHERE)? {
+        Cow::Borrowed(path) => paths::clean(path, NOWHERE),
+        Cow::Owned(path) => Cow::Owned(paths::clean(&path, NOWHERE).into_owned()),
+    })
+}
