@@ -1,11 +1,11 @@
-// oh-my-pi asks through countersign: every tool call is ruled on by the daemon, and what needs a person
-// becomes a card on their phone, subagents' calls too. Put this file into ~/.omp/agent/extensions/ and
-// start `omp --yolo`, so that the terminal does not ask a second time.
+// Extension for oh-my-pi. The countersign daemon decides every tool call, those of subagents too. A call
+// that needs a person becomes a card on their phone. Put this file into ~/.omp/agent/extensions/ and start
+// `omp --yolo`, so that the terminal does not ask a second time.
 //
 // Environment: COUNTERSIGN_SOCKET, the daemon's socket [default: that of `countersign serve`];
-// or COUNTERSIGN_URL and COUNTERSIGN_TOKEN (the agent's token) for a daemon over HTTP.
+// or COUNTERSIGN_URL and COUNTERSIGN_TOKEN (the agent token) for a daemon over HTTP.
 //
-// Whatever goes wrong on the way blocks the call and says why.
+// Every failure blocks the call and says why.
 
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,17 +14,17 @@ import https from "node:https";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 
-/** What oh-my-pi's own tools declare; a tool that is not here counts as exec. */
+/** The tiers that oh-my-pi's own tools declare; any other tool counts as exec. */
 const TIERS = {
   read: "read", grep: "read", glob: "read", find: "read", ls: "read", ast_grep: "read",
   todo: "read", web_search: "read",
   write: "write", edit: "write", ast_edit: "write",
 };
 
-/** Questions to the person at the terminal; asking whether to ask helps nobody. */
+/** Tools that ask the person at the terminal; they need no approval to ask. */
 const OWN_DIALOGS = new Set(["ask"]);
 
-/** How long one request is held, and how long a daemon may be away; seconds. */
+/** How long one request is held, and how long a daemon may be unreachable; seconds. */
 const HELD = 50;
 const OUTAGE = 120;
 
@@ -42,7 +42,7 @@ export default function countersign(pi) {
   });
 }
 
-/** The call as countersign wants it. */
+/** The call in the format of `POST /v1/calls`. */
 export function describe(event, ctx) {
   const sub = ctx?.agent?.kind === "sub" ? ctx.agent.name : undefined;
   const tier = event.toolName.startsWith("mcp__") ? "write" : TIERS[event.toolName];
@@ -65,8 +65,8 @@ export function describe(event, ctx) {
 let key;
 
 /**
- * What binds the approvals of this session to this user: worked out, as countersign's own programs do it, from
- * the key that they keep; where there is none, from one that this process makes.
+ * The secret that binds the approvals of this session to this user. It is derived from the key that
+ * countersign's own programs store and derive theirs from; without that file, from a key of this process.
  */
 function secret(agent, session) {
   key ??= keyOfThisUser() ?? randomBytes(32).toString("base64url");
@@ -84,7 +84,7 @@ function keyOfThisUser() {
   }
 }
 
-/** What the tool says of itself, where the event carries it; else what its name says. */
+/** The tool's own declaration, where the event carries it; else the tier of its name. */
 function declaration(event, tier) {
   const said = event.approval;
   if (typeof said === "string") return { tier: said };
@@ -96,11 +96,11 @@ function declaration(event, tier) {
 }
 
 /**
- * Hands the call in and waits until it is decided; the same key is the same ask. A daemon that was there
- * and went away, such as over its restart, is waited for.
+ * Submits the call and waits for the decision; the same key is the same ask. It retries while a daemon that
+ * answered before is unreachable, for example during its restart.
  */
 export async function decided(call) {
-  let last; // when it was there
+  let last; // when the daemon last answered
   for (;;) {
     try {
       const answer = await post(`/v1/calls?wait=${HELD}`, call);
@@ -119,7 +119,7 @@ function post(path, body) {
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
   const { client, options } = server(headers);
   return new Promise((resolve, reject) => {
-    let lost = false; // it was reached and went away
+    let lost = false; // the connection was made and then lost
     const failed = (message, passing) =>
       reject(Object.assign(new Error(message), { passing, lost }));
     const request = client.request({ ...options, path, method: "POST", headers }, (reply) => {
@@ -145,7 +145,7 @@ function post(path, body) {
   });
 }
 
-/** Where the daemon is. */
+/** The daemon's address. */
 function server(headers) {
   const { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: token } = process.env;
   if (url) {
@@ -156,7 +156,7 @@ function server(headers) {
   return { client: http, options: { socketPath: socket() } };
 }
 
-/** Where `countersign serve` makes its socket unless its config says otherwise. */
+/** The default socket of `countersign serve`. */
 function socket() {
   const { COUNTERSIGN_SOCKET, XDG_RUNTIME_DIR } = process.env;
   if (COUNTERSIGN_SOCKET) return COUNTERSIGN_SOCKET;
