@@ -85,11 +85,12 @@ pub async fn run(
     // Port 0 took a free one; that is the address that agents must not reach for.
     config.daemon.listen = address;
 
-    let gate = gate(&config, options.new_store).await?;
-    let tail = Tail::of_now(gate.store()).await?;
+    let store = store::open(&config, options.new_store).await?;
+    let gate = gate(&config, &store).await?;
+    let tail = Tail::of_now(&store).await?;
     let local = listen::Inbox::new(state, address)?;
     let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
-    let accounts = accounts(&config, &gate, &all);
+    let accounts = accounts(&config, &gate, &store, &all);
     let keys = Keys::new(
         config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
         config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
@@ -97,6 +98,7 @@ pub async fn run(
     let leases = accounts.iter().map(|at| (at.adapter.name, at.lease.clone())).collect();
     let api = Api {
         gate: gate.clone(),
+        store: store.clone(),
         adapters: all.clone().into(),
         keys: Arc::new(keys),
         leases: Arc::new(leases),
@@ -152,15 +154,14 @@ pub async fn run(
     if drained.await.is_err() {
         servers.abort_all();
     }
-    gate.store().close().await;
+    store.close().await;
     if !socket_is_passed {
         let _ = fs::remove_file(&config.daemon.socket);
     }
     Ok(())
 }
 
-async fn gate(config: &Config, new_store: bool) -> Result<Arc<Gate>> {
-    let store = store::open(config, new_store).await?;
+async fn gate(config: &Config, store: &Store) -> Result<Arc<Gate>> {
     let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
     let path = rules_path(config);
     if config.policy.rules.is_some() && !path.exists() {
@@ -179,8 +180,8 @@ async fn gate(config: &Config, new_store: bool) -> Result<Arc<Gate>> {
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
     let approvers = approvers(&config.approvers);
-    let audience = audience(config, &inbox_target(&store, &settings.daemon));
-    let gate = Gate::new(store, policy, approvers, audience, settings);
+    let audience = audience(config, &inbox_target(store, &settings.daemon));
+    let gate = Gate::new(store.clone(), policy, approvers, audience, settings);
     gate.write_pending_grants().await?;
     Ok(gate)
 }
@@ -286,8 +287,13 @@ fn audience(config: &Config, inbox: &str) -> Vec<Audience> {
 }
 
 /// The accounts that this daemon may lead.
-fn accounts(config: &Config, gate: &Gate, adapters: &[NamedAdapter]) -> Vec<Account> {
-    let audience = audience(config, &inbox_target(gate.store(), gate.daemon()));
+fn accounts(
+    config: &Config,
+    gate: &Gate,
+    store: &Store,
+    adapters: &[NamedAdapter],
+) -> Vec<Account> {
+    let audience = audience(config, &inbox_target(store, gate.daemon()));
     let all: Adapters = adapters.into();
     let account = |adapter: &NamedAdapter| {
         let name = adapter.name;
@@ -303,6 +309,7 @@ fn accounts(config: &Config, gate: &Gate, adapters: &[NamedAdapter]) -> Vec<Acco
             adapters: all.clone(),
             lease: token.map_or_else(own, |token| leading::lease(name, token)),
             targets: here.map(|place| place.target.clone()).collect(),
+            store: store.clone(),
         }
     };
     adapters.iter().map(account).collect()

@@ -51,12 +51,12 @@ pub(super) async fn list(
         )));
     }
     let after = match &filter.after {
-        Some(id) => Some(api.gate.store().ask(id).await?.ok_or_else(|| no_such(id))?),
+        Some(id) => Some(api.store.ask(id).await?.ok_or_else(|| no_such(id))?),
         None => None,
     };
     let after = after.map(|ask| Place::behind(&ask, state));
     let turn = api.turns.take().await?;
-    let Listed { asks, next } = api.gate.store().asks_in(state, after.as_ref()).await?;
+    let Listed { asks, next } = api.store.asks_in(state, after.as_ref()).await?;
     let view = |ask: &Ask| if filter.card { with_card(&api, ask, view(ask)) } else { view(ask) };
     let mut page = value!({"asks": asks.iter().map(view).collect::<Vec<_>>()});
     if let (Some(next), Some(page)) = (next, page.as_object_mut()) {
@@ -87,7 +87,7 @@ pub(super) async fn get(
         waited?;
     }
     let turn = api.turns.take().await?;
-    let ask = api.gate.store().ask(&id).await?.ok_or_else(|| no_such(&id))?;
+    let ask = api.store.ask(&id).await?.ok_or_else(|| no_such(&id))?;
     let view = told(&api.gate, &ask);
     let view = if wait.card { with_card(&api, &ask, view) } else { view };
     Ok(turn.held_by(Json(view)))
@@ -209,12 +209,12 @@ pub(super) async fn cancel(
 /// The ask with this id, or with the only id that begins so.
 async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
     let id = found(api, id).await?;
-    api.gate.store().ask(&id).await?.ok_or_else(|| no_such(&id))
+    api.store.ask(&id).await?.ok_or_else(|| no_such(&id))
 }
 
 /// The whole id of it.
 async fn found(api: &Api, id: &str) -> Result<String, Fault> {
-    let mut found = api.gate.store().ids_like(id).await?;
+    let mut found = api.store.ids_like(id).await?;
     if let Some(exact) = found.iter().position(|found| found == id) {
         return Ok(found.swap_remove(exact));
     }

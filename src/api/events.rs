@@ -26,12 +26,12 @@ pub(super) async fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (tail, backlog) = match last {
-        Some(after) => match Tail::resume_after(api.gate.store(), after).await? {
+        Some(after) => match Tail::resume_after(&api.store, after).await? {
             Resumed::There(tail) => (tail, Backlog::Sent),
             Resumed::Forgotten(tail) => (tail, Backlog::Forgotten),
         },
         // The tail first: what is closed between the two is sent.
-        None => (Tail::of_now(api.gate.store()).await?, Backlog::From(None)),
+        None => (Tail::of_now(&api.store).await?, Backlog::From(None)),
     };
     Ok(live::serve(&api, tail, backlog, EveryEvent))
 }
@@ -88,7 +88,7 @@ mod tests {
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
             let (gate, tail) = (town.gate.clone(), Tail::after(0));
             let backlog = Backlog::From(None);
-            let mut live = Live::new(gate, Turns::default(), tail, backlog, EveryEvent);
+            let mut live = Live::new(gate, store, Turns::default(), tail, backlog, EveryEvent);
             let mut told = Vec::new();
             for _ in 0..3 {
                 let (event, next) = live.next().await.unwrap();

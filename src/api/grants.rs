@@ -20,7 +20,7 @@ pub(super) async fn list(
     Extension(handle): Extension<Handle>,
     Extension(owner): Extension<Owner>,
 ) -> Result<Json<Value>, Fault> {
-    let mut grants = api.gate.store().grants(clock::now_ms()).await?;
+    let mut grants = api.store.grants(clock::now_ms()).await?;
     grants.retain(|grant| {
         handle == Handle::Approver
             || grant.scope == GrantScope::Always

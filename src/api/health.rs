@@ -20,10 +20,10 @@ pub(super) async fn healthz() -> &'static str {
 /// Whether it takes asks and hears every chat that it leads; how every adapter is, and who leads
 /// it.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
-    let trouble = api.gate.store().probe().await;
+    let trouble = api.store.probe().await;
     // A store that does not work is not asked twice: whoever asks us waits for us.
     let (leaders, clock_ahead) = match trouble {
-        None => (leaders(&api).await, api.gate.store().clock_ahead().await.ok()),
+        None => (leaders(&api).await, api.store.clock_ahead().await.ok()),
         Some(_) => Default::default(),
     };
     let stopping = api.gate.is_stopping();
@@ -36,7 +36,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         "adapters": adapters(&api, &leaders),
         "problems": problems,
         "daemon": api.gate.daemon(),
-        "shared": api.gate.store().is_shared(),
+        "shared": api.store.is_shared(),
         "clock_ahead_ms": clock_ahead,
         "stopping": stopping,
         "inbox": api.inbox,
@@ -46,7 +46,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
 
 /// Who holds which lease; nothing where the store cannot tell.
 async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
-    let leaders = api.gate.store().leaders().await.unwrap_or_default();
+    let leaders = api.store.leaders().await.unwrap_or_default();
     leaders.into_iter().map(|leader| (leader.lease.clone(), leader)).collect()
 }
 
@@ -73,7 +73,7 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value>
 
 /// Counters for Prometheus, in its text format.
 pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
-    let store = api.gate.store();
+    let store = &api.store;
     let open = store.count_open().await?;
     let mut text = format!(
         "# HELP countersign_asks_open Asks that wait for a person.\n\

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     gate::{Gate, ask::Ask},
-    store::{Event as Happened, Place, StoreError, Tail},
+    store::{Event as Happened, Place, Store, StoreError, Tail},
 };
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::{Stream, StreamExt, stream};
@@ -54,13 +54,15 @@ pub(in crate::api) fn serve<F: Feed>(
     backlog: Backlog,
     feed: F,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
-    let live = Live::new(api.gate.clone(), api.turns.clone(), tail, backlog, feed);
+    let (gate, store, turns) = (api.gate.clone(), api.store.clone(), api.turns.clone());
+    let live = Live::new(gate, store, turns, tail, backlog, feed);
     Sse::new(stream::unfold(live, Live::next).map(Ok)).keep_alive(KeepAlive::default())
 }
 
 /// One reader's stream.
 pub(in crate::api) struct Live<F> {
     gate: Arc<Gate>,
+    store: Store,
     turns: Turns,
     changes: watch::Receiver<u64>,
     tail: Tail,
@@ -81,13 +83,14 @@ enum Next {
 impl<F: Feed> Live<F> {
     pub(in crate::api) fn new(
         gate: Arc<Gate>,
+        store: Store,
         turns: Turns,
         tail: Tail,
         backlog: Backlog,
         feed: F,
     ) -> Self {
         let (changes, next) = (gate.changes(), VecDeque::new());
-        Self { gate, turns, changes, tail, backlog, next, turn: None, feed }
+        Self { gate, store, turns, changes, tail, backlog, next, turn: None, feed }
     }
 
     /// The next event, waiting for it if need be; `None` ends the stream, its reader comes back.
@@ -117,7 +120,7 @@ impl<F: Feed> Live<F> {
 
     /// Looks for news; whether there may be any.
     async fn look(&mut self) -> Result<bool, StoreError> {
-        let store = self.gate.store();
+        let store = &self.store;
         match &self.backlog {
             Backlog::Forgotten => {
                 self.next.push_back(Next::Forgotten);
@@ -137,7 +140,7 @@ impl<F: Feed> Live<F> {
     }
 
     async fn news(&mut self, next: Next) -> Result<Option<News>, StoreError> {
-        let store = self.gate.store();
+        let store = &self.store;
         Ok(match next {
             Next::Forgotten => Some(News::Forgotten),
             Next::Open(id) => {

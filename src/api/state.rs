@@ -1,7 +1,10 @@
 //! What the routes work with.
 
 use super::{handle::Keys, turns::Turns};
-use crate::gate::{Gate, ask::Ask};
+use crate::{
+    gate::{Gate, ask::Ask},
+    store::Store,
+};
 use countersign_port::NamedAdapter;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
@@ -14,6 +17,8 @@ pub(super) const LARGEST: usize = 1 << 20;
 pub struct Api {
     /// The core.
     pub gate: Arc<Gate>,
+    /// What is read: asks, grants, events, leases.
+    pub store: Store,
     /// The adapters, for the health page.
     pub adapters: Arc<[NamedAdapter]>,
     /// The tokens, as hashes.

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     clock,
     gate::{Gate, ask::Ask},
-    store::{CardRow, Due, Shown, StoreError},
+    store::{CardRow, Due, Shown, Store, StoreError},
 };
 use countersign_port::{
     CancellationToken, MessageRef, NamedAdapter, Posting, RetryScope, SendError, Target,
@@ -47,6 +47,7 @@ const FRESH: Duration = Duration::from_millis(10);
 /// Delivers to one target for a term. When told to finish it tries what is due once more and ends.
 pub async fn deliver(
     gate: Arc<Gate>,
+    store: Store,
     adapter: NamedAdapter,
     adapters: Adapters,
     target: String,
@@ -54,7 +55,7 @@ pub async fn deliver(
     finish: CancellationToken,
 ) {
     let hearing = Hearing::new(adapter.clone(), adapters);
-    let mut worker = OutboxWorker::new(gate, adapter, hearing, target, term.clone());
+    let mut worker = OutboxWorker::new(gate, store, adapter, hearing, target, term.clone());
     let mut changes = worker.gate.changes();
     let mut access = worker.adapter.signals().follow_access();
     let mut reconciled = false;
@@ -101,6 +102,7 @@ pub async fn deliver(
 
 struct OutboxWorker {
     gate: Arc<Gate>,
+    store: Store,
     adapter: NamedAdapter,
     hearing: Hearing,
     target: String,
@@ -133,6 +135,7 @@ enum Pause {
 impl OutboxWorker {
     fn new(
         gate: Arc<Gate>,
+        store: Store,
         adapter: NamedAdapter,
         hearing: Hearing,
         target: String,
@@ -141,6 +144,7 @@ impl OutboxWorker {
         let (shown, outage) = (Unnoted::default(), Outage::default());
         Self {
             gate,
+            store,
             adapter,
             hearing,
             target,
@@ -155,7 +159,7 @@ impl OutboxWorker {
     /// Makes cards for what other daemons have been asked; whether there was anything.
     async fn hear(&mut self) -> Result<bool, StoreError> {
         match &mut self.elsewhere {
-            Some(news) => news.add_cards(&self.gate, self.adapter.name, &self.target).await,
+            Some(news) => news.add_cards(&self.store, self.adapter.name, &self.target).await,
             None => Ok(false),
         }
     }
@@ -172,7 +176,7 @@ impl OutboxWorker {
     }
 
     async fn try_round(&mut self) -> Result<Pause, StoreError> {
-        let store = self.gate.store().clone();
+        let store = self.store.clone();
         let name = self.adapter.name;
         let term = self.term.clone();
         loop {
@@ -252,7 +256,7 @@ impl OutboxWorker {
         let muted = ask.is_open() && self.hearing.mutes();
         if muted {
             // Before it is: a crash in between costs a needless edit, and never the buttons.
-            self.gate.store().card_muted(&row.nonce).await?;
+            self.store.card_muted(&row.nonce).await?;
         }
         let sent = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand, muted)).await;
         let message = match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
@@ -266,12 +270,12 @@ impl OutboxWorker {
         if row.message.is_none() && self.adapter.keeps_messages() {
             self.note_shown().await?;
         }
-        self.gate.store().cards_due(self.outage.is_over()).await?;
+        self.store.cards_due(self.outage.is_over()).await?;
         Ok(None)
     }
 
     fn origin<'a>(&'a self, row: &'a CardRow) -> Origin<'a> {
-        Origin { nonce: &row.nonce, store: self.gate.store().id() }
+        Origin { nonce: &row.nonce, store: self.store.id() }
     }
 
     async fn send(
@@ -305,7 +309,7 @@ impl OutboxWorker {
         if shown.is_empty() {
             return Ok(());
         }
-        let led = self.gate.store().cards_shown(&shown, self.term.fence()).await?;
+        let led = self.store.cards_shown(&shown, self.term.fence()).await?;
         let adapter = self.adapter.name;
         self.shown = Unnoted::default();
         for Shown { ask, version, .. } in shown {
@@ -329,7 +333,7 @@ impl OutboxWorker {
     ) -> Result<Option<Duration>, StoreError> {
         // What the card showed before must not be noted after this.
         self.note_shown().await?;
-        let store = self.gate.store().clone();
+        let store = self.store.clone();
         let (adapter, ask_id) = (self.adapter.name, &row.ask);
         match error {
             SendError::Retry { after, scope } => {
@@ -366,7 +370,7 @@ impl OutboxWorker {
     }
 
     async fn give_up(&self, row: &CardRow, why: &str) -> Result<(), StoreError> {
-        let (store, adapter) = (self.gate.store(), self.adapter.name);
+        let (store, adapter) = (&self.store, self.adapter.name);
         tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");
         store.card_gone(&row.nonce, why).await?;
         let data = json!({"adapter": adapter, "target": self.target, "why": why});

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     gate::{DAMAGED, Gate, Reply, Told, approvers::Who, ask::Ask},
-    store::{OwedText, StoreError},
+    store::{OwedText, Store, StoreError},
     text::line,
 };
 use countersign_port::{
@@ -33,6 +33,7 @@ const NOT_OWED: &str =
 pub struct PressHandler {
     adapter: &'static str,
     gate: Arc<Gate>,
+    store: Store,
     foreign: Foreign,
 }
 
@@ -45,10 +46,10 @@ struct Input {
 }
 
 impl PressHandler {
-    /// For the adapter of this name, in front of this gate.
+    /// For the adapter of this name, in front of this gate and the store of its cards.
     #[must_use]
-    pub fn new(adapter: &'static str, gate: Arc<Gate>) -> Arc<Self> {
-        Arc::new(Self { adapter, gate, foreign: Foreign::default() })
+    pub fn new(adapter: &'static str, gate: Arc<Gate>, store: Store) -> Arc<Self> {
+        Arc::new(Self { adapter, gate, store, foreign: Foreign::default() })
     }
 
     /// The ask whose card this belongs to; `None` for forged, foreign and forgotten ones.
@@ -56,11 +57,11 @@ impl PressHandler {
     // that card only. A message that we do not know is a copy whose sending we could not confirm.
     async fn ask(&self, input: &Input, token: &Token) -> Result<Option<Ask>, StoreError> {
         let message = input.message.as_ref().map(|message| message.0.as_str());
-        self.gate.store().ask_of_card(&token.nonce, self.adapter, message).await
+        self.store.ask_of_card(&token.nonce, self.adapter, message).await
     }
 
     fn origin<'a>(&'a self, nonce: &'a str) -> Origin<'a> {
-        Origin { nonce, store: self.gate.store().id() }
+        Origin { nonce, store: self.store.id() }
     }
 
     async fn answer(&self, input: Input) -> Result<Receipt, StoreError> {
@@ -72,7 +73,7 @@ impl PressHandler {
         let Some(token) = Token::read(&input.token) else { return Ok(unknown()) };
         // SECURITY: the nonce alone leads to a card. A token that says it is another store's is
         // never looked up: at best another daemon wrote it, and forging one gains nothing.
-        if let Some(store) = token.store.as_deref().filter(|it| *it != self.gate.store().id()) {
+        if let Some(store) = token.store.as_deref().filter(|it| *it != self.store.id()) {
             self.foreign.note(self.adapter, store);
             return Ok(receipt(Outcome::Unknown, FOREIGN));
         }
@@ -97,12 +98,12 @@ impl PressHandler {
         let Some(MessageRef(message)) = input.message.clone() else { return Ok(()) };
         let (presser, token) = (input.presser.id.clone(), input.token.clone());
         let owed = OwedText { adapter: self.adapter.to_owned(), message, presser, token, ask };
-        self.gate.store().owe_text(&owed).await
+        self.store.owe_text(&owed).await
     }
 
     async fn take_text(&self, reply: TextReply) -> Result<Receipt, StoreError> {
         let TextReply { presser, message, token, text } = reply;
-        let (store, text) = (self.gate.store(), Some(text));
+        let (store, text) = (&self.store, Some(text));
         if let Some(token) = token {
             return self.answer(Input { presser, message, token, text }).await;
         }
@@ -135,7 +136,7 @@ impl Presses for PressHandler {
     }
 
     async fn card(&self, id: &str) -> Option<Card> {
-        let ask = self.gate.store().ask_of_card(id, self.adapter, None).await;
+        let ask = self.store.ask_of_card(id, self.adapter, None).await;
         let ask = ask.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?;
         ask.map(|ask| card::draw(&ask, self.origin(id)))
     }

@@ -76,6 +76,7 @@ pub(crate) struct Standing {
 pub(crate) struct Town {
     pub gate: Arc<Gate>,
     pub desk: Arc<PressHandler>,
+    pub store: Store,
     weather: Weather,
     stop: CancellationToken,
     _still: Still,
@@ -118,13 +119,15 @@ impl Town {
         let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
         let tail = Tail::of_now(store).await.unwrap();
         let name = adapter.name;
-        tokio::spawn(deliver(gate.clone(), adapter, [].into(), target, term, stop.clone()));
+        let (delivering, own, finish) = (gate.clone(), store.clone(), stop.clone());
+        tokio::spawn(deliver(delivering, own, adapter, [].into(), target, term, finish));
         let (reaping, following) = (gate.clone(), gate.clone());
         let (stops, ends) = (stop.clone(), stop.clone());
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
-        let (desk, weather) = (PressHandler::new(name, gate.clone()), store.weather().clone());
-        let town = Self { gate, desk, weather, stop, _still: still };
+        let (store, weather) = (store.clone(), store.weather().clone());
+        let desk = PressHandler::new(name, gate.clone(), store.clone());
+        let town = Self { gate, desk, store, weather, stop, _still: still };
         town.quiet().await;
         town
     }
@@ -149,7 +152,7 @@ impl Town {
     pub async fn approve(&self, ask: &Asked) -> Reply {
         let who =
             Who { platform: "api", id: "api".to_owned(), name: "Ben".to_owned(), roles: vec![] };
-        let ask = self.gate.store().ask(&ask.id).await.unwrap().unwrap();
+        let ask = self.store.ask(&ask.id).await.unwrap().unwrap();
         self.gate.answer(ask, who, Action::Approve { scope: Scope::Once }).await
     }
 
@@ -168,7 +171,7 @@ impl Town {
 
     /// The ask's row.
     pub async fn read(&self, ask: &Asked) -> Ask {
-        self.gate.store().ask(&ask.id).await.unwrap().unwrap()
+        self.store.ask(&ask.id).await.unwrap().unwrap()
     }
 
     /// Lets time pass.

@@ -9,7 +9,7 @@ use crate::{
     bridge::{self, Adapters, PressHandler, Term},
     digest,
     gate::Gate,
-    store::{DAEMON, StoreError},
+    store::{DAEMON, Store, StoreError},
 };
 use countersign_port::{CancellationToken, NamedAdapter};
 use std::{sync::Arc, time::Duration};
@@ -40,6 +40,8 @@ pub(super) struct Account {
     pub(super) adapters: Adapters,
     pub(super) lease: String,
     pub(super) targets: Vec<String>,
+    /// Where the lease and the cards stand.
+    pub(super) store: Store,
 }
 
 /// The lease of a chat account: daemons with the same bot share it.
@@ -86,7 +88,7 @@ impl Account {
     }
 
     async fn take(&self, gate: &Gate) -> Result<Option<Term>, StoreError> {
-        let (store, asked) = (gate.store(), Instant::now());
+        let (store, asked) = (&self.store, Instant::now());
         let length = if store.is_shared() { LEASE } else { FOR_EVER };
         let fence = store.take_lease(&self.lease, gate.daemon(), length).await?;
         let until = store.is_shared().then_some(asked + LEASE - MARGIN);
@@ -98,13 +100,15 @@ impl Account {
         self.adapter.lead(term.clone());
         let finish = stop.child_token();
         let mut tasks = JoinSet::new();
-        tasks.spawn(receive(self.adapter.clone(), gate.clone(), finish.clone()));
+        let handler = PressHandler::new(self.adapter.name, gate.clone(), self.store.clone());
+        tasks.spawn(receive(self.adapter.clone(), handler, finish.clone()));
         for target in &self.targets {
-            let (gate, adapter, target) = (gate.clone(), self.adapter.clone(), target.clone());
-            let (adapters, term, finish) = (self.adapters.clone(), term.clone(), finish.clone());
-            tasks.spawn(bridge::deliver(gate, adapter, adapters, target, term, finish));
+            let (gate, store, adapter) = (gate.clone(), self.store.clone(), self.adapter.clone());
+            let (adapters, target) = (self.adapters.clone(), target.clone());
+            let (term, finish) = (term.clone(), finish.clone());
+            tasks.spawn(bridge::deliver(gate, store, adapter, adapters, target, term, finish));
         }
-        let end = hold(gate, term, stop).await;
+        let end = hold(&self.store, term, stop).await;
         if end != End::Stopped {
             tracing::warn!(lease = self.lease, ?end, "not leading any more");
             term.end();
@@ -117,7 +121,7 @@ impl Account {
         self.adapter.signals().idle();
         term.end();
         if end == End::Stopped
-            && let Err(error) = gate.store().release_lease(term.fence()).await
+            && let Err(error) = self.store.release_lease(term.fence()).await
         {
             tracing::debug!(lease = self.lease, %error, "the lease ends by itself");
         }
@@ -125,7 +129,7 @@ impl Account {
 }
 
 /// Holds the lease for as long as it can be held.
-async fn hold(gate: &Gate, term: &Term, stop: &CancellationToken) -> End {
+async fn hold(store: &Store, term: &Term, stop: &CancellationToken) -> End {
     let mut pause = RENEW;
     loop {
         let Some(until) = term.until() else {
@@ -138,7 +142,7 @@ async fn hold(gate: &Gate, term: &Term, stop: &CancellationToken) -> End {
             () = sleep(pause) => {}
         }
         let asked = Instant::now();
-        let renewed = timeout_at(until, gate.store().renew_lease(term.fence(), LEASE)).await;
+        let renewed = timeout_at(until, store.renew_lease(term.fence(), LEASE)).await;
         pause = match renewed {
             Ok(Ok(true)) => {
                 term.extend(asked + LEASE - MARGIN);
@@ -153,12 +157,11 @@ async fn hold(gate: &Gate, term: &Term, stop: &CancellationToken) -> End {
 
 /// Receives presses until told to stop, whatever becomes of the adapter's own task.
 // FAIL-CLOSED: a receiver that broke is said to be deaf, and started again.
-async fn receive(adapter: NamedAdapter, gate: Arc<Gate>, stop: CancellationToken) {
+async fn receive(adapter: NamedAdapter, handler: Arc<PressHandler>, stop: CancellationToken) {
     let name = adapter.name;
     let mut pause = Duration::from_millis(500);
     while !stop.is_cancelled() {
-        let handler = PressHandler::new(name, gate.clone());
-        let (running, stops) = (adapter.clone(), stop.clone());
+        let (running, handler, stops) = (adapter.clone(), handler.clone(), stop.clone());
         // Its own task: a panic in it ends nothing else. It ends with this one.
         let mut run = JoinSet::new();
         run.spawn(async move { running.run(handler, stops).await });

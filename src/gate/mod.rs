@@ -146,12 +146,6 @@ impl Gate {
         })
     }
 
-    /// The store behind it.
-    #[must_use]
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// This daemon's name among those that share the store.
     #[must_use]
     pub fn daemon(&self) -> &str {

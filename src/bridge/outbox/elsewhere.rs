@@ -3,12 +3,14 @@
 
 use crate::{
     gate::Gate,
-    store::{Event, StoreError, Tail},
+    store::{Event, Store, StoreError, Tail},
 };
 use tokio::sync::watch;
 
 #[derive(Debug)]
 pub(super) struct Elsewhere {
+    /// This daemon.
+    here: String,
     tail: Tail,
     news: watch::Receiver<u64>,
     /// Which news was read last.
@@ -19,26 +21,27 @@ pub(super) struct Elsewhere {
 
 impl Elsewhere {
     /// From now on.
-    pub(super) async fn of_now(gate: &Gate) -> Result<Self, StoreError> {
-        let tail = Tail::of_now(gate.store()).await?;
-        Ok(Self { tail, news: gate.elsewhere(), read: None, asked: Vec::new() })
+    pub(super) async fn of_now(gate: &Gate, store: &Store) -> Result<Self, StoreError> {
+        let tail = Tail::of_now(store).await?;
+        let (here, news) = (gate.daemon().to_owned(), gate.elsewhere());
+        Ok(Self { here, tail, news, read: None, asked: Vec::new() })
     }
 
     /// Makes cards for what is new; whether there was anything.
     pub(super) async fn add_cards(
         &mut self,
-        gate: &Gate,
+        store: &Store,
         adapter: &str,
         target: &str,
     ) -> Result<bool, StoreError> {
         let news = *self.news.borrow();
         if self.read != Some(news) {
-            let events = self.tail.next(gate.store()).await?;
+            let events = self.tail.next(store).await?;
             self.read = Some(news);
-            self.asked.extend(events.into_iter().filter_map(|event| asked(event, gate.daemon())));
+            self.asked.extend(events.into_iter().filter_map(|event| asked(event, &self.here)));
         }
         // The tail tells everything once: what cannot be put in now is kept.
-        gate.store().add_cards(adapter, target, self.asked.clone()).await?;
+        store.add_cards(adapter, target, self.asked.clone()).await?;
         Ok(!std::mem::take(&mut self.asked).is_empty())
     }
 }

@@ -14,7 +14,7 @@ impl OutboxWorker {
         let Some(muted) = self.hearing.redraws() else { return Ok(None) };
         // What was just drawn is not drawn again.
         self.note_shown().await?;
-        let (store, name) = (self.gate.store().clone(), self.adapter.name);
+        let (store, name) = (self.store.clone(), self.adapter.name);
         let find = async |now| store.drawn_otherwise(name, &self.target, muted, now, FEW).await;
         let cards = find(clock::now_ms()).await?;
         if !cards.is_empty() {

@@ -13,7 +13,7 @@ impl OutboxWorker {
     pub(super) async fn refused(&mut self, why: &str) -> Result<Duration, StoreError> {
         self.refused = true;
         let rest = self.outage.refused();
-        let (store, adapter) = (self.gate.store(), self.adapter.name);
+        let (store, adapter) = (&self.store, self.adapter.name);
         let asks = store.target_refuses(adapter, &self.target, why).await?;
         for ask in &asks {
             tracing::error!(adapter, ask_id = %ask, why, "a card cannot be delivered for now");

@@ -20,10 +20,10 @@ impl OutboxWorker {
     }
 
     async fn try_reconcile(&mut self) -> Result<(), StoreError> {
-        let store = self.gate.store();
+        let store = self.store.clone();
         let keeps = self.adapter.keeps_messages();
         if store.is_shared() && !keeps {
-            self.elsewhere = Some(Elsewhere::of_now(&self.gate).await?);
+            self.elsewhere = Some(Elsewhere::of_now(&self.gate, &self.store).await?);
         }
         store.reconcile(self.adapter.name, &self.target, keeps).await?;
         if keeps { Ok(()) } else { self.put_up_again().await }
@@ -32,7 +32,7 @@ impl OutboxWorker {
     /// Puts up what stood on a platform that forgets with its process. Where it stands then as the
     /// rows say, nothing is noted: a hundred thousand cards are back within seconds.
     async fn put_up_again(&mut self) -> Result<(), StoreError> {
-        let (store, name, mut last) = (self.gate.store().clone(), self.adapter.name, None);
+        let (store, name, mut last) = (self.store.clone(), self.adapter.name, None);
         let target = Target(self.target.clone());
         loop {
             let page = store.standing_cards(name, &self.target, last.as_ref(), PAGE).await?;

@@ -195,14 +195,15 @@ impl Bench {
         };
         let approvers = Approvers { local: Local::On, ..Approvers::default() };
         let audience = vec![Audience { adapter: "inbox".to_owned(), target: "here".to_owned() }];
-        let gate = Gate::new(store, policy.unwrap(), approvers, audience, settings);
+        let gate = Gate::new(store.clone(), policy.unwrap(), approvers, audience, settings);
         let length = Duration::from_secs(3600);
-        let fence = gate.store().take_lease("inbox", "bench", length).await.unwrap().unwrap();
+        let fence = store.take_lease("inbox", "bench", length).await.unwrap().unwrap();
         let (term, hand) = (Arc::new(Term::new(fence, None)), Arc::new(Hand::default()));
         let stop = CancellationToken::new();
         let adapter = NamedAdapter { name: "inbox", adapter: hand.clone() };
-        tokio::spawn(deliver(gate.clone(), adapter, [].into(), "here".to_owned(), term, stop));
-        Self { desk: PressHandler::new("inbox", gate.clone()), gate, hand }
+        let (delivering, own, here) = (gate.clone(), store.clone(), "here".to_owned());
+        tokio::spawn(deliver(delivering, own, adapter, [].into(), here, term, stop));
+        Self { desk: PressHandler::new("inbox", gate.clone(), store), gate, hand }
     }
 
     /// The whole way of one ask.

@@ -13,7 +13,7 @@ use crate::{
         approvers::Who,
         ask::{Ask, Scope},
     },
-    store::StoreError,
+    store::{Store, StoreError},
 };
 use axum::extract::ws::WebSocket;
 use countersign_profiles::{
@@ -27,6 +27,7 @@ use std::sync::Arc;
 /// One client of ConnectOnion's.
 struct Client<'c> {
     gate: &'c Arc<Gate>,
+    store: &'c Store,
     whose: Whose,
     who: Who,
     /// The ask that it is shown, and how far that was.
@@ -38,8 +39,8 @@ struct Client<'c> {
 pub(super) async fn serve(api: &Api, socket: WebSocket, whose: Whose, who: Who) {
     let (mut out, mut frames) = socket.split();
     let mut changes = api.gate.changes();
-    let (gate, mailbox) = (&api.gate, Mailbox::default());
-    let mut client = Client { gate, whose, who, shown: None, mailbox };
+    let (gate, store, mailbox) = (&api.gate, &api.store, Mailbox::default());
+    let mut client = Client { gate, store, whose, who, shown: None, mailbox };
     loop {
         changes.mark_unchanged();
         let mut told = match client.look().await {
@@ -73,7 +74,7 @@ impl Client<'_> {
     async fn look(&mut self) -> Result<Vec<Value>, StoreError> {
         let mut told = Vec::new();
         if let Some(shown) = &self.shown {
-            let now = self.gate.store().whole_ask(&shown.id).await?;
+            let now = self.store.whole_ask(&shown.id).await?;
             match now.filter(Ask::is_open) {
                 Some(now) if now.progress.current() == shown.progress.current() => return Ok(told),
                 Some(now) => {
@@ -95,7 +96,7 @@ impl Client<'_> {
                 oldest = Some(ask.clone());
             }
         };
-        self.gate.store().each_ask_in("open", first).await?;
+        self.store.each_ask_in("open", first).await?;
         if let Some(next) = oldest
             && self.mailbox.ask(&next.id).is_ok()
         {

@@ -63,7 +63,7 @@ pub(super) async fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     only_with_molf(&api)?;
     let Query(Which { session_id }) = which?;
-    let tail = Tail::of_now(api.gate.store()).await?;
+    let tail = Tail::of_now(&api.store).await?;
     let approvals = Approvals { session: session_id, open: HashSet::new() };
     Ok(live::serve(&api, tail, Backlog::From(None), approvals))
 }
@@ -158,9 +158,9 @@ mod tests {
             let town = Town::open(&store, &Arc::new(Chat::default())).await;
             let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, tail) = (town.gate.clone(), Tail::after(0));
+            let (gate, turns, tail) = (town.gate.clone(), Turns::default(), Tail::after(0));
             let approvals = Approvals { session: None, open: HashSet::new() };
-            let live = Live::new(gate, Turns::default(), tail, Backlog::From(None), approvals);
+            let live = Live::new(gate, store, turns, tail, Backlog::From(None), approvals);
             let (required, _) = live.next().await.unwrap();
             let required = format!("{required:?}");
             assert!(required.contains("push origin good"), "{required}");
