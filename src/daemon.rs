@@ -27,7 +27,7 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use axum::middleware;
 use countersign_port::{CancellationToken, NamedAdapter};
-use countersign_profiles::Patience;
+use countersign_profiles::DefaultTimeout;
 use leading::Account;
 pub use ours::guardrail;
 use std::{
@@ -168,7 +168,8 @@ async fn gate(config: &Config, store: &Store) -> Result<Arc<Gate>> {
         bail!("[policy] rules names {}, and there is no such file", path.display());
     }
     let policy = policy(config, &path, home.clone())?;
-    let (timeout_ms, on_timeout) = patience(&config.policy, policy.dialect().manners().patience);
+    let (timeout_ms, on_timeout) =
+        patience(&config.policy, policy.system().prompt_behaviour().timeout);
     let settings = Settings {
         timeout_ms,
         on_timeout,
@@ -195,7 +196,7 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
     let policy = Policy::open(wanted.profile, file, home, guardrail, wanted.compat);
     let policy = policy.map_err(anyhow::Error::msg)?;
     if let Some(mode) = &wanted.mode
-        && !policy.dialect().has_mode(mode)
+        && !policy.system().has_mode(mode)
     {
         bail!("[policy] `mode` \"{mode}\" is no mode of the profile {}", wanted.profile);
     }
@@ -207,20 +208,20 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
 }
 
 /// How long a person has, and what happens then: as configured, else as in the profile's system.
-fn patience(wanted: &config::Policy, system: Patience) -> (i64, OnTimeout) {
+fn patience(wanted: &config::Policy, system: DefaultTimeout) -> (i64, OnTimeout) {
     const ORDINARY: Duration = Duration::from_secs(300);
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let (timeout, on_timeout) = match (system, wanted.timeout) {
-        (Patience::Wait, None) => (ORDINARY, OnTimeout::Wait),
+        (DefaultTimeout::Wait, None) => (ORDINARY, OnTimeout::Wait),
         (_, Some(timeout)) => (timeout, OnTimeout::Deny),
         // FAIL-CLOSED: silence approves only where the operator has named the tools.
-        (Patience::Deny(after) | Patience::Approve(after), None) => {
+        (DefaultTimeout::Deny(after) | DefaultTimeout::Approve(after), None) => {
             (seconds(after), OnTimeout::Deny)
         }
     };
     let on_timeout = match &wanted.on_timeout {
         None => {
-            if matches!(system, Patience::Approve(_)) {
+            if matches!(system, DefaultTimeout::Approve(_)) {
                 tracing::warn!(
                     "the policy's file wants silence to approve, and [policy] \
                     approve_on_timeout names no tools: silence denies"

@@ -25,7 +25,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_profiles::Then;
+use countersign_profiles::OnDeny;
 use serde::Deserialize;
 use serde_json::{Map, Value, json as value};
 
@@ -126,8 +126,8 @@ impl Answered {
             (Decision::Deny, None) => {
                 let then = match (self.stop, self.explain) {
                     (false, false) => None,
-                    (true, false) => Some(Then::Stop),
-                    (false, true) => Some(Then::Explain),
+                    (true, false) => Some(OnDeny::Stop),
+                    (false, true) => Some(OnDeny::Explain),
                     (true, true) => {
                         return Err(Fault::bad_request("`stop` and `explain` exclude each other"));
                     }

@@ -9,7 +9,7 @@ pub mod question;
 
 use call::Call;
 use countersign_policy::Rule;
-use countersign_profiles::{Choice, Life, Then};
+use countersign_profiles::{Choice, GrantLifetime, OnDeny};
 use keepers::Keepers;
 use owner::Owner;
 use question::Progress;
@@ -75,10 +75,10 @@ pub struct Body {
     pub choices: Vec<Choice>,
     /// What a plain Deny does beside denying.
     #[serde(default)]
-    pub deny: Then,
+    pub deny: OnDeny,
     /// How long what Always remembers lasts.
     #[serde(default = "durable")]
-    pub lasts: Life,
+    pub lasts: GrantLifetime,
     /// What it comes to when nobody answers.
     #[serde(default)]
     pub silence: Silence,
@@ -127,7 +127,7 @@ pub struct Answer {
     pub reason: Option<String>,
     /// What a denial does beside denying.
     #[serde(flatten)]
-    pub then: Then,
+    pub then: OnDeny,
     /// Answers to questions, by question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
@@ -227,8 +227,8 @@ impl Body {
             critical: false,
             rules_problem: None,
             choices: every_choice(),
-            deny: Then::GoOn,
-            lasts: Life::Durable,
+            deny: OnDeny::GoOn,
+            lasts: GrantLifetime::Durable,
             silence: Silence::Deny,
             prompt: Vec::new(),
             owner: call.owner.clone(),
@@ -277,8 +277,8 @@ fn every_choice() -> Vec<Choice> {
     vec![Choice::Always, Choice::Timed, Choice::Session, Choice::Exact]
 }
 
-fn durable() -> Life {
-    Life::Durable
+fn durable() -> GrantLifetime {
+    GrantLifetime::Durable
 }
 
 impl State {

@@ -6,7 +6,7 @@
 //! versions have no store.
 
 use crate::gate::{answer::Action, ask::Scope};
-use countersign_profiles::Then;
+use countersign_profiles::OnDeny;
 
 /// A button's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Pressed {
     /// Deny, with what the ask says a plain denial does.
     Deny,
     /// Deny, and this too.
-    DenyAnd(Then),
+    DenyAnd(OnDeny),
     /// An option, by index.
     Choose(usize),
     /// The end of a multiple choice.
@@ -55,9 +55,9 @@ impl Token {
             "h" => Pressed::Approve(Scope::Timed(86_400)),
             "p" => Pressed::Approve(Scope::Prefix),
             "d" => Pressed::Deny,
-            "k" => Pressed::DenyAnd(Then::GoOn),
-            "z" => Pressed::DenyAnd(Then::Stop),
-            "q" => Pressed::DenyAnd(Then::Explain),
+            "k" => Pressed::DenyAnd(OnDeny::GoOn),
+            "z" => Pressed::DenyAnd(OnDeny::Stop),
+            "q" => Pressed::DenyAnd(OnDeny::Explain),
             "e" => Pressed::Submit,
             "t" => Pressed::Text,
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
@@ -81,9 +81,9 @@ impl Token {
             Pressed::Approve(Scope::Timed(_)) => return None,
             Pressed::Approve(Scope::Prefix) => "p",
             Pressed::Deny => "d",
-            Pressed::DenyAnd(Then::GoOn) => "k",
-            Pressed::DenyAnd(Then::Stop) => "z",
-            Pressed::DenyAnd(Then::Explain) => "q",
+            Pressed::DenyAnd(OnDeny::GoOn) => "k",
+            Pressed::DenyAnd(OnDeny::Stop) => "z",
+            Pressed::DenyAnd(OnDeny::Explain) => "q",
             Pressed::Submit => "e",
             Pressed::Text => "t",
             Pressed::Choose(option) => &format!("o{option}"),
@@ -129,9 +129,9 @@ mod tests {
             Pressed::Approve(Scope::Timed(86_400)),
             Pressed::Approve(Scope::Prefix),
             Pressed::Deny,
-            Pressed::DenyAnd(Then::GoOn),
-            Pressed::DenyAnd(Then::Stop),
-            Pressed::DenyAnd(Then::Explain),
+            Pressed::DenyAnd(OnDeny::GoOn),
+            Pressed::DenyAnd(OnDeny::Stop),
+            Pressed::DenyAnd(OnDeny::Explain),
             Pressed::Choose(19),
             Pressed::Submit,
             Pressed::Text,

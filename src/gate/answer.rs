@@ -7,7 +7,7 @@ use super::{
     question::{Progress, Question, Reply, all_at_once},
 };
 use crate::clock;
-use countersign_profiles::Then;
+use countersign_profiles::OnDeny;
 use serde_json::{Map, Value};
 
 /// What an approver wants to do to an ask.
@@ -23,7 +23,7 @@ pub enum Action {
         /// Words for the agent.
         reason: Option<String>,
         /// What else that does; as the ask says where `None`.
-        then: Option<Then>,
+        then: Option<OnDeny>,
     },
     /// Press an option of a question.
     Choose {
@@ -95,7 +95,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             return Ok(Change::Go(progress));
         }
         let answers = progress.answers(questions);
-        close(Decision::Answer, None, None, Then::GoOn, Some(answers))
+        close(Decision::Answer, None, None, OnDeny::GoOn, Some(answers))
     };
     match action {
         Action::Deny { reason, then } => {
@@ -108,7 +108,9 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         Action::Approve { scope } if !ask.body.offers(scope) => {
             unfit("There is no rule to remember for this call: approve it once, or deny it.")
         }
-        Action::Approve { scope } => close(Decision::Approve, Some(scope), None, Then::GoOn, None),
+        Action::Approve { scope } => {
+            close(Decision::Approve, Some(scope), None, OnDeny::GoOn, None)
+        }
         Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
             Ok(progress) => step(progress),
             Err(malformed) => unfit(&malformed.0),

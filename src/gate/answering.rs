@@ -13,7 +13,7 @@ use crate::{
     store::{Closed, StoreError},
 };
 use countersign_policy::Verdict;
-use countersign_profiles::{Life, Then};
+use countersign_profiles::{GrantLifetime, OnDeny};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ impl Gate {
             Ok(Some(but)) => format!("Approved. {but}"),
             Err(problem) => format!("Approved once. The rule could not be stored: {problem}"),
         };
-        let cascades = self.policy.dialect().manners().cascade;
+        let cascades = self.policy.system().prompt_behaviour().cascade;
         if cascades && answer.scope.is_some_and(|scope| scope != Scope::Once) {
             self.cascade(&ask).await;
         }
@@ -184,7 +184,7 @@ impl Gate {
                 decision: Decision::Approve,
                 scope: Some(Scope::Once),
                 reason: None,
-                then: Then::GoOn,
+                then: OnDeny::GoOn,
                 answers: None,
                 by: By::Policy { grant },
                 at: clock::now_ms(),
@@ -223,14 +223,14 @@ fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
     match (answer.decision, answer.scope) {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
         (Decision::Deny, _) => match answer.then {
-            Then::GoOn => "Denied.",
-            Then::Stop => "Denied; the agent is told to stop.",
-            Then::Explain => "Denied; the agent is told to explain itself.",
+            OnDeny::GoOn => "Denied.",
+            OnDeny::Stop => "Denied; the agent is told to stop.",
+            OnDeny::Explain => "Denied; the agent is told to explain itself.",
         }
         .to_owned(),
         (Decision::Answer, _) => "Answered.".to_owned(),
         (Decision::Approve, Some(scope @ (Scope::Always | Scope::Exact | Scope::Prefix)))
-            if ask.body.lasts == Life::Durable =>
+            if ask.body.lasts == GrantLifetime::Durable =>
         {
             format!("Approved, and always from now on: {}.", words(ask, scope))
         }

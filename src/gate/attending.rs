@@ -10,7 +10,7 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use countersign_profiles::Then;
+use countersign_profiles::OnDeny;
 use std::{sync::Arc, time::Duration};
 
 /// How long a caller that lost its connection may take to come back.
@@ -149,7 +149,7 @@ impl Gate {
             decision: Decision::Deny,
             scope: None,
             reason: Some(why.to_owned()),
-            then: Then::GoOn,
+            then: OnDeny::GoOn,
             answers: None,
             by: By::Caller,
             at: clock::now_ms(),

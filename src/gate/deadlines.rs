@@ -15,7 +15,7 @@ use crate::{
     clock,
     store::{Closed, Overdue, StoreError},
 };
-use countersign_profiles::Then;
+use countersign_profiles::OnDeny;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,7 @@ impl Gate {
             decision: Decision::Deny,
             scope: None,
             reason: Some(format!("{error}; this is not a person's decision")),
-            then: Then::GoOn,
+            then: OnDeny::GoOn,
             answers: None,
             by: By::Timeout,
             at: clock::now_ms(),
@@ -225,7 +225,7 @@ fn at_deadline(
     by: By,
     at: i64,
 ) -> Answer {
-    Answer { decision, scope, reason: Some(reason), then: Then::GoOn, answers: None, by, at }
+    Answer { decision, scope, reason: Some(reason), then: OnDeny::GoOn, answers: None, by, at }
 }
 
 fn ms(time: Duration) -> i64 {

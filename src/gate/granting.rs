@@ -14,7 +14,7 @@ use countersign_policy::{
     Rule, Rules, Verdict,
     tool_name::{CATEGORY, may_be_granted},
 };
-use countersign_profiles::{Grants, Life, Prefix};
+use countersign_profiles::{GrantLifetime, Grants, Prefix};
 
 /// What became of a revocation.
 #[derive(Debug)]
@@ -99,8 +99,8 @@ impl Gate {
             (Decision::Approve, Some(Scope::Session)) => (GrantScope::Session, None),
             (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix)) => {
                 match ask.body.lasts {
-                    Life::Durable => (GrantScope::Always, None),
-                    Life::Session => (GrantScope::Session, None),
+                    GrantLifetime::Durable => (GrantScope::Always, None),
+                    GrantLifetime::Session => (GrantScope::Session, None),
                 }
             }
             (Decision::Approve, Some(Scope::Timed(seconds))) => {
@@ -134,7 +134,7 @@ impl Gate {
         if answer.scope.is_none_or(|scope| scope == Scope::Once) {
             return Ok(None);
         }
-        if ask.body.lasts == Life::Durable
+        if ask.body.lasts == GrantLifetime::Durable
             && matches!(answer.scope, Some(Scope::Always | Scope::Exact))
             && !self.store.is_shared()
         {

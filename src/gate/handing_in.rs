@@ -11,7 +11,7 @@ use crate::{
     store::{Inserted, NewAsk, NewCard, StoreError},
 };
 use countersign_policy::{Ruling, Verdict, effects};
-use countersign_profiles::{Parting, Then};
+use countersign_profiles::{OnDeny, OnDisconnect};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -113,7 +113,8 @@ impl Gate {
         }
         let digest = self.beside(bytes, || call.digest()).await;
         let (now, since) = (clock::now_ms(), Instant::now());
-        let attended = attended && self.policy.dialect().manners().parting != Parting::Keep;
+        let attended =
+            attended && self.policy.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
         let here = attended.then_some(self.settings.daemon.as_str());
         let new = NewAsk {
             id: id.to_owned(),
@@ -145,7 +146,7 @@ impl Gate {
 
     /// The unchanging part of a new ask.
     fn body(&self, call: Call, mut ruling: Ruling, rules_problem: Option<String>) -> Body {
-        let manners = self.policy.dialect().manners();
+        let behaviour = self.policy.system().prompt_behaviour();
         if !call.questions.is_empty() {
             // A question runs nothing, and no rule can answer the next one.
             ruling.always.clear();
@@ -164,9 +165,9 @@ impl Gate {
             effects: ruling.effects.iter().map(ToString::to_string).collect(),
             critical: ruling.critical,
             rules_problem,
-            choices: manners.choices.to_vec(),
-            deny: if call.questions.is_empty() { manners.deny } else { Then::GoOn },
-            lasts: manners.always,
+            choices: behaviour.choices.to_vec(),
+            deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
+            lasts: behaviour.always,
             silence: self.silence(&call, ruling.critical),
             prompt: ruling.prompt,
             owner: call.owner.clone(),

@@ -1,4 +1,4 @@
-//! molf's layers around a worker's file: the agent's own rules in front of it, what people said
+//! Layers around a worker's file: the agent's own rules in front of it, what people said
 //! Always to in the session behind it.
 
 use super::{
@@ -8,12 +8,11 @@ use super::{
     granting,
 };
 use crate::{
-    clock, digest,
+    clock,
     store::{GrantScope, Standing, StoreError},
 };
-use countersign_policy::{Call as Facts, Guardrail, Rule, Rules, Ruling};
-use countersign_profiles::check::rules_of;
-use countersign_profiles::{Given, molf};
+use countersign_policy::{Call as Facts, Rule, Rules, Ruling};
+use countersign_profiles::{EvaluationContext, rules_of};
 use std::sync::Arc;
 
 /// Why an ask is taken back whose worker is gone.
@@ -47,17 +46,18 @@ impl Gate {
             .into_iter()
             .filter(|grant| runtime == Runtime::Session && granting::is_of(grant, call));
         let here: Vec<Rule> = here.map(|grant| grant.rule).collect();
+        let worker = call.worker.as_deref();
+        let rules = workers.rules_of(worker, &always).map_err(HandInError::Unruled)?;
         let agent_rules = agent_rules(call, self.settings.home.as_deref())?;
-        let given = Given {
+        let given = EvaluationContext {
             mode: mode.as_deref(),
             grants: &granting::as_kept(&here),
             agent_rules: agent_rules.as_ref(),
-            guardrail: &Guardrail::default(),
+            guardrail: rules.guardrail(),
             reachable: self.approvers.anybody(),
             now_ms: clock::now_ms(),
         };
-        let worker = call.worker.as_deref();
-        workers.rule(worker, facts, &always, &given).map_err(HandInError::Unruled)
+        rules.rule(facts, &given).map_err(HandInError::Unruled)
     }
 
     /// Takes back what a worker's sessions ask, and ends what was granted to them.
@@ -86,15 +86,19 @@ impl Gate {
         Ok(cancelled)
     }
 
-    /// The open ask that goes by this approval id.
+    /// The one open ask of a session that `is` what is looked for.
     ///
     /// # Errors
     /// When the store fails.
-    // SECURITY: an id answers nothing outside the session that it is sent with.
-    pub async fn approval(&self, session: &str, id: &str) -> Result<Option<Ask>, StoreError> {
+    // SECURITY: an ask of another session is never found.
+    pub async fn open_ask(
+        &self,
+        session: &str,
+        is: impl Fn(&Ask) -> bool + Sync,
+    ) -> Result<Option<Ask>, StoreError> {
         let mut found = Vec::new();
         let note = |ask: &Ask| {
-            if ask.body.call.session == session && approval_id(ask) == id {
+            if ask.body.call.session == session && is(ask) {
                 found.push(ask.clone());
             }
         };
@@ -108,19 +112,11 @@ impl Gate {
         self.policy.is_compat()
     }
 
-    /// Whether molf's rules are in force here.
+    /// Whether each worker has rules of its own here.
     #[must_use]
-    pub fn hosts_molf(&self) -> bool {
+    pub fn has_workers(&self) -> bool {
         matches!(self.policy, super::Policy::Workers(..))
     }
-}
-
-/// The id of an ask as molf's clients know it.
-#[must_use]
-pub fn approval_id(ask: &Ask) -> String {
-    let digest = digest::sha256_hex(ask.id.as_bytes());
-    let number = digest.get(..8).and_then(|hex| u32::from_str_radix(hex, 16).ok());
-    molf::approval_id(&ask.body.call.session, number.unwrap_or_default())
 }
 
 /// The rules of a subagent: `agent_rules` in the call's `meta`.

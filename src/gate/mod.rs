@@ -35,7 +35,7 @@ pub use answering::{DAMAGED, Reply, Told};
 pub use attending::Attendance;
 pub use granting::Revoked;
 pub use handing_in::{HandInError, Handed};
-pub use layers::{SESSION_ENDED, WORKER_GONE, approval_id};
+pub use layers::{SESSION_ENDED, WORKER_GONE};
 pub use load::Limits;
 pub use policy::Policy;
 pub use rules_file::RulesFile;

@@ -3,7 +3,7 @@
 
 use super::{RulesFile, Workers, rules_file};
 use countersign_policy::{Guardrail, Rule, Ruling};
-use countersign_profiles::{Dialect, Given, Profile};
+use countersign_profiles::{EvaluationContext, Profile, System};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -13,9 +13,9 @@ use std::{
 #[derive(Debug)]
 pub enum Policy {
     /// The rules file of the profile `standard`, and how it treats asks.
-    Rules(Box<RulesFile>, Arc<dyn Dialect>),
-    /// The rules files of molf's workers, and how molf treats asks.
-    Workers(Box<Workers>, Arc<dyn Dialect>),
+    Rules(Box<RulesFile>, Arc<dyn System>),
+    /// A rules file for each worker, and how the profile treats asks.
+    Workers(Box<Workers>, Arc<dyn System>),
     /// Another system's policy.
     Native(Box<NativeFile>),
 }
@@ -34,15 +34,15 @@ pub struct NativeFile {
 #[derive(Debug)]
 pub struct Native {
     /// What rules.
-    pub dialect: Arc<dyn Dialect>,
+    pub system: Arc<dyn System>,
     /// What is wrong with the file, when this is older than it.
     pub problem: Option<String>,
     stamp: rules_file::Stamp,
 }
 
 impl Policy {
-    /// Opens the policy of a profile. `file` is the rules file of `standard` and `molf`, and the
-    /// system's own configuration otherwise; its defaults are in force where there is none.
+    /// Opens the policy of a profile. `file` is the rules file of `standard` and of profiles with
+    /// workers, and the system's own configuration otherwise; its defaults are in force where there is none.
     ///
     /// # Errors
     /// When the file is there and cannot be read, is open to others, or holds an error.
@@ -53,14 +53,14 @@ impl Policy {
         guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
-        match (profile, file) {
-            (Profile::Standard, Some(file)) => {
+        match (profile, file, profile.worker_files()) {
+            (Profile::Standard, Some(file), _) => {
                 let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
                 Ok(Self::Rules(Box::new(RulesFile::open(file, home, guardrail)?), system.into()))
             }
-            (Profile::Molf, Some(file)) => {
+            (_, Some(file), Some(files)) => {
                 let system = profile.open(None, "the default rules", home.as_deref(), compat)?;
-                let workers = Workers::open(file, home, guardrail, compat)?;
+                let workers = Workers::open(profile, files, file, home, guardrail, compat)?;
                 Ok(Self::Workers(Box::new(workers), system.into()))
             }
             _ => {
@@ -72,10 +72,10 @@ impl Policy {
 
     /// How the system treats asks, and what its model is told.
     #[must_use]
-    pub fn dialect(&self) -> Arc<dyn Dialect> {
+    pub fn system(&self) -> Arc<dyn System> {
         match self {
             Self::Rules(_, system) | Self::Workers(_, system) => system.clone(),
-            Self::Native(native) => native.current().dialect.clone(),
+            Self::Native(native) => native.current().system.clone(),
         }
     }
 
@@ -136,7 +136,7 @@ impl NativeFile {
             compat,
             guardrail,
             last: Mutex::new(Arc::new(Native {
-                dialect: profile.open(None, profile.name(), None, compat)?.into(),
+                system: profile.open(None, profile.name(), None, compat)?.into(),
                 problem: None,
                 stamp: rules_file::Stamp::Missing,
             })),
@@ -165,8 +165,8 @@ impl NativeFile {
             if last.problem.as_ref() != Some(&problem) {
                 tracing::error!(problem, "the last good policy stays in force");
             }
-            let (dialect, stamp) = (last.dialect.clone(), last.stamp.clone());
-            Native { dialect, problem: Some(problem), stamp }
+            let (system, stamp) = (last.system.clone(), last.stamp.clone());
+            Native { system, problem: Some(problem), stamp }
         }));
         last.clone()
     }
@@ -174,18 +174,22 @@ impl NativeFile {
     fn load(&self, stamp: rules_file::Stamp) -> Result<Native, String> {
         let Some(path) = &self.path else { return Err("there is no file to read".to_owned()) };
         let text = rules_file::guarded(path, &stamp)?;
-        let dialect = self.profile.open(Some(&text), &rules_file::name(path), None, self.compat)?;
-        Ok(Native { dialect: dialect.into(), problem: None, stamp })
+        let system = self.profile.open(Some(&text), &rules_file::name(path), None, self.compat)?;
+        Ok(Native { system: system.into(), problem: None, stamp })
     }
 
-    /// Rules on a call, under the guardrail.
+    /// What nothing lifts.
+    pub(super) fn guardrail(&self) -> &Guardrail {
+        &self.guardrail
+    }
+
+    /// Rules on a call, under the guardrail of what is given.
     pub(super) fn rule(
         &self,
         call: &countersign_policy::Call,
-        given: &Given<'_>,
+        context: &EvaluationContext<'_>,
     ) -> Result<(Ruling, Option<String>), String> {
         let now = self.current();
-        let given = Given { guardrail: &self.guardrail, ..*given };
-        Ok((countersign_profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
+        Ok((countersign_profiles::rule(&*now.system, call, context)?, now.problem.clone()))
     }
 }

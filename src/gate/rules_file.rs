@@ -28,8 +28,7 @@ pub struct Loaded {
     pub guardrail: Guardrail,
     /// What is wrong with the file, when these are older than it.
     pub problem: Option<String>,
-    text: String,
-    /// Rules in the text that grants have put there.
+    /// Rules in the file that grants have put there.
     granted: Vec<Rule>,
     stamp: Stamp,
 }
@@ -85,7 +84,6 @@ impl RulesFile {
                     rules: last.rules.clone(),
                     guardrail: last.guardrail.clone(),
                     problem: Some(problem),
-                    text: last.text.clone(),
                     granted: last.granted.clone(),
                     stamp: last.stamp.clone(),
                 }
@@ -157,7 +155,7 @@ fn load(
     }
     let guardrail =
         guardrail.with_denies(by_hand(&text, &name, home, granted).unwrap_or(rules.clone()));
-    Ok(Loaded { rules, guardrail, problem: None, text, granted: granted.to_vec(), stamp })
+    Ok(Loaded { rules, guardrail, problem: None, granted: granted.to_vec(), stamp })
 }
 
 /// The rules as a person wrote them, without those that grants have added.

@@ -12,8 +12,8 @@ use crate::{
     clock, links,
     store::{Standing, StoreError},
 };
-use countersign_policy::{Guardrail, Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict};
-use countersign_profiles::{End, Given};
+use countersign_policy::{Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict};
+use countersign_profiles::{CallEnd, EvaluationContext};
 
 /// A verdict with the rule and the reason behind it.
 pub(super) struct Decided {
@@ -41,7 +41,7 @@ impl Gate {
         &self,
         call: &Call,
     ) -> Result<(Ruling, Option<String>), HandInError> {
-        let turn = |given: &Standing| self.policy.dialect().turn(given.mode.as_deref()?);
+        let turn = |given: &Standing| self.policy.system().turn(given.mode.as_deref()?);
         let standing = self.standing(call).await?;
         if turn(&standing).is_none() {
             return self.by_policy(call, standing, countersign_policy::rule).await;
@@ -146,11 +146,11 @@ impl Gate {
                 let Standing { mode, grants } = standing;
                 let (always, here) = self.grants_of(call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
-                let given = Given {
+                let given = EvaluationContext {
                     mode: mode.as_deref(),
                     grants: &granting::as_kept(&granted),
                     agent_rules: None,
-                    guardrail: &Guardrail::default(),
+                    guardrail: native.guardrail(),
                     reachable: self.approvers.anybody(),
                     now_ms: now,
                 };
@@ -167,17 +167,17 @@ impl Gate {
         let by = answer.by.to_string();
         let reason = answer.reason.as_deref();
         let end = match (&ask.state, answer.decision, &answer.by) {
-            (_, Decision::Approve, _) => End::Approved { by: &by },
-            (State::Cancelled(_), ..) => End::Cancelled { reason: reason.unwrap_or_default() },
-            (_, _, By::NoApprover) => End::Unreachable,
+            (_, Decision::Approve, _) => CallEnd::Approved { by: &by },
+            (State::Cancelled(_), ..) => CallEnd::Cancelled { reason: reason.unwrap_or_default() },
+            (_, _, By::NoApprover) => CallEnd::Unreachable,
             (State::Expired(_), ..) => {
                 let waited = answer.at.saturating_sub(ask.created_at) / 1000;
-                End::TimedOut { after_s: u64::try_from(waited).unwrap_or_default() }
+                CallEnd::TimedOut { after_s: u64::try_from(waited).unwrap_or_default() }
             }
-            _ => End::Denied { by: &by, reason, then: answer.then },
+            _ => CallEnd::Denied { by: &by, reason, then: answer.then },
         };
         let call = policy_call(&ask.body.call, self.settings.home.as_deref());
-        self.policy.dialect().told(&call, &end)
+        self.policy.system().text_for_model(&call, &end)
     }
 
     /// What the agent's model is told of a call that policy denied.
@@ -185,11 +185,11 @@ impl Gate {
     pub fn told_of_ruling(&self, call: &Call, ruling: &Ruling) -> Option<String> {
         let end = match ruling.verdict {
             Verdict::Deny => {
-                End::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() }
+                CallEnd::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() }
             }
             Verdict::Allow | Verdict::Ask => return None,
         };
-        self.policy.dialect().told(&policy_call(call, self.settings.home.as_deref()), &end)
+        self.policy.system().text_for_model(&policy_call(call, self.settings.home.as_deref()), &end)
     }
 }
 

@@ -42,7 +42,7 @@ impl Gate {
         mode: &str,
         who: Option<Who>,
     ) -> Result<ModeSet, ModeError> {
-        if !self.policy.dialect().has_mode(mode) {
+        if !self.policy.system().has_mode(mode) {
             return Err(ModeError::Unknown(mode.to_owned()));
         }
         let configured = self.settings.mode.as_deref().unwrap_or("default");

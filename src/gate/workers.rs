@@ -1,11 +1,11 @@
-//! The rules of molf's workers: a `permissions.jsonc` for each, written when it is first looked at,
+//! The rules of workers: a `permissions.jsonc` for each, written when it is first looked at,
 //! read again when it changes, added to when somebody says Always.
 
 mod known;
 
 use super::rules_file::{self, Stamp};
 use countersign_policy::{Guardrail, Rule, Rules, Ruling, file};
-use countersign_profiles::{Dialect, Given, Profile, molf};
+use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
 use known::Known;
 use std::{
     fs, io,
@@ -17,6 +17,8 @@ use std::{
 /// The files of all workers.
 #[derive(Debug)]
 pub struct Workers {
+    profile: Profile,
+    files: WorkerFiles,
     /// The file for calls that name no worker; the folder of the others stands beside it.
     main: PathBuf,
     home: Option<String>,
@@ -29,8 +31,8 @@ pub struct Workers {
 
 /// A worker's rules in force.
 #[derive(Debug)]
-struct Worker {
-    dialect: Arc<dyn Dialect>,
+pub(super) struct Worker {
+    system: Arc<dyn System>,
     /// What nothing lifts: the bridge's own, and the denies that a person wrote.
     guardrail: Guardrail,
     /// What is wrong with the file, when these are older than it.
@@ -40,18 +42,39 @@ struct Worker {
     stamp: Stamp,
 }
 
+impl Worker {
+    /// What nothing lifts.
+    pub(super) fn guardrail(&self) -> &Guardrail {
+        &self.guardrail
+    }
+
+    /// Rules on a call, under the guardrail of what is given. The second is what is wrong with the
+    /// worker's file, if something is.
+    pub(super) fn rule(
+        &self,
+        call: &countersign_policy::Call,
+        context: &EvaluationContext<'_>,
+    ) -> Result<(Ruling, Option<String>), String> {
+        Ok((countersign_profiles::rule(&*self.system, call, context)?, self.problem.clone()))
+    }
+}
+
 impl Workers {
     /// Takes the main file; the others stand in the folder `workers` beside it.
     ///
     /// # Errors
     /// When the main file is there and cannot be read, is open to others, or holds an error.
     pub fn open(
+        profile: Profile,
+        files: WorkerFiles,
         main: &Path,
         home: Option<String>,
         guardrail: Guardrail,
         compat: bool,
     ) -> Result<Self, String> {
         let workers = Self {
+            profile,
+            files,
             main: main.to_owned(),
             home,
             guardrail,
@@ -66,21 +89,16 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Rules on a call of a worker, under the guardrail. The second is what is wrong with its file,
-    /// if something is. `granted` are the rules in any file that came from grants.
-    pub(super) fn rule(
+    /// A worker's rules in force. `granted` are the rules in any file that came from grants.
+    pub(super) fn rules_of(
         &self,
         worker: Option<&str>,
-        call: &countersign_policy::Call,
         granted: &[Rule],
-        given: &Given<'_>,
-    ) -> Result<(Ruling, Option<String>), String> {
-        let now = self.current(&self.path(worker)?, granted)?;
-        let given = Given { guardrail: &now.guardrail, ..*given };
-        Ok((countersign_profiles::rule(&*now.dialect, call, &given)?, now.problem.clone()))
+    ) -> Result<Arc<Worker>, String> {
+        self.current(&self.path(worker)?, granted)
     }
 
-    /// Whether they answer as molf does, where that is unsafe too.
+    /// Whether they rule as the profile's system does, where that is unsafe too.
     #[must_use]
     pub fn is_compat(&self) -> bool {
         self.compat
@@ -105,7 +123,7 @@ impl Workers {
             }
             let Some(Rule { tool, .. }) = rules.first() else { return Ok(text.to_owned()) };
             let patterns: Vec<&str> = rules.iter().map(|rule| rule.pattern.as_str()).collect();
-            Ok(molf::file::remember(text, tool, &patterns, self.home.as_deref()))
+            Ok((self.files.remember)(text, tool, &patterns, self.home.as_deref()))
         })
     }
 
@@ -169,7 +187,7 @@ impl Workers {
                     tracing::error!(problem, "the last good rules stay in force");
                 }
                 Worker {
-                    dialect: last.dialect.clone(),
+                    system: last.system.clone(),
                     guardrail: last.guardrail.clone(),
                     problem: Some(problem),
                     granted: last.granted.clone(),
@@ -182,13 +200,13 @@ impl Workers {
         Ok(worker)
     }
 
-    /// The state of the file, which is written with molf's defaults where there is none.
+    /// The state of the file, which is written with the profile's defaults where there is none.
     fn seeded(&self, path: &Path) -> Result<Stamp, String> {
         let look = || rules_file::stamp(path).map_err(|why| rules_file::cannot_read(path, &why));
         if look()? == Stamp::Missing {
-            rules_file::replace(path, molf::file::DEFAULT)
+            rules_file::replace(path, self.files.seed)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            tracing::info!(file = %path.display(), "a worker's rules begin with molf's defaults");
+            tracing::info!(file = %path.display(), "a worker's rules begin with the profile's defaults");
         }
         look()
     }
@@ -197,7 +215,7 @@ impl Workers {
     /// somebody made up leave nothing behind.
     fn clear_away(&self, path: &Path) {
         let _nobody_writes = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if fs::read_to_string(path).is_ok_and(|text| text == molf::file::DEFAULT) {
+        if fs::read_to_string(path).is_ok_and(|text| text == self.files.seed) {
             // A folder that holds anything else stays.
             let folder = path.parent().unwrap_or(path);
             let _ = fs::remove_file(path).and_then(|()| fs::remove_dir(folder));
@@ -207,7 +225,7 @@ impl Workers {
     fn load(&self, path: &Path, stamp: Stamp, granted: &[Rule]) -> Result<Worker, String> {
         let text = rules_file::guarded(path, &stamp)?;
         let (name, home) = (rules_file::name(path), self.home.as_deref());
-        let dialect = Profile::Molf.open(Some(&text), &name, home, self.compat)?;
+        let system = self.profile.open(Some(&text), &name, home, self.compat)?;
         let guardrail = match self.compat {
             true => self.guardrail.clone(),
             false => {
@@ -217,7 +235,7 @@ impl Workers {
             }
         };
         let granted = granted.to_vec();
-        Ok(Worker { dialect: dialect.into(), guardrail, problem: None, granted, stamp })
+        Ok(Worker { system: system.into(), guardrail, problem: None, granted, stamp })
     }
 
     fn edit(
@@ -228,11 +246,11 @@ impl Workers {
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => molf::file::DEFAULT.to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.files.seed.to_owned(),
             Err(error) => return Err(rules_file::cannot_read(path, &error)),
         };
         let changed = change(&text)?;
-        Profile::Molf.open(
+        self.profile.open(
             Some(&changed),
             &rules_file::name(path),
             self.home.as_deref(),
@@ -250,7 +268,9 @@ mod tests {
 
     fn workers(folder: &Path) -> Workers {
         let main = folder.join("permissions.jsonc");
-        Workers::open(&main, None, Guardrail::default(), false).unwrap()
+        let profile = Profile::Molf;
+        let files = profile.worker_files().unwrap();
+        Workers::open(profile, files, &main, None, Guardrail::default(), false).unwrap()
     }
 
     #[test]

@@ -166,7 +166,9 @@ mod tests {
     #[test]
     fn opencode_permissions_keep_their_order() {
         let text = opencode(
-            r#"{ "permission": { "edit": "ask", "bash": { "*": "ask", "git *": "allow", "git push *": "deny" } } }"#,
+            r#"{ "permission": {
+                "edit": "ask",
+                "bash": { "*": "ask", "git *": "allow", "git push *": "deny" } } }"#,
         )
         .unwrap();
         assert_eq!(ruled(&text, &Call::shell("git log")), Allow);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Dialect, Given, Grants, Prefix, Profile};
+use crate::rule_forms::{flat_rules, rules_of};
+use crate::{EvaluationContext, Grants, Prefix, Profile, System};
 use countersign_policy::call::Call;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::links::Links;
-use countersign_policy::rules::{Problem, Rule, Rules};
+use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::ruling::Ruling;
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
@@ -17,11 +18,11 @@ use countersign_policy::verdict::Verdict;
 /// How lines are ruled on.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The policy dialect.
+    /// The system whose way of deciding holds.
     pub profile: Profile,
-    /// The dialect with its configuration, for lines that bring no `config`; its system's defaults
+    /// The system with its configuration, for lines that bring no `config`; its system's defaults
     /// when `None`.
-    pub dialect: Option<Arc<dyn Dialect>>,
+    pub system: Option<Arc<dyn System>>,
     /// The mode for lines that name none, in the profile's own words.
     pub mode: Option<String>,
     /// The peer's own answers instead of the safe ones.
@@ -36,7 +37,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             profile: Profile::Standard,
-            dialect: None,
+            system: None,
             mode: None,
             compat: false,
             now_ms: 0,
@@ -116,8 +117,8 @@ impl Options {
         let home = line.call.home.clone();
         let home = home.as_deref();
         let given;
-        let dialect: &dyn Dialect = match (&line.config, &self.dialect) {
-            (None, Some(dialect)) => &**dialect,
+        let system: &dyn System = match (&line.config, &self.system) {
+            (None, Some(system)) => &**system,
             (config, _) => {
                 let text = config.as_ref().map(text_of).transpose()?;
                 given = self.profile.open(text.as_deref(), "config", home, self.compat)?;
@@ -130,7 +131,7 @@ impl Options {
         let mut call = line.call;
         let links = (self.look)(&call);
         countersign_policy::follow(&mut call, links);
-        let given = Given {
+        let given = EvaluationContext {
             mode: line.mode.as_deref().or(self.mode.as_deref()),
             grants: &grants,
             agent_rules: agent.as_ref(),
@@ -138,7 +139,7 @@ impl Options {
             reachable: true,
             now_ms: self.now_ms,
         };
-        let ruling = crate::rule(dialect, &call, &given)?;
+        let ruling = crate::rule(system, &call, &given)?;
         Ok((ruling, call.canonical_tool().to_owned()))
     }
 }
@@ -175,44 +176,6 @@ fn text_of(config: &Value) -> Result<String, String> {
         Value::Array(items) => flat_rules(items, "config"),
         _ => Err("config is neither an object nor a list of rules".to_owned()),
     }
-}
-
-/// Rules in any of the forms that a line, or a call's `meta`, may bring them in.
-///
-/// # Errors
-/// A sentence that names what is wrong with them.
-pub fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, String> {
-    match value {
-        Value::Null => Ok(Rules::default()),
-        Value::String(text) => parsed(text, name, home),
-        Value::Object(_) => parsed(&value.to_string(), name, home),
-        Value::Array(items) => parsed(&flat_rules(items, name)?, name, home),
-        _ => Err(format!("{name} is neither an object nor a list of rules")),
-    }
-}
-
-fn flat_rules(items: &[Value], name: &str) -> Result<String, String> {
-    let flat: Option<Vec<Value>> = items.iter().map(flat_rule).collect();
-    let flat = flat.ok_or_else(|| {
-        format!("{name}: a rule of a list is [tool, pattern, action] or an object of these")
-    })?;
-    Ok(Value::Array(flat).to_string())
-}
-
-fn flat_rule(item: &Value) -> Option<Value> {
-    let get = |keys: &[&str], at: usize| {
-        keys.iter().find_map(|key| item.get(key)).or_else(|| item.get(at)).cloned()
-    };
-    Some(json!({
-        "permission": get(&["permission", "tool"], 0)?,
-        "pattern": get(&["pattern"], 1).unwrap_or_else(|| json!("*")),
-        "action": get(&["action", "verdict"], 2)?,
-    }))
-}
-
-fn parsed(text: &str, name: &str, home: Option<&str>) -> Result<Rules, String> {
-    Rules::parse(text, name, home)
-        .map_err(|problems| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
 }
 
 /// Runtime rules and grants, both as the profiles keep them and as rules.

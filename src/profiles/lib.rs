@@ -4,24 +4,30 @@
 //! then the profile, then the ask, then the one answer function. Whatever a profile allows, a
 //! guardrail still denies and a question still asks.
 
+mod call_end;
 pub mod check;
 pub mod connectonion;
-mod dialect;
-mod end;
 mod grants;
-mod manners;
 pub mod molf;
 pub mod ohmypi;
 mod profile;
+mod prompt_behaviour;
+mod rule_forms;
 pub mod standard;
+mod system;
 pub mod wcore;
+mod worker_files;
 pub mod zeptoclaw;
 
-pub use dialect::{Dialect, Given, Turn};
-pub use end::End;
+pub use call_end::CallEnd;
 pub use grants::{Grants, Prefix};
-pub use manners::{Choice, Life, Manners, Parting, Patience, Then};
 pub use profile::Profile;
+pub use prompt_behaviour::{
+    Choice, DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour,
+};
+pub use rule_forms::rules_of;
+pub use system::{EvaluationContext, System, Turn};
+pub use worker_files::WorkerFiles;
 
 use countersign_policy::agent_mode;
 use countersign_policy::call::Call;
@@ -33,17 +39,21 @@ use countersign_policy::verdict::Verdict;
 /// The ruling of a profile, under the guardrail.
 ///
 /// # Errors
-/// As [`Dialect::rule`].
+/// As [`System::rule`].
 ///
 /// A denial keeps the profile's own words.
 // FAIL-CLOSED: whatever the profile says, a guardrail denies and a question asks.
 // SECURITY: and whatever it offers to remember, it is for a tool whose name is nothing but a name.
-pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-    let mut ruling = dialect.rule(call, given)?;
+pub fn rule(
+    system: &dyn System,
+    call: &Call,
+    context: &EvaluationContext<'_>,
+) -> Result<Ruling, String> {
+    let mut ruling = system.rule(call, context)?;
     let reach = match ruling.verdict {
         Verdict::Deny => None,
         Verdict::Allow | Verdict::Ask => {
-            countersign_policy::ruling::guarded(call, given.guardrail, given.now_ms)
+            countersign_policy::ruling::guarded(call, context.guardrail, context.now_ms)
         }
     };
     match reach {
@@ -53,7 +63,7 @@ pub fn rule(dialect: &dyn Dialect, call: &Call, given: &Given<'_>) -> Result<Rul
             forbid(&mut ruling, Verdict::Ask, reason);
         }
         Some(Reach::Asks(_)) => forget(&mut ruling),
-        None if dialect.is_question(call) && ruling.verdict == Verdict::Allow => {
+        None if system.is_question(call) && ruling.verdict == Verdict::Allow => {
             ruling.verdict = Verdict::Ask;
             ruling.reason = "A question is answered by a person.".to_owned();
         }
@@ -91,12 +101,12 @@ mod tests {
     use countersign_policy::guardrail::{Guardrail, Ours};
     use serde_json::{Value, json};
 
-    fn standard(rules: &str) -> Box<dyn Dialect> {
+    fn standard(rules: &str) -> Box<dyn System> {
         Profile::Standard.open(Some(rules), "permissions.jsonc", None, false).unwrap()
     }
 
-    fn ruled(dialect: &dyn Dialect, call: &Call, guardrail: &Guardrail) -> Verdict {
-        let given = Given {
+    fn ruled(system: &dyn System, call: &Call, guardrail: &Guardrail) -> Verdict {
+        let context = EvaluationContext {
             mode: Some("yolo"),
             grants: &Grants::default(),
             agent_rules: None,
@@ -104,7 +114,7 @@ mod tests {
             reachable: true,
             now_ms: 0,
         };
-        rule(dialect, call, &given).unwrap().verdict
+        rule(system, call, &context).unwrap().verdict
     }
 
     #[test]
@@ -126,15 +136,15 @@ mod tests {
     #[test]
     fn what_a_denial_does_is_one_flag_or_none_on_the_wire() {
         for (then, wire) in [
-            (Then::GoOn, json!({})),
-            (Then::Stop, json!({"stop": true})),
-            (Then::Explain, json!({"explain": true})),
+            (OnDeny::GoOn, json!({})),
+            (OnDeny::Stop, json!({"stop": true})),
+            (OnDeny::Explain, json!({"explain": true})),
         ] {
             assert_eq!(serde_json::to_value(then).unwrap(), wire);
-            assert_eq!(serde_json::from_value::<Then>(wire).unwrap(), then);
+            assert_eq!(serde_json::from_value::<OnDeny>(wire).unwrap(), then);
         }
         let both: Value = json!({"stop": true, "explain": true});
-        assert!(serde_json::from_value::<Then>(both).is_err());
+        assert!(serde_json::from_value::<OnDeny>(both).is_err());
     }
 
     #[test]

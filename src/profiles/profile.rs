@@ -1,10 +1,11 @@
 //! A profile by its name, and how it is opened.
 
-use crate::{Dialect, connectonion, molf, ohmypi, standard, wcore, zeptoclaw};
+use crate::worker_files::WorkerFiles;
+use crate::{System, connectonion, molf, ohmypi, standard, wcore, zeptoclaw};
 use std::fmt;
 use std::str::FromStr;
 
-/// A policy dialect by its name.
+/// One of the systems, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// `permissions.jsonc`, with everything this project adds to it.
@@ -32,7 +33,7 @@ impl Profile {
         name: &str,
         home: Option<&str>,
         compat: bool,
-    ) -> Result<Box<dyn Dialect>, String> {
+    ) -> Result<Box<dyn System>, String> {
         match self {
             Self::Wcore => wcore::open(text, name, compat),
             Self::Connectonion => connectonion::open(text, name, compat),
@@ -40,6 +41,17 @@ impl Profile {
             Self::Zeptoclaw => zeptoclaw::open(text, name, compat),
             Self::Standard => standard::open(text, name, home, compat),
             Self::Molf => molf::open(text, name, home, compat),
+        }
+    }
+
+    /// How the rules files of workers begin and grow; `None` where no worker has its own.
+    #[must_use]
+    pub fn worker_files(self) -> Option<WorkerFiles> {
+        match self {
+            Self::Molf => Some(molf::file::WORKER_FILES),
+            Self::Standard | Self::Wcore | Self::Connectonion | Self::Ohmypi | Self::Zeptoclaw => {
+                None
+            }
         }
     }
 
@@ -71,8 +83,8 @@ impl FromStr for Profile {
         ];
         all.into_iter().find(|profile| profile.name() == text).ok_or_else(|| {
             format!(
-                "there is no profile {text:?}; the profiles are standard, wcore, connectonion, molf, \
-                 ohmypi and zeptoclaw"
+                "there is no profile {text:?}; the profiles are standard, wcore, connectonion, \
+                 molf, ohmypi and zeptoclaw"
             )
         })
     }

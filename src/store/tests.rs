@@ -13,7 +13,7 @@ use crate::ask::{
     question::{Progress, Reply},
 };
 use countersign_policy::{Rule, Verdict};
-use countersign_profiles::Then;
+use countersign_profiles::OnDeny;
 use serde_json::json;
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
 }
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {
-    Answer { decision, scope: None, reason: None, then: Then::GoOn, answers: None, by, at }
+    Answer { decision, scope: None, reason: None, then: OnDeny::GoOn, answers: None, by, at }
 }
 
 pub(super) fn answered(decision: Decision, at: i64) -> State {

@@ -22,7 +22,7 @@ use serde_json::json;
 
 const VECTORS: &str = include_str!("../vectors/bash_oracle.jsonl");
 const AGENTS: &str = include_str!("../vectors/agent_commands.jsonl");
-const LONG: &str = include_str!("../../src/policy/shell/grammar.rs");
+const LONG: &str = include_str!("long.txt");
 
 fn main() {
     divan::main();

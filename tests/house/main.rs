@@ -33,7 +33,6 @@ const TO_BE_OPENED: &[&[&str]] = &[
     ],
     &["src/policy/facts/reads/operands.rs", "src/policy/facts/reads/scripts.rs"],
     &["src/policy/facts/wrappers/mod.rs", "src/policy/facts/wrappers/shells.rs"],
-    &["src/profiles/wcore/mod.rs", "src/profiles/wcore/stage.rs"],
     &[
         "src/store/engine.rs",
         "src/store/identity.rs",

@@ -8,7 +8,7 @@ use countersign::gate::{
     keepers::Keepers,
     question::Progress,
 };
-use countersign::profiles::Then;
+use countersign::profiles::OnDeny;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -153,7 +153,7 @@ impl End {
             decision,
             scope: None,
             reason: None,
-            then: Then::default(),
+            then: OnDeny::default(),
             answers: None,
             by,
             at,

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use countersign_policy::{Call, Guardrail, Rule, Rules, Verdict, glob::escape};
-use countersign_profiles::{Dialect, Given, Grants, Prefix, Profile};
+use countersign_profiles::{EvaluationContext, Grants, Prefix, Profile, System};
 use serde_json::{Value, json};
 
 /// A profile with everything that an operator may have left on, its shells and its modes that ask.
-struct System {
+struct Case {
     profile: Profile,
     config: Option<&'static str>,
     shells: &'static [&'static str],
@@ -15,43 +15,43 @@ struct System {
     modes: &'static [Option<&'static str>],
 }
 
-const SYSTEMS: &[System] = &[
-    System {
+const SYSTEMS: &[Case] = &[
+    Case {
         profile: Profile::Standard,
         config: Some(r#"{"*": "allow"}"#),
         shells: &["shell_exec", "Bash", "exec_command", "terminal"],
         writers: &["write_file", "Write", "edit_file"],
         modes: &[None],
     },
-    System {
+    Case {
         profile: Profile::Wcore,
         config: Some(r#"{"tools": {"allow_list": ["Bash", "Write", "Edit"]}}"#),
         shells: &["Bash"],
         writers: &["Write", "Edit"],
         modes: &[None, Some("auto_edit")],
     },
-    System {
+    Case {
         profile: Profile::Connectonion,
         config: None,
         shells: &["bash", "shell", "run", "run_in_dir", "run_background", "BASH"],
         writers: &["write", "edit"],
         modes: &[None, Some(":workspace")],
     },
-    System {
+    Case {
         profile: Profile::Molf,
         config: Some(r#"{"shell_exec": "allow", "write_file": "allow", "edit_file": "allow"}"#),
         shells: &["shell_exec"],
         writers: &["write_file", "edit_file"],
         modes: &[None],
     },
-    System {
+    Case {
         profile: Profile::Ohmypi,
         config: Some("tools:\n  approvalMode: write\n"),
         shells: &["bash", "Bash"],
         writers: &["write", "edit"],
         modes: &[None, Some("always-ask")],
     },
-    System {
+    Case {
         profile: Profile::Zeptoclaw,
         config: Some(r#"{"approval": {"enabled": true}, "agent_mode": {"mode": "autonomous"}}"#),
         shells: &["shell"],
@@ -78,9 +78,9 @@ fn everything(tool: &str, value: &str) -> Grants {
     }
 }
 
-fn ruled(dialect: &dyn Dialect, call: &Call, grants: &Grants, mode: Option<&str>) -> Vec<String> {
+fn ruled(system: &dyn System, call: &Call, grants: &Grants, mode: Option<&str>) -> Vec<String> {
     let guardrail = Guardrail::default();
-    let given = Given {
+    let given = EvaluationContext {
         mode,
         grants,
         agent_rules: None,
@@ -88,7 +88,7 @@ fn ruled(dialect: &dyn Dialect, call: &Call, grants: &Grants, mode: Option<&str>
         reachable: true,
         now_ms: 0,
     };
-    let ruling = match countersign_profiles::rule(dialect, call, &given) {
+    let ruling = match countersign_profiles::rule(system, call, &given) {
         Ok(ruling) => ruling,
         Err(refused) => return vec![refused],
     };
@@ -122,15 +122,15 @@ fn no_grant_and_no_list_covers_a_critical_command_in_any_profile() {
     let commands = critical_commands();
     assert!(commands.len() > 70, "{}", commands.len());
     let mut wrong = Vec::new();
-    for System { profile, config, shells, modes, .. } in SYSTEMS {
-        let dialect = profile.open(*config, "config", Some("/home/me"), false).unwrap();
+    for Case { profile, config, shells, modes, .. } in SYSTEMS {
+        let system = profile.open(*config, "config", Some("/home/me"), false).unwrap();
         for (command, tool) in commands.iter().flat_map(|c| shells.iter().map(move |t| (c, *t))) {
             let call = place(Call {
                 category: (*profile == Profile::Wcore).then(|| "exec".to_owned()),
                 ..Call::new(tool, json!({ "command": command }))
             });
             for mode in *modes {
-                let found = ruled(&*dialect, &call, &everything(tool, command), *mode);
+                let found = ruled(&*system, &call, &everything(tool, command), *mode);
                 wrong.extend(found.into_iter().map(|why| format!("{profile}: {why}")));
             }
         }
@@ -142,8 +142,8 @@ fn no_grant_and_no_list_covers_a_critical_command_in_any_profile() {
 fn no_grant_and_no_list_covers_a_write_to_what_a_shell_or_login_obeys() {
     let files = ["/home/me/.bashrc", "~/.ssh/authorized_keys", "~/.profile", "/etc/passwd"];
     let mut wrong = Vec::new();
-    for System { profile, config, writers, modes, .. } in SYSTEMS {
-        let dialect = profile.open(*config, "config", Some("/home/me"), false).unwrap();
+    for Case { profile, config, writers, modes, .. } in SYSTEMS {
+        let system = profile.open(*config, "config", Some("/home/me"), false).unwrap();
         for (file, tool) in files.iter().flat_map(|f| writers.iter().map(move |t| (*f, *t))) {
             let args = json!({"path": file, "file_path": file, "content": "x", "old_string": "a",
                 "new_string": "b"});
@@ -152,7 +152,7 @@ fn no_grant_and_no_list_covers_a_write_to_what_a_shell_or_login_obeys() {
                 ..Call::new(tool, args)
             });
             for mode in *modes {
-                let found = ruled(&*dialect, &call, &everything(tool, file), *mode);
+                let found = ruled(&*system, &call, &everything(tool, file), *mode);
                 wrong.extend(found.into_iter().map(|why| format!("{profile}: {why}")));
             }
         }

@@ -10,10 +10,10 @@
 use std::collections::HashMap;
 
 use countersign_policy::{Call, Guardrail, Verdict};
-use countersign_profiles::check::rules_of;
 use countersign_profiles::molf::approvals::{Approvals, Ended, Event, Outcome, Reply};
 use countersign_profiles::molf::{approval_id, file};
-use countersign_profiles::{End, Given, Grants, Profile};
+use countersign_profiles::rules_of;
+use countersign_profiles::{CallEnd, EvaluationContext, Grants, Profile};
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {
@@ -232,9 +232,9 @@ fn ids_and_errors() {
 
 /// What the model is told of a read of this path under the default rules.
 fn denied(path: &str) -> String {
-    let dialect = Profile::Molf.open(None, "permissions.jsonc", None, false).unwrap();
+    let system = Profile::Molf.open(None, "permissions.jsonc", None, false).unwrap();
     let call = Call::new("read_file", json!({ "path": path }));
-    let given = Given {
+    let given = EvaluationContext {
         mode: None,
         grants: &Grants::default(),
         agent_rules: None,
@@ -242,9 +242,9 @@ fn denied(path: &str) -> String {
         reachable: true,
         now_ms: 0,
     };
-    let ruling = countersign_profiles::rule(&*dialect, &call, &given).unwrap();
-    let end = End::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() };
-    dialect.told(&call, &end).unwrap()
+    let ruling = countersign_profiles::rule(&*system, &call, &given).unwrap();
+    let end = CallEnd::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() };
+    system.text_for_model(&call, &end).unwrap()
 }
 
 #[test]

@@ -19,7 +19,7 @@ use countersign_profiles::ohmypi::{
     prompt,
     resolve::{Source, resolve, word},
 };
-use countersign_profiles::{Given, Grants, Profile};
+use countersign_profiles::{EvaluationContext, Grants, Profile};
 use proptest::{collection::vec, prop_assert, proptest};
 use serde_json::{Map, Value, json};
 use support::{Kind, Vectors, verdict_of};
@@ -225,10 +225,10 @@ fn prompts_read_as_they_do_in_the_terminal() {
 
 #[test]
 fn an_ask_carries_the_systems_own_prompt() {
-    let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
+    let system = Profile::Ohmypi.open(None, "config", None, false).unwrap();
     let guardrail = Guardrail::default();
     let none = Grants::default();
-    let given = Given {
+    let given = EvaluationContext {
         mode: Some("write"),
         grants: &none,
         agent_rules: None,
@@ -236,7 +236,7 @@ fn an_ask_carries_the_systems_own_prompt() {
         reachable: true,
         now_ms: 0,
     };
-    let prompt = |call: &Call| dialect.rule(call, &given).unwrap().prompt;
+    let prompt = |call: &Call| system.rule(call, &given).unwrap().prompt;
     let wipe = Call::new("bash", json!({ "command": "rm -rf /" }));
     assert_eq!(
         prompt(&wipe),
@@ -264,9 +264,9 @@ fn subagents_run_in_yolo_and_a_prompt_that_nobody_sees_rejects() {
 
 fn rule(config: &Value, call: &Call, grants: &Grants, reachable: bool, kind: Kind) -> Verdict {
     let compat = kind == Kind::Compat;
-    let dialect = Profile::Ohmypi.open(Some(&config.to_string()), "config", None, compat).unwrap();
+    let system = Profile::Ohmypi.open(Some(&config.to_string()), "config", None, compat).unwrap();
     let guardrail = Guardrail::default();
-    let given = Given {
+    let given = EvaluationContext {
         mode: None,
         grants,
         agent_rules: None,
@@ -274,16 +274,16 @@ fn rule(config: &Value, call: &Call, grants: &Grants, reachable: bool, kind: Kin
         reachable,
         now_ms: 0,
     };
-    dialect.rule(call, &given).unwrap().verdict
+    system.rule(call, &given).unwrap().verdict
 }
 
 /// A session in which bash and one file were approved for its rest.
 fn session() -> Grants {
     let path = Call::new("write", json!({ "path": "src/a.ts", "content": "x" }));
-    let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
+    let system = Profile::Ohmypi.open(None, "config", None, false).unwrap();
     let guardrail = Guardrail::default();
     let none = Grants::default();
-    let given = Given {
+    let given = EvaluationContext {
         mode: Some("always-ask"),
         grants: &none,
         agent_rules: None,
@@ -291,7 +291,7 @@ fn session() -> Grants {
         reachable: true,
         now_ms: 0,
     };
-    let offered = dialect.rule(&path, &given).unwrap().exact;
+    let offered = system.rule(&path, &given).unwrap().exact;
     assert_eq!(offered.len(), 2, "a write and an edit of that file");
     Grants {
         tools: vec!["bash".to_owned()],
@@ -320,9 +320,9 @@ fn session_grants_end_where_the_system_ends_them() {
             "then a provider safety check" => on(&ask, &Call::new("bash", held.clone())),
             "task tool" => {
                 let task = Call::new("task", json!({ "assignment": "x" }));
-                let dialect = Profile::Ohmypi.open(None, "config", None, false).unwrap();
+                let system = Profile::Ohmypi.open(None, "config", None, false).unwrap();
                 let guardrail = Guardrail::default();
-                let given = Given {
+                let given = EvaluationContext {
                     mode: Some("always-ask"),
                     grants: &grants,
                     agent_rules: None,
@@ -330,7 +330,7 @@ fn session_grants_end_where_the_system_ends_them() {
                     reachable: true,
                     now_ms: 0,
                 };
-                let ruling = dialect.rule(&task, &given).unwrap();
+                let ruling = system.rule(&task, &given).unwrap();
                 assert_eq!(ruling.verdict, Verdict::Ask);
                 return (ruling.always.is_empty() && ruling.exact.is_empty()).into();
             }

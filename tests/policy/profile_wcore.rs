@@ -13,7 +13,7 @@ use countersign_profiles::wcore::question::{self, Approved};
 use countersign_profiles::wcore::{
     ApprovalScope, Category, Change, Remembered, SessionMode, Source, Wcore, card, change, literal,
 };
-use countersign_profiles::{Dialect, Given, Grants, Profile};
+use countersign_profiles::{EvaluationContext, Grants, Profile, System};
 use serde_json::{Value, json};
 
 fn rows(file: &str) -> Vec<Value> {
@@ -204,7 +204,7 @@ fn look(path: &str, mode: &str, scope: ApprovalScope, compat: bool) -> Verdict {
     let wcore = Wcore::read(Some(config), "config", compat).unwrap();
     let call =
         Call { cwd: Some("/work/app".into()), ..Call::new("Read", json!({ "file_path": path })) };
-    let given = Given {
+    let given = EvaluationContext {
         mode: Some(mode),
         grants: &grants,
         agent_rules: None,

@@ -19,7 +19,7 @@ use countersign_profiles::zeptoclaw::{
     policy::ApprovalPolicy,
     replies::{CliAnswer, Reply, cli_answer, reply},
 };
-use countersign_profiles::{End, Given, Grants, Patience, Profile, Then};
+use countersign_profiles::{CallEnd, DefaultTimeout, EvaluationContext, Grants, OnDeny, Profile};
 use serde_json::{Value, json};
 use support::{Check, Kind, Vectors};
 
@@ -307,23 +307,23 @@ fn a_call_that_its_embedder_wants_asked_about_is_asked_about() {
 fn the_model_is_told_who_decided_in_the_systems_own_words() {
     let config = r#"{"approval":{"enabled":true,"policy":"always_require",
         "auto_approve_timeout_secs":90}}"#;
-    let dialect = Profile::Zeptoclaw.open(Some(config), "config.json", None, false).unwrap();
-    assert_eq!(dialect.manners().patience, Patience::Approve(90));
+    let system = Profile::Zeptoclaw.open(Some(config), "config.json", None, false).unwrap();
+    assert_eq!(system.prompt_behaviour().timeout, DefaultTimeout::Approve(90));
     let call = Call::new("shell", json!({ "command": "ls" }));
-    let told = |end| dialect.told(&call, &end);
-    assert_eq!(told(End::Approved { by: "Ana" }), None);
-    let denied = End::Denied { by: "Ana", reason: Some("nope"), then: Then::GoOn };
+    let told = |end| system.text_for_model(&call, &end);
+    assert_eq!(told(CallEnd::Approved { by: "Ana" }), None);
+    let denied = CallEnd::Denied { by: "Ana", reason: Some("nope"), then: OnDeny::GoOn };
     assert_eq!(told(denied).unwrap(), "Tool 'shell' was denied by user approval. nope");
     assert_eq!(
-        told(End::TimedOut { after_s: 90 }).unwrap(),
+        told(CallEnd::TimedOut { after_s: 90 }).unwrap(),
         "Tool 'shell' approval timed out and was not executed."
     );
     assert!(
-        told(End::Unreachable).unwrap().contains("requires user approval and was not executed")
+        told(CallEnd::Unreachable).unwrap().contains("requires user approval and was not executed")
     );
     let guardrail = Guardrail::default();
     let grants = Grants::default();
-    let given = Given {
+    let given = EvaluationContext {
         mode: None,
         grants: &grants,
         agent_rules: None,
@@ -331,5 +331,5 @@ fn the_model_is_told_who_decided_in_the_systems_own_words() {
         reachable: false,
         now_ms: 0,
     };
-    assert_eq!(dialect.rule(&call, &given).unwrap().verdict, Verdict::Deny, "nobody can be asked");
+    assert_eq!(system.rule(&call, &given).unwrap().verdict, Verdict::Deny, "nobody can be asked");
 }

@@ -3,7 +3,7 @@
 use crate::{rows, text};
 use countersign_policy::Call;
 use countersign_profiles::{
-    Dialect, End, Then,
+    CallEnd, OnDeny, System,
     wcore::{SessionMode, Wcore},
 };
 use countersign_wcore::wire::{Command, Event, Mistake};
@@ -106,8 +106,8 @@ fn asked(escalation: Option<&Value>) -> String {
 fn the_model_is_told_in_the_peers_words() {
     let denied = rows("wire_events").into_iter().find(|row| row.get("llm_result").is_some());
     let template = denied.unwrap()["llm_result"].as_str().unwrap().to_owned();
-    let end = End::Denied { by: "Ana", reason: Some("no"), then: Then::GoOn };
-    let told = Wcore::default().told(&Call::new("Bash", json!({})), &end);
+    let end = CallEnd::Denied { by: "Ana", reason: Some("no"), then: OnDeny::GoOn };
+    let told = Wcore::default().text_for_model(&Call::new("Bash", json!({})), &end);
     assert_eq!(told, Some(template.replace("<reason>", "denied by Ana: no")));
 }
 

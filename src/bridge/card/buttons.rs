@@ -6,7 +6,7 @@ use super::{
 };
 use crate::gate::ask::{Ask, Scope};
 use countersign_port::{Button, ButtonStyle};
-use countersign_profiles::{Choice as Way, Then};
+use countersign_profiles::{Choice as Way, OnDeny};
 
 /// All rows of them.
 pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
@@ -56,9 +56,9 @@ fn permission(
         offered.then(|| button(label, ButtonStyle::Deny, Pressed::DenyAnd(then)))?
     };
     let plain_deny = match body.deny {
-        Then::GoOn => "Deny",
-        Then::Stop => "Deny and stop",
-        Then::Explain => "Deny and explain",
+        OnDeny::GoOn => "Deny",
+        OnDeny::Stop => "Deny and stop",
+        OnDeny::Explain => "Deny and explain",
     };
     let rows = [
         vec![
@@ -76,9 +76,9 @@ fn permission(
             approve("Always exactly this", Scope::Exact).filter(|_| offers_exact(ask)),
         ],
         vec![
-            deny(Way::Skip, "Skip", Then::GoOn),
-            deny(Way::DenyAndStop, "Deny and stop", Then::Stop),
-            deny(Way::DenyAndExplain, "Deny and explain", Then::Explain),
+            deny(Way::Skip, "Skip", OnDeny::GoOn),
+            deny(Way::DenyAndStop, "Deny and stop", OnDeny::Stop),
+            deny(Way::DenyAndExplain, "Deny and explain", OnDeny::Explain),
         ],
     ];
     let rows = rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>());

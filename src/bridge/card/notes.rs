@@ -7,7 +7,7 @@ use crate::{
     text::{excerpt, line},
 };
 use countersign_port::Excerpt;
-use countersign_profiles::Life;
+use countersign_profiles::GrantLifetime;
 
 /// How many effects are named, the worst first, and how much of each; characters.
 const EFFECTS: usize = 8;
@@ -79,8 +79,8 @@ fn stores(ask: &Ask, sheet: &mut Sheet) {
         if told {
             let rules = body.stores(scope).into_iter().map(|rule| line(&rule));
             let until = match body.lasts {
-                Life::Session => ", until the session ends",
-                Life::Durable => "",
+                GrantLifetime::Session => ", until the session ends",
+                GrantLifetime::Durable => "",
             };
             let rules = rules.collect::<Vec<_>>().join(", ");
             sheet.note(format!("{button} stores: {rules}{until}"));

@@ -5,7 +5,7 @@ use crate::{
     gate::ask::{Answer, Ask, By, Decision, Scope, State},
     text::line,
 };
-use countersign_profiles::{Life, Then};
+use countersign_profiles::{GrantLifetime, OnDeny};
 
 /// The end of the story.
 pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
@@ -23,7 +23,7 @@ pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
             let scope = match answer.scope {
                 None | Some(Scope::Once) => "once".to_owned(),
                 Some(Scope::Session) => "for this session".to_owned(),
-                Some(Scope::Always) if ask.body.lasts == Life::Session => {
+                Some(Scope::Always) if ask.body.lasts == GrantLifetime::Session => {
                     "for this session".to_owned()
                 }
                 Some(Scope::Always) => "always".to_owned(),
@@ -38,9 +38,9 @@ pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
         (_, Decision::Deny, by) => {
             let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
             let then = match answer.then {
-                Then::GoOn => "",
-                Then::Stop => ", and told to stop",
-                Then::Explain => ", and told to explain itself",
+                OnDeny::GoOn => "",
+                OnDeny::Stop => ", and told to stop",
+                OnDeny::Explain => ", and told to explain itself",
             };
             format!("Denied by {} at {at}{then}{because}", line(&by.to_string()))
         }

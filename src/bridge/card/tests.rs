@@ -9,7 +9,7 @@ use crate::{
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_port::{Block, ButtonStyle};
-use countersign_profiles::{Choice as Way, Life, Then};
+use countersign_profiles::{Choice as Way, GrantLifetime, OnDeny};
 use serde_json::{Value, json};
 
 const CARD: Origin<'_> = Origin { nonce: "k3J9sQ0aZ_-b4LmX7yTn2w", store: "0wn5t0re" };
@@ -71,7 +71,7 @@ fn text(card: &Card) -> String {
 }
 
 fn answer(decision: Decision, scope: Option<Scope>, by: By) -> Answer {
-    Answer { decision, scope, reason: None, then: Then::GoOn, answers: None, by, at: 0 }
+    Answer { decision, scope, reason: None, then: OnDeny::GoOn, answers: None, by, at: 0 }
 }
 
 fn ana() -> By {
@@ -111,8 +111,8 @@ fn where_always_is_not_offered_there_is_no_button_that_remembers() {
 fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
     let mut ask = push();
     ask.body.choices = vec![Way::Session, Way::Prefix, Way::Skip, Way::DenyAndExplain];
-    ask.body.deny = Then::Stop;
-    ask.body.lasts = Life::Session;
+    ask.body.deny = OnDeny::Stop;
+    ask.body.lasts = GrantLifetime::Session;
     ask.body.prefix = vec![Rule::allow("category:exec", "git push ")];
     let card = draw(&ask, CARD);
     let labels: Vec<Vec<_>> =

@@ -110,9 +110,9 @@ impl Checker {
                     None => ("the default rules", None),
                 };
                 let Options { profile, compat, .. } = self.base;
-                let dialect = profile.open(text, name, home.as_deref(), compat);
-                let dialect = dialect.map_err(|mistakes| anyhow!(mistakes))?;
-                Ok(new.insert(Options { dialect: Some(dialect.into()), ..self.base.clone() }))
+                let system = profile.open(text, name, home.as_deref(), compat);
+                let system = system.map_err(|mistakes| anyhow!(mistakes))?;
+                Ok(new.insert(Options { system: Some(system.into()), ..self.base.clone() }))
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use countersign_policy::{Call, Guardrail, Ruling};
 use countersign_profiles::{
-    Given, Grants,
+    EvaluationContext, Grants,
     wcore::{
         ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
         TIMED_OUT, Wcore, asks_every_time, question,
@@ -89,7 +89,7 @@ impl ToolApprovalManager {
     /// A sentence, when the call names a category that there is not.
     pub fn check(&self, call: &Call) -> Result<Ruling, String> {
         let state = self.state();
-        let given = Given {
+        let given = EvaluationContext {
             mode: Some(state.memory.mode.word()),
             grants: &state.memory.grants,
             agent_rules: None,

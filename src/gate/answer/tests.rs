@@ -70,7 +70,7 @@ fn an_approval_closes_the_ask_and_names_its_approver() {
         decision: Decision::Approve,
         scope: Some(Scope::Once),
         reason: None,
-        then: Then::GoOn,
+        then: OnDeny::GoOn,
         answers: None,
         by,
         at: 10,
@@ -138,14 +138,14 @@ fn free_text_is_asked_for_and_then_taken_and_never_empty() {
 #[test]
 fn a_denial_does_what_the_ask_says_unless_the_presser_says_otherwise() {
     let mut ask = permission(false);
-    ask.body.deny = Then::Stop;
+    ask.body.deny = OnDeny::Stop;
     let denied = |then| match apply(&ask, &approver(), Action::Deny { reason: None, then }, 10) {
         Ok(Change::Close(answer)) => answer.then,
         other => panic!("{other:?}"),
     };
-    assert_eq!(denied(None), Then::Stop);
-    assert_eq!(denied(Some(Then::GoOn)), Then::GoOn);
-    assert_eq!(denied(Some(Then::Explain)), Then::Explain);
+    assert_eq!(denied(None), OnDeny::Stop);
+    assert_eq!(denied(Some(OnDeny::GoOn)), OnDeny::GoOn);
+    assert_eq!(denied(Some(OnDeny::Explain)), OnDeny::Explain);
 }
 
 #[test]

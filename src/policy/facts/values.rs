@@ -79,8 +79,8 @@ impl Values {
     }
 }
 
-/// The paths that a call names, from the root where `cwd` is known: for a caller that can look where
-/// they lead. Of those beyond what rules look at none.
+/// The paths that a call names, from the root where `cwd` is known: for a caller that can look
+/// where they lead. Of those beyond what rules look at none.
 #[must_use]
 pub fn paths_of(call: &Call) -> Vec<String> {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };

@@ -8,13 +8,20 @@
 //! - a star between double quotes stands for itself, alone as well as inside a command;
 //! - a brace range is a range of single characters; any other range never matches.
 
+mod brackets;
+mod class;
+mod error;
 mod machine;
+mod node;
 mod parse;
+mod reader;
+mod shapes;
+mod stars;
 
 use std::sync::OnceLock;
 
+pub use error::GlobError;
 use machine::Machine;
-pub use parse::GlobError;
 
 /// The pattern that matches `text` and nothing else.
 #[must_use]
@@ -52,7 +59,7 @@ impl Machines {
             readings.push(parse::tree(bare)?.node);
         }
         if pattern.contains('"') {
-            readings.push(parse::as_written(pattern));
+            readings.push(shapes::as_written(pattern));
         }
         Ok(Self { negated: tree.negated, strict, wide: Machine::wide(&readings) })
     }
@@ -60,7 +67,7 @@ impl Machines {
     /// Matches nothing where an allow is concerned and everything else where it is not.
     // FAIL-CLOSED: unreachable, `parse` refuses every pattern that cannot be read.
     fn unreadable() -> Self {
-        let (strict, wide) = (parse::Node::Never, parse::Node::Anything);
+        let (strict, wide) = (node::Node::Never, node::Node::Anything);
         Self { negated: false, strict: Machine::strict(&strict), wide: Machine::wide(&[wide]) }
     }
 }
@@ -71,7 +78,7 @@ impl Glob {
     /// # Errors
     /// Patterns with extglobs or regex groups, and patterns that are too long.
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
-        parse::refuse(pattern)?;
+        error::refuse(pattern)?;
         Ok(Self { source: pattern.into(), machines: OnceLock::new() })
     }
 

@@ -222,7 +222,8 @@ mod tests {
         let after = append(before, &[allow("cat *"), allow("wc *")]).unwrap();
         assert_eq!(
             after,
-            "{\n  // mine\n  \"shell_exec\": {\n    \"*\": \"ask\",\n    \"cat *\": \"allow\",\n    \
+            "{\n  // mine\n  \"shell_exec\": {\n    \"*\": \"ask\",\n    \
+             \"cat *\": \"allow\",\n    \
              \"wc *\": \"allow\"\n  }, // shell\n  \"glob\": \"allow\"\n}\n"
         );
     }
@@ -232,7 +233,8 @@ mod tests {
         let after = append("\u{feff}{\r\n  \"a\": \"ask\"\r\n}\r\n", &[allow("ls")]).unwrap();
         assert_eq!(
             after,
-            "\u{feff}{\r\n  \"a\": \"ask\",\r\n  \"shell_exec\": {\r\n    \"ls\": \"allow\"\r\n  }\r\n}\r\n"
+            "\u{feff}{\r\n  \"a\": \"ask\",\r\n  \"shell_exec\": {\r\n    \
+             \"ls\": \"allow\"\r\n  }\r\n}\r\n"
         );
     }
 

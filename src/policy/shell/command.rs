@@ -48,7 +48,8 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
-    /// The command as it was written in `source`, with what stands in front of it and its redirects.
+    /// The command as it was written in `source`, with what stands in front of it and its
+    /// redirects.
     #[must_use]
     pub fn written_in<'s>(&self, source: &'s str) -> Option<&'s str> {
         let spans = || {

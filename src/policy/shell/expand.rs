@@ -4,7 +4,7 @@ use super::Via;
 use super::class::is_name_start;
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
-use super::grammar::Stop;
+use super::stop::Stop;
 
 impl<'a> Scanner<'a> {
     /// At a `$`. True when it was an expansion, false for a `$` that stands for itself.

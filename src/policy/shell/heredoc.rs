@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
         let body = self.slice(from, to);
         let redirects = self.out.commands.iter_mut().rev().flat_map(|c| &mut c.redirects);
         let mut mine = redirects.filter(|r| r.op == RedirectOp::HereDocument);
-        if let Some(redirect) = mine.find(|r| r.target.span.start == pending.place) {
+        if let Some(redirect) = mine.find(|r| r.target.span.start == pending.at) {
             redirect.target.text = if pending.tabs {
                 Cow::Owned(
                     body.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n"),

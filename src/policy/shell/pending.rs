@@ -11,5 +11,5 @@ pub(super) struct Pending<'a> {
     /// `<<-`: tabs in front of each line do not count.
     pub(super) tabs: bool,
     /// Where the redirect's own word is, to find it again.
-    pub(super) place: usize,
+    pub(super) at: usize,
 }

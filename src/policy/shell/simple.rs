@@ -3,8 +3,8 @@
 use super::class::{is_meta, is_name, is_name_start};
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
+use super::marks::Purpose;
 use super::pending::Pending;
-use super::word::Place;
 use super::{Assign, Command, Redirect, RedirectOp, Word, WordKind, names};
 use std::borrow::Cow;
 
@@ -108,7 +108,7 @@ impl<'a> Scanner<'a> {
             self.bashism();
             self.array(name, element)?
         } else {
-            let value = self.word_at(Place::Value)?;
+            let value = self.word_at(Purpose::Value)?;
             let number = self.is_number(from, self.at) && !element;
             let number = number && (!adds || self.names.count(name, begin));
             self.assigned(name, begin, number);
@@ -198,8 +198,8 @@ impl<'a> Scanner<'a> {
             self.bashism();
         }
         let heredoc = op == RedirectOp::HereDocument;
-        let place = if heredoc { Place::Delimiter } else { Place::Argument };
-        let Some(target) = self.word_at(place)? else { return self.refuse(Doubt::Redirect) };
+        let purpose = if heredoc { Purpose::Delimiter } else { Purpose::Argument };
+        let Some(target) = self.word_at(purpose)? else { return self.refuse(Doubt::Redirect) };
         // SECURITY: bash expands the word of `>&word` twice, quotes or not: `>& 'a$(x)'` runs x.
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/');
         if sign == ">&" && op == RedirectOp::WriteBoth && !target.text.bytes().all(plain) {
@@ -213,7 +213,7 @@ impl<'a> Scanner<'a> {
                 delimiter: target.text.clone(),
                 verbatim: target.quoted,
                 tabs: sign == "<<-",
-                place: target.span.start,
+                at: target.span.start,
             });
         }
         command.redirects.push(Redirect { fd, op, target });

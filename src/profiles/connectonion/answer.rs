@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::Then;
+use crate::OnDeny;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Answer {
     /// It may not.
     Rejected {
         /// What else that does.
-        then: Then,
+        then: OnDeny,
         /// The person's words.
         feedback: Option<String>,
     },
@@ -32,7 +32,7 @@ pub enum Scope {
 }
 
 impl Answer {
-    const HARD: Self = Self::Rejected { then: Then::Stop, feedback: None };
+    const HARD: Self = Self::Rejected { then: OnDeny::Stop, feedback: None };
 
     /// Reads an answer.
     // FAIL-CLOSED: `approved` is a real truth value, scope and mode are known words; anything else
@@ -57,9 +57,9 @@ impl Answer {
             return Self::Approved(scope);
         }
         let then = match word("mode") {
-            None | Some("reject_hard") => Then::Stop,
-            Some("reject_soft") => Then::GoOn,
-            Some("reject_explain") => Then::Explain,
+            None | Some("reject_hard") => OnDeny::Stop,
+            Some("reject_soft") => OnDeny::GoOn,
+            Some("reject_explain") => OnDeny::Explain,
             Some(_) => return Self::HARD,
         };
         let feedback = word("feedback").filter(|words| !words.is_empty() && *words != "?");
@@ -80,9 +80,9 @@ impl Answer {
             return Self::Approved(if session { Scope::Session } else { Scope::Once });
         }
         let then = match frame.get("mode").map(|mode| mode.as_str().unwrap_or("?")) {
-            None | Some("reject_hard") => Then::Stop,
-            Some("reject_explain") => Then::Explain,
-            Some(_) => Then::GoOn,
+            None | Some("reject_hard") => OnDeny::Stop,
+            Some("reject_explain") => OnDeny::Explain,
+            Some(_) => OnDeny::GoOn,
         };
         let feedback = word("feedback").filter(|words| !words.is_empty()).map(str::to_owned);
         Self::Rejected { then, feedback }
@@ -90,11 +90,11 @@ impl Answer {
 
     /// The word for a rejection on the wire.
     #[must_use]
-    pub fn mode(then: Then) -> &'static str {
+    pub fn mode(then: OnDeny) -> &'static str {
         match then {
-            Then::GoOn => "reject_soft",
-            Then::Stop => "reject_hard",
-            Then::Explain => "reject_explain",
+            OnDeny::GoOn => "reject_soft",
+            OnDeny::Stop => "reject_hard",
+            OnDeny::Explain => "reject_explain",
         }
     }
 }

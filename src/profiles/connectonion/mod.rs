@@ -23,7 +23,10 @@ pub use permission::{Expires, Key, Permission, Permissions, Source};
 pub use session::{Outcome, Session, Step};
 pub use workspace::{Decision, POLICY};
 
-use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then, Turn};
+use super::{
+    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, System, Turn,
+};
 use countersign_policy::call::Call;
 use countersign_policy::effects::{self, Act};
 use countersign_policy::paths::Directories;
@@ -73,15 +76,15 @@ pub fn description(args: &serde_json::Value) -> &str {
 ///
 /// # Errors
 /// Sentences that name each mistake and its place.
-pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn System>, String> {
     Ok(Box::new(ConnectOnion::read(text, name, compat)?))
 }
 
-impl Dialect for ConnectOnion {
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+impl System for ConnectOnion {
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
-        let granted = given.grants.tools.iter().map(|tool| Permission::session(tool));
-        let ruled = given.grants.rules.iter().filter(|rule| {
+        let granted = context.grants.tools.iter().map(|tool| Permission::session(tool));
+        let ruled = context.grants.rules.iter().filter(|rule| {
             rule.verdict == Verdict::Allow && rule.pattern == "*" && !rule.tool.contains('*')
         });
         let mut permissions = self.host.permissions.clone();
@@ -90,10 +93,10 @@ impl Dialect for ConnectOnion {
             .for_each(|one| permissions.put(one));
         let standing = Standing {
             permissions: &permissions,
-            mode: given.mode.map_or(Ok(self.host.mode), Mode::parse)?,
+            mode: context.mode.map_or(Ok(self.host.mode), Mode::parse)?,
             era: self.host.era,
             requester: Requester::of(call.requester.as_deref()),
-            reachable: given.reachable,
+            reachable: context.reachable,
             stopped: false,
             compat: self.compat,
         };
@@ -102,18 +105,18 @@ impl Dialect for ConnectOnion {
         Ok(ruling(call, scan.as_ref(), dirs, found))
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn prompt_behaviour(&self) -> PromptBehaviour {
+        PromptBehaviour {
             choices: &[Choice::Session, Choice::DenyAndStop, Choice::Skip, Choice::DenyAndExplain],
-            deny: Then::Stop,
-            always: Life::Session,
-            patience: Patience::Wait,
+            deny: OnDeny::Stop,
+            always: GrantLifetime::Session,
+            timeout: DefaultTimeout::Wait,
             cascade: false,
-            parting: Parting::Cancel,
+            on_disconnect: OnDisconnect::Cancel,
         }
     }
 
-    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+    fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
         told::told(call, end)
     }
 

@@ -9,7 +9,7 @@ use super::permission::{Expires, Permission, Permissions, Source};
 use super::permit::{Found, Standing};
 use super::workspace::{Decision, POLICY};
 use super::{ConnectOnion, scan_of, told};
-use crate::{End, Then};
+use crate::{CallEnd, OnDeny};
 use countersign_policy::call::Call;
 use countersign_policy::paths::Directories;
 use countersign_policy::verdict::Verdict;
@@ -72,7 +72,7 @@ impl Session {
     pub fn check(&self, call: &Call) -> Result<Step, String> {
         let found = self.found(call)?;
         let forbidden = |reason: &str, rule: Option<&str>| {
-            told::told(call, &End::Forbidden { reason, rule }).unwrap_or_default()
+            told::told(call, &CallEnd::Forbidden { reason, rule }).unwrap_or_default()
         };
         Ok(match found.verdict {
             Verdict::Allow => Step::Run,
@@ -109,15 +109,15 @@ impl Session {
             }
             Answer::Rejected { then, feedback } => {
                 let reason = feedback.as_deref();
-                let told = told::told(call, &End::Denied { by: "user", reason, then });
-                if then == Then::Stop {
+                let told = told::told(call, &CallEnd::Denied { by: "user", reason, then });
+                if then == OnDeny::Stop {
                     let why = || format!("User rejected tool '{}'.", call.tool);
                     self.stopped = Some(feedback.unwrap_or_else(why));
                 }
                 Outcome::Refused(told.unwrap_or_default())
             }
             Answer::Closed => {
-                let told = told::told(call, &End::Cancelled { reason: "closed" });
+                let told = told::told(call, &CallEnd::Cancelled { reason: "closed" });
                 if !self.host.compat {
                     self.reachable = false;
                 }

@@ -2,7 +2,7 @@
 //! (connectonion `useful_plugins/tool_approval`, `useful_tools/ask_user`, August 2026).
 
 use super::workspace::POLICY;
-use crate::{End, Then};
+use crate::{CallEnd, OnDeny};
 use countersign_policy::call::Call;
 use countersign_policy::tools::Kind;
 
@@ -38,46 +38,46 @@ const OFFER_OTHERS: &str = "Call ask_user to let the user choose direction:\n\
     </system-reminder>";
 
 /// The words for an end; `None` where the call runs.
-pub(super) fn told(call: &Call, end: &End<'_>) -> Option<String> {
+pub(super) fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
     let tool = &call.tool;
     let is_question = call.kind() == Kind::Question;
     Some(match *end {
-        End::Approved { .. } => return None,
-        End::Denied { by, .. } if is_question => {
+        CallEnd::Approved { .. } => return None,
+        CallEnd::Denied { by, .. } if is_question => {
             format!("NOT ANSWERED — {by} declined to answer. {NOT_ANSWERED}")
         }
-        End::Denied { reason, then, .. } => rejected(tool, reason, then),
-        End::Forbidden { reason, rule: Some(POLICY) } => {
+        CallEnd::Denied { reason, then, .. } => rejected(tool, reason, then),
+        CallEnd::Forbidden { reason, rule: Some(POLICY) } => {
             format!("Tool '{tool}' denied by {POLICY}: {reason}")
         }
-        End::Forbidden { reason, .. } => reason.to_owned(),
-        End::TimedOut { .. } | End::Unreachable if is_question => {
+        CallEnd::Forbidden { reason, .. } => reason.to_owned(),
+        CallEnd::TimedOut { .. } | CallEnd::Unreachable if is_question => {
             format!("NOT ANSWERED — nobody is available to reply. {NOT_ANSWERED}")
         }
-        End::TimedOut { after_s } => format!(
+        CallEnd::TimedOut { after_s } => format!(
             "Nobody answered within {after_s} seconds whether '{tool}' may run. This is not approval."
         ),
-        End::Unreachable => {
+        CallEnd::Unreachable => {
             format!("Nobody could be asked whether '{tool}' may run. This is not approval.")
         }
-        End::Cancelled { .. } => {
+        CallEnd::Cancelled { .. } => {
             format!("Connection closed while waiting for approval of '{tool}'")
         }
-        End::BatchStopped { .. } => BATCH_STOPPED.to_owned(),
+        CallEnd::BatchStopped { .. } => BATCH_STOPPED.to_owned(),
     })
 }
 
-fn rejected(tool: &str, feedback: Option<&str>, then: Then) -> String {
+fn rejected(tool: &str, feedback: Option<&str>, then: OnDeny) -> String {
     let said = |label: &str| {
         let words = feedback.filter(|words| !words.is_empty());
         words.map_or_else(String::new, |words| format!(" {label}: {words}"))
     };
     match then {
-        Then::Stop => format!("User rejected tool '{tool}'.{}", said("Feedback")),
-        Then::Explain => {
+        OnDeny::Stop => format!("User rejected tool '{tool}'.{}", said("Feedback")),
+        OnDeny::Explain => {
             format!("User wants explanation for tool '{tool}'.{}{EXPLAIN}", said("Context"))
         }
-        Then::GoOn => format!(
+        OnDeny::GoOn => format!(
             "User rejected tool '{tool}'.{}\n\n<system-reminder>User skipped '{tool}'. Do not retry \
              it.\n\n{OFFER_OTHERS}",
             said("Feedback")

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 pub use super::events::{Event, Outcome};
 use super::{approval_id, events::required, file};
-use crate::{End, Given, Grants, Profile, Then};
+use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use countersign_policy::call::Call;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::{self, Rule, Rules};
@@ -104,7 +104,7 @@ impl Approvals {
     /// Rules on a call. The first evaluation of a worker seeds its file.
     ///
     /// # Errors
-    /// As [`crate::Dialect::rule`], and where the worker's file cannot be read.
+    /// As [`crate::System::rule`], and where the worker's file cannot be read.
     pub fn evaluate(
         &mut self,
         call: &Call,
@@ -125,8 +125,8 @@ impl Approvals {
         now_ms: i64,
     ) -> Result<Ruling, String> {
         let (text, home) = (self.file(worker), self.home.as_deref());
-        let dialect = Profile::Molf.open(Some(text), "permissions.jsonc", home, self.compat)?;
-        let given = Given {
+        let system = Profile::Molf.open(Some(text), "permissions.jsonc", home, self.compat)?;
+        let context = EvaluationContext {
             mode: None,
             grants: &Grants { rules: Rules::from_grants(&session.runtime), ..Grants::default() },
             agent_rules: session.agent.as_ref(),
@@ -134,7 +134,7 @@ impl Approvals {
             reachable: true,
             now_ms,
         };
-        crate::rule(&*dialect, call, &given)
+        crate::rule(&*system, call, &context)
     }
 
     /// Has a call wait for a person; `ruling` is what [`Approvals::evaluate`] said of it. Its id.
@@ -282,7 +282,7 @@ impl Approvals {
     }
 
     fn reject(&mut self, pending: &Pending, words: Option<&str>, outcome: Outcome) -> Ended {
-        let end = End::Denied { by: "a person", reason: words, then: Then::GoOn };
+        let end = CallEnd::Denied { by: "a person", reason: words, then: OnDeny::GoOn };
         self.end(pending, outcome, super::words::told(&pending.call, &end))
     }
 

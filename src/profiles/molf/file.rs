@@ -10,10 +10,14 @@ use serde_json::{Map, Value};
 
 use super::lenient;
 use super::ruleset::{Action, Ruleset, Setting};
+use crate::worker_files::WorkerFiles;
 use countersign_policy::rules::OPTIONS;
 
 /// The file that every worker starts with.
 pub const DEFAULT: &str = include_str!("default.jsonc");
+
+/// Every worker has its own file.
+pub const WORKER_FILES: WorkerFiles = WorkerFiles { seed: DEFAULT, remember };
 
 /// The rules of a file as molf loads it: what cannot be read, and what says nothing, are the
 /// defaults.

@@ -20,7 +20,10 @@ mod words;
 use jsonc_parser::parse_to_serde_value;
 use serde_json::Value;
 
-use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use super::{
+    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, System,
+};
 use commands::Piece;
 use countersign_policy::call::Call;
 use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
@@ -57,7 +60,7 @@ pub fn open(
     name: &str,
     home: Option<&str>,
     compat: bool,
-) -> Result<Box<dyn Dialect>, String> {
+) -> Result<Box<dyn System>, String> {
     let text = text.unwrap_or(file::DEFAULT);
     let rules = if compat {
         Read::Compat(file::load(text, home))
@@ -74,10 +77,10 @@ fn says_nothing(text: &str) -> bool {
     value.as_ref().and_then(Value::as_object).is_some_and(serde_json::Map::is_empty)
 }
 
-impl Dialect for Molf {
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
+impl System for Molf {
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
         let pieces = subject::pieces(call)?;
-        let on = match given.mode {
+        let on = match context.mode {
             None | Some("on" | "default") => true,
             Some("off") => false,
             Some(other) => {
@@ -85,10 +88,10 @@ impl Dialect for Molf {
             }
         };
         let mut ruling = match &self.rules {
-            Read::Strict(rules) => self.strict(rules, call, &pieces, given)?,
-            Read::Compat(rules) => self.literal(rules, call, &pieces, given)?,
+            Read::Strict(rules) => self.strict(rules, call, &pieces, context)?,
+            Read::Compat(rules) => self.literal(rules, call, &pieces, context)?,
         };
-        if !on && !self.vetoed(call, &pieces, given)? {
+        if !on && !self.vetoed(call, &pieces, context)? {
             ruling.verdict = Verdict::Allow;
             ruling.rule = None;
             ruling.reason = "The approval gate is off.".to_owned();
@@ -97,18 +100,18 @@ impl Dialect for Molf {
         Ok(ruling)
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn prompt_behaviour(&self) -> PromptBehaviour {
+        PromptBehaviour {
             choices: &[Choice::Always],
-            deny: Then::GoOn,
-            always: Life::Durable,
-            patience: Patience::Wait,
+            deny: OnDeny::GoOn,
+            always: GrantLifetime::Durable,
+            timeout: DefaultTimeout::Wait,
             cascade: true,
-            parting: Parting::Deny,
+            on_disconnect: OnDisconnect::Deny,
         }
     }
 
-    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+    fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
         words::told(call, end)
     }
 
@@ -124,11 +127,11 @@ impl Molf {
         rules: &Ruleset,
         call: &Call,
         pieces: &[Piece],
-        given: &Given<'_>,
+        context: &EvaluationContext<'_>,
     ) -> Result<Ruling, String> {
         let home = self.home.as_deref();
-        let agent = given.agent_rules.map(|rules| Ruleset::of(rules, home, given.now_ms));
-        let runtime = Ruleset::of(&given.grants.rules, home, given.now_ms);
+        let agent = context.agent_rules.map(|rules| Ruleset::of(rules, home, context.now_ms));
+        let runtime = Ruleset::of(&context.grants.rules, home, context.now_ms);
         let layers: Vec<&Ruleset> = agent.iter().chain([rules, &runtime]).collect();
         let tool = call.tool.as_str();
         let veto: &[&Ruleset] = &agent.iter().collect::<Vec<_>>();
@@ -140,7 +143,7 @@ impl Molf {
             // FAIL-CLOSED: molf runs a call on an action that is none of its three words.
             return Err("a rule says neither allow nor ask nor deny".to_owned());
         };
-        let mut ruling = self.facts(call, pieces, given);
+        let mut ruling = self.facts(call, pieces, context);
         ruling.verdict = verdict;
         ruling.rule = None;
         ruling.reason = match verdict {
@@ -156,14 +159,14 @@ impl Molf {
     }
 
     /// What is known about the call, whatever is ruled.
-    fn facts(&self, call: &Call, pieces: &[Piece], given: &Given<'_>) -> Ruling {
+    fn facts(&self, call: &Call, pieces: &[Piece], context: &EvaluationContext<'_>) -> Ruling {
         let none = Rules::default();
         let layers = Layers {
             agent: None,
             rules: &none,
             grants: &none,
-            guardrail: given.guardrail,
-            now_ms: given.now_ms,
+            guardrail: context.guardrail,
+            now_ms: context.now_ms,
         };
         let mut ruling = ruling::rule(call, &layers, Mode::Default);
         ruling.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
@@ -173,8 +176,13 @@ impl Molf {
     }
 
     /// The agent's own rules forbid the call: nothing lifts that, except that molf's switch does.
-    fn vetoed(&self, call: &Call, pieces: &[Piece], given: &Given<'_>) -> Result<bool, String> {
-        let (Some(agent), Read::Strict(_)) = (given.agent_rules, &self.rules) else {
+    fn vetoed(
+        &self,
+        call: &Call,
+        pieces: &[Piece],
+        context: &EvaluationContext<'_>,
+    ) -> Result<bool, String> {
+        let (Some(agent), Read::Strict(_)) = (context.agent_rules, &self.rules) else {
             return Ok(false);
         };
         let none = Rules::default();
@@ -182,10 +190,10 @@ impl Molf {
             agent: None,
             rules: agent,
             grants: &none,
-            guardrail: given.guardrail,
-            now_ms: given.now_ms,
+            guardrail: context.guardrail,
+            now_ms: context.now_ms,
         };
-        let theirs = Ruleset::of(agent, self.home.as_deref(), given.now_ms);
+        let theirs = Ruleset::of(agent, self.home.as_deref(), context.now_ms);
         let theirs = ruleset::evaluate(call.canonical_tool(), pieces, &[&theirs])?;
         let ours = ruling::decide(call, &only, Mode::Default).verdict;
         Ok(theirs == Action::Known(Verdict::Deny) || ours == Verdict::Deny)

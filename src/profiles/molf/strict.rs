@@ -3,7 +3,7 @@
 use super::commands::Piece;
 use super::ruleset::{self, Covers, Line, Ruleset, Setting, or_every_call};
 use super::{Molf, words};
-use crate::Given;
+use crate::EvaluationContext;
 use countersign_policy::call::Call;
 use countersign_policy::glob::escape;
 use countersign_policy::rules::{Rule, Rules};
@@ -25,14 +25,14 @@ impl Molf {
         rules: &Rules,
         call: &Call,
         pieces: &[Piece],
-        given: &Given<'_>,
+        context: &EvaluationContext<'_>,
     ) -> Result<Ruling, String> {
         let layers = Layers {
-            agent: given.agent_rules,
+            agent: context.agent_rules,
             rules,
-            grants: &given.grants.rules,
-            guardrail: given.guardrail,
-            now_ms: given.now_ms,
+            grants: &context.grants.rules,
+            guardrail: context.guardrail,
+            now_ms: context.now_ms,
         };
         let both = Both { call, pieces, layers, home: self.home.as_deref() };
         let mut ours = ruling::rule(call, &layers, Mode::Default);

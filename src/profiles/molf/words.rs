@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::commands::Piece;
 use super::ruleset::{Ruleset, Setting, or_every_call};
-use crate::End;
+use crate::CallEnd;
 use countersign_policy::call::Call;
 
 /// The sentence about a call that rules deny: the first piece, whichever of them is denied, and the
@@ -43,7 +43,7 @@ pub fn denied(
 
 /// What the model gets as the result of a call that did not run; `None` where it runs, and where
 /// the turn is over and nobody listens.
-pub fn told(call: &Call, end: &End<'_>) -> Option<String> {
+pub fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
     let rejected = |feedback: Option<&str>| {
         let feedback = feedback.filter(|words| !words.is_empty());
         let base = format!("Tool {:?} rejected by user", call.tool);
@@ -51,13 +51,13 @@ pub fn told(call: &Call, end: &End<'_>) -> Option<String> {
     };
     let by_policy = |why: &str| format!("Tool {:?} denied by policy: {why}", call.tool);
     Some(match end {
-        End::Approved { .. } | End::Cancelled { .. } => return None,
-        End::Denied { reason, .. } => rejected(*reason),
+        CallEnd::Approved { .. } | CallEnd::Cancelled { .. } => return None,
+        CallEnd::Denied { reason, .. } => rejected(*reason),
         // A denial by a rule has molf's words already; a guardrail has only its reason.
-        End::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
-        End::Forbidden { reason, rule: None } => by_policy(reason),
-        End::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),
-        End::Unreachable => by_policy("nobody could be asked"),
-        End::BatchStopped { tool, .. } => by_policy(&format!("{tool} before it was denied")),
+        CallEnd::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
+        CallEnd::Forbidden { reason, rule: None } => by_policy(reason),
+        CallEnd::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),
+        CallEnd::Unreachable => by_policy("nobody could be asked"),
+        CallEnd::BatchStopped { tool, .. } => by_policy(&format!("{tool} before it was denied")),
     })
 }

@@ -151,21 +151,22 @@ fn is_assignment(word: &str) -> bool {
 /// Commands and words of bash and zsh that change the shell, or that read their words again.
 #[rustfmt::skip]
 const STATEFUL: &[&str] = &[
-    "!", "-", ".", "[", "[[", "alias", "autoload", "bg", "bindkey", "break", "builtin", "bye", "case",
-    "cd", "chdir", "command", "continue", "coproc", "declare", "dirs", "disable", "disown", "do", "done",
-    "elif", "else", "emulate", "enable", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi", "for",
-    "function", "functions", "getopts", "hash", "history", "if", "in", "jobs", "let", "limit", "local",
-    "logout", "mapfile", "popd", "print", "printf", "pushd", "read", "readarray", "readonly", "rehash",
-    "return", "sched", "select", "set", "setopt", "shift", "shopt", "source", "suspend", "test", "then",
-    "time", "times", "trap", "typeset", "ulimit", "umask", "unalias", "unfunction", "unhash", "unlimit",
-    "unset", "unsetopt", "until", "vared", "wait", "while", "zle", "zmodload", "zparseopts", "zstyle",
+    "!", "-", ".", "[", "[[", "alias", "autoload", "bg", "bindkey", "break", "builtin", "bye",
+    "case", "cd", "chdir", "command", "continue", "coproc", "declare", "dirs", "disable",
+    "disown", "do", "done", "elif", "else", "emulate", "enable", "esac", "eval", "exec", "exit",
+    "export", "fc", "fg", "fi", "for", "function", "functions", "getopts", "hash", "history",
+    "if", "in", "jobs", "let", "limit", "local", "logout", "mapfile", "popd", "print", "printf",
+    "pushd", "read", "readarray", "readonly", "rehash", "return", "sched", "select", "set",
+    "setopt", "shift", "shopt", "source", "suspend", "test", "then", "time", "times", "trap",
+    "typeset", "ulimit", "umask", "unalias", "unfunction", "unhash", "unlimit", "unset",
+    "unsetopt", "until", "vared", "wait", "while", "zle", "zmodload", "zparseopts", "zstyle",
 ];
 
 /// Programs that run the commands in their words.
 #[rustfmt::skip]
 const INTERPRETERS: &[&str] = &[
-    "ash", "bash", "busybox", "csh", "dash", "env", "fish", "ksh", "nocorrect", "noglob", "sh", "sudo",
-    "tcsh", "zsh",
+    "ash", "bash", "busybox", "csh", "dash", "env", "fish", "ksh", "nocorrect", "noglob", "sh",
+    "sudo", "tcsh", "zsh",
 ];
 
 #[cfg(test)]

@@ -127,8 +127,8 @@ fn patterns(list: Option<&Value>, name: &str, compat: bool) -> Result<Vec<Patter
             None if compat => {}
             None => {
                 return Err(format!(
-                    "{name}: bash.patterns[{at}] is {entry}; an entry has a `match` that is not empty \
-                     and an `approval` that is allow, deny or prompt"
+                    "{name}: bash.patterns[{at}] is {entry}; an entry has a `match` that is not \
+                     empty and an `approval` that is allow, deny or prompt"
                 ));
             }
         }

@@ -18,7 +18,10 @@ mod segments;
 
 use serde_json::Value;
 
-use super::{Choice, Dialect, End, Given, Grants, Life, Manners, Parting, Patience, Then};
+use super::{
+    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, Grants, OnDeny,
+    OnDisconnect, PromptBehaviour, System,
+};
 use config::Settings;
 use countersign_policy::call::Call;
 use countersign_policy::glob::escape;
@@ -31,7 +34,7 @@ use declare::Declared;
 use mode::Mode;
 use resolve::{Resolved, Source};
 
-/// oh-my-pi's configuration, as a dialect.
+/// oh-my-pi's configuration, read.
 #[derive(Debug)]
 struct Ohmypi {
     settings: Settings,
@@ -43,21 +46,21 @@ struct Ohmypi {
 ///
 /// # Errors
 /// Sentences that name each mistake and its place.
-pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn System>, String> {
     let settings = Settings::read(text.unwrap_or_default(), name, compat)?;
     Ok(Box::new(Ohmypi { settings, name: name.to_owned(), compat }))
 }
 
-impl Dialect for Ohmypi {
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-        let mode = match given.mode {
+impl System for Ohmypi {
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+        let mode = match context.mode {
             Some(word) => word.parse()?,
             None => self.settings.mode,
         };
-        let facts = facts(call, given);
+        let facts = facts(call, context);
         let declared = self.declared(call, &facts);
         let resolved = resolve::resolve(&call.tool, &declared, mode, &self.settings.approval);
-        let verdict = self.verdict(call, given, &resolved);
+        let verdict = self.verdict(call, context, &resolved);
         let offers = verdict == Verdict::Ask && offers_grants(call, &resolved);
         Ok(Ruling {
             verdict,
@@ -71,35 +74,35 @@ impl Dialect for Ohmypi {
         })
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn prompt_behaviour(&self) -> PromptBehaviour {
+        PromptBehaviour {
             choices: &[Choice::Session, Choice::Exact],
-            deny: Then::GoOn,
-            always: Life::Session,
-            patience: Patience::Wait,
+            deny: OnDeny::GoOn,
+            always: GrantLifetime::Session,
+            timeout: DefaultTimeout::Wait,
             cascade: false,
-            parting: Parting::Cancel,
+            on_disconnect: OnDisconnect::Cancel,
         }
     }
 
-    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+    fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
         let tool = &call.tool;
         let text = match end {
-            End::Approved { .. } => return None,
+            CallEnd::Approved { .. } => return None,
             // The ruling's reason is the system's own error text.
-            End::Forbidden { reason, .. } => (*reason).to_owned(),
-            End::Denied { by, reason, .. } => {
+            CallEnd::Forbidden { reason, .. } => (*reason).to_owned(),
+            CallEnd::Denied { by, reason, .. } => {
                 let why = reason.map(|why| format!("\nReason: {why}")).unwrap_or_default();
                 format!("Tool \"{tool}\" was denied by {by}.{why}")
             }
-            End::TimedOut { after_s } => {
+            CallEnd::TimedOut { after_s } => {
                 format!(
                     "Tool \"{tool}\" was not approved: nobody answered within {after_s} seconds."
                 )
             }
-            End::Unreachable => unreachable_text(tool),
-            End::Cancelled { reason } => format!("Tool \"{tool}\" was cancelled: {reason}."),
-            End::BatchStopped { tool: first, .. } => {
+            CallEnd::Unreachable => unreachable_text(tool),
+            CallEnd::Cancelled { reason } => format!("Tool \"{tool}\" was cancelled: {reason}."),
+            CallEnd::BatchStopped { tool: first, .. } => {
                 format!("Tool \"{tool}\" was not run: \"{first}\" before it was denied.")
             }
         };
@@ -128,8 +131,13 @@ impl Ohmypi {
         raw() || (!self.compat && facts.critical)
     }
 
-    fn verdict(&self, call: &Call, given: &Given<'_>, resolved: &Resolved) -> Verdict {
-        let covered = resolved.source != Source::Tool && granted(call, given.grants);
+    fn verdict(
+        &self,
+        call: &Call,
+        context: &EvaluationContext<'_>,
+        resolved: &Resolved,
+    ) -> Verdict {
+        let covered = resolved.source != Source::Tool && granted(call, context.grants);
         let wanted = match resolved.verdict {
             Verdict::Deny => return Verdict::Deny,
             // SECURITY: what the model's provider holds back for a person is for a person in any
@@ -140,7 +148,7 @@ impl Ohmypi {
         };
         // A prompt that nobody can answer rejects the call.
         match wanted {
-            Verdict::Ask if !given.reachable => Verdict::Deny,
+            Verdict::Ask if !context.reachable => Verdict::Deny,
             verdict => verdict,
         }
     }
@@ -196,7 +204,7 @@ fn unreachable_text(tool: &str) -> String {
 }
 
 /// What our own engine knows about the call, with no rule in it.
-fn facts(call: &Call, given: &Given<'_>) -> Ruling {
+fn facts(call: &Call, context: &EvaluationContext<'_>) -> Ruling {
     let none = Rules::default();
     let guardrail = Guardrail::default();
     let layers = Layers {
@@ -204,7 +212,7 @@ fn facts(call: &Call, given: &Given<'_>) -> Ruling {
         rules: &none,
         grants: &none,
         guardrail: &guardrail,
-        now_ms: given.now_ms,
+        now_ms: context.now_ms,
     };
     ruling::rule(call, &layers, ruling::Mode::Default)
 }

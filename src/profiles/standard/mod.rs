@@ -1,6 +1,9 @@
 //! The profile `standard`: `permissions.jsonc`, with everything this project adds to it.
 
-use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use super::{
+    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, System,
+};
 use countersign_policy::call::Call;
 use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
 use countersign_policy::ruling::{self, Layers, Mode, Ruling};
@@ -20,7 +23,7 @@ pub fn open(
     name: &str,
     home: Option<&str>,
     compat: bool,
-) -> Result<Box<dyn Dialect>, String> {
+) -> Result<Box<dyn System>, String> {
     if compat {
         return Err("the profile standard is nobody else's; it has no compat mode".to_owned());
     }
@@ -29,9 +32,9 @@ pub fn open(
     Ok(Box::new(Standard { rules }))
 }
 
-impl Dialect for Standard {
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-        let mode = match given.mode {
+impl System for Standard {
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+        let mode = match context.mode {
             None | Some("default" | "ask" | "standard") => Mode::Default,
             Some("yolo") => Mode::Yolo,
             Some(other) => {
@@ -39,27 +42,27 @@ impl Dialect for Standard {
             }
         };
         let layers = Layers {
-            agent: given.agent_rules,
+            agent: context.agent_rules,
             rules: &self.rules,
-            grants: &given.grants.rules,
-            guardrail: given.guardrail,
-            now_ms: given.now_ms,
+            grants: &context.grants.rules,
+            guardrail: context.guardrail,
+            now_ms: context.now_ms,
         };
         Ok(ruling::rule(call, &layers, mode))
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn prompt_behaviour(&self) -> PromptBehaviour {
+        PromptBehaviour {
             choices: &[Choice::Always, Choice::Timed, Choice::Session, Choice::Exact],
-            deny: Then::GoOn,
-            always: Life::Durable,
-            patience: Patience::Deny(300),
+            deny: OnDeny::GoOn,
+            always: GrantLifetime::Durable,
+            timeout: DefaultTimeout::Deny(300),
             cascade: true,
-            parting: Parting::Cancel,
+            on_disconnect: OnDisconnect::Cancel,
         }
     }
 
-    fn told(&self, _call: &Call, _end: &End<'_>) -> Option<String> {
+    fn text_for_model(&self, _call: &Call, _end: &CallEnd<'_>) -> Option<String> {
         None
     }
 

@@ -22,7 +22,10 @@ pub use mode::{Change, SessionMode, Source, change};
 pub use scope::{ApprovalScope, Remembered, asks_every_time};
 pub use words::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
 
-use super::{Choice, Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use super::{
+    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, System,
+};
 use config::Config;
 use countersign_policy::call::Call;
 use countersign_policy::rules::Rule;
@@ -45,8 +48,8 @@ pub struct Wcore {
 ///
 /// # Errors
 /// Sentences that name each mistake and its place.
-pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
-    Wcore::read(text, name, compat).map(|wcore| Box::new(wcore) as Box<dyn Dialect>)
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn System>, String> {
+    Wcore::read(text, name, compat).map(|wcore| Box::new(wcore) as Box<dyn System>)
 }
 
 impl Wcore {
@@ -86,14 +89,16 @@ impl Wcore {
     }
 }
 
-impl Dialect for Wcore {
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-        let mode = given.mode.map_or(Ok(SessionMode::Default), str::parse)?;
+impl System for Wcore {
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+        let mode = context.mode.map_or(Ok(SessionMode::Default), str::parse)?;
         let category = Category::of(call)?;
         let mut ruling = ruling::facts(call);
-        let stage = Stage { wcore: self, call, category, mode, grants: given.grants };
+        let Self { allow_list, compat } = self;
+        let stage =
+            Stage { allow_list, compat: *compat, call, category, mode, grants: context.grants };
         if mode != SessionMode::Force
-            && let Some(path) = paths::beyond(call, &given.grants.roots, !self.compat)
+            && let Some(path) = paths::beyond(call, &context.grants.roots, !self.compat)
         {
             ruling.reason = format!("{path} lies beyond the workspace.");
         } else if let Some(pass) = stage.pass(ruling.critical) {
@@ -107,18 +112,18 @@ impl Dialect for Wcore {
         Ok(ruling)
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn prompt_behaviour(&self) -> PromptBehaviour {
+        PromptBehaviour {
             choices: &[Choice::Prefix, Choice::Always],
-            deny: Then::GoOn,
-            always: Life::Session,
-            patience: Patience::Deny(PATIENCE_S),
+            deny: OnDeny::GoOn,
+            always: GrantLifetime::Session,
+            timeout: DefaultTimeout::Deny(PATIENCE_S),
             cascade: false,
-            parting: Parting::Deny,
+            on_disconnect: OnDisconnect::Deny,
         }
     }
 
-    fn told(&self, _call: &Call, end: &End<'_>) -> Option<String> {
+    fn text_for_model(&self, _call: &Call, end: &CallEnd<'_>) -> Option<String> {
         reason(end).map(|reason| denied(&reason))
     }
 

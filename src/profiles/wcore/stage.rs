@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use super::{Category, SessionMode, Wcore, asks_every_time, literal, prefix};
+use super::{Category, SessionMode, asks_every_time, literal, prefix};
 use crate::{Grants, Prefix};
 use countersign_policy::call::Call;
 use countersign_policy::tools::Kind;
 
 /// A call on its way through the stages.
 pub(super) struct Stage<'a> {
-    pub(super) wcore: &'a Wcore,
+    pub(super) allow_list: &'a [String],
+    pub(super) compat: bool,
     pub(super) call: &'a Call,
     pub(super) category: Category,
     pub(super) mode: SessionMode,
@@ -29,22 +30,22 @@ impl Stage<'_> {
     /// The first stage that the call passes.
     // INVARIANT: a question passes none, in any mode.
     pub(super) fn pass(&self, critical: bool) -> Option<Pass> {
-        let Self { wcore, call, category, mode, grants } = *self;
+        let Self { allow_list, compat, call, category, mode, grants } = *self;
         if call.kind() == Kind::Question {
             return None;
         }
         // SECURITY: force is somebody's word about everything; a list or a grant is not.
-        if critical && !wcore.compat && mode != SessionMode::Force {
+        if critical && !compat && mode != SessionMode::Force {
             return None;
         }
         let named = |list: &[String]| list.contains(&call.tool);
-        if named(&wcore.allow_list) {
+        if named(allow_list) {
             return Some(Pass::AllowList(call.tool.clone()));
         }
         if named(&grants.tools) && !asks_every_time(&call.tool) {
             return Some(Pass::Tool(call.tool.clone()));
         }
-        if mode.covers(&call.tool, category, wcore.compat) {
+        if mode.covers(&call.tool, category, compat) {
             return Some(Pass::Mode(mode));
         }
         if grants.categories.iter().any(|granted| granted == category.word()) {
@@ -54,11 +55,11 @@ impl Stage<'_> {
     }
 
     fn prefixes(&self) -> Option<Vec<String>> {
-        let Self { wcore, call, category, grants, .. } = *self;
+        let Self { compat, call, category, grants, .. } = *self;
         let prefixes: &[Prefix] = &grants.prefixes;
         let command = call.command()?;
         let strict = || call.kind() == Kind::Shell && prefix::covers(prefixes, category, command);
-        let covered = literal::covers(prefixes, category, command) && (wcore.compat || strict());
+        let covered = literal::covers(prefixes, category, command) && (compat || strict());
         covered.then(|| prefixes.iter().map(|prefix| prefix.text.clone()).collect())
     }
 }

@@ -5,7 +5,8 @@
 pub fn request(workflow: &str, execution: &str, message: &str) -> String {
     let execution = short(execution);
     format!(
-        "[r8r] Approval needed for {workflow} ({execution})\n> {message}\nReply: approve / reject [reason]"
+        "[r8r] Approval needed for {workflow} ({execution})\n> {message}\n\
+         Reply: approve / reject [reason]"
     )
 }
 

@@ -12,7 +12,10 @@ pub mod replies;
 
 use serde_json::Value;
 
-use super::{Dialect, End, Given, Life, Manners, Parting, Patience, Then};
+use super::{
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, System,
+};
 use agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
 use config::Settings;
 use countersign_policy::call::Call;
@@ -23,7 +26,7 @@ use countersign_policy::verdict::Verdict;
 use ending::ApprovalResponse;
 use policy::ApprovalPolicy;
 
-/// zeptoclaw's configuration, as a dialect.
+/// zeptoclaw's configuration, read.
 #[derive(Debug)]
 struct Zeptoclaw {
     settings: Settings,
@@ -38,15 +41,15 @@ struct Zeptoclaw {
 ///
 /// # Errors
 /// Sentences that name each mistake and its place.
-pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Dialect>, String> {
+pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn System>, String> {
     let settings = Settings::read(text.unwrap_or("{}"), name, compat)?;
     let policy = ApprovalPolicy::of(&settings.approval);
     Ok(Box::new(Zeptoclaw { settings, policy, name: name.to_owned() }))
 }
 
-impl Dialect for Zeptoclaw {
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String> {
-        let mode = match given.mode {
+impl System for Zeptoclaw {
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+        let mode = match context.mode {
             Some(word) => word.parse()?,
             None => self.settings.mode,
         };
@@ -70,7 +73,7 @@ impl Dialect for Zeptoclaw {
                     call.tool
                 ),
             ),
-            (_, true) if given.reachable => {
+            (_, true) if context.reachable => {
                 (Verdict::Ask, format!("The approval policy covers {}.", call.tool))
             }
             (_, true) => (Verdict::Deny, ending::unasked(&call.tool, &call.args)),
@@ -79,7 +82,7 @@ impl Dialect for Zeptoclaw {
             }
         };
         let reason = match &self.settings.doubt {
-            Some(doubt) if given.mode.is_none() => format!("{reason} {doubt}"),
+            Some(doubt) if context.mode.is_none() => format!("{reason} {doubt}"),
             _ => reason,
         };
         let rule = Some(format!("{} ({})", self.policy, self.name));
@@ -89,40 +92,40 @@ impl Dialect for Zeptoclaw {
             reason,
             always: Vec::new(),
             exact: Vec::new(),
-            ..facts(call, given)
+            ..facts(call, context)
         })
     }
 
-    fn manners(&self) -> Manners {
+    fn prompt_behaviour(&self) -> PromptBehaviour {
         let secs = self.settings.approval.auto_approve_timeout_secs;
-        Manners {
+        PromptBehaviour {
             choices: &[],
-            deny: Then::GoOn,
-            always: Life::Session,
-            patience: match u32::try_from(secs) {
-                Ok(0) => Patience::Wait,
-                Ok(secs) => Patience::Approve(secs),
-                Err(_) => Patience::Approve(u32::MAX),
+            deny: OnDeny::GoOn,
+            always: GrantLifetime::Session,
+            timeout: match u32::try_from(secs) {
+                Ok(0) => DefaultTimeout::Wait,
+                Ok(secs) => DefaultTimeout::Approve(secs),
+                Err(_) => DefaultTimeout::Approve(u32::MAX),
             },
             cascade: false,
-            parting: Parting::Deny,
+            on_disconnect: OnDisconnect::Deny,
         }
     }
 
-    fn told(&self, call: &Call, end: &End<'_>) -> Option<String> {
+    fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String> {
         let denied = |reason: String| ApprovalResponse::Denied(reason).told(&call.tool);
         match end {
-            End::Approved { .. } => None,
-            End::Denied { by, reason, .. } => {
+            CallEnd::Approved { .. } => None,
+            CallEnd::Denied { by, reason, .. } => {
                 denied(reason.map_or_else(|| format!("Denied by {by}."), str::to_owned))
             }
-            End::TimedOut { .. } => ApprovalResponse::TimedOut.told(&call.tool),
-            End::Unreachable => Some(ending::unasked(&call.tool, &call.args)),
-            End::Forbidden { reason, .. } => Some((*reason).to_owned()),
-            End::Cancelled { reason } => {
+            CallEnd::TimedOut { .. } => ApprovalResponse::TimedOut.told(&call.tool),
+            CallEnd::Unreachable => Some(ending::unasked(&call.tool, &call.args)),
+            CallEnd::Forbidden { reason, .. } => Some((*reason).to_owned()),
+            CallEnd::Cancelled { reason } => {
                 Some(format!("Tool '{}' was cancelled and was not executed. {reason}", call.tool))
             }
-            End::BatchStopped { tool, .. } => Some(format!(
+            CallEnd::BatchStopped { tool, .. } => Some(format!(
                 "Tool '{}' was not executed: '{tool}' before it was denied.",
                 call.tool
             )),
@@ -135,7 +138,7 @@ impl Dialect for Zeptoclaw {
 }
 
 /// What our own engine knows about the call, with no rule in it.
-fn facts(call: &Call, given: &Given<'_>) -> Ruling {
+fn facts(call: &Call, context: &EvaluationContext<'_>) -> Ruling {
     let none = Rules::default();
     let guardrail = Guardrail::default();
     let layers = Layers {
@@ -143,7 +146,7 @@ fn facts(call: &Call, given: &Given<'_>) -> Ruling {
         rules: &none,
         grants: &none,
         guardrail: &guardrail,
-        now_ms: given.now_ms,
+        now_ms: context.now_ms,
     };
     ruling::rule(call, &layers, ruling::Mode::Default)
 }

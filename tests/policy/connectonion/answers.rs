@@ -4,7 +4,7 @@ use countersign_policy::Call;
 use countersign_profiles::connectonion::{
     Answer, Expires, Mailbox, Outcome, Requester, Session, Source, Step,
 };
-use countersign_profiles::{Dialect, End, Then};
+use countersign_profiles::{CallEnd, OnDeny, System};
 use serde_json::{Value, json};
 
 use super::{host, names, session, vectors, word};
@@ -134,7 +134,8 @@ fn in_a_stopped_batch_permitted_calls_run_only_under_compat() {
 fn an_unanswered_question_is_not_approval() {
     vectors().each("ask_user.jsonl", |row, check| {
         let call = Call::new("ask_user", json!({ "question": "Which city?" }));
-        let told = host(&json!({}), check.kind).told(&call, &End::Unreachable).unwrap();
+        let told =
+            host(&json!({}), check.kind).text_for_model(&call, &CallEnd::Unreachable).unwrap();
         let contains = row["result_contains"].as_str().unwrap_or("NOT ANSWERED");
         told.contains(contains).into()
     });
@@ -147,7 +148,7 @@ fn a_second_answer_and_a_second_request_are_errors() {
     mailbox.ask("one").unwrap();
     let error = mailbox.ask("two").unwrap_err();
     assert_eq!(error, "one still waits for its answer; one request at a time");
-    let hard = Answer::Rejected { then: Then::Stop, feedback: None };
+    let hard = Answer::Rejected { then: OnDeny::Stop, feedback: None };
     assert_eq!(mailbox.answer(&json!({ "approved": "yes" })), Ok(("one".into(), hard)));
     assert_eq!(mailbox.answer(&json!({ "approved": true })), Err(Mailbox::STALE));
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 use axum::extract::ws::WebSocket;
 use countersign_profiles::{
-    Then,
+    OnDeny,
     connectonion::{Answer, Mailbox, Scope as Covers},
 };
 use futures::{SinkExt, StreamExt};
@@ -192,7 +192,7 @@ fn action(answer: Answer) -> Action {
         Answer::Rejected { then, feedback } => Action::Deny { reason: feedback, then: Some(then) },
         Answer::Closed | Answer::Interrupted => Action::Deny {
             reason: Some("the turn was interrupted".to_owned()),
-            then: Some(Then::Stop),
+            then: Some(OnDeny::Stop),
         },
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use countersign_policy::{Ruling, Verdict};
-use countersign_profiles::{Then, connectonion::Answer as Said};
+use countersign_profiles::{OnDeny, connectonion::Answer as Said};
 use serde_json::{Map, Value, json};
 
 /// An answer to an agent that waits, whatever it asked.
@@ -30,7 +30,7 @@ pub(super) fn of_ruling(call: &Call, ruling: &Ruling, message: Option<String>) -
     let mut frame = answer(call, allowed);
     if !allowed {
         let feedback = format!("countersign's policy, not a person: {}", ruling.reason);
-        refuse(&mut frame, Then::GoOn, &feedback, message);
+        refuse(&mut frame, OnDeny::GoOn, &feedback, message);
     }
     Value::Object(frame)
 }
@@ -68,14 +68,14 @@ pub(super) fn of_ask(ask: &Ask, message: Option<String>, reported: Reported) -> 
 }
 
 /// A person's choice; whatever else ended the ask ends the turn, for nobody is there to go on with.
-fn then(ask: &Ask, given: &Answer) -> Then {
+fn then(ask: &Ask, given: &Answer) -> OnDeny {
     match ask.state {
         State::Answered(_) => given.then,
-        State::Open | State::Expired(_) | State::Cancelled(_) => Then::Stop,
+        State::Open | State::Expired(_) | State::Cancelled(_) => OnDeny::Stop,
     }
 }
 
-fn refuse(frame: &mut Map<String, Value>, then: Then, feedback: &str, message: Option<String>) {
+fn refuse(frame: &mut Map<String, Value>, then: OnDeny, feedback: &str, message: Option<String>) {
     if frame.contains_key("approved") {
         frame.insert("mode".to_owned(), Said::mode(then).into());
         frame.insert("feedback".to_owned(), feedback.into());
@@ -202,7 +202,7 @@ mod tests {
     fn an_error_reads_as_a_hard_rejection() {
         use countersign_profiles::connectonion::Answer;
         let read = [Answer::read(&error("no")), Answer::read_literally(&error("no"))];
-        let hard = Answer::Rejected { then: Then::Stop, feedback: Some("no".into()) };
+        let hard = Answer::Rejected { then: OnDeny::Stop, feedback: Some("no".into()) };
         assert_eq!(read, [hard.clone(), hard]);
     }
 }

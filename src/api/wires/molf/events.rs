@@ -1,7 +1,7 @@
 //! `GET /v1/molf/events?sessionId=S`: approvals as molf's clients see them, as server-sent events.
 //! Who connects, and who comes back, gets every open approval first.
 
-use super::procedures::only_with_molf;
+use super::{approval::approval_id, procedures::only_with_molf};
 use crate::{
     api::{
         fault::Fault,
@@ -9,7 +9,7 @@ use crate::{
         state::Api,
     },
     gate::{
-        SESSION_ENDED, WORKER_GONE, approval_id,
+        SESSION_ENDED, WORKER_GONE,
         ask::{Ask, Decision, State as AskState},
     },
     store::Tail,

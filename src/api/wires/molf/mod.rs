@@ -2,6 +2,7 @@
 //! `POST /v1/molf/tool.approve`, `POST /v1/molf/tool.deny`, `POST /v1/molf/worker.disconnected` and
 //! `GET /v1/molf/events`. Calls come in by `POST /v1/calls`, from molf's server.
 
+mod approval;
 mod events;
 mod procedures;
 

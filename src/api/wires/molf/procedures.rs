@@ -1,5 +1,6 @@
 //! `POST /v1/molf/…`: a client of molf's answers an approval, or says that a worker is gone.
 
+use super::approval::approval_id;
 use crate::{
     api::{
         fault::{Fault, json},
@@ -70,7 +71,7 @@ async fn reply(
 ) -> Result<Json<Value>, Fault> {
     only_with_molf(api)?;
     let who = handle.answerer()?;
-    let Some(ask) = api.gate.approval(session, id).await? else {
+    let Some(ask) = api.gate.open_ask(session, |ask| approval_id(ask) == id).await? else {
         return Ok(Json(value!({"applied": false})));
     };
     let reply = api.gate.answer(ask, who, action).await;
@@ -92,7 +93,7 @@ pub(super) async fn worker_disconnected(
 
 /// Refuses where another profile rules.
 pub(super) fn only_with_molf(api: &Api) -> Result<(), Fault> {
-    match api.gate.hosts_molf() {
+    match api.gate.has_workers() {
         true => Ok(()),
         false => Err(Fault::not_found(
             "these routes belong to the profile molf; set [policy] profile = \"molf\"",

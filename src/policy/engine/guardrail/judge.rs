@@ -7,19 +7,18 @@ use super::protected::Protected;
 use super::reach::Reach;
 use super::reasons::{belongs, may_name, only_known};
 use super::route::{Route, UNKNOWN};
-use super::site::{Bases, Operand, Sink, joined};
+use super::site::{Bases, Operand, joined};
 use super::spelling::{Expansions, Spelling, pieces, tokens};
 use super::territory::Lie;
 use crate::facts::excerpt::shorten;
 use crate::facts::links::{Lead, Links};
 use crate::facts::paths::Directories;
-use crate::shell::Word;
 
 /// The judge of one call.
 pub(super) struct Judge<'g> {
-    own: &'g Protected,
+    pub(super) own: &'g Protected,
     dirs: Directories<'g>,
-    links: &'g Links,
+    pub(super) links: &'g Links,
     /// The folder that was looked at last, and whether it is near: nearly all paths of a call start
     /// there.
     near: Option<(String, bool)>,
@@ -51,7 +50,7 @@ impl<'g> Judge<'g> {
         }
     }
 
-    fn denies(&mut self, reason: String) {
+    pub(super) fn denies(&mut self, reason: String) {
         self.found = Some(Reach::Denied(reason));
     }
 
@@ -88,6 +87,11 @@ impl<'g> Judge<'g> {
         }
     }
 
+    /// Nothing that is still to come can change what was found.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.found, Some(Reach::Denied(_)))
+    }
+
     fn is_near(&mut self, base: &str) -> bool {
         match &self.near {
             Some((known, near)) if known == base => *near,
@@ -99,7 +103,12 @@ impl<'g> Judge<'g> {
         }
     }
 
-    fn operand(&mut self, operand: &Operand<'_>, bases: &Bases<'_>, above: &mut Vec<String>) {
+    pub(super) fn operand(
+        &mut self,
+        operand: &Operand<'_>,
+        bases: &Bases<'_>,
+        above: &mut Vec<String>,
+    ) {
         if let Some(own) = self.own.territory.spelled_in(operand.text) {
             return self.denies(belongs(operand.text, own));
         }
@@ -120,7 +129,7 @@ impl<'g> Judge<'g> {
     ) {
         let expansions = Expansions { home: self.dirs.home, variables: operand.is_dynamic };
         for spelling in expansions.of(piece) {
-            if self.is_done() {
+            if self.is_settled() {
                 return;
             }
             if spelling.text.contains(UNKNOWN) {
@@ -214,7 +223,7 @@ impl<'g> Judge<'g> {
     }
 
     /// A part of a longer text.
-    fn token(&mut self, token: &str, bases: &Bases<'_>) {
+    pub(super) fn token(&mut self, token: &str, bases: &Bases<'_>) {
         let expansions = Expansions { home: self.dirs.home, variables: false };
         let cwd = bases.cwd.unwrap_or("/proc/self/cwd");
         for Spelling { text, is_pattern } in expansions.of(token) {
@@ -233,68 +242,6 @@ impl<'g> Judge<'g> {
 }
 
 static ROOT: [Cow<'static, str>; 1] = [Cow::Borrowed("/")];
-
-impl Sink for Judge<'_> {
-    fn site(&mut self, operands: &[Operand<'_>], bases: &Bases<'_>) {
-        let mut above = Vec::new();
-        for operand in operands {
-            if self.is_done() {
-                return;
-            }
-            self.operand(operand, bases, &mut above);
-        }
-        if above.is_empty() || self.is_done() {
-            return;
-        }
-        let sure = above.into_iter().map(Cow::Owned).collect();
-        let further = Bases { cwd: bases.cwd, sure, is_loose: false, is_lost: false };
-        for operand in operands.iter().filter(|operand| !operand.text.starts_with('/')) {
-            let names = Operand { usage: Usage::Names, is_dynamic: false, ..*operand };
-            self.operand(&names, &further, &mut Vec::new());
-        }
-    }
-
-    fn text(&mut self, text: &str, bases: &Bases<'_>) {
-        if let Some(own) = self.own.territory.spelled_in(text) {
-            return self.denies(belongs(text, own));
-        }
-        let whole = Some(text).filter(|text| text.len() < 4096);
-        for token in whole.into_iter().chain(tokens(text)) {
-            if self.is_done() {
-                return;
-            }
-            self.token(token, bases);
-        }
-        if let Some(reason) = self.own.addresses.forbid_text(text) {
-            self.denies(reason);
-        }
-    }
-
-    fn command(&mut self, argv: &[Word<'_>]) {
-        if self.is_done() {
-            return;
-        }
-        let is_ours = |name: &str| self.links.is_own_program(name);
-        match self.own.programs.judge(argv, is_ours) {
-            Some(Reach::Denied(reason)) => return self.denies(reason),
-            Some(Reach::Asks(reason)) => self.asks(|| reason),
-            None => {}
-        }
-        match self.own.addresses.judge(argv) {
-            Some(Reach::Denied(reason)) => self.denies(reason),
-            Some(Reach::Asks(reason)) => self.asks(|| reason),
-            None => {}
-        }
-    }
-
-    fn unseen(&mut self, why: &'static str) {
-        self.asks(|| format!("A part of it {why}, and may reach what belongs to the bridge."));
-    }
-
-    fn is_done(&self) -> bool {
-        matches!(self.found, Some(Reach::Denied(_)))
-    }
-}
 
 fn goes_up(text: &str) -> bool {
     text.starts_with('/') || text.contains("..")

@@ -24,6 +24,7 @@ mod spelling;
 mod territory;
 mod tools;
 mod walk;
+mod weighing;
 
 use crate::facts::call::Call;
 use crate::facts::paths::Directories;

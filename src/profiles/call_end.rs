@@ -1,10 +1,10 @@
 //! How a call ended, for the words that a model gets.
 
-use crate::Then;
+use crate::OnDeny;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End<'a> {
+pub enum CallEnd<'a> {
     /// It may run.
     Approved {
         /// Who said so.
@@ -17,7 +17,7 @@ pub enum End<'a> {
         /// Their words.
         reason: Option<&'a str>,
         /// What else that does.
-        then: Then,
+        then: OnDeny,
     },
     /// Policy said no; nobody was asked.
     Forbidden {

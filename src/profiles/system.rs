@@ -1,6 +1,6 @@
 //! What every profile does.
 
-use crate::{End, Grants, Manners};
+use crate::{CallEnd, Grants, PromptBehaviour};
 use countersign_policy::call::Call;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::Rules;
@@ -9,20 +9,20 @@ use countersign_policy::tools::Kind;
 use std::fmt;
 
 /// A profile with its own configuration read.
-pub trait Dialect: fmt::Debug + Send + Sync {
+pub trait System: fmt::Debug + Send + Sync {
     /// Rules on a call. Guardrails are not its business: [`crate::rule`] puts them above it.
     ///
     /// # Errors
     /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an
     /// allow.
-    fn rule(&self, call: &Call, given: &Given<'_>) -> Result<Ruling, String>;
+    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String>;
 
     /// How its system treats an ask and its answers.
-    fn manners(&self) -> Manners;
+    fn prompt_behaviour(&self) -> PromptBehaviour;
 
     /// What the system's model is told of how an ask, or a call that was never asked about, ended:
     /// its own exact words, with who decided. `None` where the call simply runs.
-    fn told(&self, call: &Call, end: &End<'_>) -> Option<String>;
+    fn text_for_model(&self, call: &Call, end: &CallEnd<'_>) -> Option<String>;
 
     /// Whether a word names one of its session modes.
     fn has_mode(&self, word: &str) -> bool;
@@ -40,7 +40,7 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 
 /// What stands around a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub struct EvaluationContext<'a> {
     /// The session's mode in the profile's own words; its configuration's where `None`.
     pub mode: Option<&'a str>,
     /// What people have granted to the session so far.

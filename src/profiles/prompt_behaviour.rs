@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 /// How a system treats an ask and its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manners {
+pub struct PromptBehaviour {
     /// What people are offered beside Approve and Deny, in the order of the buttons.
     pub choices: &'static [Choice],
     /// What a plain Deny does beside denying.
-    pub deny: Then,
+    pub deny: OnDeny,
     /// How long what Always remembers lasts.
-    pub always: Life,
+    pub always: GrantLifetime,
     /// How long a person has where nothing is configured.
-    pub patience: Patience,
+    pub timeout: DefaultTimeout,
     /// Whether a new grant resolves the session's other open asks.
     pub cascade: bool,
     /// What becomes of the open asks of an agent or worker whose connection ends.
-    pub parting: Parting,
+    pub on_disconnect: OnDisconnect,
 }
 
 /// An answer that a card may offer beside Approve and Deny.
@@ -27,7 +27,7 @@ pub enum Choice {
     Session,
     /// Approve, and remember it for ten minutes or for a day.
     Timed,
-    /// Approve, and remember for [`Manners::always`] what `Ruling::always` names.
+    /// Approve, and remember for [`PromptBehaviour::always`] what `Ruling::always` names.
     Always,
     /// Approve, and remember what `Ruling::prefix` names.
     Prefix,
@@ -46,7 +46,7 @@ pub enum Choice {
 /// On the wire two flags, `stop` and `explain`, of which none or one is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Flags", into = "Flags")]
-pub enum Then {
+pub enum OnDeny {
     /// The agent goes on with something else.
     #[default]
     GoOn,
@@ -59,7 +59,7 @@ pub enum Then {
 /// How long something remembered lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Life {
+pub enum GrantLifetime {
     /// Until the session ends.
     Session,
     /// Until it is revoked.
@@ -68,7 +68,7 @@ pub enum Life {
 
 /// How long a person has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum DefaultTimeout {
     /// For ever.
     Wait,
     /// So many seconds; then it is denied.
@@ -79,7 +79,7 @@ pub enum Patience {
 
 /// What becomes of open asks when whoever asked goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum OnDisconnect {
     /// They are denied.
     Deny,
     /// They are cancelled.
@@ -88,7 +88,7 @@ pub enum Parting {
     Keep,
 }
 
-/// [`Then`] as the wire has it.
+/// [`OnDeny`] as the wire has it.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Flags {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -97,13 +97,13 @@ struct Flags {
     explain: bool,
 }
 
-impl From<Then> for Flags {
-    fn from(then: Then) -> Self {
-        Self { stop: then == Then::Stop, explain: then == Then::Explain }
+impl From<OnDeny> for Flags {
+    fn from(then: OnDeny) -> Self {
+        Self { stop: then == OnDeny::Stop, explain: then == OnDeny::Explain }
     }
 }
 
-impl TryFrom<Flags> for Then {
+impl TryFrom<Flags> for OnDeny {
     type Error = &'static str;
 
     fn try_from(flags: Flags) -> Result<Self, Self::Error> {

@@ -1,0 +1,73 @@
+//! What is found in a call, handed to its judge.
+
+use std::borrow::Cow;
+
+use super::judge::Judge;
+use super::programs::Usage;
+use super::reach::Reach;
+use super::reasons::belongs;
+use super::site::{Bases, Operand, Sink};
+use super::spelling::tokens;
+use crate::shell::Word;
+
+impl Sink for Judge<'_> {
+    fn site(&mut self, operands: &[Operand<'_>], bases: &Bases<'_>) {
+        let mut above = Vec::new();
+        for operand in operands {
+            if self.is_done() {
+                return;
+            }
+            self.operand(operand, bases, &mut above);
+        }
+        if above.is_empty() || self.is_done() {
+            return;
+        }
+        let sure = above.into_iter().map(Cow::Owned).collect();
+        let further = Bases { cwd: bases.cwd, sure, is_loose: false, is_lost: false };
+        for operand in operands.iter().filter(|operand| !operand.text.starts_with('/')) {
+            let names = Operand { usage: Usage::Names, is_dynamic: false, ..*operand };
+            self.operand(&names, &further, &mut Vec::new());
+        }
+    }
+
+    fn text(&mut self, text: &str, bases: &Bases<'_>) {
+        if let Some(own) = self.own.territory.spelled_in(text) {
+            return self.denies(belongs(text, own));
+        }
+        let whole = Some(text).filter(|text| text.len() < 4096);
+        for token in whole.into_iter().chain(tokens(text)) {
+            if self.is_done() {
+                return;
+            }
+            self.token(token, bases);
+        }
+        if let Some(reason) = self.own.addresses.forbid_text(text) {
+            self.denies(reason);
+        }
+    }
+
+    fn command(&mut self, argv: &[Word<'_>]) {
+        if self.is_done() {
+            return;
+        }
+        let is_ours = |name: &str| self.links.is_own_program(name);
+        match self.own.programs.judge(argv, is_ours) {
+            Some(Reach::Denied(reason)) => return self.denies(reason),
+            Some(Reach::Asks(reason)) => self.asks(|| reason),
+            None => {}
+        }
+        match self.own.addresses.judge(argv) {
+            Some(Reach::Denied(reason)) => self.denies(reason),
+            Some(Reach::Asks(reason)) => self.asks(|| reason),
+            None => {}
+        }
+    }
+
+    fn unseen(&mut self, why: &'static str) {
+        self.asks(|| format!("A part of it {why}, and may reach what belongs to the bridge."));
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_settled()
+    }
+}

@@ -1,0 +1,131 @@
+//! What lies in the workspace, and what belongs to the system.
+
+use std::borrow::Cow;
+
+use super::clean::{clean, is_plain, within};
+use super::directories::Directories;
+
+/// True when the path lies outside the workspace: unknown directories count as outside.
+#[must_use]
+pub fn outside(path: &str, dirs: Directories<'_>) -> bool {
+    // Most paths are plain ones below the workspace.
+    let workspace = workspace(dirs);
+    let rooted = workspace.as_ref().is_some_and(|cwd| cwd.starts_with('/'));
+    if rooted && !path.starts_with(['/', '~']) && is_plain(path) {
+        return false;
+    }
+    let path = clean(path, dirs);
+    match workspace {
+        Some(cwd) => !within(&path, &cwd),
+        None => path.starts_with(['/', '~']) || path == ".." || path.starts_with("../"),
+    }
+}
+
+/// The working directory, unless it belongs to the system or holds programs: whoever starts an
+/// agent there has not given it that folder to work in.
+#[must_use]
+pub fn workspace(dirs: Directories<'_>) -> Option<Cow<'_, str>> {
+    let cwd = clean(dirs.cwd.filter(|cwd| !cwd.is_empty())?, Directories::default());
+    let holds_homes = dirs.home.is_some_and(|home| home != cwd && within(home, &cwd));
+    let is_root_home = cwd == "/root" && dirs.home.is_some_and(|home| home != "/root");
+    let of_programs = cwd.ends_with("/bin") || cwd.ends_with("/sbin") || cwd.ends_with("/libexec");
+    let is_none = holds_homes
+        || is_root_home
+        || of_programs
+        || SHARED.contains(&&*cwd)
+        || SYSTEM.iter().any(|dir| within(&cwd, dir) && !within(&cwd, "/usr/local/src"));
+    (!is_none).then_some(cwd)
+}
+
+/// Folders that hold the files of many; below them may be workspaces.
+const SHARED: &[&str] = &[
+    "/",
+    "/home",
+    "/Users",
+    "/opt",
+    "/var",
+    "/var/lib",
+    "/var/www",
+    "/srv",
+    "/mnt",
+    "/media",
+    "/tmp",
+    "/var/tmp",
+    "/private",
+    "/private/tmp",
+    "/Volumes",
+    "/export",
+    "/export/home",
+];
+
+/// Folders of the system, all that is below them included.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/lib32",
+    "/boot",
+    "/sys",
+    "/proc",
+    "/dev",
+    "/System",
+    "/Library",
+    "/Applications",
+    "/private/etc",
+    "/nix",
+    "/snap",
+];
+
+/// Temporary files, and devices that keep nothing.
+#[must_use]
+pub fn scratch(path: &str) -> bool {
+    let path = clean(path, Directories::default());
+    let below = |dir: &str| within(&path, dir) && path != dir;
+    below("/tmp") || below("/var/tmp") || below("/private/tmp") || sink(&path)
+}
+
+/// `/dev/null` and the standard streams.
+#[must_use]
+pub fn sink(path: &str) -> bool {
+    matches!(
+        path,
+        "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero"
+    )
+}
+
+/// Directories of the operating system.
+#[must_use]
+pub fn system(path: &str) -> bool {
+    const DIRECTORIES: [&str; 20] = [
+        "/etc",
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/lib32",
+        "/boot",
+        "/opt",
+        "/sys",
+        "/proc",
+        "/dev",
+        "/var",
+        "/srv",
+        "/System",
+        "/Library",
+        "/Applications",
+        "/private/etc",
+        "/private/var",
+        "/run",
+    ];
+    if !path.starts_with('/') {
+        return false;
+    }
+    let path = clean(path, Directories::default());
+    DIRECTORIES.iter().any(|dir| within(&path, dir))
+        && !scratch(&path)
+        && !within(&path, "/usr/local/src")
+}
