@@ -186,7 +186,7 @@ async fn always_what_begins_so_covers_whole_words_and_nothing_chained() {
         &"hear",
     ]);
     let mut host = world.host(&[], &steps);
-    let told = world.press("Always what begins so").await;
+    let told = world.press("Always this prefix").await;
     assert!(told.contains("cargo test"), "{told}");
     host.says("tool_result").await;
     host.says("tool_result").await;
@@ -210,7 +210,7 @@ async fn compat_tells_the_engine_what_was_granted() {
         &"hear",
     ]);
     let mut host = world.host(&[], &steps);
-    world.press("Always what begins so").await;
+    world.press("Always this prefix").await;
     host.says("tool_result").await;
     world.press("Always").await;
     host.says("tool_result").await;

@@ -72,7 +72,7 @@ fn permission(
             approve("24 hours", Scope::Timed(86_400)),
         ],
         vec![
-            approve("Always what begins so", Scope::Prefix),
+            approve("Always this prefix", Scope::Prefix),
             approve("Always exactly this", Scope::Exact).filter(|_| offers_exact(ask)),
         ],
         vec![

@@ -66,7 +66,7 @@ fn stores(ask: &Ask, sheet: &mut Sheet) {
     let remembering = [
         ("Always", Scope::Always),
         ("This session", Scope::Session),
-        ("Always what begins so", Scope::Prefix),
+        ("Always this prefix", Scope::Prefix),
         ("Always exactly this", Scope::Exact),
     ];
     for (button, scope) in remembering {

@@ -122,7 +122,7 @@ fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
         [
             vec!["Approve", "Deny and stop"],
             vec!["This session"],
-            vec!["Always what begins so"],
+            vec!["Always this prefix"],
             vec!["Skip", "Deny and explain"],
         ]
     );
@@ -131,7 +131,7 @@ fn a_card_offers_what_its_profile_knows_and_says_how_long_it_lasts() {
         text.contains("This session stores: shell: git push *, until the session ends"),
         "{text}"
     );
-    let prefix = "Always what begins so stores: commands that begin with `git push `, until";
+    let prefix = "Always this prefix stores: commands that begin with `git push `, until";
     assert!(text.contains(prefix), "{text}");
 }
 

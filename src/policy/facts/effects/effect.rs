@@ -29,19 +29,19 @@ pub enum Effect {
         /// Name or address.
         host: String,
     },
-    /// Something is given out of hand: pushed, published, uploaded.
+    /// Data leaves this machine: pushed, published, uploaded.
     Publishes {
         /// What is done (`git push`).
         what: String,
         /// Where to, as far as the call says.
         to: String,
     },
-    /// Rights of another user are taken.
+    /// A command runs as another user.
     Privilege {
         /// The program that gives them.
         how: String,
     },
-    /// Something goes on after the call has ended.
+    /// Something continues after the call has ended.
     Background,
     /// What it does cannot be told from the call.
     Unknown {
@@ -90,14 +90,10 @@ impl fmt::Display for Effect {
             Self::Moves(target) => write!(f, "moves {target}"),
             Self::Rights(target) => write!(f, "changes the rights of {target}"),
             Self::Reaches { host } => write!(f, "reaches {host}"),
-            Self::Publishes { what, to } if to.is_empty() => {
-                write!(f, "{what}: gives something out of hand")
-            }
-            Self::Publishes { what, to } => {
-                write!(f, "{what}: gives something out of hand, to {to}")
-            }
-            Self::Privilege { how } => write!(f, "takes the rights of another user ({how})"),
-            Self::Background => f.write_str("goes on in the background"),
+            Self::Publishes { what, to } if to.is_empty() => write!(f, "publishes ({what})"),
+            Self::Publishes { what, to } => write!(f, "publishes to {to} ({what})"),
+            Self::Privilege { how } => write!(f, "runs as another user ({how})"),
+            Self::Background => f.write_str("continues in the background"),
             Self::Unknown { why } => write!(f, "unknown: {why}"),
         }
     }

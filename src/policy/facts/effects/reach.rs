@@ -1,4 +1,4 @@
-//! Hosts that a command speaks to, and what it gives out of hand.
+//! Hosts that a command speaks to, and what it publishes.
 
 use super::{Effect, List};
 use crate::facts::programs;

@@ -40,7 +40,7 @@ fn what_stands_behind_wrappers_is_told_too() {
     assert_eq!(
         told("sudo timeout 5 rm -rf /etc/x"),
         [
-            "takes the rights of another user (sudo)",
+            "runs as another user (sudo)",
             "runs timeout",
             "runs rm",
             "deletes /etc/x (outside the workspace)"
@@ -51,8 +51,8 @@ fn what_stands_behind_wrappers_is_told_too() {
         [
             "runs bash",
             "runs git push",
-            "git push: gives something out of hand, to origin main",
-            "goes on in the background"
+            "publishes to origin main (git push)",
+            "continues in the background"
         ]
     );
 }
@@ -63,7 +63,7 @@ fn of_too_many_the_worst_are_kept_and_the_others_counted_by_kind() {
     let all = told(&format!("touch{files}; rm -rf ~/Documents; git push origin main"));
     let worst = [
         "deletes /home/me/Documents (outside the workspace)",
-        "git push: gives something out of hand, to origin main",
+        "publishes to origin main (git push)",
         "runs touch",
     ];
     assert_eq!(all.get(..3), Some(&worst.map(str::to_owned)[..]));
