@@ -33,5 +33,6 @@ pub use countersign_ask as ask;
 pub use countersign_client as client;
 pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;
+pub use countersign_protocol as protocol;
 pub use countersign_tokens::{digest, ids, proof, secret};
 pub use countersign_wcore as wcore;

@@ -8,6 +8,7 @@ pub use events::misplaced;
 use crate::{
     client::{Decided, Ending},
     gate::{ask::Decision, call::Call, question::Question},
+    protocol::AskView,
 };
 use events::{SERVED, TELLING};
 use serde::Deserialize;
@@ -203,31 +204,26 @@ impl Request {
     }
 }
 
-/// The open asks, as the API shows them, that this event closes. Identical calls ran in the order
-/// in which they asked, so the oldest is the one that ran.
+/// The ids of the open asks that this event closes. Identical calls ran in the order in which they
+/// asked, so the oldest is the one that ran.
 #[must_use]
-pub fn closed_by<'a>(event: &Event, open: &'a [Value]) -> Vec<&'a str> {
-    let call = |ask: &'a Value| ask.get("call");
-    let says = |ask: &'a Value, key: &str, value: &str| {
-        call(ask).and_then(|call| call.get(key)?.as_str()) == Some(value)
-    };
+pub fn closed_by<'a>(event: &Event, open: &'a [AskView]) -> Vec<&'a str> {
     let ours =
-        |ask: &&'a Value, session: &str| says(ask, "agent", AGENT) && says(ask, "session", session);
-    let id = |ask: &'a Value| ask.get("id").and_then(Value::as_str);
+        |ask: &&AskView, session: &str| ask.call.agent == AGENT && ask.call.session == *session;
     match event {
         Event::Ran { session, tool, input } => open
             .iter()
-            .filter(|ask| ours(ask, session) && says(ask, "tool", tool))
-            .find(|ask| call(ask).is_some_and(|call| ran_with(call.get("args"), input)))
-            .and_then(id)
+            .filter(|ask| ours(ask, session) && ask.call.tool == *tool)
+            .find(|ask| ran_with(&ask.call.args, input))
+            .map(|ask| ask.id.as_str())
             .into_iter()
             .collect(),
         Event::Stopped { session } => open
             .iter()
             .filter(|ask| ours(ask, session))
             // A subagent in the background goes on after the main agent's turn.
-            .filter(|ask| call(ask).is_some_and(|call| call.pointer("/meta/agent_id").is_none()))
-            .filter_map(id)
+            .filter(|ask| ask.call.meta.as_ref().is_none_or(|meta| meta.get("agent_id").is_none()))
+            .map(|ask| ask.id.as_str())
             .collect(),
         Event::Wants(_) | Event::Ended { .. } | Event::Tells | Event::Misplaced { .. } => {
             Vec::new()
@@ -237,13 +233,12 @@ pub fn closed_by<'a>(event: &Event, open: &'a [Value]) -> Vec<&'a str> {
 
 /// Whether a tool that ran with `input` is the one that asked with `args`. Answers may have come to
 /// it.
-fn ran_with(args: Option<&Value>, input: &Value) -> bool {
+fn ran_with(args: &Value, input: &Value) -> bool {
     match (args, input) {
-        (Some(Value::Object(asked)), Value::Object(ran)) => {
+        (Value::Object(asked), Value::Object(ran)) => {
             asked.iter().all(|(key, value)| ran.get(key) == Some(value))
         }
-        (Some(asked), ran) => asked == ran,
-        (None, ran) => ran.is_null(),
+        (asked, ran) => asked == ran,
     }
 }
 

@@ -4,8 +4,8 @@ use super::{
     fault::{Fault, json},
     handle::Handle,
     state::Api,
-    view::{told, view},
-    wait::Wait,
+    view::{state, view, view_for_agent},
+    wait::longest,
 };
 use crate::{
     gate::{
@@ -26,126 +26,65 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_profiles::OnDeny;
-use serde::Deserialize;
-use serde_json::{Map, Value, json as value};
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Filter {
-    state: Option<String>,
-    /// The ask behind which the page begins.
-    after: Option<String>,
-    /// Whether the asks come with their cards.
-    #[serde(default)]
-    card: bool,
-}
+use countersign_protocol::{
+    AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CancelReason, CancelRequest,
+    WaitQuery,
+};
 
 pub(super) async fn list(
     State(api): State<Api>,
-    filter: Result<Query<Filter>, QueryRejection>,
+    query: Result<Query<AsksQuery>, QueryRejection>,
 ) -> Result<Response, Fault> {
-    let Query(filter) = filter?;
-    let state = filter.state.as_deref().unwrap_or("open");
+    let Query(query) = query?;
+    let state = query.state.as_deref().unwrap_or("open");
     if !["open", "answered", "expired", "cancelled"].contains(&state) {
         return Err(Fault::bad_request(format!(
             "`{state}` is no state; say open, answered, expired or cancelled"
         )));
     }
-    let after = match &filter.after {
+    let after = match &query.after {
         Some(id) => Some(api.store.ask(id).await?.ok_or_else(|| no_such(id))?),
         None => None,
     };
     let after = after.map(|ask| Place::behind(&ask, state));
     let turn = api.turns.take().await?;
     let Listed { asks, next } = api.store.asks_in(state, after.as_ref()).await?;
-    let view = |ask: &Ask| if filter.card { with_card(&api, ask, view(ask)) } else { view(ask) };
-    let mut page = value!({"asks": asks.iter().map(view).collect::<Vec<_>>()});
-    if let (Some(next), Some(page)) = (next, page.as_object_mut()) {
-        page.insert("next".to_owned(), next.id().into());
-    }
-    Ok(turn.held_by(Json(page)))
+    let one = |ask: &Ask| if query.card { with_card(&api, ask, view(ask)) } else { view(ask) };
+    let (asks, next) = (asks.iter().map(one).collect(), next.map(|next| next.id().to_owned()));
+    Ok(turn.held_by(&AsksPage { asks, next }))
 }
 
 pub(super) async fn get(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
-    wait: Result<Query<Wait>, QueryRejection>,
+    query: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Result<Response, Fault> {
-    let Query(wait) = wait?;
+    let Query(query) = query?;
     let id = found(&api, &id).await?;
-    if !wait.longest().is_zero() {
+    if !longest(&query).is_zero() {
         // An agent that waits here counts as its caller, an approver that watches does not.
         let waited = match handle {
             Handle::Agent => {
                 let mut caller = api.gate.attend(&id);
-                let waited = caller.wait(wait.longest()).await;
+                let waited = caller.wait(longest(&query)).await;
                 caller.leave();
                 waited
             }
-            Handle::Approver => api.gate.wait(&id, wait.longest()).await,
+            Handle::Approver => api.gate.wait(&id, longest(&query)).await,
         };
         waited?;
     }
     let turn = api.turns.take().await?;
     let ask = api.store.ask(&id).await?.ok_or_else(|| no_such(&id))?;
-    let view = told(&api.gate, &ask);
-    let view = if wait.card { with_card(&api, &ask, view) } else { view };
-    Ok(turn.held_by(Json(view)))
+    let view = view_for_agent(&api.gate, &ask);
+    let view = if query.card { with_card(&api, &ask, view) } else { view };
+    Ok(turn.held_by(&view))
 }
 
 /// The ask with what people see of it.
-fn with_card(api: &Api, ask: &Ask, mut view: Value) -> Value {
-    if let Some(view) = view.as_object_mut() {
-        view.insert("card".to_owned(), (api.card)(ask));
-    }
-    view
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Answered {
-    decision: Decision,
-    scope: Option<Scope>,
-    reason: Option<String>,
-    #[serde(default)]
-    stop: bool,
-    #[serde(default)]
-    explain: bool,
-    answers: Option<Map<String, Value>>,
-}
-
-impl Answered {
-    fn action(self) -> Result<Action, Fault> {
-        match (self.decision, self.answers) {
-            (Decision::Deny, Some(_)) => {
-                Err(Fault::bad_request("`answers` belongs to an approval; a denial gives none"))
-            }
-            (Decision::Deny, None) if self.scope.is_some_and(|scope| scope != Scope::Once) => {
-                Err(Fault::bad_request("a denial has no scope; it is for this call only"))
-            }
-            (Decision::Deny, None) => {
-                let then = match (self.stop, self.explain) {
-                    (false, false) => None,
-                    (true, false) => Some(OnDeny::Stop),
-                    (false, true) => Some(OnDeny::Explain),
-                    (true, true) => {
-                        return Err(Fault::bad_request("`stop` and `explain` exclude each other"));
-                    }
-                };
-                Ok(Action::Deny { reason: self.reason, then })
-            }
-            (Decision::Approve | Decision::Answer, _) if self.stop || self.explain => {
-                Err(Fault::bad_request("`stop` and `explain` belong to a denial"))
-            }
-            (Decision::Approve | Decision::Answer, Some(answers)) => Ok(Action::Answers(answers)),
-            (Decision::Answer, None) => {
-                Err(Fault::bad_request("`answer` needs `answers`, by the questions' texts"))
-            }
-            (Decision::Approve, None) => {
-                Ok(Action::Approve { scope: self.scope.unwrap_or(Scope::Once) })
-            }
-        }
-    }
+fn with_card(api: &Api, ask: &Ask, view: AskView) -> AskView {
+    AskView { card: Some((api.card)(ask)), ..view }
 }
 
 pub(super) async fn answer(
@@ -155,7 +94,7 @@ pub(super) async fn answer(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Fault> {
     let who = handle.answerer()?;
-    let action = json::<Answered>(&body?)?.action()?;
+    let action = action(json(&body?)?)?;
     let ask = find(&api, &id).await?;
     let reply = api.gate.answer(ask.clone(), who, action).await;
     let status = match reply.told {
@@ -170,40 +109,64 @@ pub(super) async fn answer(
         return Err(Fault::new(status, reply.sentence));
     }
     let ask = reply.ask.unwrap_or(ask);
-    let answer = value!({
-        "applied": reply.told == Told::Applied,
-        "state": ask.state.name(),
-        "by": ask.answer().map(|answer| &answer.by),
-        "message": reply.sentence,
-    });
-    Ok(Json(answer).into_response())
-}
-
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Cancelled {
-    reason: Option<String>,
+    let reply = AnswerReply {
+        applied: reply.told == Told::Applied,
+        state: state(&ask.state),
+        by: ask.answer().map(|answer| answer.by.clone()),
+        message: reply.sentence,
+    };
+    Ok(Json(reply).into_response())
 }
 
 pub(super) async fn cancel(
     State(api): State<Api>,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<AskView>, Fault> {
     let body = body?;
-    let given: Cancelled = if body.is_empty() { Cancelled::default() } else { json(&body)? };
-    let why = match given.reason.as_deref() {
-        None | Some("aborted") => "the agent that asked went away",
-        Some("answered_elsewhere") => "it was answered elsewhere",
-        Some("session_ended") => "its session ended",
-        Some(other) => {
-            return Err(Fault::bad_request(format!(
-                "`{other}` is no reason; say answered_elsewhere, session_ended or aborted"
-            )));
-        }
+    let given = if body.is_empty() { CancelRequest::default() } else { json(&body)? };
+    let reason = given.reason.map(|word| word.parse::<CancelReason>()).transpose();
+    let why = match reason.map_err(Fault::bad_request)? {
+        None | Some(CancelReason::Aborted) => "the agent that asked went away",
+        Some(CancelReason::AnsweredElsewhere) => "it was answered elsewhere",
+        Some(CancelReason::SessionEnded) => "its session ended",
     };
     let ask = find(&api, &id).await?;
     let ask = api.gate.cancel(&ask.id, why).await?.unwrap_or(ask);
     Ok(Json(view(&ask)))
+}
+
+/// What the answer asks for.
+fn action(given: AnswerRequest) -> Result<Action, Fault> {
+    match (given.decision, given.answers) {
+        (Decision::Deny, Some(_)) => {
+            Err(Fault::bad_request("`answers` belongs to an approval; a denial gives none"))
+        }
+        (Decision::Deny, None) if given.scope.is_some_and(|scope| scope != Scope::Once) => {
+            Err(Fault::bad_request("a denial has no scope; it is for this call only"))
+        }
+        (Decision::Deny, None) => {
+            let then = match (given.stop, given.explain) {
+                (false, false) => None,
+                (true, false) => Some(OnDeny::Stop),
+                (false, true) => Some(OnDeny::Explain),
+                (true, true) => {
+                    return Err(Fault::bad_request("`stop` and `explain` exclude each other"));
+                }
+            };
+            Ok(Action::Deny { reason: given.reason, then })
+        }
+        (Decision::Approve | Decision::Answer, _) if given.stop || given.explain => {
+            Err(Fault::bad_request("`stop` and `explain` belong to a denial"))
+        }
+        (Decision::Approve | Decision::Answer, Some(answers)) => Ok(Action::Answers(answers)),
+        (Decision::Answer, None) => {
+            Err(Fault::bad_request("`answer` needs `answers`, by the questions' texts"))
+        }
+        (Decision::Approve, None) => {
+            Ok(Action::Approve { scope: given.scope.unwrap_or(Scope::Once) })
+        }
+    }
 }
 
 /// The ask with this id, or with the only id that begins so.

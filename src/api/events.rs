@@ -16,8 +16,9 @@ use axum::{
     http::HeaderMap,
     response::sse::{Event, Sse},
 };
+use countersign_protocol::{EventView, ForgottenView};
 use futures::Stream;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::convert::Infallible;
 
 pub(super) async fn stream(
@@ -45,21 +46,21 @@ impl Feed for EveryEvent {
             News::Forgotten => {
                 let message = "events that you have not read are no longer kept; here are all open \
                                asks, then the events that are kept";
-                event(None, "forgotten", &json!({"message": message}))
+                event(None, "forgotten", &ForgottenView { message: message.to_owned() })
             }
             News::Open(ask) => event(None, "ask", &view(&ask)),
             News::Happened { event: happened, ask, resume } => {
-                let data = json!({"id": happened.id, "at": happened.at, "data": happened.data,
-                    "ask": ask.as_ref().map(view)});
-                event(Some(resume), &happened.kind, &data)
+                let ask = ask.as_ref().map(view);
+                let (id, at, data) = (happened.id, happened.at, happened.data);
+                event(Some(resume), &happened.kind, &EventView { id, at, data, ask })
             }
         })
     }
 }
 
-fn event(resume: Option<i64>, kind: &str, data: &Value) -> (Event, usize) {
-    // JSON has no line breaks of its own.
-    let data = data.to_string();
+fn event(resume: Option<i64>, kind: &str, data: &impl Serialize) -> (Event, usize) {
+    // JSON has no line breaks of its own. Types of the protocol are always written.
+    let data = serde_json::to_string(data).unwrap_or_default();
     let bytes = data.len();
     let event = Event::default().event(kind).data(data);
     let event = match resume {

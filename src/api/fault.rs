@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+use countersign_protocol::ErrorReply;
 
 /// When to try again; seconds.
 pub(super) const COME_BACK: &str = "2";
@@ -50,7 +50,7 @@ impl Fault {
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(json!({"error": self.sentence}))).into_response();
+        let mut response = (self.status, Json(ErrorReply { error: self.sentence })).into_response();
         if self.status == StatusCode::PAYLOAD_TOO_LARGE {
             // What is left of the body is not read, so the connection ends here.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -125,8 +125,12 @@ impl From<QueryRejection> for Fault {
 /// # Errors
 /// 400 with that sentence.
 pub(in crate::api) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(body)
-        .map_err(|error| Fault::bad_request(format!("the body is not what is taken here: {error}")))
+    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+}
+
+/// 400 for a body that cannot be read.
+pub(super) fn unreadable(error: &serde_json::Error) -> Fault {
+    Fault::bad_request(format!("the body is not what is taken here: {error}"))
 }
 
 #[cfg(test)]

@@ -12,31 +12,31 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
-use serde_json::{Value, json};
+use countersign_protocol::{GrantReach, GrantView, GrantsPage, RevokeReply};
 
 /// Approvers see every grant; agents those that may cover their calls.
 pub(super) async fn list(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Extension(owner): Extension<Owner>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<GrantsPage>, Fault> {
     let mut grants = api.store.grants(clock::now_ms()).await?;
     grants.retain(|grant| {
         handle == Handle::Approver
             || grant.scope == GrantScope::Always
             || grant.owner.as_ref() == Some(&owner)
     });
-    Ok(Json(json!({"grants": grants.iter().map(view).collect::<Vec<_>>()})))
+    Ok(Json(GrantsPage { grants: grants.iter().map(view).collect() }))
 }
 
 pub(super) async fn revoke(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<RevokeReply>, Fault> {
     let who = handle.answerer()?;
     match api.gate.revoke(&id, who).await? {
-        Revoked::Done(grant) => Ok(Json(json!({"revoked": view(&grant)}))),
+        Revoked::Done(grant) => Ok(Json(RevokeReply { revoked: view(&grant) })),
         Revoked::FileKeepsIt(_, problem) => Err(Fault::new(
             StatusCode::CONFLICT,
             format!("the rule still stands in the rules file: {problem}"),
@@ -46,14 +46,23 @@ pub(super) async fn revoke(
     }
 }
 
-fn view(grant: &Grant) -> Value {
-    let mut value = json!(grant);
-    if let Some(map) = value.as_object_mut() {
-        map.insert("rule".to_owned(), grant.rule.to_string().into());
-        map.insert("created_at".to_owned(), clock::rfc3339(grant.created_at).into());
-        if let Some(at) = grant.expires_at {
-            map.insert("expires_at".to_owned(), clock::rfc3339(at).into());
-        }
+fn view(grant: &Grant) -> GrantView {
+    GrantView {
+        id: grant.id.clone(),
+        ask: grant.ask.clone(),
+        tool: grant.rule.tool.clone(),
+        pattern: grant.rule.pattern.clone(),
+        verdict: grant.rule.verdict.to_string(),
+        scope: match grant.scope {
+            GrantScope::Session => GrantReach::Session,
+            GrantScope::Timed => GrantReach::Timed,
+            GrantScope::Always => GrantReach::Always,
+        },
+        agent: grant.agent.clone(),
+        session: grant.session.clone(),
+        by: grant.by.clone(),
+        created_at: clock::rfc3339(grant.created_at),
+        expires_at: grant.expires_at.map(clock::rfc3339),
+        rule: grant.rule.to_string(),
     }
-    value
 }

@@ -1,7 +1,10 @@
 //! `/healthz`, `/readyz`, `/metrics`: how the daemon is.
 
 use super::{fault::Fault, state::Api};
-use crate::{clock, store::Leader};
+use crate::{
+    clock,
+    store::{Leader, Trouble},
+};
 use axum::{
     Json,
     extract::State,
@@ -9,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_port::{NamedAdapter, Receiving};
-use serde_json::{Map, Value, json};
+use countersign_protocol::{ReadyAdapter, ReadyLeader, ReadyReply, ReadyState, Up};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// The process is alive.
@@ -30,17 +33,22 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let problems = (api.notices)(&api.adapters);
     let good = trouble.is_none() && !stopping && problems.is_empty();
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({
-        "store": trouble.map_or_else(|| json!("up"), |it| json!({"problem": it.says, "mend": it.mend})),
-        "rules": api.gate.rules_problem().map_or_else(|| json!("up"), |problem| json!({"problem": problem})),
-        "adapters": adapters(&api, &leaders),
-        "problems": problems,
-        "daemon": api.gate.daemon(),
-        "shared": api.store.is_shared(),
-        "clock_ahead_ms": clock_ahead,
-        "stopping": stopping,
-        "inbox": api.inbox,
-    });
+    let up = ReadyState::Up(Up::Up);
+    let broken = |it: Trouble| ReadyState::Down { problem: it.says, mend: Some(it.mend) };
+    let body = ReadyReply {
+        store: trouble.map_or(up.clone(), broken),
+        rules: api
+            .gate
+            .rules_problem()
+            .map_or(up, |problem| ReadyState::Down { problem, mend: None }),
+        adapters: adapters(&api, &leaders),
+        problems,
+        daemon: api.gate.daemon().to_owned(),
+        shared: api.store.is_shared(),
+        clock_ahead_ms: clock_ahead,
+        stopping,
+        inbox: api.inbox,
+    };
     (status, Json(body)).into_response()
 }
 
@@ -51,22 +59,22 @@ async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
 }
 
 /// How every adapter is. One that another daemon leads stands by.
-fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> Map<String, Value> {
+fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, ReadyAdapter> {
     let one = |adapter: &NamedAdapter| {
         let leader = api.leases.get(adapter.name).and_then(|lease| leaders.get(lease));
         let elsewhere = leader.is_some_and(|leader| leader.holder != api.gate.daemon());
-        let mut value = match (elsewhere, adapter.signals().receiving()) {
-            (true, _) => json!({"state": "standby"}),
-            (false, Receiving::Starting) => json!({"state": "starting"}),
-            (false, Receiving::Listening) => json!({"state": "up"}),
+        let (state, detail, since) = match (elsewhere, adapter.signals().receiving()) {
+            (true, _) => ("standby", None, None),
+            (false, Receiving::Starting) => ("starting", None, None),
+            (false, Receiving::Listening) => ("up", None, None),
             (false, Receiving::Deaf { since, why }) => {
-                json!({"state": "down", "detail": why, "since": clock::rfc3339(since)})
+                ("down", Some(why), Some(clock::rfc3339(since)))
             }
         };
-        if let (Some(map), Some(leader)) = (value.as_object_mut(), leader) {
-            map.insert("leader".to_owned(), json!(leader));
-        }
-        (adapter.name.to_owned(), value)
+        let leader =
+            leader.map(|leader| ReadyLeader { holder: leader.holder.clone(), epoch: leader.epoch });
+        let state = state.to_owned();
+        (adapter.name.to_owned(), ReadyAdapter { state, detail, since, leader })
     };
     api.adapters.iter().map(one).collect()
 }

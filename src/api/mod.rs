@@ -32,30 +32,31 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
+use countersign_protocol::routes;
 
 /// The routes as they are served on one surface.
 pub fn router(api: Api, surface: Surface) -> Router {
-    let routes = Router::new()
-        .route("/v1/calls", post(calls::submit))
-        .route("/v1/asks", get(asks::list))
-        .route("/v1/asks/{id}", get(asks::get))
-        .route("/v1/asks/{id}/answer", post(asks::answer))
-        .route("/v1/asks/{id}/cancel", post(asks::cancel))
-        .route("/v1/events", get(events::stream))
-        .route("/v1/sessions/{id}/{act}", post(sessions::act))
-        .route("/v1/grants", get(grants::list))
-        .route("/v1/grants/{id}", delete(grants::revoke))
+    let guarded = Router::new()
+        .route(routes::CALLS, post(calls::submit))
+        .route(routes::ASKS, get(asks::list))
+        .route(routes::ASK, get(asks::get))
+        .route(routes::ANSWER, post(asks::answer))
+        .route(routes::CANCEL, post(asks::cancel))
+        .route(routes::EVENTS, get(events::stream))
+        .route(routes::SESSION, post(sessions::act))
+        .route(routes::GRANTS, get(grants::list))
+        .route(routes::GRANT, delete(grants::revoke))
         .merge(wires::routes())
         .route("/v1/{*rest}", axum::routing::any(no_such_route))
         .route_layer(middleware::from_fn_with_state(
             (api.keys.clone(), surface),
             authenticate::authenticate,
         ));
-    routes
-        .route("/v1/nonce", get(token_proof::nonce))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(health::metrics))
+    guarded
+        .route(routes::NONCE, get(token_proof::nonce))
+        .route(routes::HEALTHZ, get(health::healthz))
+        .route(routes::READYZ, get(health::readyz))
+        .route(routes::METRICS, get(health::metrics))
         .layer(DefaultBodyLimit::max(state::LARGEST))
         .with_state(api)
 }

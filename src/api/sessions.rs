@@ -11,28 +11,16 @@ use axum::{
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
     http::StatusCode,
+    response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use serde_json::{Value, json as value};
-
-#[derive(Debug, Deserialize)]
-struct Which {
-    agent: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wish {
-    agent: String,
-    mode: String,
-}
+use countersign_protocol::{CancelledReply, ModeReply, ModeRequest, SessionRequest};
 
 pub(super) async fn act(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Path((session, act)): Path<(String, String)>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Response, Fault> {
     let body = body?;
     let named = |agent: &str| -> Result<(), Fault> {
         let agent = is_name("agent", agent, 100);
@@ -42,24 +30,24 @@ pub(super) async fn act(
     };
     match act.as_str() {
         "abort" => {
-            let Which { agent } = json(&body)?;
+            let SessionRequest { agent } = json(&body)?;
             named(&agent)?;
             let why = "its session was aborted";
             let cancelled = api.gate.abort_session(&agent, &session, why).await?;
-            Ok(Json(value!({"cancelled": cancelled})))
+            Ok(Json(CancelledReply { cancelled }).into_response())
         }
         "end" => {
-            let Which { agent } = json(&body)?;
+            let SessionRequest { agent } = json(&body)?;
             named(&agent)?;
             let cancelled = api.gate.end_session(&agent, &session, SESSION_ENDED).await?;
-            Ok(Json(value!({"cancelled": cancelled})))
+            Ok(Json(CancelledReply { cancelled }).into_response())
         }
         "mode" => {
-            let Wish { agent, mode } = json(&body)?;
+            let ModeRequest { agent, mode } = json(&body)?;
             named(&agent)?;
             let who = handle.answerer().ok();
             match api.gate.set_mode(&agent, &session, &mode, who).await {
-                Ok(ModeSet::Set(mode)) => Ok(Json(value!({"mode": mode}))),
+                Ok(ModeSet::Set(mode)) => Ok(Json(ModeReply { mode }).into_response()),
                 Ok(ModeSet::NotAllowed(why)) => Err(Fault::forbidden(why)),
                 Err(error @ ModeError::Unknown(_)) => {
                     Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))

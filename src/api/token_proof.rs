@@ -17,13 +17,13 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
+use countersign_protocol::NonceReply;
 
 /// `GET /v1/nonce`: what a client needs to show its token. It needs none itself, and changes
 /// nothing.
-pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<Value>, Fault> {
+pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<NonceReply>, Fault> {
     match api.keys.nonces.fresh() {
-        Some(nonce) => Ok(Json(json!({ "nonce": nonce }))),
+        Some(nonce) => Ok(Json(NonceReply { nonce })),
         None => Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "no nonce could be made")),
     }
 }

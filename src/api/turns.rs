@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde_json::Value;
+use serde::Serialize;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -62,8 +62,8 @@ impl Turns {
 
 impl Turn {
     /// The answer, which has the turn until it is written, unless it is small.
-    pub(super) fn held_by(self, answer: Json<Value>) -> Response {
-        let mut response = answer.into_response();
+    pub(super) fn held_by(self, reply: &impl Serialize) -> Response {
+        let mut response = Json(reply).into_response();
         if response.body().size_hint().lower() > SMALL {
             response.extensions_mut().insert(KeptUntilWritten::new(self));
         }

@@ -1,4 +1,4 @@
-//! An ask as the API shows it.
+//! Asks and decisions as the API shows them.
 
 use crate::{
     clock,
@@ -7,72 +7,78 @@ use crate::{
         ask::{Answer, Ask, Decision, State},
     },
 };
-use serde_json::{Value, json};
+use countersign_policy::{Ruling, Verdict};
+use countersign_profiles::OnDeny;
+use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
 
-/// The ask as JSON. `verdict` and `reason` are there once it is no longer open.
+/// The ask. `verdict` and `reason` are there once it is no longer open.
 #[must_use]
-pub fn view(ask: &Ask) -> Value {
-    let mut view = json!({
-        "id": ask.id,
-        "state": ask.state.name(),
-        "call": ask.body.call,
-        "digest": ask.digest,
-        "why": ask.body.why,
-        "created": clock::rfc3339(ask.created_at),
-    });
-    let mut put = |key: &str, value: Value| {
-        if let Some(map) = view.as_object_mut() {
-            map.insert(key.to_owned(), value);
-        }
+pub fn view(ask: &Ask) -> AskView {
+    let body = &ask.body;
+    let answer = ask.answer();
+    AskView {
+        id: ask.id.clone(),
+        state: state(&ask.state),
+        call: body.call.clone(),
+        digest: ask.digest.clone(),
+        why: body.why.clone(),
+        created: clock::rfc3339(ask.created_at),
+        deadline: ask.deadline_at.map(clock::rfc3339),
+        meta: body.call.meta.clone(),
+        always: body.always.iter().map(ToString::to_string).collect(),
+        effects: body.effects.clone(),
+        verdict: answer.map(verdict),
+        reason: answer.map(|answer| reason(ask, answer)),
+        answer: answer.map(answer_view),
+        message: None,
+        card: None,
+    }
+}
+
+/// The ask with the text for the agent's model.
+pub(super) fn view_for_agent(gate: &Gate, ask: &Ask) -> AskView {
+    AskView { message: gate.told(ask), ..view(ask) }
+}
+
+/// The reply to a call that policy decided.
+pub(super) fn decided(ruling: &Ruling, message: Option<String>) -> CallReply {
+    let verdict = match ruling.verdict {
+        Verdict::Allow => CallVerdict::Allow,
+        Verdict::Ask => CallVerdict::Ask,
+        Verdict::Deny => CallVerdict::Deny,
     };
-    if let Some(deadline) = ask.deadline_at {
-        put("deadline", clock::rfc3339(deadline).into());
+    CallReply {
+        verdict,
+        reason: Some(ruling.reason.clone()),
+        rule: ruling.rule.clone(),
+        ask: None,
+        state: None,
+        answer: None,
+        message,
     }
-    if let Some(meta) = &ask.body.call.meta {
-        put("meta", meta.clone());
-    }
-    if !ask.body.always.is_empty() {
-        let rules: Vec<_> = ask.body.always.iter().map(ToString::to_string).collect();
-        put("always", rules.into());
-    }
-    if !ask.body.effects.is_empty() {
-        put("effects", ask.body.effects.clone().into());
-    }
-    if let Some(answer) = ask.answer() {
-        put("verdict", verdict(answer).into());
-        put("reason", reason(ask, answer).into());
-        put("answer", answered(answer));
-    }
-    view
 }
 
-/// The ask with the words for the agent's model.
-pub(super) fn told(gate: &Gate, ask: &Ask) -> Value {
-    with_message(view(ask), gate.told(ask))
-}
-
-/// What a call gets that was asked about.
-#[must_use]
-pub(super) fn ruled(gate: &Gate, ask: &Ask) -> Value {
-    let Some(answer) = ask.answer() else {
-        return json!({"verdict": "ask", "ask": ask.id, "state": "open"});
-    };
-    let ruled = json!({
-        "verdict": verdict(answer),
-        "reason": reason(ask, answer),
-        "ask": ask.id,
-        "state": ask.state.name(),
-        "answer": answered(answer),
-    });
-    with_message(ruled, gate.told(ask))
-}
-
-/// Adds the words for the agent's model, where its system has any.
-pub(super) fn with_message(mut view: Value, message: Option<String>) -> Value {
-    if let (Some(map), Some(message)) = (view.as_object_mut(), message) {
-        map.insert("message".to_owned(), message.into());
+/// The reply to a call that a person is or was asked about.
+pub(super) fn asked(gate: &Gate, ask: &Ask) -> CallReply {
+    let answer = ask.answer();
+    CallReply {
+        verdict: answer.map_or(CallVerdict::Ask, verdict),
+        reason: answer.map(|answer| reason(ask, answer)),
+        rule: None,
+        ask: Some(ask.id.clone()),
+        state: Some(state(&ask.state)),
+        answer: answer.map(answer_view),
+        message: answer.and_then(|_| gate.told(ask)),
     }
-    view
+}
+
+pub(super) fn state(state: &State) -> AskState {
+    match state {
+        State::Open => AskState::Open,
+        State::Answered(_) => AskState::Answered,
+        State::Expired(_) => AskState::Expired,
+        State::Cancelled(_) => AskState::Cancelled,
+    }
 }
 
 /// Who decided, in words for the agent: never "the user" where no user was asked.
@@ -90,19 +96,24 @@ fn reason(ask: &Ask, answer: &Answer) -> String {
     }
 }
 
-fn verdict(answer: &Answer) -> &'static str {
+fn verdict(answer: &Answer) -> CallVerdict {
     match answer.decision {
-        Decision::Approve => "allow",
+        Decision::Approve => CallVerdict::Allow,
         // SECURITY: never `allow`, so that no client takes an answer for leave to run something.
-        Decision::Answer => "answered",
-        Decision::Deny => "deny",
+        Decision::Answer => CallVerdict::Answered,
+        Decision::Deny => CallVerdict::Deny,
     }
 }
 
-fn answered(answer: &Answer) -> Value {
-    let mut value = json!(answer);
-    if let Some(map) = value.as_object_mut() {
-        map.insert("at".to_owned(), clock::rfc3339(answer.at).into());
+fn answer_view(answer: &Answer) -> AnswerView {
+    AnswerView {
+        decision: answer.decision,
+        scope: answer.scope,
+        reason: answer.reason.clone(),
+        stop: answer.then == OnDeny::Stop,
+        explain: answer.then == OnDeny::Explain,
+        answers: answer.answers.clone(),
+        by: answer.by.clone(),
+        at: clock::rfc3339(answer.at),
     }
-    value
 }

@@ -13,11 +13,12 @@ use countersign_policy::{
     tools::{Kind, kind_of},
 };
 use countersign_port::{line, visible};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A tool call, or a question, that an agent wants ruled on. The JSON of `POST /v1/calls`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// The caller's idempotency key: the same key of one agent and session is the same ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +90,7 @@ pub struct Call {
 }
 
 /// The calls of a batch that come after this one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Batch {
     /// How many.
@@ -99,7 +100,7 @@ pub enum Batch {
 }
 
 /// A call of a batch that comes later.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Behind {
     /// Its tool.
     pub tool: String,

@@ -13,6 +13,7 @@ use countersign_profiles::{Choice, GrantLifetime, OnDeny};
 use keepers::Keepers;
 use owner::Owner;
 use question::Progress;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -138,7 +139,7 @@ pub struct Answer {
 }
 
 /// What an ask came to, as a person says it. There is no default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[must_use]
 pub enum Decision {
@@ -151,7 +152,7 @@ pub enum Decision {
 }
 
 /// Who decided, so that nobody is told that "the user" said what no user said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum By {
     /// A person.
@@ -372,6 +373,21 @@ impl std::str::FromStr for Scope {
 impl Serialize for Scope {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Scope {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Scope".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "What an approval covers: `once`, `session`, `always`, `always_prefix`, \
+                `exact`, or a time such as `10m`.",
+            "pattern": "^(once|session|always|always_prefix|exact|[0-9]+[smh])$",
+        })
     }
 }
 

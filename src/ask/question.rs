@@ -2,13 +2,14 @@
 
 use super::malformed::{Malformed, is_no_longer};
 use countersign_port::line;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// One question. The names are those of Claude Code's AskUserQuestion; `text` is taken for
 /// `question`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The whole question; the key of its answer.
@@ -26,7 +27,7 @@ pub struct Question {
 }
 
 /// One option of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
     /// What is answered when it is chosen.
     pub label: String,

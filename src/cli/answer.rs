@@ -1,9 +1,10 @@
 //! `countersign approve`, `deny` and `answer`: a person answers from the command line.
 
 use super::{Context, Exit, exit::Misused, say, token};
-use crate::gate::ask::Scope;
+use crate::ask::{Decision, Scope, question::Question};
 use anyhow::Result;
-use serde_json::{Map, Value, json};
+use countersign_protocol::AnswerRequest;
+use serde_json::{Map, Value};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Approve {
@@ -52,47 +53,41 @@ pub(super) struct Answer {
 }
 
 pub(super) async fn approve(context: &Context, args: Approve) -> Result<Exit> {
-    let body = json!({"decision": "approve", "scope": args.scope});
-    send(context, &args.ask, &body, args.json).await
+    let answer = AnswerRequest { scope: Some(args.scope), ..AnswerRequest::new(Decision::Approve) };
+    send(context, &args.ask, &answer, args.json).await
 }
 
 pub(super) async fn deny(context: &Context, args: Deny) -> Result<Exit> {
-    let mut body = json!({"decision": "deny", "stop": args.stop});
-    if let (Some(reason), Some(body)) = (args.reason, body.as_object_mut()) {
-        body.insert("reason".to_owned(), reason.into());
-    }
-    send(context, &args.ask, &body, args.json).await
+    let Deny { ask, reason, stop, json } = args;
+    let answer = AnswerRequest { reason, stop, ..AnswerRequest::new(Decision::Deny) };
+    send(context, &ask, &answer, json).await
 }
 
 pub(super) async fn answer(context: &Context, args: Answer) -> Result<Exit> {
     let ask = token::approver(context)?.ask(&args.ask).await?;
-    let answers = by_question(&ask, &args.answers)?;
-    let body = json!({"decision": "approve", "answers": answers});
-    send(context, &args.ask, &body, args.json).await
+    let answers = Some(by_question(&ask.call.questions, &args.answers)?);
+    let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };
+    send(context, &args.ask, &answer, args.json).await
 }
 
-async fn send(context: &Context, id: &str, body: &Value, json: bool) -> Result<Exit> {
+async fn send(context: &Context, id: &str, answer: &AnswerRequest, json: bool) -> Result<Exit> {
     if id.trim().is_empty() {
         return Err(
             Misused("the ask's id is empty; `countersign pending` shows them".into()).into()
         );
     }
-    let outcome = token::approver(context)?.answer(id, body).await?;
-    let applied = outcome.get("applied").and_then(Value::as_bool) == Some(true);
+    let reply = token::approver(context)?.answer(id, answer).await?;
     if json {
-        say::json(&outcome)?;
+        say::json(&serde_json::to_value(&reply)?)?;
     } else {
-        let message = outcome.get("message").and_then(Value::as_str).unwrap_or("Done.");
-        say::out(&say::literal(message))?;
+        say::out(&say::literal(&reply.message))?;
     }
     // Somebody else was first, or it was too late: this answer decided nothing.
-    Ok(if applied { Exit::Good } else { Exit::Fault })
+    Ok(if reply.applied { Exit::Good } else { Exit::Fault })
 }
 
 /// The given answers under their questions' own texts.
-fn by_question(ask: &Value, given: &[String]) -> Result<Map<String, Value>> {
-    let questions = ask.pointer("/call/questions").and_then(Value::as_array);
-    let questions = questions.map(Vec::as_slice).unwrap_or_default();
+fn by_question(questions: &[Question], given: &[String]) -> Result<Map<String, Value>> {
     if questions.len() != given.len() {
         let say = match questions.len() {
             0 => "it asks no questions; approve or deny it".to_owned(),
@@ -100,25 +95,16 @@ fn by_question(ask: &Value, given: &[String]) -> Result<Map<String, Value>> {
         };
         return Err(Misused(say).into());
     }
-    let answer = |(question, given): (&Value, &String)| {
-        let text = question.get("question")?.as_str()?.to_owned();
-        Some((text, one(question, given)))
-    };
-    Ok(questions.iter().zip(given).filter_map(answer).collect())
+    let answer =
+        |(question, given): (&Question, &String)| (question.question.clone(), one(question, given));
+    Ok(questions.iter().zip(given).map(answer).collect())
 }
 
 /// Choices where several may be taken and all parts are some; else the words as they stand.
-fn one(question: &Value, given: &str) -> Value {
-    let labels: Vec<&str> = question
-        .get("options")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|option| option.get("label")?.as_str())
-        .collect();
-    let several = question.get("multiSelect").and_then(Value::as_bool) == Some(true);
+fn one(question: &Question, given: &str) -> Value {
+    let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
     let parts: Vec<&str> = given.split(',').map(str::trim).collect();
-    if several && parts.iter().all(|part| labels.contains(part)) {
+    if question.multi_select && parts.iter().all(|part| labels.contains(part)) {
         return parts.into();
     }
     given.into()
@@ -128,18 +114,20 @@ fn one(question: &Value, given: &str) -> Value {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
+    use serde_json::json;
 
-    fn ask() -> Value {
+    fn questions() -> Vec<Question> {
         let options = json!([{"label": "Lint"}, {"label": "Docs"}]);
-        json!({"call": {"questions": [
+        let questions = json!([
             {"question": "One?", "multiSelect": false, "options": options},
-            {"question": "Many?", "multiSelect": true, "options": options}]}})
+            {"question": "Many?", "multiSelect": true, "options": options}]);
+        serde_json::from_value(questions).unwrap()
     }
 
     #[test]
     fn answers_go_under_their_questions_as_choices_or_as_words() {
         let given = |one: &str, many: &str| {
-            Value::Object(by_question(&ask(), &[one.into(), many.into()]).unwrap())
+            Value::Object(by_question(&questions(), &[one.into(), many.into()]).unwrap())
         };
         let choices = json!({"One?": "Lint", "Many?": ["Lint", "Docs"]});
         assert_eq!(given("Lint", "Lint, Docs"), choices);
@@ -149,9 +137,9 @@ mod tests {
 
     #[test]
     fn a_wrong_number_of_answers_is_refused() {
-        let refused = by_question(&ask(), &["Lint".into()]).unwrap_err().to_string();
+        let refused = by_question(&questions(), &["Lint".into()]).unwrap_err().to_string();
         assert_eq!(refused, "it asks 2 questions, and 1 answers are given");
-        let none = by_question(&json!({"call": {}}), &["x".into()]).unwrap_err().to_string();
+        let none = by_question(&[], &["x".into()]).unwrap_err().to_string();
         assert_eq!(none, "it asks no questions; approve or deny it");
     }
 }

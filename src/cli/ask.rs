@@ -7,7 +7,7 @@ use super::{
     say,
 };
 use crate::{
-    client::{Client, Decided, Ending, Opened},
+    client::{Client, Decided, Ending, Submitted},
     gate::{
         call::Call,
         question::{Choice, Question},
@@ -63,9 +63,9 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
     let (json, no_wait, longest) = (args.json, args.no_wait, args.wait);
     let call = call(args)?;
     if no_wait {
-        return Ok(match client.leave(&call).await? {
-            Opened::Decided(decided) => print(&call, &decided, json)?,
-            Opened::Ask(id) => pending(&id, json)?,
+        return Ok(match client.submit_and_leave(&call).await? {
+            Submitted::Decided(decided) => print(&call, &decided, json)?,
+            Submitted::Ask(id) => pending(&id, json)?,
         });
     }
     if let Some(longest) = longest {
@@ -82,9 +82,9 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
 
 /// The ask is left rather than attended, so that it stays open when the wait is over.
 async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: bool) -> Result<Exit> {
-    let id = match client.leave(call).await? {
-        Opened::Decided(decided) => return print(call, &decided, json),
-        Opened::Ask(id) => id,
+    let id = match client.submit_and_leave(call).await? {
+        Submitted::Decided(decided) => return print(call, &decided, json),
+        Submitted::Ask(id) => id,
     };
     match tokio::time::timeout(longest, client.decided(call, &id)).await {
         Ok(decided) => print(call, &decided?, json),

@@ -1,11 +1,12 @@
 //! Handing a call in and waiting for its answer, until a signal says otherwise.
 
 use crate::{
-    client::{Answer, Client, Decided, Ending, Opened},
+    client::{AnswerView, Client, Decided, Ending, Submitted},
     gate::{
-        ask::{By, Decision},
+        ask::{By, Decision, Scope},
         call::Call,
     },
+    protocol::CancelReason,
 };
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -22,9 +23,9 @@ pub(super) async fn wait(
 ) -> Result<Option<Decided>> {
     let mut signals = Signals::new()?;
     let id = tokio::select! {
-        handed = client.open(call) => match handed? {
-            Opened::Decided(decided) => return Ok(Some(*decided)),
-            Opened::Ask(id) => id,
+        submitted = client.submit(call) => match submitted? {
+            Submitted::Decided(decided) => return Ok(Some(*decided)),
+            Submitted::Ask(id) => id,
         },
         // The connection drops, and the daemon takes back what it may have opened.
         () = signals.any() => return Ok(None),
@@ -38,7 +39,7 @@ pub(super) async fn wait(
         decided = shown_and_decided => Ok(Some(decided?)),
         () = signals.any() => {
             // Should this fail the daemon still notices that its caller is gone.
-            let _ = client.cancel(&id, "aborted").await;
+            let _ = client.cancel(&id, CancelReason::Aborted).await;
             Ok(None)
         }
     }
@@ -46,7 +47,7 @@ pub(super) async fn wait(
 
 /// Shows the card that people are asked with. A daemon that is away shows it when it is back.
 async fn show(client: &Client, id: &str) {
-    if let Some(card) = client.card(id).await.ok().as_ref().and_then(terminal::of) {
+    if let Some(card) = client.card(id).await.ok().and_then(terminal::of) {
         say::aside(&terminal::draw(&card));
     }
 }
@@ -102,7 +103,7 @@ fn spoken(decided: &Decided) -> String {
             let rule = rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
             format!("{what}: {}{rule}", decided.reason)
         }
-        Ending::Answered(Answer { scope: Some(scope), .. }) if scope != "once" => {
+        Ending::Answered(AnswerView { scope: Some(scope), .. }) if *scope != Scope::Once => {
             format!("{} ({scope})", decided.reason)
         }
         Ending::Expired => format!("expired: {}", decided.reason),

@@ -1,9 +1,10 @@
 //! `countersign grants`: what was approved for longer than once.
 
 use super::{Context, Exit, say, token};
-use crate::client::Client;
+use crate::{ask::By, client::Client};
 use anyhow::Result;
-use serde_json::{Value, json};
+use countersign_protocol::{GrantReach, GrantView};
+use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -36,8 +37,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
     match args.act {
         Some(Act::Revoke { grant }) => {
             let gone = token::approver(context)?.revoke(&grant).await?;
-            let rule = gone.pointer("/revoked/rule").and_then(Value::as_str).unwrap_or(&grant);
-            say::out(&format!("Revoked: {}", say::literal(rule)))?;
+            say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }
         None => {
             let grants = reader(context)?.grants().await?;
@@ -63,35 +63,35 @@ fn reader(context: &Context) -> Result<Client> {
     }
 }
 
-fn show(grant: &Value) -> String {
-    let text = |key: &str| grant.get(key).and_then(Value::as_str).map(say::literal);
-    let until = text("expires_at").map(|at| format!(" until {at}")).unwrap_or_default();
-    let session = match text("scope").as_deref() {
-        Some("always") | None => String::new(),
-        Some(_) => format!(" in {}", text("session").unwrap_or_default()),
+fn show(grant: &GrantView) -> String {
+    let GrantView { id, rule, created_at, .. } = grant;
+    let until = grant.expires_at.as_ref().map(|at| format!(" until {at}")).unwrap_or_default();
+    let (scope, session) = match grant.scope {
+        GrantReach::Always => ("always", String::new()),
+        GrantReach::Session => ("session", format!(" in {}", grant.session)),
+        GrantReach::Timed => ("timed", format!(" in {}", grant.session)),
     };
-    let name = grant.pointer("/by/name").and_then(Value::as_str).map(say::literal);
-    format!(
-        "{}  {}  {}{session}{until}, by {} at {}",
-        text("id").unwrap_or_default(),
-        text("rule").unwrap_or_default(),
-        text("scope").unwrap_or_default(),
-        name.unwrap_or_else(|| "nobody".into()),
-        text("created_at").unwrap_or_default(),
-    )
+    let name = match &grant.by {
+        By::Person { name, .. } => name,
+        _ => "nobody",
+    };
+    say::literal(&format!("{id}  {rule}  {scope}{session}{until}, by {name} at {created_at}"))
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
     #[test]
     fn a_grant_shows_its_rule_its_reach_and_who_gave_it() {
         let grant = json!({"id": "g1", "rule": "shell: git push *", "scope": "session",
-            "session": "s9", "by": {"kind": "person", "name": "Ana"},
+            "ask": "a1", "tool": "shell_exec", "pattern": "git push *", "verdict": "allow",
+            "agent": "claude-code", "session": "s9",
+            "by": {"kind": "person", "platform": "telegram", "id": "5", "name": "Ana"},
             "created_at": "2026-11-21T00:00:00Z", "expires_at": "2026-11-21T01:00:00Z"});
         assert_eq!(
-            show(&grant),
+            show(&serde_json::from_value(grant).unwrap()),
             "g1  shell: git push *  session in s9 until 2026-11-21T01:00:00Z, by Ana at \
              2026-11-21T00:00:00Z"
         );

@@ -7,8 +7,9 @@
 use super::{Context, Exit, asking::Signals, caller, connect::Agent, say, wait};
 use crate::{
     agents::claude_code::{self, Event, Request},
-    client::{Client, Opened},
+    client::{Client, Submitted},
     ids,
+    protocol::CancelReason,
 };
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
@@ -86,7 +87,7 @@ async fn claude(context: &Context, verbose: bool) -> Result<Said> {
         }
         Event::Ran { .. } | Event::Stopped { .. } => {
             for id in claude_code::closed_by(&event, &client.pending().await?) {
-                client.cancel(id, "answered_elsewhere").await?;
+                client.cancel(id, CancelReason::AnsweredElsewhere).await?;
             }
             Ok(Said::Nothing)
         }
@@ -111,23 +112,23 @@ async fn decide(
     opened_as: impl FnOnce(&str),
 ) -> Result<Option<Value>> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
-    let opened = tokio::select! {
-        opened = client.open(&call) => opened?,
+    let submitted = tokio::select! {
+        submitted = client.submit(&call) => submitted?,
         () = signals.any() => return Ok(None),
     };
-    let id = match opened {
-        Opened::Decided(decided) => return Ok(request.decision(&decided)),
-        Opened::Ask(id) => id,
+    let id = match submitted {
+        Submitted::Decided(decided) => return Ok(request.decision(&decided)),
+        Submitted::Ask(id) => id,
     };
     opened_as(&id);
     tokio::select! {
         decided = client.decided(&call, &id) => Ok(request.decision(&decided?)),
         () = signals.any() => {
-            client.cancel(&id, "answered_elsewhere").await?;
+            client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
             Ok(None)
         }
         () = parent.gone() => {
-            client.cancel(&id, "session_ended").await?;
+            client.cancel(&id, CancelReason::SessionEnded).await?;
             Err(anyhow!("the agent went away"))
         }
     }

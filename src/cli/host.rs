@@ -8,6 +8,7 @@ use crate::profiles::{Profile, wcore::Source};
 use crate::{
     agents::wcore::{Around, Do, Passing, Rights, Session},
     client::Client,
+    protocol::CancelReason,
 };
 use anyhow::{Context as _, Result, anyhow};
 use asks::Asks;
@@ -117,7 +118,10 @@ impl Host {
             }
         };
         let broken = matches!(end, End::Exited(status) if !status.success());
-        let todo = self.session.engine_ended(if broken { "aborted" } else { "session_ended" });
+        let todo = self.session.engine_ended(match broken {
+            true => CancelReason::Aborted,
+            false => CancelReason::SessionEnded,
+        });
         self.act(todo);
         self.pipes.close_engine();
         let exit = match end {

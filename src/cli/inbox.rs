@@ -6,8 +6,8 @@ use crate::{
     config::{ClientSettings, Server},
     daemon,
 };
-use anyhow::{Context as _, Result, bail};
-use serde_json::{Value, json};
+use anyhow::{Context as _, Result};
+use serde_json::json;
 use std::{fs, time::Duration};
 
 #[derive(Debug, clap::Args)]
@@ -26,14 +26,11 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
     // The daemon's own socket, whatever [client] names: only who runs it can have put that there.
     let settings = ClientSettings { url: vec![server], token: None, ..config.client.clone() };
     let ready = Client::new(&settings, Duration::from_secs(5))?.ready().await?;
-    let Some(base) = ready.get("inbox").and_then(Value::as_str) else {
-        bail!("the daemon does not say where its inbox is; it may be of another version");
-    };
     let file = daemon::inbox_token_file(&config.daemon.state_dir);
     let token = fs::read_to_string(&file).with_context(|| {
         format!("cannot read {}; run this as the user of the daemon", file.display())
     })?;
-    let address = format!("{}/?token={}", say::literal(base), token.trim());
+    let address = format!("{}/?token={}", say::literal(&ready.inbox), token.trim());
     match args.json {
         true => say::json(&json!({ "inbox": address }))?,
         false => say::out(&address)?,

@@ -20,6 +20,7 @@ mod pending;
 mod policy;
 mod run;
 mod say;
+mod schema;
 mod serve;
 pub(crate) mod terminal;
 mod token;
@@ -91,6 +92,8 @@ enum Command {
     Policy(policy::Args),
     /// Print completions for a shell
     Completions(completions::Args),
+    /// Print the description of the HTTP API for machines
+    Schema(schema::Args),
 }
 
 /// Parses the arguments, runs the command, says what went wrong.
@@ -130,6 +133,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit> {
         Command::Backup(args) => wait(backup::run(context, args)),
         Command::Policy(args) => policy::run(context, args),
         Command::Completions(args) => completions::run::<Cli>(&args),
+        Command::Schema(args) => schema::run(&args),
     }
 }
 

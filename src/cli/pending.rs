@@ -2,7 +2,7 @@
 
 use super::{Context, Exit, say, terminal};
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -19,15 +19,14 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
     }
     let asks = client.cards().await?;
     // Without an answer to this the list is worth as much.
-    let ready = client.ready().await.unwrap_or_default();
-    let problems = ready.get("problems").and_then(Value::as_array).into_iter().flatten();
-    for problem in problems.filter_map(Value::as_str) {
-        say::out(&format!("! {}", say::literal(problem)))?;
+    let problems = client.ready().await.map(|ready| ready.problems).unwrap_or_default();
+    for problem in problems {
+        say::out(&format!("! {}", say::literal(&problem)))?;
     }
     if asks.is_empty() {
         say::out("Nothing waits.")?;
     }
-    for ask in &asks {
+    for ask in asks {
         let card =
             terminal::of(ask).context("the daemon is of another version: it sends no cards")?;
         say::out(&terminal::draw(&card))?;

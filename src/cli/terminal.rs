@@ -8,7 +8,7 @@ use crate::{
     text::{excerpt, folded, line, visible},
 };
 use countersign_port::{Block, Card, Excerpt, Field};
-use serde_json::Value;
+use countersign_protocol::AskView;
 
 /// A text with more lines shows its first and its last.
 const MOST: usize = 80;
@@ -18,8 +18,8 @@ const TAIL: usize = 25;
 const WIDTH: usize = 1_000;
 
 /// The card that the API gave with an ask.
-pub(crate) fn of(ask: &Value) -> Option<Card> {
-    serde_json::from_value(ask.get("card")?.clone()).ok()
+pub(crate) fn of(ask: AskView) -> Option<Card> {
+    serde_json::from_value(ask.card?).ok()
 }
 
 /// All of the card, a line for each part.

@@ -1,12 +1,11 @@
 //! What became of a call, as the client understood it.
 
-use countersign_ask::{By, Decision, call::Call};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use countersign_ask::{Decision, call::Call};
+use countersign_protocol::AnswerView;
 
-/// A call that was handed in.
+/// A call that was submitted.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Opened {
+pub enum Submitted {
     /// It is decided already.
     Decided(Box<Decided>),
     /// It waits for a person, under this id.
@@ -45,25 +44,9 @@ pub enum Ending {
     /// A rule ruled at once, and nobody was asked; the rule, where there is one.
     Ruled(Option<String>),
     /// A person answered, or a grant came to cover it.
-    Answered(Answer),
+    Answered(AnswerView),
     /// Nobody answered in time.
     Expired,
     /// It was taken back.
     Cancelled,
-}
-
-/// What the answer said beyond yes or no.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Answer {
-    /// What an approval covers, in the API's word.
-    #[serde(default)]
-    pub scope: Option<String>,
-    /// Whether the agent should end its turn.
-    #[serde(default)]
-    pub stop: bool,
-    /// Answers to questions, by question.
-    #[serde(default)]
-    pub answers: Option<Map<String, Value>>,
-    /// Who decided.
-    pub by: By,
 }

@@ -8,19 +8,24 @@ mod settings;
 mod transport;
 mod wire;
 
-pub use decided::{Answer, Decided, Ending, Opened};
+pub use countersign_protocol::AnswerView;
+pub use decided::{Decided, Ending, Submitted};
 pub use error::ClientError;
 pub use places::{NoHome, Places};
 pub use settings::{ClientSettings, Server};
 
 use countersign_ask::call::Call;
+use countersign_protocol::{
+    AnswerReply, AnswerRequest, AskView, AsksPage, CallReply, CancelReason, CancelRequest,
+    GrantView, GrantsPage, ReadyReply, RevokeReply, SessionRequest, SubmitRequest,
+};
 use countersign_tokens::secret::Secret;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use transport::Transport;
-use wire::{Handed, Standing};
 
 /// How long a wait goes on while the daemon is away, such as over its restart.
 const OUTAGE: Duration = Duration::from_secs(120);
@@ -52,36 +57,36 @@ impl Client {
         Self { transport: self.transport.with_token(token) }
     }
 
-    /// Hands a call in as its waiting caller: if it leaves without an answer the ask is cancelled.
+    /// Submits a call as its waiting caller: if it leaves without an answer, the ask is cancelled.
     ///
     /// # Errors
     /// [`ClientError`]; an ask may be open all the same, its caller counts as gone then.
-    pub async fn open(&self, call: &Call) -> Result<Opened, ClientError> {
+    pub async fn submit(&self, call: &Call) -> Result<Submitted, ClientError> {
         // Held for a second only: the id is wanted soon, so that an interrupted wait can be taken
         // back.
-        match self.hand_in(call, Duration::from_secs(1)).await {
-            Err(ClientError::Lost { .. }) => self.open_again(call).await,
-            handed => handed,
+        match self.send_call(call, Duration::from_secs(1)).await {
+            Err(ClientError::Lost { .. }) => self.submit_again(call).await,
+            submitted => submitted,
         }
     }
 
-    /// As [`Self::open`], by somebody who can wait for a daemon that is not there yet.
+    /// As [`Self::submit`], by somebody who can wait for a daemon that is not there yet.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn open_patiently(&self, call: &Call) -> Result<Opened, ClientError> {
-        match self.open(call).await {
-            Err(ClientError::Unreachable { .. }) => self.open_again(call).await,
-            opened => opened,
+    pub async fn submit_patiently(&self, call: &Call) -> Result<Submitted, ClientError> {
+        match self.submit(call).await {
+            Err(ClientError::Unreachable { .. }) => self.submit_again(call).await,
+            submitted => submitted,
         }
     }
 
-    /// Hands a call in and leaves it there, to be asked for later.
+    /// Submits a call and leaves it there, to be asked for later.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn leave(&self, call: &Call) -> Result<Opened, ClientError> {
-        self.hand_in(call, Duration::ZERO).await
+    pub async fn submit_and_leave(&self, call: &Call) -> Result<Submitted, ClientError> {
+        self.send_call(call, Duration::ZERO).await
     }
 
     /// Waits until the ask of this call is decided, over restarts of the daemon.
@@ -96,7 +101,7 @@ impl Client {
                 }
                 Ok(None) => {}
                 Err(ClientError::Unreachable { .. } | ClientError::Lost { .. }) => {
-                    if let Opened::Decided(decided) = self.open_again(call).await? {
+                    if let Submitted::Decided(decided) = self.submit_again(call).await? {
                         return Ok(*decided);
                     }
                 }
@@ -109,24 +114,23 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn ask(&self, id: &str) -> Result<Value, ClientError> {
-        self.transport.send(Method::GET, &["v1", "asks", id], &[], None, PATIENCE).await
+    pub async fn ask(&self, id: &str) -> Result<AskView, ClientError> {
+        self.get(&["v1", "asks", id], &[]).await
     }
 
     /// An ask with its card as people see it.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn card(&self, id: &str) -> Result<Value, ClientError> {
-        let query = [("card", "true".to_owned())];
-        self.transport.send(Method::GET, &["v1", "asks", id], &query, None, PATIENCE).await
+    pub async fn card(&self, id: &str) -> Result<AskView, ClientError> {
+        self.get(&["v1", "asks", id], &[("card", "true".to_owned())]).await
     }
 
     /// The open asks as the API shows them, oldest first.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn pending(&self) -> Result<Vec<Value>, ClientError> {
+    pub async fn pending(&self) -> Result<Vec<AskView>, ClientError> {
         self.open_asks(vec![("state", "open".to_owned())]).await
     }
 
@@ -134,42 +138,44 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn cards(&self) -> Result<Vec<Value>, ClientError> {
+    pub async fn cards(&self) -> Result<Vec<AskView>, ClientError> {
         self.open_asks(vec![("state", "open".to_owned()), ("card", "true".to_owned())]).await
     }
 
     async fn open_asks(
         &self,
         mut query: Vec<(&'static str, String)>,
-    ) -> Result<Vec<Value>, ClientError> {
-        let (mut asks, first) = (Vec::new(), query.len());
+    ) -> Result<Vec<AskView>, ClientError> {
+        let (mut all, first) = (Vec::new(), query.len());
         loop {
-            let page =
-                self.transport.send(Method::GET, &["v1", "asks"], &query, None, PATIENCE).await?;
-            let next = page.get("next").and_then(Value::as_str).map(str::to_owned);
-            asks.extend(self.list(page, "asks")?);
-            let Some(next) = next else { return Ok(asks) };
+            let AsksPage { asks, next } = self.get(&["v1", "asks"], &query).await?;
+            all.extend(asks);
+            let Some(next) = next else { return Ok(all) };
             query.truncate(first);
             query.push(("after", next));
         }
     }
 
-    /// Answers an ask; the body is that of the API.
+    /// Answers an ask.
     ///
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
-    pub async fn answer(&self, id: &str, body: &Value) -> Result<Value, ClientError> {
-        let path = ["v1", "asks", id, "answer"];
-        self.transport.send(Method::POST, &path, &[], Some(body), PATIENCE).await
+    pub async fn answer(
+        &self,
+        id: &str,
+        answer: &AnswerRequest,
+    ) -> Result<AnswerReply, ClientError> {
+        self.post(&["v1", "asks", id, "answer"], &[], answer, PATIENCE).await
     }
 
     /// Takes an ask back.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn cancel(&self, id: &str, reason: &str) -> Result<(), ClientError> {
-        let (path, body) = (["v1", "asks", id, "cancel"], json!({ "reason": reason }));
-        self.transport.send(Method::POST, &path, &[], Some(&body), PATIENCE).await.map(drop)
+    pub async fn cancel(&self, id: &str, reason: CancelReason) -> Result<(), ClientError> {
+        let body = CancelRequest { reason: Some(reason.word().to_owned()) };
+        let path = ["v1", "asks", id, "cancel"];
+        self.post::<Value>(&path, &[], &body, PATIENCE).await.map(drop)
     }
 
     /// Ends a session: its open asks are cancelled.
@@ -177,70 +183,67 @@ impl Client {
     /// # Errors
     /// [`ClientError`]
     pub async fn end_session(&self, agent: &str, session: &str) -> Result<(), ClientError> {
-        let (path, body) = (["v1", "sessions", session, "end"], json!({ "agent": agent }));
-        self.transport.send(Method::POST, &path, &[], Some(&body), PATIENCE).await.map(drop)
+        let body = SessionRequest { agent: agent.to_owned() };
+        let path = ["v1", "sessions", session, "end"];
+        self.post::<Value>(&path, &[], &body, PATIENCE).await.map(drop)
     }
 
     /// The grants in force as the API shows them.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn grants(&self) -> Result<Vec<Value>, ClientError> {
-        let reply =
-            self.transport.send(Method::GET, &["v1", "grants"], &[], None, PATIENCE).await?;
-        self.list(reply, "grants")
+    pub async fn grants(&self) -> Result<Vec<GrantView>, ClientError> {
+        let GrantsPage { grants } = self.get(&["v1", "grants"], &[]).await?;
+        Ok(grants)
     }
 
     /// Revokes a grant.
     ///
     /// # Errors
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
-    pub async fn revoke(&self, id: &str) -> Result<Value, ClientError> {
-        self.transport.send(Method::DELETE, &["v1", "grants", id], &[], None, PATIENCE).await
+    pub async fn revoke(&self, id: &str) -> Result<GrantView, ClientError> {
+        let path = ["v1", "grants", id];
+        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
+        let RevokeReply { revoked } = self.transport.read(reply)?;
+        Ok(revoked)
     }
 
-    /// How the daemon is: its store, its rules and its adapters, well or not.
+    /// The state of the daemon, its store, its rules and its adapters, good or not.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn ready(&self) -> Result<Value, ClientError> {
-        self.transport.look("readyz", PATIENCE).await
+    pub async fn ready(&self) -> Result<ReadyReply, ClientError> {
+        let reply = self.transport.look("readyz", PATIENCE).await?;
+        self.transport.read(reply)
     }
 
     /// Comes back to a daemon that went away: the same call with the same key is the same ask.
-    async fn open_again(&self, call: &Call) -> Result<Opened, ClientError> {
+    async fn submit_again(&self, call: &Call) -> Result<Submitted, ClientError> {
         let since = Instant::now();
         let mut pause = Duration::from_millis(100);
         loop {
             sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(2));
-            match self.hand_in(call, Duration::from_secs(1)).await {
+            match self.send_call(call, Duration::from_secs(1)).await {
                 Err(ClientError::Unreachable { .. } | ClientError::Lost { .. })
                     if since.elapsed() < OUTAGE => {}
                 Err(ClientError::Unreachable { server, why }) => {
                     return Err(ClientError::Lost { server, why });
                 }
-                handed => return handed,
+                submitted => return submitted,
             }
         }
     }
 
-    async fn hand_in(&self, call: &Call, held: Duration) -> Result<Opened, ClientError> {
-        let body = serde_json::to_value(call);
-        let mut body = body.map_err(|error| self.transport.unreadable(error))?;
-        let secret = session::secret(&call.agent, &call.session);
-        if let (Some(body), Some(secret)) = (body.as_object_mut(), secret) {
-            body.insert("session_secret".to_owned(), secret.into());
-        }
-        let query = wait_query(held);
-        let path = ["v1", "calls"];
-        let reply =
-            self.transport.send(Method::POST, &path, &query, Some(&body), held + PATIENCE).await?;
-        let handed: Handed = self.transport.read(reply)?;
-        match handed.opened().map_err(|why| self.transport.unreadable(why))? {
-            Opened::Decided(decided) => {
+    async fn send_call(&self, call: &Call, held: Duration) -> Result<Submitted, ClientError> {
+        let session_secret = session::secret(&call.agent, &call.session);
+        let body = SubmitRequest { call: call.clone(), session_secret };
+        let (path, query) = (["v1", "calls"], wait_query(held));
+        let reply: CallReply = self.post(&path, &query, &body, held + PATIENCE).await?;
+        match wire::submitted(reply).map_err(|why| self.transport.unreadable(why))? {
+            Submitted::Decided(decided) => {
                 let decided = decided.of(call).map_err(|why| self.transport.unreadable(why))?;
-                Ok(Opened::Decided(Box::new(decided)))
+                Ok(Submitted::Decided(Box::new(decided)))
             }
             open => Ok(open),
         }
@@ -249,15 +252,29 @@ impl Client {
     async fn wait(&self, id: &str, held: Duration) -> Result<Option<Decided>, ClientError> {
         let (path, query) = (["v1", "asks", id], wait_query(held));
         let reply = self.transport.send(Method::GET, &path, &query, None, held + PATIENCE).await?;
-        let standing: Standing = self.transport.read(reply)?;
-        standing.decided().map_err(|why| self.transport.unreadable(why))
+        let ask: AskView = self.transport.read(reply)?;
+        wire::decided(ask).map_err(|why| self.transport.unreadable(why))
     }
 
-    fn list(&self, mut reply: Value, key: &str) -> Result<Vec<Value>, ClientError> {
-        match reply.get_mut(key).map(Value::take) {
-            Some(Value::Array(list)) => Ok(list),
-            _ => Err(self.transport.unreadable(format!("there is no list `{key}`"))),
-        }
+    async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> Result<T, ClientError> {
+        let reply = self.transport.send(Method::GET, path, query, None, PATIENCE).await?;
+        self.transport.read(reply)
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+        body: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_value(body).map_err(|error| self.transport.unreadable(error))?;
+        let reply = self.transport.send(Method::POST, path, query, Some(&body), timeout).await?;
+        self.transport.read(reply)
     }
 }
 

@@ -1,113 +1,73 @@
 //! The replies of the API, read so that nothing but a plain "allow" is ever a yes.
 
-use crate::decided::{Answer, Decided, Ending, Opened};
+use crate::decided::{Decided, Ending, Submitted};
 use countersign_ask::Decision;
-use serde::Deserialize;
+use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
 
-/// What the daemon says of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Allow,
-    Ask,
-    Deny,
-    /// A question has its answers; nothing is allowed by that.
-    Answered,
-}
-
-/// The reply to a call.
-#[derive(Debug, Deserialize)]
-pub(super) struct Handed {
-    verdict: Verdict,
-    reason: Option<String>,
-    rule: Option<String>,
-    message: Option<String>,
-    ask: Option<String>,
-    state: Option<State>,
-    answer: Option<Answer>,
-}
-
-/// An ask as it stands.
-#[derive(Debug, Deserialize)]
-pub(super) struct Standing {
-    state: State,
-    verdict: Option<Verdict>,
-    reason: Option<String>,
-    message: Option<String>,
-    answer: Option<Answer>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    Open,
-    Answered,
-    Expired,
-    Cancelled,
-}
-
-impl Handed {
-    pub(super) fn opened(self) -> Result<Opened, String> {
-        let Self { verdict, reason, rule, message, ask, state, answer } = self;
-        match (verdict, state) {
-            (Verdict::Ask, None | Some(State::Open)) => {
-                ask.map(Opened::Ask).ok_or_else(|| "an ask without an id".to_owned())
-            }
-            (Verdict::Answered, None) => Err("a question that a rule answered".to_owned()),
-            (_, None) => {
-                let reason = reason.unwrap_or_default();
-                let decision = decision(verdict)?;
-                let ending = Ending::Ruled(rule);
-                Ok(Opened::Decided(Box::new(Decided { decision, reason, message, ending })))
-            }
-            (_, Some(state)) => {
-                let standing = Standing { state, verdict: Some(verdict), reason, message, answer };
-                let decided = standing.decided()?;
-                decided
-                    .map(|decided| Opened::Decided(Box::new(decided)))
-                    .ok_or_else(|| "an open ask that is decided".to_owned())
-            }
+/// What became of a submitted call.
+pub(super) fn submitted(reply: CallReply) -> Result<Submitted, String> {
+    let CallReply { verdict, reason, rule, ask, state, answer, message } = reply;
+    match (verdict, state) {
+        (CallVerdict::Ask, None | Some(AskState::Open)) => {
+            ask.map(Submitted::Ask).ok_or_else(|| "an ask without an id".to_owned())
         }
+        (CallVerdict::Answered, None) => Err("a question that a rule answered".to_owned()),
+        (_, None) => {
+            let reason = reason.unwrap_or_default();
+            let decision = decision(verdict)?;
+            let ending = Ending::Ruled(rule);
+            Ok(Submitted::Decided(Box::new(Decided { decision, reason, message, ending })))
+        }
+        (_, Some(state)) => closed(state, Some(verdict), reason, message, answer)?
+            .map(|decided| Submitted::Decided(Box::new(decided)))
+            .ok_or_else(|| "an open ask that is decided".to_owned()),
     }
 }
 
-impl Standing {
-    /// What it was decided to; `None` while it is open.
-    pub(super) fn decided(self) -> Result<Option<Decided>, String> {
-        let ending = match self.state {
-            State::Open => return Ok(None),
-            State::Answered => {
-                Ending::Answered(self.answer.ok_or("an answered ask without answer")?)
-            }
-            State::Expired => Ending::Expired,
-            State::Cancelled => Ending::Cancelled,
-        };
-        let decision = decision(self.verdict.ok_or("a closed ask without a verdict")?)?;
-        let answers = matches!(&ending, Ending::Answered(answer) if answer.answers.is_some());
-        match decision {
-            Decision::Approve if ending == Ending::Cancelled => {
-                return Err("a cancelled ask that is approved".into());
-            }
-            Decision::Approve if answers => {
-                return Err("an approval that carries answers to questions".into());
-            }
-            Decision::Answer if !answers => {
-                return Err("an answered question without its answers".into());
-            }
-            Decision::Approve | Decision::Answer | Decision::Deny => {}
+/// What an ask was decided to; `None` while it is open.
+pub(super) fn decided(ask: AskView) -> Result<Option<Decided>, String> {
+    let AskView { state, verdict, reason, message, answer, .. } = ask;
+    closed(state, verdict, reason, message, answer)
+}
+
+fn closed(
+    state: AskState,
+    verdict: Option<CallVerdict>,
+    reason: Option<String>,
+    message: Option<String>,
+    answer: Option<AnswerView>,
+) -> Result<Option<Decided>, String> {
+    let ending = match state {
+        AskState::Open => return Ok(None),
+        AskState::Answered => Ending::Answered(answer.ok_or("an answered ask without answer")?),
+        AskState::Expired => Ending::Expired,
+        AskState::Cancelled => Ending::Cancelled,
+    };
+    let decision = decision(verdict.ok_or("a closed ask without a verdict")?)?;
+    let answers = matches!(&ending, Ending::Answered(answer) if answer.answers.is_some());
+    match decision {
+        Decision::Approve if ending == Ending::Cancelled => {
+            return Err("a cancelled ask that is approved".into());
         }
-        let (reason, message) = (self.reason.unwrap_or_default(), self.message);
-        Ok(Some(Decided { decision, reason, message, ending }))
+        Decision::Approve if answers => {
+            return Err("an approval that carries answers to questions".into());
+        }
+        Decision::Answer if !answers => {
+            return Err("an answered question without its answers".into());
+        }
+        Decision::Approve | Decision::Answer | Decision::Deny => {}
     }
+    let reason = reason.unwrap_or_default();
+    Ok(Some(Decided { decision, reason, message, ending }))
 }
 
 // FAIL-CLOSED: an ask that is not decided is an error, not a yes.
-fn decision(verdict: Verdict) -> Result<Decision, String> {
+fn decision(verdict: CallVerdict) -> Result<Decision, String> {
     match verdict {
-        Verdict::Allow => Ok(Decision::Approve),
-        Verdict::Deny => Ok(Decision::Deny),
-        Verdict::Answered => Ok(Decision::Answer),
-        Verdict::Ask => Err("a closed ask whose verdict is to ask".into()),
+        CallVerdict::Allow => Ok(Decision::Approve),
+        CallVerdict::Deny => Ok(Decision::Deny),
+        CallVerdict::Answered => Ok(Decision::Answer),
+        CallVerdict::Ask => Err("a closed ask whose verdict is to ask".into()),
     }
 }
 
@@ -115,18 +75,19 @@ fn decision(verdict: Verdict) -> Result<Decision, String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use countersign_ask::By;
+    use countersign_ask::{By, Scope};
     use serde_json::{Value, json};
 
-    fn handed(reply: Value) -> Result<Opened, String> {
-        serde_json::from_value::<Handed>(reply).map_err(|error| error.to_string())?.opened()
+    fn read(reply: Value) -> Result<Submitted, String> {
+        let reply = serde_json::from_value::<CallReply>(reply);
+        submitted(reply.map_err(|error| error.to_string())?)
     }
 
     #[test]
     fn a_ruling_an_open_ask_and_an_answer_are_told_apart() {
         assert_eq!(
-            handed(json!({"verdict": "deny", "reason": "no", "rule": "r"})),
-            Ok(Opened::Decided(Box::new(Decided {
+            read(json!({"verdict": "deny", "reason": "no", "rule": "r"})),
+            Ok(Submitted::Decided(Box::new(Decided {
                 decision: Decision::Deny,
                 reason: "no".into(),
                 message: None,
@@ -134,27 +95,31 @@ mod tests {
             })))
         );
         let open = json!({"verdict": "ask", "ask": "a1", "state": "open"});
-        assert_eq!(handed(open), Ok(Opened::Ask("a1".into())));
+        assert_eq!(read(open), Ok(Submitted::Ask("a1".into())));
         let answered = json!({
             "verdict": "allow", "reason": "approved by Ana", "ask": "a1", "state": "answered",
             "answer": {"decision": "approve", "scope": "10m", "at": "2026-11-21T00:00:00Z",
                 "by": {"kind": "person", "platform": "telegram", "id": "5", "name": "Ana"}},
         });
         assert_eq!(
-            handed(answered),
-            Ok(Opened::Decided(Box::new(Decided {
+            read(answered),
+            Ok(Submitted::Decided(Box::new(Decided {
                 decision: Decision::Approve,
                 reason: "approved by Ana".into(),
                 message: None,
-                ending: Ending::Answered(Answer {
-                    scope: Some("10m".into()),
+                ending: Ending::Answered(AnswerView {
+                    decision: Decision::Approve,
+                    scope: Some(Scope::Timed(600)),
+                    reason: None,
                     stop: false,
+                    explain: false,
                     answers: None,
                     by: By::Person {
                         platform: "telegram".into(),
                         id: "5".into(),
                         name: "Ana".into(),
                     },
+                    at: "2026-11-21T00:00:00Z".into(),
                 }),
             })))
         );
@@ -179,7 +144,7 @@ mod tests {
                 {"decision": "approve", "at": "T", "answers": {"q": "Deny"}, "by": {"kind": "timeout"}}}),
             json!({"verdict": "answered", "ask": "a1", "state": "expired"}),
         ] {
-            assert!(handed(reply.clone()).is_err(), "{reply}");
+            assert!(read(reply.clone()).is_err(), "{reply}");
         }
     }
 }

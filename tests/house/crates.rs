@@ -11,6 +11,7 @@ const CRATES: &[(&str, &str)] = &[
     ("countersign_client", "src/client/lib.rs"),
     ("countersign_wcore", "src/embed/wcore/lib.rs"),
     ("countersign_zeptoclaw", "src/embed/zeptoclaw/lib.rs"),
+    ("countersign_protocol", "src/protocol/lib.rs"),
     ("countersign_tokens", "src/tokens/lib.rs"),
     ("countersign_policy", "src/policy/lib.rs"),
     ("countersign_policy_tools", "src/policy_tools/lib.rs"),

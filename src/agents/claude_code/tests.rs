@@ -5,7 +5,10 @@
     reason = "tests fail by panicking"
 )]
 use super::{read as read_bytes, *};
-use crate::{client::Answer, gate::ask::By};
+use crate::{
+    ask::{By, Scope},
+    client::AnswerView,
+};
 
 fn read(stdin: &str) -> Result<Event, String> {
     read_bytes(stdin.as_bytes())
@@ -30,11 +33,20 @@ fn request(golden: &Value) -> Request {
 
 fn answered(decision: Decision, reason: &str) -> Decided {
     let by = By::Person { platform: "telegram".into(), id: "5".into(), name: "Ana".into() };
-    let answer = Answer { scope: None, stop: false, answers: None, by };
+    let answer = AnswerView {
+        decision,
+        scope: None,
+        reason: None,
+        stop: false,
+        explain: false,
+        answers: None,
+        by,
+        at: String::new(),
+    };
     Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }
 }
 
-fn with(decided: Decided, change: impl FnOnce(&mut Answer)) -> Decided {
+fn with(decided: Decided, change: impl FnOnce(&mut AnswerView)) -> Decided {
     match decided.ending {
         Ending::Answered(mut answer) => {
             change(&mut answer);
@@ -78,7 +90,7 @@ fn an_approval_is_allowed_in_the_recorded_words() {
 fn an_approval_for_always_is_a_plain_allow_because_the_rule_is_ours_to_keep() {
     let golden = golden("01_hook_allow_once");
     let yes = with(answered(Decision::Approve, "approved"), |answer| {
-        answer.scope = Some("always".into());
+        answer.scope = Some(Scope::Always);
     });
     assert_eq!(request(&golden).decision(&yes).as_ref(), Some(frame(&golden, 1)));
 }
@@ -145,7 +157,7 @@ fn questions_are_handed_in_and_their_answers_come_back_as_updated_input() {
 fn questions_are_never_approved_without_answers() {
     let request = request(&golden("07_ask_user_question"));
     let yes = answered(Decision::Approve, "approved");
-    let no_answers = |answer: &mut Answer| answer.answers = Some(Map::new());
+    let no_answers = |answer: &mut AnswerView| answer.answers = Some(Map::new());
     for silent in [
         yes.clone(),
         with(yes, no_answers),
@@ -190,20 +202,25 @@ fn leaving_plan_mode_says_where_the_plan_is() {
     assert_eq!((call.tool.as_str(), call.description.as_deref()), ("ExitPlanMode", Some(said)));
 }
 
+fn open_ask(id: &str, call: &Call) -> AskView {
+    let ask =
+        json!({"id": id, "state": "open", "call": call, "digest": "", "why": "", "created": ""});
+    serde_json::from_value(ask).unwrap()
+}
+
 #[test]
 fn a_call_that_ran_closes_the_oldest_ask_for_exactly_it() {
     let golden = golden("10_answered_in_terminal");
     let call = request(&golden).call("k".into(), None).unwrap();
-    let ask = |id: &str, call: &Call| json!({"id": id, "call": call});
     let other_session = Call { session: "other".into(), ..call.clone() };
     let other_args = Call { args: json!({"command": "ls"}), ..call.clone() };
     let other_agent = Call { agent: "codex".into(), ..call.clone() };
     let open = [
-        ask("agent", &other_agent),
-        ask("session", &other_session),
-        ask("args", &other_args),
-        ask("this", &call),
-        ask("again", &call),
+        open_ask("agent", &other_agent),
+        open_ask("session", &other_session),
+        open_ask("args", &other_args),
+        open_ask("this", &call),
+        open_ask("again", &call),
     ];
     let ran = read(&frame(&golden, 1).to_string()).unwrap();
     assert_eq!(closed_by(&ran, &open), ["this"]);
@@ -212,7 +229,7 @@ fn a_call_that_ran_closes_the_oldest_ask_for_exactly_it() {
 #[test]
 fn questions_that_were_answered_in_the_terminal_are_closed_too() {
     let golden = golden("07_ask_user_question");
-    let open = [json!({"id": "q", "call": request(&golden).call("k".into(), None).unwrap()})];
+    let open = [open_ask("q", &request(&golden).call("k".into(), None).unwrap())];
     let mut ran = frame(&golden, 0).clone();
     ran["hook_event_name"] = "PostToolUse".into();
     ran["tool_input"]["answers"] = json!({"Which database should the demo use?": "SQLite"});
@@ -223,7 +240,7 @@ fn questions_that_were_answered_in_the_terminal_are_closed_too() {
 fn the_end_of_a_turn_closes_what_the_main_agent_asked_and_leaves_its_subagents() {
     let call = request(&golden("01_hook_allow_once")).call("k".into(), None).unwrap();
     let of_subagent = Call { meta: Some(json!({"agent_id": "a7"})), ..call.clone() };
-    let open = [json!({"id": "main", "call": call}), json!({"id": "sub", "call": of_subagent})];
+    let open = [open_ask("main", &call), open_ask("sub", &of_subagent)];
     let stop = Event::Stopped { session: call.session };
     assert_eq!(closed_by(&stop, &open), ["main"]);
 }

@@ -3,8 +3,8 @@
 use super::call::{APPROVE, asks_for_words};
 use crate::profiles::wcore::{ApprovalScope, TIMED_OUT, literal, question::TOOL, reason_of};
 use crate::{
-    client::{Answer, Decided, Ending},
-    gate::ask::Decision,
+    client::{AnswerView, Decided, Ending},
+    gate::ask::{Decision, Scope},
     policy::Call,
     wcore::wire::{Command, Request, ResumeToken, Suspension},
 };
@@ -101,11 +101,11 @@ fn resumes(wanted: &Suspension, words: &str) -> bool {
 /// What the engine hears of what an approval covers.
 // SECURITY: an engine that was told `always` asks no more, and then no guardrail and no revoked
 // grant is looked at; the daemon remembers for it.
-fn scope(request: &Request, said: Option<&Answer>, compat: bool) -> ApprovalScope {
-    let scope = said.filter(|_| compat).and_then(|answer| answer.scope.as_deref());
+fn scope(request: &Request, said: Option<&AnswerView>, compat: bool) -> ApprovalScope {
+    let scope = said.filter(|_| compat).and_then(|answer| answer.scope);
     match scope {
-        Some("always" | "session") => ApprovalScope::Always,
-        Some("always_prefix") => {
+        Some(Scope::Always | Scope::Session) => ApprovalScope::Always,
+        Some(Scope::Prefix) => {
             let call = Call::new(request.tool.name.clone(), request.tool.args.clone());
             let prefix = call.command().map(literal::infer_prefix).unwrap_or_default();
             ApprovalScope::AlwaysPrefix { prefix }

@@ -16,6 +16,7 @@ use crate::profiles::wcore::{SessionMode, Source};
 use crate::{
     client::Decided,
     gate::call::Call,
+    protocol::CancelReason,
     wcore::wire::{Answering, Command, Event, Mistake, Request, ResumeToken, Suspension},
 };
 use answer::Open;
@@ -63,8 +64,8 @@ pub enum Do {
     TakeBack {
         /// The key.
         key: String,
-        /// Why, in the API's word.
-        why: &'static str,
+        /// Why.
+        why: CancelReason,
     },
     /// Say this to whoever runs us.
     Note(String),
@@ -110,11 +111,11 @@ impl Session {
                 self.suspended(Suspension::bare(reason, resume_token.clone()), resume_token)
             }
             Event::ToolRunning { call_id } | Event::ToolResult { call_id } => {
-                self.settled(&call_id, "answered_elsewhere")
+                self.settled(&call_id, CancelReason::AnsweredElsewhere)
             }
-            Event::ToolCancelled { call_id } => self.settled(&call_id, "aborted"),
+            Event::ToolCancelled { call_id } => self.settled(&call_id, CancelReason::Aborted),
             Event::ApprovalResume { resume_token, .. } => {
-                self.resumed(&resume_token, "answered_elsewhere")
+                self.resumed(&resume_token, CancelReason::AnsweredElsewhere)
             }
             Event::CallAnnounced(_) | Event::Suspend { .. } | Event::Other => Vec::new(),
         }
@@ -125,10 +126,10 @@ impl Session {
         let refused = |why: String| (Passing::Stays, vec![Do::Note(why)]);
         match Command::read(line) {
             Ok(Command::ToolApprove { call_id, .. } | Command::ToolDeny { call_id, .. }) => {
-                (Passing::On, self.settled(&call_id, "answered_elsewhere"))
+                (Passing::On, self.settled(&call_id, CancelReason::AnsweredElsewhere))
             }
             Ok(Command::ApprovalResume { resume_token, .. }) => {
-                (Passing::On, self.resumed(&resume_token, "answered_elsewhere"))
+                (Passing::On, self.resumed(&resume_token, CancelReason::AnsweredElsewhere))
             }
             // SECURITY: an engine in force asks about nothing, and what it does not ask about no
             // guardrail sees.
@@ -162,13 +163,16 @@ impl Session {
     pub fn host_ended(&mut self) -> Vec<Do> {
         self.host_gone = true;
         let gone = self.open.drain().flat_map(|(key, open)| {
-            [Do::Tell(answer::denial(&open, HOST_GONE)), Do::TakeBack { key, why: "aborted" }]
+            [
+                Do::Tell(answer::denial(&open, HOST_GONE)),
+                Do::TakeBack { key, why: CancelReason::Aborted },
+            ]
         });
         gone.collect()
     }
 
     /// The engine is gone, and with it whoever waited.
-    pub fn engine_ended(&mut self, why: &'static str) -> Vec<Do> {
+    pub fn engine_ended(&mut self, why: CancelReason) -> Vec<Do> {
         self.open.drain().map(|(key, _)| Do::TakeBack { key, why }).collect()
     }
 
@@ -183,7 +187,7 @@ impl Session {
 
     fn requested(&mut self, request: Request) -> Vec<Do> {
         // The engine has given the earlier one up; a press on its card must not answer this one.
-        let mut todo = self.settled(&request.call_id, "aborted");
+        let mut todo = self.settled(&request.call_id, CancelReason::Aborted);
         let call = self.around.call(&request);
         todo.extend(self.ask(Open::Call(Box::new(request)), call));
         todo
@@ -211,15 +215,15 @@ impl Session {
         vec![Do::Ask { call: Box::new(Call { key: Some(key.clone()), ..call }), key }]
     }
 
-    fn settled(&mut self, call_id: &str, why: &'static str) -> Vec<Do> {
+    fn settled(&mut self, call_id: &str, why: CancelReason) -> Vec<Do> {
         self.take_back(|open| matches!(open, Open::Call(known) if known.call_id == call_id), why)
     }
 
-    fn resumed(&mut self, token: &ResumeToken, why: &'static str) -> Vec<Do> {
+    fn resumed(&mut self, token: &ResumeToken, why: CancelReason) -> Vec<Do> {
         self.take_back(|open| matches!(open, Open::Suspended(_, known) if known == token), why)
     }
 
-    fn take_back(&mut self, which: impl Fn(&Open) -> bool, why: &'static str) -> Vec<Do> {
+    fn take_back(&mut self, which: impl Fn(&Open) -> bool, why: CancelReason) -> Vec<Do> {
         let taken = self.open.extract_if(|_, open| which(open));
         taken.map(|(key, _)| Do::TakeBack { key, why }).collect()
     }

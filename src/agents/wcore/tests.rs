@@ -8,7 +8,7 @@
 use super::*;
 use crate::profiles::wcore::literal::infer_prefix;
 use crate::{
-    client::{Answer, Ending},
+    client::{AnswerView, Ending},
     gate::ask::{By, Decision},
 };
 use serde_json::{Map, json};
@@ -51,9 +51,13 @@ fn told(todo: &[Do]) -> Vec<Value> {
 }
 
 fn by_ana(scope: Option<&str>, stop: bool, answers: Option<Value>) -> Ending {
-    Ending::Answered(Answer {
-        scope: scope.map(str::to_owned),
+    Ending::Answered(AnswerView {
+        decision: Decision::Approve,
+        scope: scope.map(|scope| scope.parse().unwrap()),
+        reason: None,
         stop,
+        explain: false,
+        at: String::new(),
         answers: answers.map(|answers| answers.as_object().cloned().unwrap_or_else(Map::new)),
         by: By::Person { platform: "telegram".into(), id: "4211".into(), name: "Ana".into() },
     })
@@ -90,7 +94,7 @@ fn every_request_has_a_key_of_its_own_even_under_an_old_id() {
     assert_ne!(asked(plain().engine_said(&bash("c1"))).0, first);
     let again = session.engine_said(&bash("c1"));
     assert!(
-        matches!(&again[..], [Do::TakeBack { key, why: "aborted" }, Do::Ask { .. }] if *key == second)
+        matches!(&again[..], [Do::TakeBack { key, why: CancelReason::Aborted }, Do::Ask { .. }] if *key == second)
     );
 }
 
@@ -157,7 +161,7 @@ fn an_answer_by_hand_takes_the_ask_back_and_the_late_one_is_dropped() {
         let (key, _) = asked(session.engine_said(&bash("c1")));
         let (passes, todo) = session.host_said(line);
         assert_eq!(passes, Passing::On);
-        assert_eq!(todo, [Do::TakeBack { key: key.clone(), why: "answered_elsewhere" }]);
+        assert_eq!(todo, [Do::TakeBack { key: key.clone(), why: CancelReason::AnsweredElsewhere }]);
         let approved = decided(Decision::Approve, by_ana(Some("once"), false, None));
         assert_eq!(session.decided(&key, Ok(&approved)), []);
     }
@@ -165,7 +169,10 @@ fn an_answer_by_hand_takes_the_ask_back_and_the_late_one_is_dropped() {
 
 #[test]
 fn what_the_engine_settled_by_itself_is_taken_back() {
-    for (kind, why) in [("tool_running", "answered_elsewhere"), ("tool_cancelled", "aborted")] {
+    for (kind, why) in [
+        ("tool_running", CancelReason::AnsweredElsewhere),
+        ("tool_cancelled", CancelReason::Aborted),
+    ] {
         let mut session = plain();
         let (key, _) = asked(session.engine_said(&bash("c1")));
         let line = json!({ "type": kind, "call_id": "c1" }).to_string();
@@ -248,7 +255,7 @@ fn a_suspended_request_is_a_question_whose_secret_stays_here() {
     let (key, _) = asked(session.engine_said(&suspend.to_string()));
     let (_, todo) =
         session.host_said(r#"{"type":"approval_resume","resume_token":"rt-9b3c","approved":true}"#);
-    assert_eq!(todo, [Do::TakeBack { key, why: "answered_elsewhere" }]);
+    assert_eq!(todo, [Do::TakeBack { key, why: CancelReason::AnsweredElsewhere }]);
 }
 
 #[test]
@@ -271,7 +278,10 @@ fn our_hosts_end_denies_everything_now_and_later() {
         let line = json!({ "type": "tool_deny", "call_id": call, "reason": reason });
         Do::Tell(line.to_string())
     };
-    assert_eq!(session.host_ended(), [deny("c1"), Do::TakeBack { key, why: "aborted" }]);
+    assert_eq!(
+        session.host_ended(),
+        [deny("c1"), Do::TakeBack { key, why: CancelReason::Aborted }]
+    );
     assert_eq!(session.engine_said(&bash("c2")), [deny("c2")]);
 }
 
@@ -307,5 +317,8 @@ fn a_request_that_cannot_be_read_or_shown_is_denied_at_once() {
 fn the_end_of_an_engine_takes_everything_back() {
     let mut session = plain();
     let (key, _) = asked(session.engine_said(&bash("c1")));
-    assert_eq!(session.engine_ended("aborted"), [Do::TakeBack { key, why: "aborted" }]);
+    assert_eq!(
+        session.engine_ended(CancelReason::Aborted),
+        [Do::TakeBack { key, why: CancelReason::Aborted }]
+    );
 }

@@ -109,7 +109,7 @@ async fn one_daemon(config: &Config, server: &Server, settings: &ClientSettings)
         Err(error) => return vec![fail("daemon", error.to_string(), "edit [client]")],
     };
     let ready = match client.ready().await {
-        Ok(ready) => ready,
+        Ok(ready) => serde_json::json!(ready),
         Err(error) => {
             return vec![fail("daemon", error.to_string(), "countersign serve")];
         }

@@ -2,8 +2,9 @@
 
 use crate::{
     agents::wcore::AGENT,
-    client::{Client, ClientError, Decided, Opened},
+    client::{Client, ClientError, Decided, Submitted},
     gate::call::Call,
+    protocol::CancelReason,
 };
 use std::{collections::HashMap, pin::pin, time::Duration};
 use tokio::{
@@ -22,7 +23,7 @@ type Done = (String, Option<Result<Decided, ClientError>>);
 pub(super) struct Asks {
     client: Client,
     waiting: JoinSet<Done>,
-    back: HashMap<String, oneshot::Sender<&'static str>>,
+    back: HashMap<String, oneshot::Sender<CancelReason>>,
 }
 
 impl Asks {
@@ -39,7 +40,7 @@ impl Asks {
     }
 
     /// Takes a call back.
-    pub(super) fn take_back(&mut self, key: &str, why: &'static str) {
+    pub(super) fn take_back(&mut self, key: &str, why: CancelReason) {
         if let Some(back) = self.back.remove(key) {
             let _ = back.send(why);
         }
@@ -74,28 +75,28 @@ impl Asks {
 async fn ask(
     client: &Client,
     call: &Call,
-    mut taken: oneshot::Receiver<&'static str>,
+    mut taken: oneshot::Receiver<CancelReason>,
 ) -> Option<Result<Decided, ClientError>> {
-    let mut opening = pin!(client.open_patiently(call));
-    let (opened, why) = tokio::select! {
-        opened = &mut opening => (opened, None),
+    let mut submitting = pin!(client.submit_patiently(call));
+    let (submitted, why) = tokio::select! {
+        submitted = &mut submitting => (submitted, None),
         // Its id must be known to take it back with the right words.
-        why = &mut taken => (timeout(BACK, opening).await.ok()?, why.ok()),
+        why = &mut taken => (timeout(BACK, submitting).await.ok()?, why.ok()),
     };
-    let id = match (opened, why) {
-        (Ok(Opened::Ask(id)), None) => id,
-        (Ok(Opened::Ask(id)), Some(why)) => {
+    let id = match (submitted, why) {
+        (Ok(Submitted::Ask(id)), None) => id,
+        (Ok(Submitted::Ask(id)), Some(why)) => {
             let _ = client.cancel(&id, why).await;
             return None;
         }
         (_, Some(_)) => return None,
-        (Ok(Opened::Decided(decided)), None) => return Some(Ok(*decided)),
+        (Ok(Submitted::Decided(decided)), None) => return Some(Ok(*decided)),
         (Err(error), None) => return Some(Err(error)),
     };
     tokio::select! {
         decided = client.decided(call, &id) => Some(decided),
         why = taken => {
-            let _ = client.cancel(&id, why.unwrap_or("aborted")).await;
+            let _ = client.cancel(&id, why.unwrap_or(CancelReason::Aborted)).await;
             None
         }
     }

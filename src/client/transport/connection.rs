@@ -4,12 +4,12 @@ use crate::{
     error::ClientError,
     settings::{ClientSettings, Server},
 };
+use countersign_protocol::NonceReply;
 use countersign_tokens::{
     proof::{self, SCHEME},
     secret::{Secret, TokenHash},
 };
 use reqwest::{Method, Request, StatusCode, header::AUTHORIZATION, redirect::Policy};
-use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -32,11 +32,6 @@ pub(super) struct Connection {
     base: String,
     pub(super) server: Server,
     token: Option<Secret>,
-}
-
-#[derive(Deserialize)]
-struct Nonce {
-    nonce: String,
 }
 
 type Reply = (StatusCode, String);
@@ -147,8 +142,8 @@ impl Connection {
         if status.is_server_error() {
             return Ok(Err((status, text)));
         }
-        match serde_json::from_str::<Nonce>(&text) {
-            Ok(Nonce { nonce }) if status.is_success() && is_plain(&nonce) => Ok(Ok(nonce)),
+        match serde_json::from_str::<NonceReply>(&text) {
+            Ok(NonceReply { nonce }) if status.is_success() && is_plain(&nonce) => Ok(Ok(nonce)),
             _ => Err(self.stranger("it gives no nonce to show the token with")),
         }
     }

@@ -3,7 +3,7 @@
 use super::{ApprovalHandler, ApprovalRequest, ApprovalResponse};
 use chrono::Utc;
 use countersign_ask::{By, Decision, call::Call};
-use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending, Opened};
+use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending, Submitted};
 use countersign_tokens::ids;
 use std::{sync::Arc, time::Duration};
 
@@ -71,9 +71,9 @@ impl Daemon {
     // FAIL-CLOSED: whatever goes wrong on the way is a denial that says so.
     pub async fn ask(&self, request: ApprovalRequest) -> ApprovalResponse {
         let call = self.call(request);
-        let decided = match self.client.open(&call).await {
-            Ok(Opened::Decided(decided)) => Ok(*decided),
-            Ok(Opened::Ask(id)) => self.client.decided(&call, &id).await,
+        let decided = match self.client.submit(&call).await {
+            Ok(Submitted::Decided(decided)) => Ok(*decided),
+            Ok(Submitted::Ask(id)) => self.client.decided(&call, &id).await,
             Err(error) => Err(error),
         };
         decided.map_or_else(

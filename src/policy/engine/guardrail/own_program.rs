@@ -38,6 +38,7 @@ pub const COMMANDS: &[(&str, Command)] = &[
     ("backup", Command::Decides),
     ("policy", Command::Has(&["check", "explain", "test", "import", "score"])),
     ("completions", Command::Tells),
+    ("schema", Command::Tells),
     ("help", Command::Tells),
 ];
 

@@ -1,0 +1,258 @@
+//! The description of the API for programs that do not link these types: an OpenAPI document and a
+//! JSON Schema, made from the types.
+
+use crate::{
+    AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
+    CancelledReply, ErrorReply, EventView, ForgottenView, GrantsPage, ModeReply, ModeRequest,
+    NonceReply, ReadyReply, RevokeReply, SessionRequest, SubmitRequest, WaitQuery, routes,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// One request that the API takes.
+struct Operation {
+    method: &'static str,
+    path: String,
+    summary: &'static str,
+    access: Access,
+    query: Option<Schema>,
+    body: Option<Schema>,
+    /// Status, meaning, content type and schema.
+    replies: Vec<(&'static str, &'static str, &'static str, Schema)>,
+}
+
+/// Who may send a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Anybody who reaches the port.
+    Anybody,
+    /// Agents and approvers.
+    Agent,
+    /// Approvers.
+    Approver,
+}
+
+const JSON: &str = "application/json";
+
+/// The OpenAPI 3.1 document.
+#[must_use]
+pub fn document() -> Value {
+    let mut generator = generator("/components/schemas");
+    let operations = operations(&mut generator);
+    let error = generator.subschema_for::<ErrorReply>();
+    let mut paths = Map::new();
+    for operation in &operations {
+        let item = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(operation.method.to_owned(), described(operation, &error));
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "countersign",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Agents submit calls and read answers; approvers answer. docs/api.md \
+                says what each request means.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "securitySchemes": {
+                "agent": {
+                    "type": "http", "scheme": "bearer",
+                    "description": "The agents' token. The unix socket needs none.",
+                },
+                "approver": {
+                    "type": "http", "scheme": "bearer",
+                    "description": "The approvers' token.",
+                },
+            },
+        },
+    })
+}
+
+/// The JSON Schema (2020-12) of every request and response, by name under `$defs`.
+#[must_use]
+pub fn json_schema() -> Value {
+    let mut generator = generator("/$defs");
+    operations(&mut generator);
+    generator.subschema_for::<ErrorReply>();
+    generator.subschema_for::<ForgottenView>();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "countersign",
+        "description": "Requests and responses of countersign's HTTP API.",
+        "$defs": generator.take_definitions(true),
+    })
+}
+
+fn generator(definitions: &str) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = definitions.to_owned().into();
+        settings.meta_schema = None;
+    });
+    settings.into_generator()
+}
+
+fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
+    let session = |act: &str| routes::SESSION.replace("{act}", act);
+    let text = |_: &mut SchemaGenerator| schemars::json_schema!({ "type": "string" });
+    vec![
+        Operation::new("post", routes::CALLS, "Submit a call", Access::Agent)
+            .query::<WaitQuery>(generator)
+            .body::<SubmitRequest>(generator)
+            .reply::<CallReply>(generator, "200", "The call is decided")
+            .reply::<CallReply>(generator, "202", "The call waits for a person"),
+        Operation::new("get", routes::ASKS, "List asks", Access::Agent)
+            .query::<AsksQuery>(generator)
+            .reply::<AsksPage>(generator, "200", "A page of asks"),
+        Operation::new("get", routes::ASK, "Read an ask, or wait for it", Access::Agent)
+            .query::<WaitQuery>(generator)
+            .reply::<AskView>(generator, "200", "The ask"),
+        Operation::new("post", routes::ANSWER, "Answer an ask", Access::Approver)
+            .body::<AnswerRequest>(generator)
+            .reply::<AnswerReply>(generator, "200", "What became of the answer"),
+        Operation::new("post", routes::CANCEL, "Take an ask back", Access::Agent)
+            .body::<CancelRequest>(generator)
+            .reply::<AskView>(generator, "200", "The ask"),
+        Operation::new("get", routes::EVENTS, "Follow what happens", Access::Agent).stream(
+            generator.subschema_for::<EventView>(),
+            "Server-sent events; the data of each is an EventView, in events named `ask` an AskView, in \
+             events named `forgotten` a ForgottenView",
+        ),
+        Operation::new("post", session("mode"), "Set a session's mode", Access::Approver)
+            .body::<ModeRequest>(generator)
+            .reply::<ModeReply>(generator, "200", "The mode that it has now"),
+        Operation::new("post", session("abort"), "Cancel a session's asks", Access::Agent)
+            .body::<SessionRequest>(generator)
+            .reply::<CancelledReply>(generator, "200", "How many were cancelled"),
+        Operation::new("post", session("end"), "End a session", Access::Agent)
+            .body::<SessionRequest>(generator)
+            .reply::<CancelledReply>(generator, "200", "How many asks were cancelled"),
+        Operation::new("get", routes::GRANTS, "List grants", Access::Agent)
+            .reply::<GrantsPage>(generator, "200", "The grants in force"),
+        Operation::new("delete", routes::GRANT, "Revoke a grant", Access::Approver)
+            .reply::<RevokeReply>(generator, "200", "The grant that was revoked"),
+        Operation::new("get", routes::NONCE, "Get a nonce to show a token with", Access::Anybody)
+            .reply::<NonceReply>(generator, "200", "The nonce"),
+        Operation::new("get", routes::HEALTHZ, "Whether the process is alive", Access::Anybody)
+            .text(text(generator), "It is"),
+        Operation::new("get", routes::READYZ, "The daemon's state", Access::Anybody)
+            .reply::<ReadyReply>(generator, "200", "It takes asks and receives presses")
+            .reply::<ReadyReply>(generator, "503", "It does not, for the reasons given"),
+        Operation::new("get", routes::METRICS, "Counters for Prometheus", Access::Anybody)
+            .text(text(generator), "The counters"),
+    ]
+}
+
+impl Operation {
+    fn new(
+        method: &'static str,
+        path: impl Into<String>,
+        summary: &'static str,
+        access: Access,
+    ) -> Self {
+        let (query, body, replies) = (None, None, Vec::new());
+        Self { method, path: path.into(), summary, access, query, body, replies }
+    }
+
+    fn query<T: JsonSchema>(self, generator: &mut SchemaGenerator) -> Self {
+        Self { query: Some(T::json_schema(generator)), ..self }
+    }
+
+    fn body<T: JsonSchema>(self, generator: &mut SchemaGenerator) -> Self {
+        Self { body: Some(generator.subschema_for::<T>()), ..self }
+    }
+
+    fn reply<T: JsonSchema>(
+        mut self,
+        generator: &mut SchemaGenerator,
+        status: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        self.replies.push((status, meaning, JSON, generator.subschema_for::<T>()));
+        self
+    }
+
+    fn stream(mut self, schema: Schema, meaning: &'static str) -> Self {
+        self.replies.push(("200", meaning, "text/event-stream", schema));
+        self
+    }
+
+    fn text(mut self, schema: Schema, meaning: &'static str) -> Self {
+        self.replies.push(("200", meaning, "text/plain", schema));
+        self
+    }
+}
+
+/// The operation as the document has it.
+fn described(operation: &Operation, error: &Schema) -> Value {
+    let mut responses: Map<String, Value> = operation
+        .replies
+        .iter()
+        .map(|(status, meaning, kind, schema)| {
+            let reply = json!({"description": meaning, "content": {*kind: {"schema": schema}}});
+            ((*status).to_owned(), reply)
+        })
+        .collect();
+    responses.insert(
+        "default".to_owned(),
+        json!({"description": "Refused; nothing changed", "content": {JSON: {"schema": error}}}),
+    );
+    let security = match operation.access {
+        Access::Anybody => json!([]),
+        Access::Agent => json!([{"agent": []}, {"approver": []}]),
+        Access::Approver => json!([{"approver": []}]),
+    };
+    let mut described = json!({
+        "summary": operation.summary,
+        "security": security,
+        "parameters": parameters(operation),
+        "responses": responses,
+    });
+    if let (Some(body), Some(described)) = (&operation.body, described.as_object_mut()) {
+        let body = json!({"required": true, "content": {JSON: {"schema": body}}});
+        described.insert("requestBody".to_owned(), body);
+    }
+    described
+}
+
+fn parameters(operation: &Operation) -> Vec<Value> {
+    let of_path = operation.path.split('/').filter_map(|part| {
+        let name = part.strip_prefix('{')?.strip_suffix('}')?;
+        Some(json!({
+            "name": name, "in": "path", "required": true, "schema": {"type": "string"},
+        }))
+    });
+    let query = operation.query.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    let of_query = query.into_iter().flatten().map(
+        |(name, schema)| json!({"name": name, "in": "query", "required": false, "schema": schema}),
+    );
+    of_path.chain(of_query).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_of_the_documents_leads_somewhere() {
+        for (document, prefix) in
+            [(document(), "#/components/schemas/"), (json_schema(), "#/$defs/")]
+        {
+            let text = document.to_string();
+            let references: Vec<&str> = text
+                .split("\"$ref\":\"")
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next())
+                .collect();
+            assert!(references.len() > 20, "{}", references.len());
+            for reference in references {
+                assert!(reference.starts_with(prefix), "{reference}");
+                let pointer = reference.trim_start_matches('#');
+                assert!(document.pointer(pointer).is_some(), "{reference}");
+            }
+        }
+    }
+}

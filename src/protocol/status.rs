@@ -1,0 +1,92 @@
+//! The state of the daemon, errors, and nonces.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Why a request is refused. It changed nothing and granted nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorReply {
+    /// What is wrong, in one sentence.
+    pub error: String,
+}
+
+/// A nonce to show a token with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NonceReply {
+    /// The nonce, good once and for 30 s.
+    pub nonce: String,
+}
+
+/// The state of a daemon: `GET /readyz`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadyReply {
+    /// The store.
+    pub store: ReadyState,
+    /// The rules file.
+    pub rules: ReadyState,
+    /// Every adapter, by name.
+    pub adapters: BTreeMap<String, ReadyAdapter>,
+    /// What people have to know, such as a chat whose presses are not received.
+    pub problems: Vec<String>,
+    /// The daemon's name among those that share the store.
+    pub daemon: String,
+    /// Whether other daemons may use the store.
+    pub shared: bool,
+    /// How far the daemon's clock is ahead of the database's, in milliseconds; null where it cannot
+    /// be told.
+    pub clock_ahead_ms: Option<i64>,
+    /// Whether the daemon is about to end.
+    pub stopping: bool,
+    /// The inbox's address, without its token.
+    pub inbox: String,
+}
+
+/// `"up"`, or what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ReadyState {
+    /// It works.
+    Up(Up),
+    /// It does not.
+    Down {
+        /// What is wrong, in one sentence.
+        problem: String,
+        /// How to fix it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mend: Option<String>,
+    },
+}
+
+/// The word `up`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Up {
+    /// It works.
+    Up,
+}
+
+/// The state of one adapter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadyAdapter {
+    /// `up`, `starting`, `down`, or `standby` where another daemon receives.
+    pub state: String,
+    /// Why it is down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Since when it is down, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// The daemon that receives for the adapter's account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader: Option<ReadyLeader>,
+}
+
+/// The daemon that receives for a chat account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadyLeader {
+    /// Its name.
+    pub holder: String,
+    /// Which holder it is since the first.
+    pub epoch: i64,
+}
