@@ -57,8 +57,8 @@ fn has_flag(words: &[Word<'_>], letters: &str, longs: &str) -> bool {
 
 /// The word behind this one is prose, not a path (`commit -m TEXT`).
 pub(super) fn is_prose(argv: &[Word<'_>], at: usize) -> bool {
-    let option = at.checked_sub(1).and_then(|before| argv.get(before));
-    option.is_some_and(|option| {
+    let before = at.checked_sub(1).and_then(|before| argv.get(before));
+    before.filter(|option| option.text.starts_with('-')).is_some_and(|option| {
         described(argv).is_some_and(|program| listed(program.prose, &option.text))
     })
 }

@@ -28,11 +28,11 @@ fn behind_options(program: &Program, args: Arguments<'_, '_>) -> Option<&'static
     let mut rest = args.words;
     while let Some((word, more)) = rest.split_first() {
         match &*word.text {
+            text if !text.starts_with('-') => break,
             text if listed(program.plain, text) || listed("--version --help", text) => rest = more,
-            text if text.starts_with('-') => {
+            _ => {
                 return Some("an option in front of its sub-command changes what it runs or where");
             }
-            _ => break,
         }
     }
     let (sub, words) = rest.split_first()?;

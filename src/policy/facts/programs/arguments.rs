@@ -1,6 +1,6 @@
 //! The words behind a program's name, and how options are found among them.
 
-use super::words::{Words, listed};
+use super::words::{Words, each, listed};
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::shell::{Redirect, RedirectOp, Word, WordKind};
@@ -33,9 +33,9 @@ impl<'w, 'a> Arguments<'w, 'a> {
         let mut rest = self.words;
         while let Some((word, more)) = rest.split_first() {
             rest = match &*word.text {
-                text if listed(self.global, text) => more.get(1..).unwrap_or_default(),
-                text if text.starts_with('-') => more,
-                sub => return Self { words: more, sub, ..self },
+                sub if !sub.starts_with('-') => return Self { words: more, sub, ..self },
+                option if listed(self.global, option) => more.get(1..).unwrap_or_default(),
+                _ => more,
             };
         }
         Self { words: rest, ..self }
@@ -84,7 +84,7 @@ impl<'w, 'a> Arguments<'w, 'a> {
             let name = word.text.split('=').next().unwrap_or_default();
             name.len() > 3
                 && name.starts_with("--")
-                && options.split(' ').any(|o| o.starts_with(name))
+                && each(options).any(|o| o.starts_with(name.as_bytes()))
         })
     }
 
@@ -140,7 +140,10 @@ impl<'w, 'a> Arguments<'w, 'a> {
         let mut found = Vec::new();
         let mut words = self.words.iter().map(|w| &*w.text);
         while let Some(text) = words.next() {
-            let Some(value) = options.split(' ').find_map(|option| value_of(text, option)) else {
+            if !text.starts_with('-') {
+                continue;
+            }
+            let Some(value) = each(options).find_map(|option| value_of(text, option)) else {
                 continue;
             };
             if value.is_empty() {
@@ -190,14 +193,15 @@ pub(crate) fn operands<'w, 'a>(args: &'w [Word<'a>], values: &str) -> Vec<&'w Wo
 }
 
 /// What an option gives as its value in this word: empty when it is the next one.
-fn value_of<'t>(text: &'t str, option: &str) -> Option<&'t str> {
-    if text == option {
+fn value_of<'t>(text: &'t str, option: &[u8]) -> Option<&'t str> {
+    if text.as_bytes() == option {
         return Some("");
     }
-    if let Some(glued) = text.strip_prefix(option) {
+    if text.as_bytes().starts_with(option) {
+        let glued = text.get(option.len()..)?;
         return glued.strip_prefix('=').or((option.len() == 2).then_some(glued));
     }
-    let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1)?;
-    let (before, value) = text.strip_prefix('-')?.split_once(letter)?;
+    let [b'-', letter] = option else { return None };
+    let (before, value) = text.strip_prefix('-')?.split_once(char::from(*letter))?;
     before.bytes().all(|b| b.is_ascii_alphabetic()).then_some(value)
 }

@@ -1,5 +1,7 @@
 //! A condition on a program's arguments, with the reason that it is.
 
+use std::cell::LazyCell;
+
 use super::arguments::Arguments;
 use super::when::When;
 use super::words::{Words, listed};
@@ -91,22 +93,20 @@ pub(crate) const DROPS: &str = "drops or empties a database";
 
 /// Why one of these cases holds; the first that does.
 pub(crate) fn why(cases: &[Case], args: &Arguments<'_, '_>) -> Option<&'static str> {
-    cases.iter().find_map(|case| case.why(args))
-}
-
-impl Case {
-    fn why(&self, args: &Arguments<'_, '_>) -> Option<&'static str> {
-        match *self {
-            Self::Judge { values, judge } => judge(&Arguments { valued: values, ..*args }),
-            Self::If { sub, values, when, unless, why } => {
-                let args = match sub.is_empty() || !args.sub.is_empty() {
-                    true => *args,
-                    false => args.behind_sub(),
-                };
-                let args = Arguments { valued: values, ..args };
-                let fits = sub.is_empty() || listed(sub, args.sub);
-                (fits && when.holds(&args) && !unless.holds(&args)).then_some(why)
+    // Options in front of the sub-command are stepped over once, where a case asks for it.
+    let behind = LazyCell::new(|| match args.sub.is_empty() {
+        true => args.behind_sub(),
+        false => *args,
+    });
+    cases.iter().find_map(|case| match case {
+        Case::Judge { values, judge } => judge(&Arguments { valued: values, ..*args }),
+        Case::If { sub, values, when, unless, why } => {
+            let args = if sub.is_empty() { args } else { &*behind };
+            if !sub.is_empty() && !listed(sub, args.sub) {
+                return None;
             }
+            let args = Arguments { valued: values, ..*args };
+            (when.holds(&args) && !unless.holds(&args)).then_some(*why)
         }
-    }
+    })
 }

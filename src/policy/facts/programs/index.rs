@@ -6,7 +6,9 @@ use super::description::Program;
 use super::known::FAMILIES;
 
 /// Room for some 800 names, so that most lie where they are looked for first.
-const SLOTS: usize = 4096;
+const SLOTS: usize = 1 << 12;
+/// Leaves as many of 64 bits as count the slots.
+const SHIFT: u32 = 64 - SLOTS.ilog2();
 
 /// Every name with its description, and the beginnings of names (`python*`).
 struct Index {
@@ -47,12 +49,14 @@ impl Index {
 }
 
 /// The slots where a name may lie, the likeliest first.
-// A hash that mixes well costs more than all else that is done with most names.
+// A hash that mixes every byte well costs more than all else that is done with most names; the
+// first eight and the length tell nearly all of them apart.
 fn probes(name: &str) -> impl Iterator<Item = usize> {
-    let hash = name
-        .bytes()
-        .fold(name.len(), |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(byte)));
-    (0..SLOTS).map(move |step| (hash + step) % SLOTS)
+    let first = name.bytes().take(8).fold(0_u64, |hash, byte| hash << 8 | u64::from(byte));
+    let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
+    let mixed = (first ^ length << 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> SHIFT;
+    let start = usize::try_from(mixed).unwrap_or_default();
+    (0..SLOTS).map(move |step| (start + step) % SLOTS)
 }
 
 /// The description of the program of exactly this name.

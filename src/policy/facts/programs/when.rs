@@ -94,7 +94,10 @@ impl When {
                 parts.iter().any(|part| text.contains(part))
             }),
             Self::Flag(letters) => args.flag(letters),
-            Self::Option { long, short, values } => args.long(long) || args.short(short, values),
+            Self::Option { long, short, values } => {
+                !long.is_empty() && args.long(long)
+                    || !short.is_empty() && args.short(short, values)
+            }
             Self::Shortened(option) => args.any(|text| text.len() > 3 && option.starts_with(text)),
             Self::First(words) => args.texts().next().is_some_and(|text| listed(words, text)),
             Self::Verb(words) => listed(words, args.verb()),

@@ -10,7 +10,7 @@ use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
 use crate::facts::programs::name::base;
 use crate::facts::programs::reading::{Operands, Reading};
-use crate::facts::programs::words::listed;
+use crate::facts::programs::words::{each, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::shell::Word;
@@ -45,7 +45,9 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
         return false;
     }
     let Some(program) = programs::exact(name) else { return false };
-    let plain = |word: &&Word<'_>| word.literal().is_some_and(|text| listed(program.plain, text));
+    let plain = |word: &&Word<'_>| {
+        word.text.starts_with('-') && word.literal().is_some_and(|t| listed(program.plain, t))
+    };
     let from = if program.plain.is_empty() { 0 } else { args.iter().take_while(plain).count() };
     let args = args.get(from..).unwrap_or_default();
     let tells = matches!(args, [one] if one.literal().is_some_and(|t| listed(program.versions, t)));
@@ -58,11 +60,13 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
 
 /// The words behind the sub-command of a form.
 fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
-    let subs = form.sub.split_whitespace();
-    let count = subs.clone().count();
-    let fits =
-        args.len() >= count && args.iter().zip(subs).all(|(word, sub)| word.literal() == Some(sub));
-    fits.then(|| args.get(count..))?
+    let mut rest = args;
+    for sub in each(form.sub) {
+        let (word, more) = rest.split_first()?;
+        word.literal().filter(|text| text.as_bytes() == sub)?;
+        rest = more;
+    }
+    Some(rest)
 }
 
 /// Whether a file tool only reads what it names.

@@ -195,7 +195,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         case(options("--output --output-directory", "", ""), GIT_WRITES),
         sub("format-patch", Outside("-o"), GIT_WRITES),
         case(
-            All(&[Not(&Sub(GIT_PLAIN)), Uncertain]),
+            All(&[Uncertain, Not(&Sub(GIT_PLAIN))]),
             "a word that is only known when it runs may be an option",
         ),
         case(Starts("ext:: fd:: --upload-pack"), "a transport of it runs a program"),
