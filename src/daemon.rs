@@ -1,6 +1,7 @@
 //! Wires everything, starts it, drains it, stops it.
 
-mod adapters;
+mod accounts;
+mod gate;
 mod inherited;
 mod leading;
 mod listen;
@@ -10,33 +11,24 @@ mod welcome;
 
 pub(crate) use listen::token_file as inbox_token_file;
 
+pub use gate::{approvers, rules_path};
 pub use inherited::Inherited;
+pub use ours::guardrail;
 
 use crate::{
     api::{self, Api, Keys, Surface},
-    bridge::{self, Adapters},
-    config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
+    bridge,
+    config::Config,
     connections, digest,
-    gate::{
-        Audience, Gate, OnTimeout, Policy, Settings,
-        approvers::{Approvers, Local},
-    },
+    gate::Gate,
     ids,
-    store::{Store, Tail, private},
+    store::{Tail, private},
 };
-use anyhow::{Context, Result, bail};
+use accounts::Accounts;
+use anyhow::{Context, Result};
 use axum::middleware;
-use countersign_port::{CancellationToken, NamedAdapter};
-use countersign_profiles::DefaultTimeout;
-use leading::Account;
-pub use ours::guardrail;
-use std::{
-    fs,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use countersign_port::CancellationToken;
+use std::{fs, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{SignalKind, signal},
     task::JoinSet,
@@ -62,7 +54,7 @@ pub struct ServeOptions {
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// When it cannot start; the message says what is in the way and how to mend it.
+/// When it cannot start; the message says what is in the way and how to fix it.
 pub async fn run(
     mut config: Config,
     options: ServeOptions,
@@ -86,20 +78,21 @@ pub async fn run(
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
-    let gate = gate(&config, &store).await?;
-    let tail = Tail::of_now(&store).await?;
     let local = listen::Inbox::new(state, address)?;
-    let adapters::Adapters { all, inbox } = adapters::build(&config, &local);
-    let accounts = accounts(&config, &gate, &store, &all);
+    let daemon = name(&config);
+    let accounts = Accounts::new(&config, &local, &daemon, store.is_shared());
+    let (all, audience) = (accounts.adapters(), accounts.audience());
+    let gate = gate::open(&config, store.clone(), daemon, audience).await?;
+    let tail = Tail::of_now(&store).await?;
     let keys = Keys::new(
         config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
         config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
     );
-    let leases = accounts.iter().map(|at| (at.adapter.name, at.lease.clone())).collect();
+    let leases = accounts.leases().collect();
     let api = Api {
         gate: gate.clone(),
         store: store.clone(),
-        adapters: all.clone().into(),
+        adapters: all.clone(),
         keys: Arc::new(keys),
         leases: Arc::new(leases),
         turns: api::Turns::default(),
@@ -110,10 +103,11 @@ pub async fn run(
 
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    for account in accounts {
+    let page = accounts.page.clone();
+    for account in accounts.into_leading(&store) {
         tasks.spawn(account.lead(gate.clone(), stop.clone()));
     }
-    let (told, stops) = (all.clone().into(), stop.clone());
+    let (told, stops) = (all.clone(), stop.clone());
     tasks.spawn(async move {
         let _ = stops.run_until_cancelled(bridge::tell_notices(told)).await;
     });
@@ -124,8 +118,8 @@ pub async fn run(
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();
     let on_socket = api::router(api.clone(), Surface::Socket);
-    let inbox = inbox.layer(middleware::from_fn(connections::prove_by_inbox));
-    let on_tcp = api::router(api, Surface::Tcp).merge(inbox);
+    let page = page.layer(middleware::from_fn(connections::prove_by_inbox));
+    let on_tcp = api::router(api, Surface::Tcp).merge(page);
     // Each has its own connections, so that neither takes the other's.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
     servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));
@@ -161,159 +155,12 @@ pub async fn run(
     Ok(())
 }
 
-async fn gate(config: &Config, store: &Store) -> Result<Arc<Gate>> {
-    let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
-    let path = rules_path(config);
-    if config.policy.rules.is_some() && !path.exists() {
-        bail!("[policy] rules names {}, and there is no such file", path.display());
-    }
-    let policy = policy(config, &path, home.clone())?;
-    let (timeout_ms, on_timeout) =
-        patience(&config.policy, policy.system().prompt_behaviour().timeout);
-    let settings = Settings {
-        timeout_ms,
-        on_timeout,
-        mode: config.policy.mode.clone(),
-        home,
-        host: gethostname::gethostname().to_string_lossy().into_owned(),
-        daemon: name(config),
-        limits: config.limits.open,
-        keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
-    };
-    let approvers = approvers(&config.approvers);
-    let audience = audience(config, &inbox_target(store, &settings.daemon));
-    let gate = Gate::new(store.clone(), policy, approvers, audience, settings);
-    gate.write_pending_grants().await?;
-    Ok(gate)
-}
-
-/// The policy of the configured profile.
-fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy> {
-    let wanted = &config.policy;
-    let own = matches!(wanted.profile, Profile::Standard | Profile::Molf);
-    let file = (own || wanted.rules.is_some()).then_some(rules);
-    let guardrail = guardrail(config, rules);
-    let policy = Policy::open(wanted.profile, file, home, guardrail, wanted.compat);
-    let policy = policy.map_err(anyhow::Error::msg)?;
-    if let Some(mode) = &wanted.mode
-        && !policy.system().has_mode(mode)
-    {
-        bail!("[policy] `mode` \"{mode}\" is no mode of the profile {}", wanted.profile);
-    }
-    if wanted.compat {
-        tracing::warn!(profile = %wanted.profile, "compat is on: the profile answers as its system \
-            does, where that is unsafe too");
-    }
-    Ok(policy)
-}
-
-/// How long a person has, and what happens then: as configured, else as in the profile's system.
-fn patience(wanted: &config::Policy, system: DefaultTimeout) -> (i64, OnTimeout) {
-    const ORDINARY: Duration = Duration::from_secs(300);
-    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-    let (timeout, on_timeout) = match (system, wanted.timeout) {
-        (DefaultTimeout::Wait, None) => (ORDINARY, OnTimeout::Wait),
-        (_, Some(timeout)) => (timeout, OnTimeout::Deny),
-        // FAIL-CLOSED: silence approves only where the operator has named the tools.
-        (DefaultTimeout::Deny(after) | DefaultTimeout::Approve(after), None) => {
-            (seconds(after), OnTimeout::Deny)
-        }
-    };
-    let on_timeout = match &wanted.on_timeout {
-        None => {
-            if matches!(system, DefaultTimeout::Approve(_)) {
-                tracing::warn!(
-                    "the policy's file wants silence to approve, and [policy] \
-                    approve_on_timeout names no tools: silence denies"
-                );
-            }
-            on_timeout
-        }
-        Some(Timeout::Deny) => OnTimeout::Deny,
-        Some(Timeout::Wait) => OnTimeout::Wait,
-        Some(Timeout::Approve(tools)) => OnTimeout::Approve(tools.clone()),
-    };
-    (i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2), on_timeout)
-}
-
-/// The rules file: the one that is named, or `permissions.jsonc` beside the config.
-#[must_use]
-pub fn rules_path(config: &Config) -> PathBuf {
-    let beside = || config.path.as_ref()?.parent().map(|folder| folder.join("permissions.jsonc"));
-    let named = config.policy.rules.clone().or_else(beside);
-    named.unwrap_or_else(|| config.daemon.state_dir.join("permissions.jsonc"))
-}
-
-/// Who may answer. Local answering is on until a chat approver is there, unless it is named.
-#[must_use]
-pub fn approvers(named: &Named) -> Approvers {
-    let approvers = Approvers {
-        telegram: named.telegram.clone(),
-        discord: named.discord.clone(),
-        discord_roles: named.discord_roles.clone(),
-        local: Local::Off,
-    };
-    let on = named.inbox.unwrap_or(!approvers.has_chat_approver());
-    Approvers { local: if on { Local::On } else { Local::Off }, ..approvers }
-}
-
 /// This daemon's name for people, and for telling processes apart: where it runs, and a random end.
 fn name(config: &Config) -> String {
     let state = config.daemon.state_dir.display().to_string();
     let place: String = digest::sha256_hex(state.as_bytes()).chars().take(4).collect();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     format!("{host}-{place}.{}", ids::ask_id())
-}
-
-/// The inbox is each daemon's own, and so are its cards.
-fn inbox_target(store: &Store, daemon: &str) -> String {
-    match store.is_shared() {
-        true => format!("inbox@{daemon}"),
-        false => "inbox".to_owned(),
-    }
-}
-
-fn audience(config: &Config, inbox: &str) -> Vec<Audience> {
-    let at = |adapter: &str, target: String| Audience { adapter: adapter.to_owned(), target };
-    let telegram = config.telegram.iter().flat_map(|telegram| &telegram.targets).map(|target| {
-        let topic = target.topic.map(|topic| format!("/{topic}")).unwrap_or_default();
-        at("telegram", format!("{}{topic}", target.chat))
-    });
-    let discord = config.discord.iter().flat_map(|discord| &discord.targets);
-    let discord = discord.map(|target| at("discord", target.channel.clone()));
-    let mut audience = vec![at("inbox", inbox.to_owned())];
-    audience.extend(telegram.filter(|_| cfg!(feature = "telegram")));
-    audience.extend(discord.filter(|_| cfg!(feature = "discord")));
-    audience
-}
-
-/// The accounts that this daemon may lead.
-fn accounts(
-    config: &Config,
-    gate: &Gate,
-    store: &Store,
-    adapters: &[NamedAdapter],
-) -> Vec<Account> {
-    let audience = audience(config, &inbox_target(store, gate.daemon()));
-    let all: Adapters = adapters.into();
-    let account = |adapter: &NamedAdapter| {
-        let name = adapter.name;
-        let token = match name {
-            "telegram" => config.telegram.as_ref().map(|telegram| telegram.token.reveal()),
-            "discord" => config.discord.as_ref().map(|discord| discord.token.reveal()),
-            _ => None,
-        };
-        let own = || leading::own_lease(gate.daemon());
-        let here = audience.iter().filter(|place| place.adapter == name);
-        Account {
-            adapter: adapter.clone(),
-            adapters: all.clone(),
-            lease: token.map_or_else(own, |token| leading::lease(name, token)),
-            targets: here.map(|place| place.target.clone()).collect(),
-            store: store.clone(),
-        }
-    };
-    adapters.iter().map(account).collect()
 }
 
 fn spawn<F: Future<Output = ()> + Send + 'static>(
@@ -336,16 +183,4 @@ fn told_to_stop() -> Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
         }
     })
-}
-
-/// Makes a folder that only this user can enter, unless it is there.
-pub(crate) fn private_folder(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .with_context(|| format!("cannot make the folder {}", path.display()))
 }

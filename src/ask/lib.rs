@@ -157,7 +157,7 @@ pub enum Decision {
 pub enum By {
     /// A person.
     Person {
-        /// Where they pressed: `telegram`, `discord`, `inbox`, `api`.
+        /// Where they pressed: the name of a platform, `inbox` or `api`.
         platform: String,
         /// Their lasting id there.
         id: String,

@@ -28,7 +28,7 @@ use crate::{
     gate::{
         Audience, Gate, Handed, OnTimeout, Policy, Reply, Settings,
         answer::Action,
-        approvers::{Approvers, Local, Who},
+        approvers::{Approvers, Local, Members, Who},
         ask::{Ask, Scope},
         call::Call,
     },
@@ -109,9 +109,9 @@ impl Town {
             limits: crate::gate::Limits::default(),
             keep_ms: 86_400_000,
         };
-        let ana = || [ANA.to_owned()].into();
-        let approvers =
-            Approvers { telegram: ana(), discord: ana(), local: Local::On, ..Approvers::default() };
+        let ana = |chat: &str| (chat.to_owned(), Members::people([ANA]));
+        let chats = [ana("telegram"), ana("discord")].into();
+        let approvers = Approvers { chats, local: Local::On };
         let audience = Audience { adapter: adapter.name.to_owned(), target: target.clone() };
         let gate = Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings);
         let length = Duration::from_secs(100_000);

@@ -2,8 +2,9 @@
 
 use super::{Context, Exit, say};
 use crate::{
-    config::{Config, TEMPLATE},
+    config::{Config, template},
     ids,
+    platforms::BUILT_IN,
     secret::TokenHash,
 };
 use anyhow::{Context as _, Result, bail};
@@ -38,12 +39,25 @@ pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
          Next:\n  \
          countersign serve --demo          run the daemon, with a first ask to press\n  \
          countersign connect claude-code   let Claude Code ask here\n  \
-         edit [telegram] or [discord] in the config to be asked on your phone\n  \
+         {phone}\
          countersign doctor                check all of it",
         config = made.config.display(),
         token = made.token.display(),
+        phone = phone(),
     ))?;
     Ok(Exit::Good)
+}
+
+/// The line that says how to be asked in a chat, where this program has any.
+fn phone() -> String {
+    let chats = BUILT_IN.iter().filter(|it| it.platform.is_some());
+    let chats: Vec<String> = chats.map(|it| format!("[{}]", it.name)).collect();
+    match chats.is_empty() {
+        true => String::new(),
+        false => {
+            format!("edit {} in the config to be asked on your phone\n  ", chats.join(" or "))
+        }
+    }
 }
 
 /// Makes a config and its tokens.
@@ -67,7 +81,7 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
 /// The template with the tokens in their places.
 fn fill(agent: &str, approver: &str) -> String {
     let hash = |token: &str| TokenHash::of(token).to_string();
-    TEMPLATE
+    template(BUILT_IN)
         .replace("# agent_token = \"sha256:…\"", &format!("agent_token = \"{}\"", hash(agent)))
         .replace(
             "# approver_token = \"sha256:…\"",

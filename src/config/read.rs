@@ -1,16 +1,13 @@
 //! From TOML and environment to a [`Config`].
 
+use super::model::{ChatAccount, Config, Daemon, Policy, Store};
 use super::node::{self, Node, Place, Table, Value};
-use super::secrets;
-use super::section::{Section, flag, id, nearest, number, secret, text, wants};
-use super::values::{
-    address, default_address, ids, length, on_timeout, profile, servers, token, tools, url,
-};
-use super::{
-    Approvers, ClientSettings, Config, Daemon, Discord, DiscordTarget, Places, Policy, Profile,
-    Server, Store, Telegram, TelegramTarget,
-};
-use crate::store::Database;
+use super::section::{Section, flag, nearest, secret, text, wants};
+use super::values::{address, default_address, length, on_timeout, profile, servers, token, tools};
+use super::{approvers, chats, secrets};
+use crate::{platforms::Registered, store::Database};
+use countersign_client::{ClientSettings, Places, Server};
+use countersign_profiles::Profile;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -19,18 +16,9 @@ use std::{
 /// What the names of overriding environment variables begin with.
 pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
-const SECTIONS: [&str; 8] =
-    ["daemon", "client", "store", "policy", "telegram", "discord", "approvers", "limits"];
-
-/// The keys that hold secrets: each may be read from a file named in `…_FILE`.
-pub(super) const SECRETS: [(&str, &str); 6] = [
-    ("daemon", "agent_token"),
-    ("daemon", "approver_token"),
-    ("client", "token"),
-    ("store", "url"),
-    ("telegram", "token"),
-    ("discord", "token"),
-];
+/// The sections of every program; those of its platforms stand between them.
+const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
+const LAST_SECTIONS: [&str; 2] = ["approvers", "limits"];
 
 /// Reads a config.
 ///
@@ -40,9 +28,11 @@ pub(super) fn config(
     file: Option<(PathBuf, String)>,
     env: Vec<(String, String)>,
     places: &Places,
+    platforms: &'static [Registered],
 ) -> Result<Config, Vec<String>> {
-    let mut reader =
-        Reader { places, base: places.config.clone(), root: Table::new(), problems: Vec::new() };
+    let problems = chats::faults(platforms, &[SECTIONS.as_slice(), &LAST_SECTIONS].concat());
+    let (base, root) = (places.config.clone(), Table::new());
+    let mut reader = Reader { places, platforms, base, root, problems };
     let path = match file {
         Some((path, text)) => {
             reader.root = node::read_file(&path, &text).map_err(|problem| vec![problem])?;
@@ -54,7 +44,7 @@ pub(super) fn config(
     for (name, value) in env {
         reader.overlay(&name, &value);
     }
-    reader.problems.extend(secrets::shared(&reader.root));
+    reader.problems.extend(secrets::shared(&reader.root, &secrets::keys(platforms)));
     let daemon = reader.daemon();
     let config = Config {
         path,
@@ -62,9 +52,9 @@ pub(super) fn config(
         store: reader.store(&daemon.state_dir),
         daemon,
         policy: reader.policy(),
-        telegram: reader.telegram(),
-        discord: reader.discord(),
-        approvers: reader.approvers(),
+        left_out: reader.left_out(),
+        chats: reader.chats(),
+        approvers: approvers::read(reader.section("approvers"), platforms),
         limits: super::limits::read(reader.section("limits")),
     };
     reader.leftovers();
@@ -73,6 +63,7 @@ pub(super) fn config(
 
 struct Reader<'a> {
     places: &'a Places,
+    platforms: &'static [Registered],
     base: PathBuf,
     root: Table,
     problems: Vec<String>,
@@ -86,7 +77,9 @@ impl Reader<'_> {
             self.problems.push(format!("{name}: names no key; it wants {PREFIX}SECTION__KEY"));
             return;
         };
-        let from_file = key.strip_suffix("_file").filter(|key| SECRETS.contains(&(section, *key)));
+        let from_file = key
+            .strip_suffix("_file")
+            .filter(|key| secrets::keys(self.platforms).contains(&(section, *key)));
         let (key, node) = match from_file {
             None => (key, node::read_env(name, value)),
             Some(key) => match std::fs::read_to_string(self.places.resolve(&self.base, value)) {
@@ -136,9 +129,11 @@ impl Reader<'_> {
                 Value::Table(_) => format!("section [{name}]"),
                 _ => format!("key `{name}` outside a section"),
             };
-            let hint = match nearest(name, &SECTIONS) {
+            let chats = self.platforms.iter().map(|platform| platform.name);
+            let known: Vec<&str> = SECTIONS.into_iter().chain(chats).chain(LAST_SECTIONS).collect();
+            let hint = match nearest(name, &known) {
                 Some(near) => format!("did you mean [{near}]?"),
-                None => format!("the sections are {}", SECTIONS.join(", ")),
+                None => format!("the sections are {}", known.join(", ")),
             };
             self.problems.push(format!("{place}: unknown {what}; {hint}"));
         }
@@ -210,60 +205,24 @@ impl Reader<'_> {
         policy
     }
 
-    fn telegram(&mut self) -> Option<Telegram> {
-        if !self.has("telegram") {
-            return None;
-        }
-        let mut section = self.section("telegram");
-        let token = section.need("token", "@BotFather hands them out", secret);
-        let api_url = section.get("api_url", url);
-        let targets = section.tables("targets", "telegram.targets", |target| {
-            let chat = target.need("chat", "it is the number of a chat", number)?;
-            let topic = target.get("topic", |node| {
-                i32::try_from(number(node)?).map_err(|_| "is too large for a topic".to_owned())
-            });
-            Some(TelegramTarget { chat, topic })
-        });
-        section.finish();
-        let api_url = api_url.unwrap_or_else(|| "https://api.telegram.org".into());
-        token.map(|token| Telegram { token, api_url, targets })
+    /// The platforms that have a section here, and that this program was built without.
+    fn left_out(&mut self) -> Vec<&'static str> {
+        let missing = self.platforms.iter().filter(|it| it.platform.is_none());
+        let names: Vec<_> = missing.map(|it| it.name).filter(|name| self.has(name)).collect();
+        // Their keys are not known here.
+        self.root.retain(|(section, ..)| !names.contains(&section.as_str()));
+        names
     }
 
-    fn discord(&mut self) -> Option<Discord> {
-        if !self.has("discord") {
-            return None;
+    fn chats(&mut self) -> Vec<ChatAccount> {
+        let platforms = self.platforms.iter().filter_map(|it| it.platform);
+        let mut accounts = Vec::new();
+        for platform in platforms {
+            let name = platform.description().name;
+            if self.has(name) {
+                accounts.extend(chats::account(platform, self.section(name)));
+            }
         }
-        let mut section = self.section("discord");
-        let mend = "it is on the Bot page of https://discord.com/developers/applications";
-        let token = section.need("token", mend, secret);
-        let api_url = section.get("api_url", url);
-        let targets = section.tables("targets", "discord.targets", |target| {
-            let channel = target.need("channel", "it is the id of a channel, in quotes", id)?;
-            Some(DiscordTarget { channel })
-        });
-        section.finish();
-        let api_url = api_url.unwrap_or_else(|| "https://discord.com".into());
-        token.map(|token| Discord { token, api_url, targets })
-    }
-
-    fn approvers(&mut self) -> Approvers {
-        let mut section = self.section("approvers");
-        let approvers = Approvers {
-            telegram: section.get("telegram", ids).unwrap_or_default(),
-            discord: section.get("discord", ids).unwrap_or_default(),
-            discord_roles: section.get("discord_roles", ids).unwrap_or_default(),
-            inbox: section.get("inbox", flag),
-        };
-        // FAIL-CLOSED: somebody who asks for two signatures must not silently get one.
-        let _ = section.get("quorum", |node| match number(node)? {
-            1 => Ok(()),
-            _ => Err("can only be 1: more than one signature is not built yet".into()),
-        });
-        let _ = section.get("four_eyes", |node| match flag(node)? {
-            false => Ok(()),
-            true => Err("can only be false: four eyes are not built yet".into()),
-        });
-        section.finish();
-        approvers
+        accounts
     }
 }

@@ -1,10 +1,39 @@
 //! Secrets that must differ: whoever holds one of them may not hold another by it.
 
-use super::{
-    node::{Node, Place, Table, Value},
-    read::SECRETS,
+use super::node::{Node, Place, Table, Value};
+use crate::{
+    platforms::Registered,
+    secret::{Token, TokenHash},
 };
-use crate::secret::{Token, TokenHash};
+use countersign_port::Takes;
+
+/// A key that holds a secret: its section and its name.
+pub(super) type SecretKey = (&'static str, &'static str);
+
+/// The keys that hold secrets, whatever the platforms.
+const KEYS: [SecretKey; 4] = [
+    ("daemon", "agent_token"),
+    ("daemon", "approver_token"),
+    ("client", "token"),
+    ("store", "url"),
+];
+
+/// The keys that hold secrets: each may be read from a file named in `…_FILE`.
+pub(super) fn keys(platforms: &[Registered]) -> Vec<SecretKey> {
+    let mut keys = KEYS.to_vec();
+    for registered in platforms {
+        match registered.platform {
+            Some(platform) => {
+                let all = platform.description().keys.iter();
+                let secret = all.filter(|key| matches!(key.takes, Takes::Secret));
+                keys.extend(secret.map(|key| (registered.name, key.name)));
+            }
+            // Its keys are not known here; this one most platforms have.
+            None => keys.push((registered.name, "token")),
+        }
+    }
+    keys
+}
 
 /// A token that the config holds.
 struct Given<'a> {
@@ -16,10 +45,10 @@ struct Given<'a> {
 
 /// A sentence for every two tokens that are the same and open different things.
 // SECURITY: with `agent_token` equal to `approver_token` every agent could answer its own asks.
-pub(super) fn shared(root: &Table) -> Vec<String> {
-    let given: Vec<Given<'_>> = SECRETS
+pub(super) fn shared(root: &Table, keys: &[SecretKey]) -> Vec<String> {
+    let given: Vec<Given<'_>> = keys
         .iter()
-        .filter(|(_, key)| key.ends_with("token"))
+        .filter(|key| **key != ("store", "url"))
         .filter_map(|(section, key)| given(root, section, key))
         .collect();
     let pairs = given.iter().enumerate().flat_map(|(at, one)| {
@@ -85,11 +114,11 @@ fn sentence(one: &Given<'_>, other: &Given<'_>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::config::node;
+    use crate::{config::node, platforms::BUILT_IN};
     use std::path::Path;
 
     fn shared_in(toml: &str) -> Vec<String> {
-        shared(&node::read_file(Path::new("c"), toml).unwrap())
+        shared(&node::read_file(Path::new("c"), toml).unwrap(), &keys(BUILT_IN))
     }
 
     #[test]

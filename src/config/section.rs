@@ -3,34 +3,35 @@
 
 use super::node::{Node, Place, Table, Value};
 use crate::secret::Secret;
+use countersign_port::IdForm;
 
 /// A section and the keys that were asked for so far.
 pub(super) struct Section<'a> {
-    name: &'static str,
+    name: String,
     place: Option<Place>,
     table: Table,
-    asked: Vec<&'static str>,
+    asked: Vec<String>,
     problems: &'a mut Vec<String>,
 }
 
 impl<'a> Section<'a> {
     /// Begins to read; `place` is where the section begins, where it is written at all.
     pub fn new(
-        name: &'static str,
+        name: &str,
         place: Option<Place>,
         table: Table,
         problems: &'a mut Vec<String>,
     ) -> Self {
-        Self { name, place, table, asked: Vec::new(), problems }
+        Self { name: name.to_owned(), place, table, asked: Vec::new(), problems }
     }
 
     /// Reads one key; `None` when it is absent, or wrong and noted.
     pub fn get<T>(
         &mut self,
-        key: &'static str,
+        key: &str,
         read: impl FnOnce(&Node) -> Result<T, String>,
     ) -> Option<T> {
-        self.asked.push(key);
+        self.asked.push(key.to_owned());
         let (_, _, node) = self.table.iter().find(|(name, ..)| name == key)?;
         read(node)
             .map_err(|why| {
@@ -39,16 +40,16 @@ impl<'a> Section<'a> {
             .ok()
     }
 
-    /// Reads one key that the section makes no sense without; `mend` says what to write.
+    /// Reads one key that the section makes no sense without; `hint` says what to write.
     pub fn need<T>(
         &mut self,
-        key: &'static str,
-        mend: &str,
+        key: &str,
+        hint: &str,
         read: impl FnOnce(&Node) -> Result<T, String>,
     ) -> Option<T> {
         let there = self.table.iter().any(|(name, ..)| name == key);
         if !there && let Some(place) = &self.place {
-            self.problems.push(format!("{place}: [{}] has no `{key}`; {mend}", self.name));
+            self.problems.push(format!("{place}: [{}] has no `{key}`; {hint}", self.name));
         }
         self.get(key, read)
     }
@@ -56,8 +57,8 @@ impl<'a> Section<'a> {
     /// Reads a list of tables, such as targets.
     pub fn tables<T>(
         &mut self,
-        key: &'static str,
-        name: &'static str,
+        key: &str,
+        name: &str,
         read: impl Fn(&mut Section<'_>) -> Option<T>,
     ) -> Vec<T> {
         let Some(list) = self.get(key, list) else { return Vec::new() };
@@ -80,13 +81,30 @@ impl<'a> Section<'a> {
         read_all
     }
 
+    /// The keys of a platform's lists that are written here.
+    pub fn keys_of(&self, platform: &str) -> Vec<String> {
+        let is_its = |key: &str| {
+            key.strip_prefix(platform).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        let keys = self.table.iter().map(|(key, ..)| key.clone());
+        keys.filter(|key| is_its(key)).collect()
+    }
+
+    /// Notes what is wrong with it as a whole.
+    pub fn problem(&mut self, why: &str) {
+        if let Some(place) = &self.place {
+            self.problems.push(format!("{place}: [{}] {why}", self.name));
+        }
+    }
+
     /// Notes every key that nobody asked for.
     pub fn finish(self) {
+        let asked: Vec<&str> = self.asked.iter().map(String::as_str).collect();
         for (key, place, _) in &self.table {
-            if self.asked.contains(&key.as_str()) {
+            if asked.contains(&key.as_str()) {
                 continue;
             }
-            let hint = match nearest(key, &self.asked) {
+            let hint = match nearest(key, &asked) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has {}", self.asked.join(", ")),
             };
@@ -142,15 +160,19 @@ pub(super) fn list(node: &Node) -> Result<Vec<Node>, String> {
     }
 }
 
-/// A numeric identity, written as a number or as digits in quotes.
-pub(super) fn id(node: &Node) -> Result<String, String> {
-    match node.value() {
-        Value::Number(number) if *number > 0 => Ok(number.to_string()),
-        Value::Text(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+/// A lasting id, in the form that its platform gives it.
+pub(super) fn id_of(form: IdForm, node: &Node) -> Result<String, String> {
+    match (form, node.value(), node.text()) {
+        (IdForm::Digits, Value::Number(number), _) if *number > 0 => Ok(number.to_string()),
+        (IdForm::Digits, Value::Text(text), _)
+            if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             Ok(text.clone())
         }
         // SECURITY: names can be changed by their owners, numbers cannot.
-        _ => Err(wants("numeric ids, because names can change hands", node)),
+        (IdForm::Digits, ..) => Err(wants("numeric ids, because names can change hands", node)),
+        (IdForm::Text { fits, .. }, _, Some(text)) if fits(text) => Ok(text.to_owned()),
+        (IdForm::Text { wanted, .. }, ..) => Err(wants(wanted, node)),
     }
 }
 

@@ -1,6 +1,19 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
-use super::*;
-use crate::{connections, gate};
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
+use super::{read, *};
+use crate::{
+    connections,
+    gate::{self, approvers::Members},
+    platforms::{BUILT_IN, Registered},
+    secret::{Secret, Token},
+    store::Database,
+};
+use countersign_port::{Setting, Settings, Target};
+use std::{collections::BTreeMap, time::Duration};
 
 fn places() -> Places {
     Places {
@@ -21,7 +34,18 @@ fn read(toml: &str) -> Result<Config, Vec<String>> {
 
 fn read_with(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
     let env = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    read::config(Some(("/etc/c.toml".into(), toml.into())), env, &places())
+    read::config(Some(("/etc/c.toml".into(), toml.into())), env, &places(), BUILT_IN)
+}
+
+/// An account on the platform of this name.
+fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAccount {
+    let registered = BUILT_IN.iter().find(|it| it.name == name).unwrap();
+    let (token, api_url) = (Setting::Secret(token.into()), Setting::Text(api_url.into()));
+    ChatAccount {
+        platform: registered.platform.unwrap(),
+        settings: Settings::from([("token", token), ("api_url", api_url)]),
+        targets: targets.iter().map(|target| Target((*target).to_owned())).collect(),
+    }
 }
 
 fn mistakes(toml: &str) -> Vec<String> {
@@ -53,8 +77,8 @@ fn defaults() -> Config {
             timeout: None,
             on_timeout: None,
         },
-        telegram: None,
-        discord: None,
+        chats: Vec::new(),
+        left_out: Vec::new(),
         approvers: Approvers::default(),
         limits: Limits::default(),
     }
@@ -63,22 +87,23 @@ fn defaults() -> Config {
 #[test]
 fn an_empty_file_and_the_template_mean_the_defaults() {
     assert_eq!(read(""), Ok(defaults()));
-    assert_eq!(read(TEMPLATE), Ok(defaults()));
-    let none = read::config(None, Vec::new(), &places()).unwrap();
+    assert_eq!(read(&template(BUILT_IN)), Ok(defaults()));
+    let none = read::config(None, Vec::new(), &places(), BUILT_IN).unwrap();
     assert_eq!(none, Config { path: None, ..defaults() });
 }
 
 #[test]
 fn every_key_of_the_template_is_a_known_one() {
-    let keys = TEMPLATE.lines().filter_map(|line| {
+    let template = template(BUILT_IN);
+    let keys = template.lines().filter_map(|line| {
         let line = line.strip_prefix("# ")?;
         let key = line.split_once(" = ")?.0;
         let plain = key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         (plain || line.starts_with('[')).then_some(line)
     });
-    let sections = TEMPLATE.lines().filter(|line| line.starts_with("# ["));
+    let sections = template.lines().filter(|line| line.starts_with("# ["));
     assert_eq!((keys.count(), sections.count()), (34, 2));
-    let uncommented: String = TEMPLATE
+    let uncommented: String = template
         .lines()
         .map(|line| {
             let bare = line.strip_prefix("# ").unwrap_or(line);
@@ -93,8 +118,8 @@ fn every_key_of_the_template_is_a_known_one() {
     let filled =
         uncommented.replacen("sha256:…", &hash("0"), 1).replacen("sha256:…", &hash("1"), 1);
     let config = read(&filled.replacen("\"…\"", "\"agent\"", 1)).unwrap();
-    assert_eq!(config.telegram.unwrap().targets.len(), 2);
-    assert_eq!(config.discord.unwrap().targets.len(), 1);
+    let targets: Vec<_> = config.chats.iter().map(|it| (it.name(), it.targets.len())).collect();
+    assert_eq!(targets, [("telegram", 2), ("discord", 1)]);
     assert_eq!(config.approvers.inbox, Some(true));
 }
 
@@ -147,7 +172,6 @@ fn everything_can_be_set() {
     )
     .unwrap();
     let plain = |text: &str| Some(Token::Plain(Secret::new(text)));
-    let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<BTreeSet<_>>();
     let expected = Config {
         path: Some("/etc/c.toml".into()),
         daemon: Daemon {
@@ -172,26 +196,19 @@ fn everything_can_be_set() {
             timeout: Some(Duration::from_secs(5400)),
             on_timeout: Some(OnTimeout::Approve(vec!["read_file".into()])),
         },
-        telegram: Some(Telegram {
-            token: Secret::new("1:a"),
-            api_url: "http://127.0.0.1:81".into(),
-            targets: vec![
-                TelegramTarget { chat: -100, topic: Some(7) },
-                TelegramTarget { chat: 5, topic: None },
-            ],
-        }),
-        discord: Some(Discord {
-            token: Secret::new("d"),
-            api_url: "https://discord.com".into(),
-            targets: vec![
-                DiscordTarget { channel: "9".into() },
-                DiscordTarget { channel: "10".into() },
-            ],
-        }),
+        chats: vec![
+            account("telegram", "1:a", "http://127.0.0.1:81", &["-100/7", "5"]),
+            account("discord", "d", "https://discord.com", &["9", "10"]),
+        ],
+        left_out: Vec::new(),
         approvers: Approvers {
-            telegram: ids(&["12345", "6"]),
-            discord: ids(&["7"]),
-            discord_roles: ids(&["8"]),
+            chats: BTreeMap::from([
+                ("telegram".into(), Members::people(["12345", "6"])),
+                (
+                    "discord".into(),
+                    Members { roles: ["8".into()].into(), ..Members::people(["7"]) },
+                ),
+            ]),
             inbox: Some(false),
         },
         limits: Limits {
@@ -227,12 +244,9 @@ fn the_environment_overrides_any_key_and_secrets_come_from_files() {
     expected.policy.timeout = Some(Duration::from_secs(90));
     expected.daemon.listen = "127.0.0.1:0".parse().unwrap();
     expected.client.token = Some(Secret::new("123456"));
-    expected.approvers.telegram = BTreeSet::from(["5".into()]);
-    expected.telegram = Some(Telegram {
-        token: Secret::new("1:from-file"),
-        api_url: "https://api.telegram.org".into(),
-        targets: vec![TelegramTarget { chat: -1, topic: None }],
-    });
+    expected.approvers.chats = BTreeMap::from([("telegram".into(), Members::people(["5"]))]);
+    let url = "https://api.telegram.org";
+    expected.chats = vec![account("telegram", "1:from-file", url, &["-1"])];
     assert_eq!(config, Ok(expected));
 }
 
@@ -389,5 +403,28 @@ fn a_secret_file_that_cannot_be_read_is_a_mistake() {
         read_with("", &env).unwrap_err(),
         ["COUNTERSIGN__DISCORD__TOKEN_FILE: none cannot be read: No such file or directory (os \
           error 2)"]
+    );
+}
+
+#[test]
+fn a_platform_that_was_left_out_of_the_build_is_named_and_its_approvers_keep_local_answering_off() {
+    static LEFT_OUT: &[Registered] = &[Registered { name: "discord", platform: None }];
+    let toml = "[discord]\ntoken = \"d\"\nanything = 1\n[approvers]\ndiscord = [\"7\"]\n\
+        discord_roles = [8]\n";
+    let file = Some(("/etc/c.toml".into(), toml.into()));
+    let config = read::config(file, Vec::new(), &places(), LEFT_OUT).unwrap();
+    assert_eq!((config.chats, config.left_out), (Vec::new(), vec!["discord"]));
+    assert_eq!(config.approvers.chats["discord"].count(), 2);
+    let file = Some(("/etc/c.toml".into(), "[approvers]\ndiscordance = []\n".into()));
+    let mistakes = read::config(file, Vec::new(), &places(), LEFT_OUT).unwrap_err();
+    assert!(mistakes[0].contains("unknown key `discordance`"), "{mistakes:?}");
+}
+
+#[test]
+fn a_topic_beyond_what_telegram_has_is_a_mistake_with_its_place() {
+    let toml = "[telegram]\ntoken = \"1:a\"\ntargets = [{ chat = 1, topic = 3000000000 }]";
+    assert_eq!(
+        mistakes(toml),
+        ["/etc/c.toml:3:12: [telegram.targets] `topic` is too large for a topic"]
     );
 }

@@ -1,11 +1,12 @@
 //! How single values of a config are read: what is accepted, and what is said to anything else.
 
+use super::model::OnTimeout;
 use super::node::{Node, Value};
-use super::section::{id, list, text};
-use super::{OnTimeout, Profile, Server};
+use super::section::{list, text};
 use crate::secret::Token;
+use countersign_client::Server;
+use countersign_profiles::Profile;
 use std::{
-    collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     time::Duration,
@@ -107,10 +108,6 @@ pub(super) fn tools(node: &Node) -> Result<Vec<String>, String> {
         // FAIL-CLOSED: only tools that the operator names are ever approved without a person.
         Some(tool) => Err(format!("wants whole names of tools; \"{tool}\" is none")),
     }
-}
-
-pub(super) fn ids(node: &Node) -> Result<BTreeSet<String>, String> {
-    list(node)?.iter().map(id).collect()
 }
 
 pub(super) fn length(node: &Node) -> Result<Duration, String> {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::{
     fs, io,
     net::SocketAddr,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tokio::net::{TcpListener, UnixListener, UnixStream};
@@ -31,7 +31,7 @@ pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener> {
 /// A sentence that names the socket and what to do.
 pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
     if let Some(folder) = path.parent() {
-        super::private_folder(folder)?;
+        private_folder(folder)?;
     }
     if UnixStream::connect(path).await.is_ok() {
         bail!(
@@ -102,4 +102,16 @@ pub(crate) fn token_file(state: &Path) -> PathBuf {
 
 fn is_socket(found: &fs::Metadata) -> bool {
     std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
+}
+
+/// Makes a folder that only this user can enter, unless it is there.
+fn private_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot make the folder {}", path.display()))
 }

@@ -1,12 +1,12 @@
 //! What the daemon says to the person who started it.
 
-use super::{approvers, listen};
+use super::{gate::approvers, listen};
 use crate::{
     clock,
     config::{Config, Profile},
     gate::{
         Gate, Handed,
-        approvers::Local,
+        approvers::{Approvers, Local, Members},
         ask::{Ask, Decision, State},
         call::Call,
     },
@@ -43,8 +43,8 @@ pub(super) fn greet(
     let _ = writeln!(out, "ready {}", local.url()).and_then(|()| out.flush());
 }
 
-fn answering(who: &crate::gate::approvers::Approvers) -> String {
-    let chats = who.telegram.len() + who.discord.len() + who.discord_roles.len();
+fn answering(who: &Approvers) -> String {
+    let chats = who.chats.values().map(Members::count).sum::<usize>();
     match (who.local, chats) {
         (Local::On, 0) => "here, in the inbox or with `countersign approve`".to_owned(),
         (Local::On, _) => "in the chats, and here ([approvers] inbox = true)".to_owned(),

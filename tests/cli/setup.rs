@@ -108,7 +108,7 @@ async fn the_doctor_says_when_no_daemon_runs_and_when_nobody_may_answer() {
     assert_eq!(code, Some(1));
     assert_eq!(finding(&report, "daemon")["mend"], "countersign serve");
     let nobody = json!({"check": "approvers", "state": "fail", "says": "nobody may answer",
-        "mend": "put numeric ids into [approvers]"});
+        "mend": "put ids into [approvers]"});
     assert_eq!(finding(&report, "approvers"), &nobody);
 }
 

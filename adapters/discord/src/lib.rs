@@ -11,6 +11,7 @@ mod gateway;
 mod markdown;
 mod message;
 mod pace;
+mod platform;
 mod receive;
 mod receiving;
 mod render;
@@ -23,6 +24,7 @@ mod watch;
 
 pub use config::Config;
 pub use doctor::{check, check_target, invite_url};
+pub use platform::DiscordPlatform;
 
 use crate::message::Body;
 use crate::render::draw;

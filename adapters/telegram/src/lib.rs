@@ -13,6 +13,7 @@ mod fit;
 mod hello;
 mod keyboard;
 mod page;
+mod platform;
 mod press;
 mod prompt;
 mod pull;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 
 pub use check::{check, check_target};
 pub use config::Config;
+pub use platform::TelegramPlatform;
 
 /// The Telegram adapter.
 ///

@@ -14,8 +14,8 @@ use std::ops::Range;
 /// What every surface shows whole anyway.
 const SHORT: usize = 500;
 const FEW: usize = 10;
-/// How many lines are named, and how much of each: a message in Discord holds 2,000 characters, and
-/// an agent's long reasons want their part of them.
+/// How many lines are named, and how much of each: the smallest message of a chat holds 2,000
+/// characters, and an agent's long reasons want their part of them.
 const MOST: usize = 5;
 const WIDTH: usize = 64;
 

@@ -1,73 +1,38 @@
-//! What only the chat platforms can tell: whether tokens are valid and targets can be reached.
+//! What only the chat platforms can tell: whether accounts are valid and targets can be reached.
 
-use super::Finding;
-use crate::config::Config;
+use super::finding::{Finding, fail, ok, warn};
+use crate::config::{ChatAccount, Config};
 
-#[cfg(feature = "telegram")]
-pub(super) async fn telegram(config: &Config) -> Vec<Finding> {
-    use super::{fail, ok};
-    let Some(telegram) = &config.telegram else { return Vec::new() };
-    let bot = countersign_telegram::Config {
-        token: telegram.token.reveal().to_owned(),
-        api_url: telegram.api_url.clone(),
-    };
-    let mut findings = vec![match countersign_telegram::check(&bot).await {
-        Ok(name) => ok("telegram", format!("the token {} is {name}'s", telegram.token.hint())),
-        Err(why) => return vec![fail("telegram", why, "set [telegram] token")],
-    }];
-    for target in &telegram.targets {
-        let target = countersign_port::Target(target.to_string());
-        findings.push(match countersign_telegram::check_target(&bot, &target).await {
-            Ok(name) => ok("telegram", format!("cards reach {name} ({})", target.0)),
-            Err(why) => fail("telegram", why, "edit [telegram] targets"),
-        });
+/// Every account that is configured, and its targets.
+pub(super) async fn all(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for chat in &config.chats {
+        findings.extend(account(chat).await);
     }
-    findings.extend(nowhere("telegram", telegram.targets.is_empty()));
+    findings.extend(config.left_out.iter().map(|name| left_out(name)));
     findings
 }
 
-#[cfg(feature = "discord")]
-pub(super) async fn discord(config: &Config) -> Vec<Finding> {
-    use super::{fail, ok};
-    let Some(discord) = &config.discord else { return Vec::new() };
-    let bot = countersign_discord::Config {
-        token: discord.token.reveal().to_owned(),
-        api_url: discord.api_url.clone(),
-    };
-    let mut findings = vec![match countersign_discord::check(&bot).await {
-        Ok(name) => ok("discord", format!("the token {} is {name}'s", discord.token.hint())),
-        Err(why) => return vec![fail("discord", why, "set [discord] token")],
+async fn account(chat: &ChatAccount) -> Vec<Finding> {
+    let (name, key) = (chat.name(), chat.platform.description().account);
+    let mut findings = vec![match chat.platform.check(&chat.settings).await {
+        Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
+        Err(why) => return vec![fail(name, why, format!("set [{name}] {key}"))],
     }];
-    for target in &discord.targets {
-        let target = countersign_port::Target(target.channel.clone());
-        findings.push(match countersign_discord::check_target(&bot, &target).await {
-            Ok(name) => ok("discord", format!("cards reach {name} ({})", target.0)),
-            Err(why) => fail("discord", why, "edit [discord] targets"),
+    for target in &chat.targets {
+        findings.push(match chat.platform.check_target(&chat.settings, target).await {
+            Ok(found) => ok(name, format!("cards reach {found} ({})", target.0)),
+            Err(why) => fail(name, why, format!("edit [{name}] targets")),
         });
     }
-    findings.extend(nowhere("discord", discord.targets.is_empty()));
+    if chat.targets.is_empty() {
+        let says = "there are no targets, so no card goes there";
+        findings.push(warn(name, says, format!("set [{name}] targets")));
+    }
     findings
 }
 
-#[cfg(not(feature = "telegram"))]
-pub(super) async fn telegram(config: &Config) -> Vec<Finding> {
-    without("telegram", config.telegram.is_some())
-}
-
-#[cfg(not(feature = "discord"))]
-pub(super) async fn discord(config: &Config) -> Vec<Finding> {
-    without("discord", config.discord.is_some())
-}
-
-#[cfg(any(feature = "telegram", feature = "discord"))]
-fn nowhere(name: &str, none: bool) -> Option<Finding> {
-    let says = "there are no targets, so no card goes there";
-    none.then(|| super::warn(name, says, format!("set [{name}] targets")))
-}
-
-#[cfg(not(all(feature = "telegram", feature = "discord")))]
-fn without(name: &str, wanted: bool) -> Vec<Finding> {
+fn left_out(name: &str) -> Finding {
     let says = format!("[{name}] is set, but this program was built without it");
-    let mend = format!("cargo install --features {name}");
-    wanted.then(|| super::fail(name, says, mend)).into_iter().collect()
+    fail(name, says, format!("cargo install --features {name}"))
 }

@@ -1,12 +1,13 @@
 //! What can be checked on this machine: files, store, daemon, approvers, hook.
 
-use super::{Context, Finding, fail, ok, warn};
+use super::finding::{Finding, fail, ok, warn};
 use crate::{
     agents::claude_code::settings,
-    cli::{connect, say, token},
+    cli::{Context, connect, say, token},
     client::{Client, ClientError},
-    config::{ClientSettings, Config, Server},
+    config::{ChatAccount, ClientSettings, Config, Server},
     daemon,
+    gate::approvers::Members,
 };
 use serde_json::Value;
 use std::{
@@ -196,24 +197,20 @@ fn clock(ready: &Value) -> Option<Finding> {
 /// Whether anybody may answer.
 pub(super) fn approvers(config: &Config) -> Finding {
     let who = daemon::approvers(&config.approvers);
-    let chats = [
-        ("telegram", config.telegram.is_some(), who.telegram.len()),
-        ("discord", config.discord.is_some(), who.discord.len() + who.discord_roles.len()),
-    ];
-    if let Some((name, ..)) = chats.iter().find(|(_, wanted, count)| *wanted && *count == 0) {
+    let count = |name: &str| who.chats.get(name).map_or(0, Members::count);
+    let set_up: Vec<&str> = config.chats.iter().map(ChatAccount::name).collect();
+    if let Some(name) = set_up.iter().find(|name| count(name) == 0) {
         let says = format!("[{name}] is set up, but nobody there may answer");
-        return fail("approvers", says, format!("put numeric ids into [approvers] {name}"));
+        return fail("approvers", says, format!("put their ids into [approvers] {name}"));
     }
-    let mut said: Vec<String> = chats
-        .iter()
-        .filter(|(.., count)| *count > 0)
-        .map(|(name, _, count)| format!("{count} on {name}"))
-        .collect();
+    let others = who.chats.keys().map(String::as_str).filter(|name| !set_up.contains(name));
+    let all = set_up.iter().copied().chain(others);
+    let mut said: Vec<String> = all.map(|name| format!("{} on {name}", count(name))).collect();
     if who.may_answer_on("inbox") {
         said.push("whoever has the inbox's address or the approver's token".into());
     }
     match said.is_empty() {
-        true => fail("approvers", "nobody may answer", "put numeric ids into [approvers]"),
+        true => fail("approvers", "nobody may answer", "put ids into [approvers]"),
         false => ok("approvers", said.join(", ")),
     }
 }

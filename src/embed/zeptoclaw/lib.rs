@@ -1,5 +1,5 @@
 //! zeptoclaw's approval gate for whoever embeds it: the names, fields and defaults of its
-//! documentation, with a person on Telegram or Discord behind it.
+//! documentation, with a person in a chat behind it.
 //!
 //! ```
 //! use countersign_zeptoclaw::{ApprovalConfig, ApprovalGate, ApprovalPolicyConfig};

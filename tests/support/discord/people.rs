@@ -148,7 +148,12 @@ impl FakeDiscord {
             return Told::Failed;
         };
         let words = self.wait("words", || self.seen(id, |it| it.told.first().cloned()));
-        let patience = if matches!(kind, 6 | 7) { Duration::from_secs(2) } else { DEADLINE };
+        let patience = match kind {
+            // An empty answer: what happened may be told later.
+            6 => Duration::from_secs(4),
+            7 => Duration::from_secs(2),
+            _ => DEADLINE,
+        };
         tokio::time::timeout(patience, words).await.unwrap_or(Told::Nothing)
     }
 

@@ -5,7 +5,7 @@ use crate::discord::{CHANNEL, markdown};
 use crate::support::{ana, receipt, target, until_listening, wait};
 use countersign_discord::{Config, Discord, check, check_target};
 use countersign_port::testkit::{
-    FakePlatform, ScriptedCore, Shown, closed, conformance, sample_card,
+    FakePlatform, Fault, Injected, ScriptedCore, Shown, closed, conformance, sample_card,
 };
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Presser, SendError, Target,
@@ -84,6 +84,10 @@ fn id(message: &MessageRef) -> &str {
 
 #[async_trait]
 impl FakePlatform for StandIn {
+    fn adapter(&self) -> Arc<dyn Adapter> {
+        Arc::new(Discord::new(self.config()))
+    }
+
     fn somebody(&self) -> Presser {
         Presser { id: "4211".to_owned(), name: "Ana".to_owned(), roles: vec![] }
     }
@@ -124,12 +128,28 @@ impl FakePlatform for StandIn {
         let submitted = self.control("modal_submit", submit).await;
         self.told(submitted["interaction_id"].as_str().unwrap()).await
     }
+
+    async fn inject(&self, fault: Fault) -> Injected {
+        let on_post = |kind: &str, after: f64| json!({"match": "POST /channels", "kind": kind, "retry_after": after});
+        match fault {
+            Fault::Limited(after) => {
+                self.control("inject", on_post("429", after.as_secs_f64())).await;
+            }
+            Fault::AnswerLost => {
+                self.control("inject", on_post("drop_after", 0.0)).await;
+            }
+            Fault::Disconnected => {
+                self.control("gateway", json!({"action": "drop"})).await;
+            }
+        }
+        Injected::Once
+    }
 }
 
 #[tokio::test]
 async fn the_stricter_stand_in_sees_the_contract_kept() {
     let Some(fake) = stand_in().await else { return };
-    conformance(Arc::new(Discord::new(fake.config())), &fake).await;
+    conformance(&fake).await;
     assert_eq!(fake.violations().await, Vec::<Value>::new());
 
     assert_eq!(check(&fake.config()).await, Ok("fake-bot".to_owned()));

@@ -1,0 +1,80 @@
+//! Discord, as the program registers it.
+
+use crate::{Discord, config::Config, doctor};
+use countersign_port::{
+    Absent, Adapter, ApproverList, Description, IdForm, Key, Names, Platform, Settings, Takes,
+    Target, async_trait,
+};
+use std::sync::Arc;
+
+/// The chat platform Discord.
+#[derive(Debug, Clone, Copy)]
+pub struct DiscordPlatform;
+
+const DESCRIPTION: Description = Description {
+    name: "discord",
+    keys: &[
+        Key {
+            name: "token",
+            takes: Takes::Secret,
+            absent: Absent::Wrong(
+                "it is on the Bot page of https://discord.com/developers/applications",
+            ),
+        },
+        Key { name: "api_url", takes: Takes::Url, absent: Absent::Means("https://discord.com") },
+    ],
+    account: "token",
+    target: &[Key {
+        name: "channel",
+        takes: Takes::Id(IdForm::Digits),
+        absent: Absent::Wrong("it is the id of a channel, in quotes"),
+    }],
+    approvers: &[
+        ApproverList {
+            key: "discord",
+            names: Names::People,
+            form: IdForm::Digits,
+            example: "[\"123456789012345678\"]",
+        },
+        ApproverList {
+            key: "discord_roles",
+            names: Names::Roles,
+            form: IdForm::Digits,
+            example: "[]",
+        },
+    ],
+    example: "\
+# [discord]
+# token = \"…\"                            # from https://discord.com/developers/applications
+# targets = [{ channel = \"123456789012345678\" }]
+# api_url = \"https://discord.com\"
+",
+};
+
+#[async_trait]
+impl Platform for DiscordPlatform {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn target(&self, entry: &Settings) -> Result<Target, String> {
+        Ok(Target(entry.text("channel").to_owned()))
+    }
+
+    fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
+        Arc::new(Discord::new(config(account)))
+    }
+
+    async fn check(&self, account: &Settings) -> Result<String, String> {
+        doctor::check(&config(account)).await
+    }
+
+    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String> {
+        doctor::check_target(&config(account), target).await
+    }
+}
+
+fn config(account: &Settings) -> Config {
+    let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
+    Config { token, api_url }
+}

@@ -1,0 +1,209 @@
+//! What the program has to know of a chat platform: one registration for each.
+
+use crate::{Adapter, Settings, Target};
+use std::{fmt, sync::Arc};
+
+/// A chat platform. An adapter's crate offers one, and the program's list of platforms names it in
+/// one line. Config, secrets, targets, lease, approvers, `doctor`, the welcome and the default
+/// config go over that list.
+#[crate::async_trait]
+pub trait Platform: Send + Sync {
+    /// What can be said of it without an account.
+    fn description(&self) -> &'static Description;
+
+    /// The target that an entry of `targets` in the config means.
+    ///
+    /// # Errors
+    /// A sentence that begins with the key that is wrong, such as "`topic` is too large".
+    fn target(&self, entry: &Settings) -> Result<Target, String>;
+
+    /// An adapter for this account, not connected yet.
+    fn adapter(&self, account: &Settings) -> Arc<dyn Adapter>;
+
+    /// The account's name on the platform, when the platform accepts it; for `doctor`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and how to fix it.
+    async fn check(&self, account: &Settings) -> Result<String, String>;
+
+    /// The target's name on the platform, when cards can be posted there; for `doctor`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and how to fix it.
+    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String>;
+}
+
+/// What can be said of a platform without an account.
+#[derive(Debug, Clone, Copy)]
+pub struct Description {
+    /// Its name, in small letters: its section in the config, its build feature, the name of its
+    /// approvers, its label in logs and metrics.
+    pub name: &'static str,
+    /// The keys of its section, besides `targets`.
+    pub keys: &'static [Key],
+    /// The key whose value is the account: daemons that have the same one share it, and one of
+    /// them leads.
+    pub account: &'static str,
+    /// The keys of an entry of `targets`.
+    pub target: &'static [Key],
+    /// Its lists of people in `[approvers]`.
+    pub approvers: &'static [ApproverList],
+    /// Its section as the default config shows it, commented out.
+    pub example: &'static str,
+}
+
+/// A key in the config.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What holds when it is not set.
+    pub absent: Absent,
+}
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Takes {
+    /// A secret: it may also come from a file, and no two secrets may be the same.
+    Secret,
+    /// The address of an HTTP server.
+    Url,
+    /// A whole number.
+    Number,
+    /// A lasting id of the platform.
+    Id(IdForm),
+}
+
+/// What holds when a key is not set.
+#[derive(Debug, Clone, Copy)]
+pub enum Absent {
+    /// That is an error, and this says what to write.
+    Wrong(&'static str),
+    /// This value.
+    Means(&'static str),
+    /// Nothing.
+    Nothing,
+}
+
+/// One list of people in `[approvers]`.
+#[derive(Debug, Clone, Copy)]
+pub struct ApproverList {
+    /// Its key: the platform's name, or that with an ending, such as `discord_roles`.
+    pub key: &'static str,
+    /// What stands in it.
+    pub names: Names,
+    /// How an entry is spelled.
+    pub form: IdForm,
+    /// Its value as the default config shows it.
+    pub example: &'static str,
+}
+
+/// What an approver's entry names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// A person, by [`crate::Presser::id`].
+    People,
+    /// Whoever has a role, by [`crate::Presser::roles`].
+    Roles,
+}
+
+/// How a platform spells its lasting ids.
+// SECURITY: names can be changed by their owners, so no form of an id is ever a name.
+#[derive(Clone, Copy)]
+pub enum IdForm {
+    /// As digits; in the config as a number or in quotes.
+    Digits,
+    /// In another way.
+    Text {
+        /// Whether a text is one.
+        fits: fn(&str) -> bool,
+        /// What is wanted, such as "member ids such as U024BE7LH".
+        wanted: &'static str,
+    },
+}
+
+impl fmt::Debug for IdForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Digits => f.write_str("Digits"),
+            Self::Text { wanted, .. } => write!(f, "Text({wanted})"),
+        }
+    }
+}
+
+impl Description {
+    /// What is missing for cards to be posted and presses to be taken; empty where all is there.
+    // FAIL-CLOSED: without an account of its own an adapter would compete for another's lease, and
+    // without targets no card would ever be posted.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let is_needed = |key: &Key| matches!(key.absent, Absent::Wrong(_));
+        let is_account = |key: &&Key| key.name == self.account && is_needed(key);
+        let is_secret = |key: &Key| matches!(key.takes, Takes::Secret);
+        let plain = |name: &str| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        };
+        let is_of_us = |list: &ApproverList| {
+            let rest = list.key.strip_prefix(self.name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        let tests = [
+            (plain(self.name), "its name is not in small letters"),
+            (
+                self.keys.iter().find(is_account).is_some_and(is_secret),
+                "it registers no account: `account` has to be a secret that must be set",
+            ),
+            (
+                self.target.iter().any(is_needed),
+                "it registers no targets: an entry needs a key that must be set",
+            ),
+            (
+                self.approvers.iter().any(|list| list.key == self.name)
+                    && self.approvers.iter().all(is_of_us),
+                "it registers no approvers under its name",
+            ),
+        ];
+        let failed = tests.into_iter().filter(|(holds, _)| !holds);
+        failed.map(|(_, what)| format!("the platform `{}`: {what}", self.name)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: Key = Key { name: "token", takes: Takes::Secret, absent: Absent::Wrong("set it") };
+    const ROOM: Key = Key { name: "room", takes: Takes::Number, absent: Absent::Wrong("a room") };
+    const LIST: ApproverList =
+        ApproverList { key: "talk", names: Names::People, form: IdForm::Digits, example: "[1]" };
+    const WHOLE: Description = Description {
+        name: "talk",
+        keys: &[KEY],
+        account: "token",
+        target: &[ROOM],
+        approvers: &[LIST],
+        example: "",
+    };
+
+    #[test]
+    fn a_registration_without_account_targets_or_approvers_has_a_fault() {
+        assert_eq!(WHOLE.faults(), [""; 0]);
+        let without = [
+            (Description { name: "Talk Now", ..WHOLE }, "small letters"),
+            (Description { account: "secret", ..WHOLE }, "no account"),
+            (Description { keys: &[ROOM], account: "room", ..WHOLE }, "no account"),
+            (Description { target: &[], ..WHOLE }, "no targets"),
+            (Description { approvers: &[], ..WHOLE }, "no approvers"),
+            (
+                Description { approvers: &[LIST, ApproverList { key: "other", ..LIST }], ..WHOLE },
+                "no approvers",
+            ),
+        ];
+        for (description, what) in without {
+            let faults = description.faults();
+            assert!(faults.iter().any(|fault| fault.contains(what)), "{what}: {faults:?}");
+        }
+    }
+}

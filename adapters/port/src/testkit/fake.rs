@@ -1,0 +1,59 @@
+//! A fake platform, as the kit drives it.
+
+use crate::{Adapter, MessageRef, Presser, Target};
+use std::{sync::Arc, time::Duration};
+
+/// A fake platform, from the side of the people in the chat. The fake itself may run anywhere and
+/// be written in any language: this is what a test has to say to it.
+#[crate::async_trait]
+pub trait FakePlatform: Send + Sync {
+    /// An adapter for the platform, as a process that was just started has it: it remembers nothing
+    /// of earlier ones.
+    fn adapter(&self) -> Arc<dyn Adapter>;
+    /// Somebody in the chat, under an id of the form that the platform gives.
+    fn somebody(&self) -> Presser;
+    /// A chat where the adapter may post.
+    fn target(&self) -> Target;
+    /// What stands at a message now.
+    async fn shown(&self, message: &MessageRef) -> Shown;
+    /// Presses the button with this label as this person, waits for the answer, and returns what
+    /// the presser was told. `None` when the platform showed no words.
+    async fn press(&self, message: &MessageRef, label: &str, person: &Presser) -> Option<String>;
+    /// Gives the text that a text button asked for, as this person.
+    async fn give_text(&self, message: &MessageRef, text: &str, person: &Presser)
+    -> Option<String>;
+    /// Lets something go wrong once.
+    async fn inject(&self, fault: Fault) -> Injected;
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The next message is refused, because too many were sent: come back after this.
+    Limited(Duration),
+    /// The next message is posted, and the answer to that is lost.
+    AnswerLost,
+    /// The connection over which presses come ends.
+    Disconnected,
+}
+
+/// Whether a fault will happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Injected {
+    /// It will, once.
+    Once,
+    /// It cannot happen on this platform.
+    Never,
+}
+
+/// What a person sees of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// All its text.
+    pub text: String,
+    /// The labels of the buttons that can be pressed.
+    pub buttons: Vec<String>,
+    /// The content of the files that stand with it.
+    pub files: Vec<String>,
+}

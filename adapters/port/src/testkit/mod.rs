@@ -1,0 +1,26 @@
+//! The promises that every adapter is held to, run against a fake of its platform.
+
+mod cards;
+mod core;
+mod fake;
+mod promises;
+mod running;
+
+pub use self::core::{Received, ScriptedCore, TestCore};
+pub use cards::{closed, sample_card};
+pub use fake::{FakePlatform, Fault, Injected, Shown};
+
+/// Runs an adapter through the contract.
+///
+/// # Panics
+/// With the promise that was broken.
+pub async fn conformance(fake: &dyn FakePlatform) {
+    promises::cards_are_shown_pressed_and_closed(fake).await;
+    promises::a_long_card_is_shown_whole(fake).await;
+    promises::a_slow_core_is_waited_for(fake).await;
+    promises::a_text_is_taken_after_a_restart(fake).await;
+    promises::a_card_that_is_posted_again_stands_once_or_closes_where_it_is_pressed(fake).await;
+    promises::a_wait_is_reported_and_then_over(fake).await;
+    promises::a_lost_answer_loses_no_card(fake).await;
+    promises::presses_arrive_after_a_reconnect(fake).await;
+}

@@ -1,0 +1,226 @@
+//! The promises, one by one.
+
+use super::{
+    FakePlatform, Fault, Injected, Received, ScriptedCore, TestCore, closed, running::Running,
+    sample_card,
+};
+use crate::{Card, Outcome, Posting, Receipt, RetryScope, SendError, TEXT_NOT_NOW};
+use std::{sync::Arc, time::Duration};
+
+fn told(outcome: Outcome, sentence: &str, card: Option<Card>) -> Receipt {
+    Receipt { outcome, sentence: sentence.to_owned(), card }
+}
+
+/// A card of its own: nothing of an earlier promise stands in its way.
+fn card(nth: u32, command: &str) -> Card {
+    let mut card = sample_card(command);
+    let id = format!("k3J9sQ0aZ_-b4LmX7yTn{nth:02}");
+    for button in card.buttons.iter_mut().flatten() {
+        button.token = button.token.replace(&card.id, &id);
+    }
+    card.id = id;
+    card
+}
+
+pub(super) async fn cards_are_shown_pressed_and_closed(fake: &dyn FakePlatform) {
+    let ana = fake.somebody();
+    let command = "rm -rf build/* && echo \"<done> & `dusted`\" </code></pre> @everyone";
+    let card = card(1, command);
+    let receipts = vec![
+        told(Outcome::NotAllowed, "You may not answer this.", None),
+        told(Outcome::TextWanted, "What should it be instead?", None),
+        told(Outcome::Noted, "Noted.", None),
+        told(Outcome::Applied, "Approved once.", Some(closed(&card))),
+    ];
+    let mut running = Running::start(fake, receipts).await;
+    let message = running.post(&card, Posting::First).await;
+    let shown = fake.shown(&message).await;
+    for text in ["claude-code wants to run a command", "rm -rf build/* && echo", "</code></pre>"] {
+        assert!(shown.text.contains(text), "the card shows `{text}` literally: {}", shown.text);
+    }
+    assert_eq!(shown.buttons, ["Approve", "Always", "Deny", "Other…"]);
+
+    let said = fake.press(&message, "Approve", &ana).await;
+    assert_eq!(said.as_deref(), Some("You may not answer this."), "a refusal is told");
+    let press = running.next().await;
+    let expected = Received {
+        presser: ana.clone(),
+        message: Some(message.clone()),
+        token: format!("{}.1.a", card.id),
+        text: None,
+    };
+    assert_eq!((press.presser.id.as_str(), &press.presser.roles), (&*ana.id, &ana.roles));
+    assert_eq!(Received { presser: ana.clone(), ..press }, expected, "who pressed what, and where");
+    assert_eq!(fake.shown(&message).await.buttons.len(), 4, "a refused press changes nothing");
+
+    let _ = fake.press(&message, "Other…", &ana).await;
+    assert_eq!(running.next().await.token, format!("{}.1.t", card.id));
+    let _ = fake.give_text(&message, "use trash-put", &ana).await;
+    is_the_text(&running.next().await, &card, "use trash-put", &ana.id);
+
+    let said = fake.press(&message, "Always", &ana).await;
+    assert_eq!(said.as_deref(), Some("Approved once."), "the presser is told what happened");
+    assert_eq!(running.next().await.token, format!("{}.1.w", card.id));
+
+    running.update(&message, &closed(&card)).await;
+    // Redrawing the same card is harmless.
+    running.update(&message, &closed(&card)).await;
+    let shown = fake.shown(&message).await;
+    assert!(shown.buttons.is_empty(), "a closed card has no buttons");
+    assert!(shown.text.contains("rm -rf build/*"), "the text is kept");
+    assert!(shown.text.contains("Approved once by Ana, 12:03"), "the outcome is added");
+    running.end().await;
+}
+
+/// A text comes back with the token of its button, or bare at the card's message.
+fn is_the_text(received: &Received, card: &Card, text: &str, presser: &str) {
+    let token = format!("{}.1.t", card.id);
+    assert!(
+        received.token == token || received.token.is_empty() && received.message.is_some(),
+        "the core can tell which button asked for the text: {received:?}"
+    );
+    assert_eq!(received.text.as_deref(), Some(text), "free text comes back as it is");
+    assert_eq!(received.presser.id, presser);
+}
+
+pub(super) async fn a_long_card_is_shown_whole(fake: &dyn FakePlatform) {
+    let running = Running::start(fake, vec![]).await;
+    let long = format!("echo start; {} rm -rf tail-end", "printf '%s' x; ".repeat(2_000));
+    let message = running.post(&card(2, &long), Posting::First).await;
+    let shown = fake.shown(&message).await;
+    assert!(
+        shown.text.contains(&long) || shown.files.contains(&long),
+        "a long command is shown whole or attached whole"
+    );
+    assert!(shown.text.contains("rm -rf tail-end"), "the tail of a long command is shown");
+    running.end().await;
+}
+
+/// A core whose store is slow.
+struct SlowCore(Arc<ScriptedCore>);
+
+#[crate::async_trait]
+impl TestCore for SlowCore {
+    async fn take(&self, received: Received) -> Receipt {
+        // Longer than the 3 s that Slack and Discord wait.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        self.0.take(received).await
+    }
+}
+
+pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
+    let (ana, card) = (fake.somebody(), card(3, "ls"));
+    let (core, received) = ScriptedCore::new(vec![
+        told(Outcome::TextWanted, "What should it be instead?", None),
+        told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(closed(&card))),
+    ]);
+    let mut running = Running::with_core(fake, Arc::new(SlowCore(core)), received).await;
+    let message = running.post(&card, Posting::First).await;
+
+    let said = fake.press(&message, "Other…", &ana).await.unwrap_or_default();
+    assert_eq!(running.next().await.token, format!("{}.1.t", card.id));
+    let asked = said.contains("What should it be instead?") || said == TEXT_NOT_NOW;
+    assert!(asked, "the presser is asked for a text, or told that it is too late for that: {said}");
+
+    let said = fake.press(&message, "Approve", &ana).await;
+    assert_eq!(said.as_deref(), Some("Ben was first: denied."), "a late receipt is told too");
+    running.closes(&message).await;
+    running.end().await;
+}
+
+pub(super) async fn a_text_is_taken_after_a_restart(fake: &dyn FakePlatform) {
+    let (ana, card) = (fake.somebody(), card(4, "ls"));
+    let wanted = told(Outcome::TextWanted, "What should it be instead?", None);
+    let mut before = Running::start(fake, vec![wanted]).await;
+    let message = before.post(&card, Posting::First).await;
+    let _ = fake.press(&message, "Other…", &ana).await;
+    let _ = before.next().await;
+    before.end().await;
+    let applied = told(Outcome::Applied, "Answered.", None);
+    let mut after = Running::start(fake, vec![applied]).await;
+    let said = fake.give_text(&message, "use trash-put", &ana).await;
+    is_the_text(&after.next().await, &card, "use trash-put", &ana.id);
+    assert_eq!(said.as_deref(), Some("Answered."), "the text's giver is told what happened");
+    after.end().await;
+}
+
+pub(super) async fn a_card_that_is_posted_again_stands_once_or_closes_where_it_is_pressed(
+    fake: &dyn FakePlatform,
+) {
+    let (ana, card) = (fake.somebody(), card(5, "ls"));
+    let before = Running::start(fake, vec![]).await;
+    let first = before.post(&card, Posting::First).await;
+    assert_eq!(before.post(&card, Posting::MayRepeat).await, first, "one process shows it once");
+    before.end().await;
+    // The process died before it could note the first message.
+    let gone = told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(closed(&card)));
+    let mut after = Running::start(fake, vec![gone]).await;
+    let second = after.post(&card, Posting::MayRepeat).await;
+    after.update(&second, &closed(&card)).await;
+    assert!(fake.shown(&second).await.buttons.is_empty());
+    if first != second {
+        // The first is an orphan: only whoever presses it finds out.
+        let said = fake.press(&first, "Approve", &ana).await;
+        assert_eq!(said.as_deref(), Some("Ben was first: denied."));
+        assert_eq!(after.next().await.message, Some(first.clone()));
+        after.closes(&first).await;
+    }
+    after.end().await;
+}
+
+pub(super) async fn a_wait_is_reported_and_then_over(fake: &dyn FakePlatform) {
+    let running = Running::start(fake, vec![]).await;
+    let (card, wait) = (card(6, "ls"), Duration::from_secs(1));
+    match fake.inject(Fault::Limited(wait)).await {
+        Injected::Never => return running.end().await,
+        Injected::Once => {}
+    }
+    let limited = running.try_post(&card, Posting::First).await;
+    let Err(SendError::Retry { after, scope: RetryScope::Target | RetryScope::Account }) = limited
+    else {
+        panics(&format!("the platform's wait is reported as it is: {limited:?}"))
+    };
+    assert!(after <= wait && !after.is_zero(), "{after:?}");
+    tokio::time::sleep(after).await;
+    let message = running.post(&card, Posting::MayRepeat).await;
+    assert_eq!(fake.shown(&message).await.buttons.len(), 4);
+    running.end().await;
+}
+
+pub(super) async fn a_lost_answer_loses_no_card(fake: &dyn FakePlatform) {
+    let (ana, card) = (fake.somebody(), card(7, "ls"));
+    let applied = told(Outcome::Applied, "Approved once.", Some(closed(&card)));
+    let mut running = Running::start(fake, vec![applied]).await;
+    match fake.inject(Fault::AnswerLost).await {
+        Injected::Never => return running.end().await,
+        Injected::Once => {}
+    }
+    let lost = running.try_post(&card, Posting::First).await;
+    assert!(matches!(lost, Err(SendError::Transient(_))), "worth another try: {lost:?}");
+    let message = running.post(&card, Posting::MayRepeat).await;
+    assert_eq!(fake.press(&message, "Approve", &ana).await.as_deref(), Some("Approved once."));
+    assert_eq!(running.next().await.message, Some(message.clone()));
+    running.closes(&message).await;
+    running.end().await;
+}
+
+pub(super) async fn presses_arrive_after_a_reconnect(fake: &dyn FakePlatform) {
+    let (ana, card) = (fake.somebody(), card(8, "ls"));
+    let applied = told(Outcome::Applied, "Approved once.", Some(closed(&card)));
+    let mut running = Running::start(fake, vec![applied]).await;
+    let message = running.post(&card, Posting::First).await;
+    match fake.inject(Fault::Disconnected).await {
+        Injected::Never => return running.end().await,
+        Injected::Once => {}
+    }
+    running.notices().await;
+    running.listens().await;
+    assert_eq!(fake.press(&message, "Approve", &ana).await.as_deref(), Some("Approved once."));
+    assert_eq!(running.next().await.message, Some(message));
+    running.end().await;
+}
+
+#[expect(clippy::panic, reason = "a test kit fails by panicking")]
+fn panics(why: &str) -> ! {
+    panic!("{why}")
+}

@@ -1,0 +1,79 @@
+//! Telegram, as the program registers it.
+
+use crate::{Telegram, address::Chat, check, config::Config};
+use countersign_port::{
+    Absent, Adapter, ApproverList, Description, IdForm, Key, Names, Platform, Settings, Takes,
+    Target, async_trait,
+};
+use std::sync::Arc;
+
+/// The chat platform Telegram.
+#[derive(Debug, Clone, Copy)]
+pub struct TelegramPlatform;
+
+const DESCRIPTION: Description = Description {
+    name: "telegram",
+    keys: &[
+        Key {
+            name: "token",
+            takes: Takes::Secret,
+            absent: Absent::Wrong("@BotFather hands them out"),
+        },
+        Key {
+            name: "api_url",
+            takes: Takes::Url,
+            absent: Absent::Means("https://api.telegram.org"),
+        },
+    ],
+    account: "token",
+    target: &[
+        Key {
+            name: "chat",
+            takes: Takes::Number,
+            absent: Absent::Wrong("it is the number of a chat"),
+        },
+        Key { name: "topic", takes: Takes::Number, absent: Absent::Nothing },
+    ],
+    approvers: &[ApproverList {
+        key: "telegram",
+        names: Names::People,
+        form: IdForm::Digits,
+        example: "[12345]",
+    }],
+    example: "\
+# [telegram]
+# token = \"123456:…\"                     # from @BotFather
+# targets = [{ chat = -1001234567890, topic = 7 }, { chat = 12345 }]
+# api_url = \"https://api.telegram.org\"
+",
+};
+
+#[async_trait]
+impl Platform for TelegramPlatform {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn target(&self, entry: &Settings) -> Result<Target, String> {
+        let topic = entry.number("topic").map(i32::try_from).transpose();
+        let topic = topic.map_err(|_| "`topic` is too large for a topic".to_owned())?;
+        Ok(Chat { id: entry.number("chat").unwrap_or_default(), topic }.target())
+    }
+
+    fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
+        Arc::new(Telegram::new(config(account)))
+    }
+
+    async fn check(&self, account: &Settings) -> Result<String, String> {
+        check::check(&config(account)).await
+    }
+
+    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String> {
+        check::check_target(&config(account), target).await
+    }
+}
+
+fn config(account: &Settings) -> Config {
+    let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
+    Config { token, api_url }
+}

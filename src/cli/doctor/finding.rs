@@ -1,0 +1,68 @@
+//! What one check found.
+
+use crate::{
+    cli::say::{Colour, paint},
+    text::visible,
+};
+use serde::Serialize;
+
+/// How one thing is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Finding {
+    pub(super) check: String,
+    pub(super) state: State,
+    pub(super) says: String,
+    /// The command or edit that mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mend: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    Ok,
+    Warn,
+    Fail,
+}
+
+pub(super) fn ok(check: &str, says: impl Into<String>) -> Finding {
+    Finding { check: check.into(), state: State::Ok, says: says.into(), mend: None }
+}
+
+pub(super) fn warn(check: &str, says: impl Into<String>, mend: impl Into<String>) -> Finding {
+    let mend = Some(mend.into());
+    Finding { check: check.into(), state: State::Warn, says: says.into(), mend }
+}
+
+pub(super) fn fail(check: &str, says: impl Into<String>, mend: impl Into<String>) -> Finding {
+    let mend = Some(mend.into());
+    Finding { check: check.into(), state: State::Fail, says: says.into(), mend }
+}
+
+/// The finding as a line, and how to fix it on another.
+pub(super) fn show(finding: &Finding) -> String {
+    let (word, colour) = match finding.state {
+        State::Ok => ("ok  ", Colour::Green),
+        State::Warn => ("warn", Colour::Yellow),
+        State::Fail => ("fail", Colour::Red),
+    };
+    let line = format!("{} {:<12} {}", paint(colour, word), finding.check, visible(&finding.says));
+    match &finding.mend {
+        Some(mend) => format!("{line}\n{:18}mend: {mend}", ""),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_it_is_and_what_mends_it() {
+        assert_eq!(show(&ok("store", "can be written")), "ok   store        can be written");
+        assert_eq!(
+            show(&fail("files", "/c may be read by others", "chmod 600 /c")),
+            "fail files        /c may be read by others\n                  mend: chmod 600 /c"
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! Who may answer, as the config lists them.
+
+use super::model::Approvers;
+use super::node::Node;
+use super::section::{Section, flag, id_of, list, number, text};
+use crate::{gate::approvers::Members, platforms::Registered};
+use countersign_port::{ApproverList, Description, Names};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reads `[approvers]`.
+pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> Approvers {
+    let mut chats = BTreeMap::new();
+    for registered in platforms {
+        let members = match registered.platform {
+            Some(platform) => members(&mut section, platform.description()),
+            None => unknown(&mut section, registered.name),
+        };
+        if members.count() > 0 {
+            chats.insert(registered.name.to_owned(), members);
+        }
+    }
+    let approvers = Approvers { chats, inbox: section.get("inbox", flag) };
+    // FAIL-CLOSED: somebody who asks for two signatures must not silently get one.
+    let _ = section.get("quorum", |node| match number(node)? {
+        1 => Ok(()),
+        _ => Err("can only be 1: more than one signature is not built yet".into()),
+    });
+    let _ = section.get("four_eyes", |node| match flag(node)? {
+        false => Ok(()),
+        true => Err("can only be false: four eyes are not built yet".into()),
+    });
+    section.finish();
+    approvers
+}
+
+/// The members of a platform, in its own lists.
+fn members(section: &mut Section<'_>, about: &Description) -> Members {
+    let mut members = Members::default();
+    for ApproverList { key, names, form, .. } in about.approvers {
+        let ids = |node: &Node| list(node)?.iter().map(|id| id_of(*form, id)).collect();
+        let ids: BTreeSet<String> = section.get(key, ids).unwrap_or_default();
+        match names {
+            Names::People => members.people.extend(ids),
+            Names::Roles => members.roles.extend(ids),
+        }
+    }
+    members
+}
+
+/// The members of a platform that this program was built without. Nobody comes from there; but they
+/// are approvers in a chat, and so local answering stays off (see `daemon::approvers`).
+fn unknown(section: &mut Section<'_>, name: &str) -> Members {
+    let mut members = Members::default();
+    for key in section.keys_of(name) {
+        let any = |node: &Node| {
+            let digits = || number(node).map(|number| number.to_string());
+            text(node).or_else(|_| digits())
+        };
+        let ids = |node: &Node| list(node)?.iter().map(any).collect();
+        let ids: BTreeSet<String> = section.get(&key, ids).unwrap_or_default();
+        members.people.extend(ids);
+    }
+    members
+}

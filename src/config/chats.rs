@@ -1,0 +1,68 @@
+//! The sections of chat platforms, read as their registrations ask.
+
+use super::model::ChatAccount;
+use super::node::Node;
+use super::section::{Section, id_of, number, secret};
+use super::values::url;
+use crate::platforms::Registered;
+use countersign_port::{Absent, Key, Platform, Setting, Settings, Takes};
+
+/// What is wrong with the registrations themselves; `taken`: the names of other sections.
+pub(super) fn faults(platforms: &[Registered], taken: &[&str]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (at, registered) in platforms.iter().enumerate() {
+        let name = registered.name;
+        let local = ["inbox", "api"];
+        let twice = platforms.iter().take(at).any(|earlier| earlier.name == name);
+        if twice || taken.contains(&name) || local.contains(&name) {
+            faults.push(format!("the platform `{name}`: its name is taken"));
+        }
+        faults.extend(registered.platform.iter().flat_map(|it| it.description().faults()));
+    }
+    faults
+}
+
+/// The account in a platform's section.
+pub(super) fn account(
+    platform: &'static dyn Platform,
+    mut section: Section<'_>,
+) -> Option<ChatAccount> {
+    let about = platform.description();
+    let settings = settings(&mut section, about.keys);
+    let targets = section.tables("targets", &format!("{}.targets", about.name), |entry| {
+        let target = platform.target(&self::settings(entry, about.target)?);
+        target.map_err(|why| entry.problem(&why)).ok()
+    });
+    section.finish();
+    Some(ChatAccount { platform, settings: settings?, targets })
+}
+
+/// The values of these keys; `None` where one is missing that must be set.
+fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {
+    let (mut settings, mut whole) = (Settings::default(), true);
+    for key in keys {
+        let read = |node: &Node| setting(node, key.takes);
+        let value = match key.absent {
+            Absent::Wrong(hint) => section.need(key.name, hint, read),
+            Absent::Means(value) => {
+                let given = section.get(key.name, read);
+                Some(given.unwrap_or_else(|| Setting::Text(value.to_owned())))
+            }
+            Absent::Nothing => section.get(key.name, read),
+        };
+        match value {
+            Some(value) => settings.set(key.name, value),
+            None => whole &= !matches!(key.absent, Absent::Wrong(_)),
+        }
+    }
+    whole.then_some(settings)
+}
+
+fn setting(node: &Node, takes: Takes) -> Result<Setting, String> {
+    match takes {
+        Takes::Secret => secret(node).map(|secret| Setting::Secret(secret.reveal().to_owned())),
+        Takes::Url => url(node).map(Setting::Text),
+        Takes::Number => number(node).map(Setting::Number),
+        Takes::Id(form) => id_of(form, node).map(Setting::Text),
+    }
+}

@@ -1,0 +1,82 @@
+//! Finding and reading the config.
+
+use super::{
+    error::ConfigError,
+    model::Config,
+    read::{self, PREFIX},
+};
+use crate::platforms::{BUILT_IN, Registered};
+use countersign_client::{NoHome, Places};
+use std::path::{Path, PathBuf};
+
+impl Config {
+    /// Reads the file named by `flag`, else by `$COUNTERSIGN_CONFIG`, else the one at the default
+    /// place if there is one; then the `COUNTERSIGN__SECTION__KEY` variables over it.
+    ///
+    /// # Errors
+    /// Every mistake, with its place and how to fix it.
+    pub fn load(flag: Option<&Path>) -> Result<Self, ConfigError> {
+        Self::load_for(flag, BUILT_IN)
+    }
+
+    /// As [`Config::load`], for a program with these platforms.
+    ///
+    /// # Errors
+    /// As there, and a registration with a fault.
+    pub fn load_for(
+        flag: Option<&Path>,
+        platforms: &'static [Registered],
+    ) -> Result<Self, ConfigError> {
+        let places = Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?;
+        let named = named(flag);
+        let file = named.clone().unwrap_or_else(|| places.config_file());
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => None,
+            Err(error) => {
+                return Err(ConfigError::Unreadable { file, why: error.to_string() });
+            }
+        };
+        let file = text.map(|text| (file, text));
+        let env = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| name.starts_with(PREFIX))
+            .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
+            .collect();
+        read::config(file, env, &places, platforms).map_err(ConfigError::Mistakes)
+    }
+
+    /// The file that [`Config::load`] reads for the same `flag`, whether it is there or not.
+    ///
+    /// # Errors
+    /// When no file was named and there is no home folder.
+    pub fn file(flag: Option<&Path>) -> Result<PathBuf, ConfigError> {
+        match named(flag) {
+            Some(file) => Ok(file),
+            None => Ok(Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?.config_file()),
+        }
+    }
+}
+
+/// The files that `COUNTERSIGN__…_FILE` names: each holds a secret.
+#[must_use]
+pub fn secret_files(config: Option<&Path>) -> Vec<PathBuf> {
+    let Ok(places) = Places::of_this_user() else { return Vec::new() };
+    let base = config.and_then(Path::parent).unwrap_or(&places.config);
+    let is_file =
+        |name: &str| name.starts_with(PREFIX) && name.to_ascii_uppercase().ends_with("_FILE");
+    std::env::vars_os()
+        .filter(|(name, _)| name.to_str().is_some_and(is_file))
+        .map(|(_, value)| places.resolve(base, &value.to_string_lossy()))
+        .map(|file| std::path::absolute(&file).unwrap_or(file))
+        .collect()
+}
+
+/// The config file that somebody named, made absolute so that hooks find it from any folder.
+pub(crate) fn named(flag: Option<&Path>) -> Option<PathBuf> {
+    let from_env = || {
+        std::env::var_os("COUNTERSIGN_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from)
+    };
+    let file = flag.map(Path::to_path_buf).or_else(from_env)?;
+    Some(std::path::absolute(&file).unwrap_or(file))
+}

@@ -1,0 +1,95 @@
+//! The accounts that this daemon may lead: an adapter, its lease and its targets, always together.
+
+use super::{
+    leading::{self, Account},
+    listen,
+};
+use crate::{bridge::Adapters, config::Config, gate::Audience, store::Store};
+use axum::Router;
+use countersign_port::{Adapter, NamedAdapter};
+use std::sync::Arc;
+
+/// The name of the inbox, as an adapter.
+const INBOX: &str = "inbox";
+
+/// All accounts, and the inbox's page.
+pub(super) struct Accounts {
+    all: Vec<Place>,
+    pub(super) page: Router,
+}
+
+/// What an adapter cannot be without: a lease that nobody else takes for another one's, and where
+/// its cards go.
+struct Place {
+    adapter: NamedAdapter,
+    lease: String,
+    targets: Vec<String>,
+}
+
+impl Accounts {
+    /// Makes the adapters that the config asks for; none of them is connected yet. `daemon`: this
+    /// daemon's name; `shared`: whether other daemons have the same store.
+    pub(super) fn new(config: &Config, inbox: &listen::Inbox, daemon: &str, shared: bool) -> Self {
+        for name in &config.left_out {
+            tracing::error!("[{name}] is configured, but this program was built without it");
+        }
+        let local = countersign_inbox::Inbox::new(countersign_inbox::Config {
+            access_token: inbox.token.reveal().to_owned(),
+            allowed_hosts: vec![
+                inbox.address.ip().to_string(),
+                gethostname::gethostname().to_string_lossy().into_owned(),
+            ],
+        });
+        let page = local.router();
+        // The inbox is each daemon's own, and so are its cards.
+        let target = if shared { format!("{INBOX}@{daemon}") } else { INBOX.to_owned() };
+        let mut all = vec![Place {
+            adapter: named(INBOX, Arc::new(local)),
+            lease: leading::own_lease(daemon),
+            targets: vec![target],
+        }];
+        all.extend(config.chats.iter().map(|chat| Place {
+            adapter: named(chat.name(), chat.platform.adapter(&chat.settings)),
+            lease: leading::lease(chat.name(), chat.secret().reveal()),
+            targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
+        }));
+        Self { all, page }
+    }
+
+    /// Where cards of every ask go.
+    pub(super) fn audience(&self) -> Vec<Audience> {
+        let of = |place: &Place, target: &String| Audience {
+            adapter: place.adapter.name.to_owned(),
+            target: target.clone(),
+        };
+        let all = self.all.iter();
+        all.flat_map(|place| place.targets.iter().map(move |target| of(place, target))).collect()
+    }
+
+    /// The adapters, under their platforms' names.
+    pub(super) fn adapters(&self) -> Adapters {
+        self.all.iter().map(|place| place.adapter.clone()).collect()
+    }
+
+    /// The lease of each adapter's account, by the platform's name.
+    pub(super) fn leases(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.all.iter().map(|place| (place.adapter.name, place.lease.clone()))
+    }
+
+    /// The accounts, to be led.
+    pub(super) fn into_leading(self, store: &Store) -> Vec<Account> {
+        let adapters = self.adapters();
+        let account = |Place { adapter, lease, targets }| Account {
+            adapter,
+            adapters: adapters.clone(),
+            lease,
+            targets,
+            store: store.clone(),
+        };
+        self.all.into_iter().map(account).collect()
+    }
+}
+
+fn named(name: &'static str, adapter: Arc<dyn Adapter>) -> NamedAdapter {
+    NamedAdapter { name, adapter }
+}

@@ -1,0 +1,117 @@
+//! The gate, as the config asks for it.
+
+use super::ours::guardrail;
+use crate::{
+    config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
+    gate::{
+        Audience, Gate, OnTimeout, Policy, Settings,
+        approvers::{Approvers, Local},
+    },
+    store::Store,
+};
+use anyhow::{Result, bail};
+use countersign_profiles::DefaultTimeout;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// The gate of a daemon of this name.
+///
+/// # Errors
+/// A sentence with what to fix: a rules file, a mode, a grant that cannot be written.
+pub(super) async fn open(
+    config: &Config,
+    store: Store,
+    daemon: String,
+    audience: Vec<Audience>,
+) -> Result<Arc<Gate>> {
+    let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
+    let path = rules_path(config);
+    if config.policy.rules.is_some() && !path.exists() {
+        bail!("[policy] rules names {}, and there is no such file", path.display());
+    }
+    let policy = policy(config, &path, home.clone())?;
+    let (timeout_ms, on_timeout) =
+        patience(&config.policy, policy.system().prompt_behaviour().timeout);
+    let settings = Settings {
+        timeout_ms,
+        on_timeout,
+        mode: config.policy.mode.clone(),
+        home,
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
+        daemon,
+        limits: config.limits.open,
+        keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
+    };
+    let approvers = approvers(&config.approvers);
+    let gate = Gate::new(store, policy, approvers, audience, settings);
+    gate.write_pending_grants().await?;
+    Ok(gate)
+}
+
+/// The rules file: the one that is named, or `permissions.jsonc` beside the config.
+#[must_use]
+pub fn rules_path(config: &Config) -> PathBuf {
+    let beside = || config.path.as_ref()?.parent().map(|folder| folder.join("permissions.jsonc"));
+    let named = config.policy.rules.clone().or_else(beside);
+    named.unwrap_or_else(|| config.daemon.state_dir.join("permissions.jsonc"))
+}
+
+/// Who may answer. Local answering is on until a chat approver is there, unless it is named.
+#[must_use]
+pub fn approvers(named: &Named) -> Approvers {
+    let approvers = Approvers { chats: named.chats.clone(), local: Local::Off };
+    let on = named.inbox.unwrap_or(!approvers.has_chat_approver());
+    Approvers { local: if on { Local::On } else { Local::Off }, ..approvers }
+}
+
+/// The policy of the configured profile.
+fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy> {
+    let wanted = &config.policy;
+    let own = matches!(wanted.profile, Profile::Standard | Profile::Molf);
+    let file = (own || wanted.rules.is_some()).then_some(rules);
+    let guardrail = guardrail(config, rules);
+    let policy = Policy::open(wanted.profile, file, home, guardrail, wanted.compat);
+    let policy = policy.map_err(anyhow::Error::msg)?;
+    if let Some(mode) = &wanted.mode
+        && !policy.system().has_mode(mode)
+    {
+        bail!("[policy] `mode` \"{mode}\" is no mode of the profile {}", wanted.profile);
+    }
+    if wanted.compat {
+        tracing::warn!(profile = %wanted.profile, "compat is on: the profile answers as its system \
+            does, where that is unsafe too");
+    }
+    Ok(policy)
+}
+
+/// How long a person has, and what happens then: as configured, else as in the profile's system.
+fn patience(wanted: &config::Policy, system: DefaultTimeout) -> (i64, OnTimeout) {
+    const ORDINARY: Duration = Duration::from_secs(300);
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    let (timeout, on_timeout) = match (system, wanted.timeout) {
+        (DefaultTimeout::Wait, None) => (ORDINARY, OnTimeout::Wait),
+        (_, Some(timeout)) => (timeout, OnTimeout::Deny),
+        // FAIL-CLOSED: silence approves only where the operator has named the tools.
+        (DefaultTimeout::Deny(after) | DefaultTimeout::Approve(after), None) => {
+            (seconds(after), OnTimeout::Deny)
+        }
+    };
+    let on_timeout = match &wanted.on_timeout {
+        None => {
+            if matches!(system, DefaultTimeout::Approve(_)) {
+                tracing::warn!(
+                    "the policy's file wants silence to approve, and [policy] \
+                    approve_on_timeout names no tools: silence denies"
+                );
+            }
+            on_timeout
+        }
+        Some(Timeout::Deny) => OnTimeout::Deny,
+        Some(Timeout::Wait) => OnTimeout::Wait,
+        Some(Timeout::Approve(tools)) => OnTimeout::Approve(tools.clone()),
+    };
+    (i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2), on_timeout)
+}

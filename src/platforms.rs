@@ -1,0 +1,56 @@
+//! The chat platforms of this program: one line for each.
+//!
+//! Everything else that concerns a platform stands in its own crate, as [`Platform`] asks. Nothing
+//! outside of this file and of those crates knows one by name.
+
+use countersign_port::Platform;
+
+/// A platform, by the name of its section in the config and of its build feature.
+#[derive(Clone, Copy)]
+pub struct Registered {
+    /// The name.
+    pub name: &'static str,
+    /// The platform; `None`: this program was built without it.
+    pub platform: Option<&'static dyn Platform>,
+}
+
+macro_rules! registered {
+    ($($feature:literal => $platform:path,)*) => {
+        &[$(Registered {
+            name: $feature,
+            #[cfg(feature = $feature)]
+            platform: Some(&$platform),
+            #[cfg(not(feature = $feature))]
+            platform: None,
+        },)*]
+    };
+}
+
+/// The platforms that this program was made for.
+pub const BUILT_IN: &[Registered] = registered! {
+    "telegram" => countersign_telegram::TelegramPlatform,
+    "discord" => countersign_discord::DiscordPlatform,
+};
+
+impl std::fmt::Debug for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Registered({})", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_platform_is_registered_under_its_own_name_and_with_all_that_it_needs() {
+        for registered in BUILT_IN {
+            let Some(platform) = registered.platform else { continue };
+            let description = platform.description();
+            assert_eq!(description.name, registered.name);
+            assert_eq!(description.faults(), [""; 0]);
+            let section = format!("# [{}]\n", registered.name);
+            assert!(description.example.starts_with(&section), "{}", description.example);
+        }
+    }
+}
