@@ -113,7 +113,7 @@ pub async fn run(
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
-    spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.reunite().await });
+    spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
     let mut servers = JoinSet::new();

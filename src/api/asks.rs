@@ -66,7 +66,7 @@ pub(super) async fn get(
         // An agent that waits here counts as its caller, an approver that watches does not.
         let waited = match handle {
             Handle::Agent => {
-                let mut caller = api.gate.attend(&id);
+                let mut caller = api.gate.attach(&id);
                 let waited = caller.wait(longest(&query)).await;
                 caller.leave();
                 waited

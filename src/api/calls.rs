@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ask::owner::Owner,
-    gate::{Handed, ask::Ask},
+    gate::{Submitted, ask::Ask},
 };
 use axum::{
     Extension, Json,
@@ -33,12 +33,12 @@ pub(super) async fn submit(
         api.gate.beside(body.len(), || read(&body)).await?;
     call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.with(&secret)));
     let longest = longest(&query);
-    let (ask, caller) = match api.gate.hand_in(call.clone(), !longest.is_zero()).await? {
-        Handed::Ruled(ruling) => {
-            let message = api.gate.told_of_ruling(&call, &ruling);
+    let (ask, caller) = match api.gate.submit(call.clone(), !longest.is_zero()).await? {
+        Submitted::Ruled(ruling) => {
+            let message = api.gate.text_for_denial(&call, &ruling);
             return Ok(Json(decided(&ruling, message)).into_response());
         }
-        Handed::Asked(ask, caller) => (ask, caller),
+        Submitted::Asked(ask, caller) => (ask, caller),
     };
     let Some(mut caller) = caller else { return Ok(reply(&api, &ask)) };
     let id = std::mem::take(&mut { ask }.id);

@@ -1,6 +1,6 @@
 //! What a request gets that cannot be served: a status and a sentence.
 
-use crate::{gate::HandInError, store::StoreError};
+use crate::{gate::SubmitError, store::StoreError};
 use axum::{
     Json,
     extract::rejection::{BytesRejection, QueryRejection},
@@ -92,15 +92,15 @@ impl From<StoreError> for Fault {
     }
 }
 
-impl From<HandInError> for Fault {
-    fn from(error: HandInError) -> Self {
+impl From<SubmitError> for Fault {
+    fn from(error: SubmitError) -> Self {
         match error {
-            HandInError::Malformed(malformed) => Self::bad_request(malformed.0),
-            HandInError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
-            HandInError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
-            HandInError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
-            HandInError::TooMuch(why) => Self::new(StatusCode::TOO_MANY_REQUESTS, why),
-            HandInError::Store(error) => error.into(),
+            SubmitError::Malformed(malformed) => Self::bad_request(malformed.0),
+            SubmitError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            SubmitError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+            SubmitError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
+            SubmitError::TooMuch(why) => Self::new(StatusCode::TOO_MANY_REQUESTS, why),
+            SubmitError::Store(error) => error.into(),
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn view(ask: &Ask) -> AskView {
 
 /// The ask with the text for the agent's model.
 pub(super) fn view_for_agent(gate: &Gate, ask: &Ask) -> AskView {
-    AskView { message: gate.told(ask), ..view(ask) }
+    AskView { message: gate.text_for_model(ask), ..view(ask) }
 }
 
 /// The reply to a call that policy decided.
@@ -68,7 +68,7 @@ pub(super) fn asked(gate: &Gate, ask: &Ask) -> CallReply {
         ask: Some(ask.id.clone()),
         state: Some(state(&ask.state)),
         answer: answer.map(answer_view),
-        message: answer.and_then(|_| gate.told(ask)),
+        message: answer.and_then(|_| gate.text_for_model(ask)),
     }
 }
 

@@ -26,7 +26,7 @@ mod storm;
 use super::{PressHandler, Term, card, deliver};
 use crate::{
     gate::{
-        Audience, Gate, Handed, OnTimeout, Policy, Reply, Settings,
+        Audience, Gate, OnTimeout, Policy, Reply, Settings, Submitted,
         answer::Action,
         approvers::{Approvers, Local, Members, Who},
         ask::{Ask, Scope},
@@ -138,7 +138,7 @@ impl Town {
         let call = json!({"agent": "a", "session": "s", "tool": "shell_exec", "cwd": "/home/a",
             "args": {"command": name}, "expires_in_s": expires_in_s});
         let call: Call = serde_json::from_value(call).unwrap();
-        let Handed::Asked(ask, Some(mut caller)) = self.gate.hand_in(call, true).await.unwrap()
+        let Submitted::Asked(ask, Some(mut caller)) = self.gate.submit(call, true).await.unwrap()
         else {
             panic!("{name} is not asked")
         };

@@ -5,7 +5,7 @@ use crate::{
     clock,
     config::{Config, Profile},
     gate::{
-        Gate, Handed,
+        Gate, Submitted,
         approvers::{Approvers, Local, Members},
         ask::{Ask, Decision, State},
         call::Call,
@@ -66,9 +66,9 @@ pub(super) async fn demo(gate: Arc<Gate>, url: String) {
         "reason": "This is a rehearsal: nothing runs, whatever you press.",
     });
     let Ok(call) = serde_json::from_value::<Call>(call) else { return };
-    let ask = match gate.hand_in(call, false).await {
-        Ok(Handed::Asked(ask, _)) => ask,
-        Ok(Handed::Ruled(ruling)) => {
+    let ask = match gate.submit(call, false).await {
+        Ok(Submitted::Asked(ask, _)) => ask,
+        Ok(Submitted::Ruled(ruling)) => {
             say(&format!("\nNo ask for a rehearsal: your rules say {} at once.\n", ruling.verdict));
             return;
         }

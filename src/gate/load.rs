@@ -4,8 +4,11 @@
 //! What is counted here is a shadow of the store's rows: it is counted anew from them every half
 //! minute, after news from other daemons, and before anybody is refused.
 
-use super::{Gate, HandInError, call::Call};
-use crate::{ask::Body, store::StoreError};
+use super::{SubmitError, call::Call};
+use crate::{
+    ask::Body,
+    store::{Store, StoreError},
+};
 use std::{
     collections::HashMap,
     io,
@@ -64,45 +67,49 @@ pub(super) struct Room<'l> {
     bytes: Option<u64>,
 }
 
-impl Gate {
+impl Load {
     /// Takes room for an ask of this agent.
     ///
     /// # Errors
-    /// [`HandInError::TooMuch`] with the limit that it would break.
-    pub(super) async fn make_room(&self, call: &Call, bytes: u64) -> Result<Room<'_>, HandInError> {
-        if !self.load.is_counted_within(GOOD) {
-            self.count_open().await?;
+    /// [`SubmitError::TooMuch`] with the limit that it would break.
+    pub(super) async fn make_room(
+        &self,
+        store: &Store,
+        limits: &Limits,
+        call: &Call,
+        bytes: u64,
+    ) -> Result<Room<'_>, SubmitError> {
+        if !self.is_counted_within(GOOD) {
+            self.count_open(store).await?;
         }
-        let why = match self.load.take(&self.settings.limits, &call.agent, bytes) {
+        let why = match self.take(limits, &call.agent, bytes) {
             Ok(room) => return Ok(room),
             Err(why) => why,
         };
         if let Some(key) = &call.key
-            && self.store.knows_key(&call.agent, &call.session, key).await?
+            && store.knows_key(&call.agent, &call.session, key).await?
         {
             // It is open already, or was; its caller only comes back.
-            return Ok(Room { load: &self.load, agent: call.agent.clone(), bytes: None });
+            return Ok(Room { load: self, agent: call.agent.clone(), bytes: None });
         }
-        if self.load.is_counted_within(FRESH) {
-            return Err(HandInError::TooMuch(why));
+        if self.is_counted_within(FRESH) {
+            return Err(SubmitError::TooMuch(why));
         }
-        self.count_open().await?;
-        self.load.take(&self.settings.limits, &call.agent, bytes).map_err(HandInError::TooMuch)
+        self.count_open(store).await?;
+        self.take(limits, &call.agent, bytes).map_err(SubmitError::TooMuch)
     }
 
-    async fn count_open(&self) -> Result<(), StoreError> {
+    async fn count_open(&self, store: &Store) -> Result<(), StoreError> {
         let mut counted = Counted { at: Some(Instant::now()), ..Counted::default() };
-        for (agent, asks, bytes) in self.store.open_by_agent().await? {
+        for (agent, asks, bytes) in store.open_by_agent().await? {
             counted.all.asks += asks;
             counted.all.bytes += bytes;
             counted.agents.insert(agent, Amount { asks, bytes });
         }
-        *self.load.lock() = counted;
+        *self.lock() = counted;
         Ok(())
     }
-}
 
-impl Load {
     /// Something changed that is not counted here.
     pub(super) fn is_outdated(&self) {
         self.lock().at = None;

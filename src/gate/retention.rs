@@ -1,8 +1,8 @@
 //! What nobody needs any more is forgotten: settled asks, events, waiters that left.
 
-use super::Gate;
+use super::open_asks::OpenAsks;
 use crate::{clock, store::StoreError};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(30);
@@ -11,12 +11,20 @@ const BREATH: Duration = Duration::from_millis(20);
 /// Events are kept for so long at least: other daemons follow them, and readers come back to them.
 const EVENTS_MS: i64 = 3_600_000;
 
-impl Gate {
+/// Forgets what is old.
+#[derive(Debug)]
+pub(super) struct Retention {
+    pub(super) open: Arc<OpenAsks>,
+    /// How long a settled ask is kept; milliseconds.
+    pub(super) keep_ms: i64,
+}
+
+impl Retention {
     /// Forgets what is old every 30 s until told to stop.
-    pub async fn forget(&self, stop: CancellationToken) {
+    pub(super) async fn forget(&self, stop: CancellationToken) {
         while !stop.is_cancelled() {
-            self.waiters.tidy();
-            self.monotonic.tidy();
+            self.open.waiters.tidy();
+            self.open.monotonic.tidy();
             if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
                 tracing::debug!(%error, "what is old is forgotten later");
             }
@@ -25,11 +33,11 @@ impl Gate {
     }
 
     async fn forget_old(&self) -> Result<(), StoreError> {
-        let (now, keep) = (clock::now_ms(), self.settings.keep_ms);
-        while self.store.forget_closed(now - keep).await? > 0 {
+        let (now, keep) = (clock::now_ms(), self.keep_ms);
+        while self.open.store.forget_closed(now - keep).await? > 0 {
             tokio::time::sleep(BREATH).await;
         }
-        while self.store.forget_events(now - keep.max(EVENTS_MS)).await? > 0 {
+        while self.open.store.forget_events(now - keep.max(EVENTS_MS)).await? > 0 {
             tokio::time::sleep(BREATH).await;
         }
         Ok(())

@@ -1,11 +1,22 @@
 //! Sessions: the mode that one has of its own, and its end.
 
 use super::{
-    Gate,
-    approvers::{Stranger, Who},
+    Policy,
+    approvers::{Approvers, Stranger, Who},
+    ask::Ask,
+    attach::Callers,
+    call::Call,
 };
-use crate::{clock, store::StoreError};
+use crate::{
+    clock,
+    store::{Store, StoreError},
+};
 use std::sync::Arc;
+
+/// Why an ask is taken back whose worker is gone.
+pub const WORKER_GONE: &str = "its worker disconnected";
+/// Why an ask is taken back whose session is over.
+pub const SESSION_ENDED: &str = "its session ended";
 
 /// What became of a wish for another mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +39,25 @@ pub enum ModeError {
     Store(#[from] StoreError),
 }
 
-impl Gate {
+/// The sessions of agents.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    pub(super) store: Store,
+    pub(super) policy: Arc<Policy>,
+    pub(super) approvers: Arc<Approvers>,
+    pub(super) callers: Arc<Callers>,
+    /// The mode of sessions that have none of their own.
+    pub(super) mode: Option<String>,
+}
+
+impl Sessions {
     /// Gives a session a mode of its own. Without an approver it can only be led back to the
     /// configured one.
     ///
     /// # Errors
     /// When there is no such mode, or the store fails; then nothing is changed.
     // SECURITY: a mode may allow what would be asked about; an agent never gives itself one.
-    pub async fn set_mode(
+    pub(super) async fn set_mode(
         &self,
         agent: &str,
         session: &str,
@@ -45,7 +67,7 @@ impl Gate {
         if !self.policy.system().has_mode(mode) {
             return Err(ModeError::Unknown(mode.to_owned()));
         }
-        let configured = self.settings.mode.as_deref().unwrap_or("default");
+        let configured = self.mode.as_deref().unwrap_or("default");
         match who.map(|who| self.approvers.admit(who)) {
             Some(Ok(_)) => {}
             None if mode == configured => {}
@@ -66,13 +88,13 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn end_session(
-        self: &Arc<Self>,
+    pub(super) async fn end(
+        &self,
         agent: &str,
         session: &str,
         why: &str,
     ) -> Result<usize, StoreError> {
-        let cancelled = self.abort_session(agent, session, why).await?;
+        let cancelled = self.abort(agent, session, why).await?;
         self.store.end_session(agent, session, clock::now_ms()).await?;
         Ok(cancelled)
     }
@@ -81,8 +103,8 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn abort_session(
-        self: &Arc<Self>,
+    pub(super) async fn abort(
+        &self,
         agent: &str,
         session: &str,
         why: &str,
@@ -90,9 +112,51 @@ impl Gate {
         let open = self.store.open_in_session(agent, session).await?;
         for id in &open {
             if self.store.whole_ask(id).await?.is_some() {
-                self.cancel(id, why).await?;
+                self.callers.cancel(id, why).await?;
             }
         }
         Ok(open.len())
+    }
+
+    /// Takes back what a worker's sessions ask, and ends what was granted to them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn worker_gone(&self, agent: &str, worker: &str) -> Result<usize, StoreError> {
+        let mut sessions: Vec<String> = Vec::new();
+        for state in ["open", "answered"] {
+            let note = |ask: &Ask| {
+                let Call { agent: whose, session, worker: of, .. } = &ask.body.call;
+                if whose == agent && of.as_deref() == Some(worker) && !sessions.contains(session) {
+                    sessions.push(session.clone());
+                }
+            };
+            self.store.each_ask_in(state, note).await?;
+        }
+        let mut cancelled = 0;
+        for session in sessions {
+            cancelled += self.end(agent, &session, WORKER_GONE).await?;
+        }
+        Ok(cancelled)
+    }
+
+    /// The one open ask of a session that `is` what is looked for.
+    ///
+    /// # Errors
+    /// When the store fails.
+    // SECURITY: an ask of another session is never found.
+    pub(super) async fn open_ask(
+        &self,
+        session: &str,
+        is: impl Fn(&Ask) -> bool + Sync,
+    ) -> Result<Option<Ask>, StoreError> {
+        let mut found = Vec::new();
+        let note = |ask: &Ask| {
+            if ask.body.call.session == session && is(ask) {
+                found.push(ask.clone());
+            }
+        };
+        self.store.each_ask_in("open", note).await?;
+        Ok(found.pop().filter(|_| found.is_empty()))
     }
 }

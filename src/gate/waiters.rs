@@ -1,6 +1,6 @@
 //! The pending oneshots of those who wait for an ask.
 
-use super::partings::Partings;
+use super::detach::Detachments;
 use crate::ask::Ask;
 use dashmap::DashMap;
 use tokio::sync::oneshot;
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<News>>>,
     pub(super) attached: DashMap<String, usize>,
-    pub(super) partings: Partings,
+    pub(super) detachments: Detachments,
 }
 
 /// What a waiter is woken with.
@@ -53,6 +53,6 @@ impl Waiters {
             waiting.retain(|wake| !wake.is_closed());
             !waiting.is_empty()
         });
-        self.partings.tidy();
+        self.detachments.tidy();
     }
 }

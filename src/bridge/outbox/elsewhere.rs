@@ -23,7 +23,7 @@ impl Elsewhere {
     /// From now on.
     pub(super) async fn of_now(gate: &Gate, store: &Store) -> Result<Self, StoreError> {
         let tail = Tail::of_now(store).await?;
-        let (here, news) = (gate.daemon().to_owned(), gate.elsewhere());
+        let (here, news) = (gate.daemon().to_owned(), gate.remote_changes());
         Ok(Self { here, tail, news, read: None, asked: Vec::new() })
     }
 

@@ -3,7 +3,7 @@
 use super::{Asked, Place, Town, chat::Chat};
 use crate::{
     gate::{
-        Handed,
+        Submitted,
         ask::{Ask, Scope},
         call::Call,
     },
@@ -26,7 +26,7 @@ async fn left_in_the_commit(store: &Store) -> Town {
     let town = Town::open(store, &Arc::new(Chat::default())).await;
     let (begun, go) = store.weather().next_is_slow();
     let gate = town.gate.clone();
-    let caller = tokio::spawn(async move { gate.hand_in(keyed(), true).await });
+    let caller = tokio::spawn(async move { gate.submit(keyed(), true).await });
     begun.await.unwrap();
     caller.abort();
     assert!(caller.await.unwrap_err().is_cancelled());
@@ -59,8 +59,8 @@ async fn a_caller_that_left_during_the_commit_and_comes_back_in_time_finds_its_a
     on_both(async |store| {
         let town = left_in_the_commit(&store).await;
         town.pass(SECOND * 2).await;
-        let handed = town.gate.hand_in(keyed(), true).await.unwrap();
-        let Handed::Asked(ask, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
+        let handed = town.gate.submit(keyed(), true).await.unwrap();
+        let Submitted::Asked(ask, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
         town.pass(SECOND * 10).await;
         assert_eq!(store.asks_in("open", None).await.unwrap().asks, [*ask]);
         drop(caller);
@@ -79,10 +79,10 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
         let town = Town::open(&store, &Arc::new(Chat::default())).await;
         for comes_again in [false, true] {
             store.weather().next(Fate::AnswerLost);
-            town.gate.hand_in(keyed(), true).await.unwrap_err();
+            town.gate.submit(keyed(), true).await.unwrap_err();
             assert_eq!(store.count_open().await.unwrap(), 1);
             let again = match comes_again {
-                true => Some(town.gate.hand_in(keyed(), true).await.unwrap()),
+                true => Some(town.gate.submit(keyed(), true).await.unwrap()),
                 false => None,
             };
             town.pass(SECOND * 4).await;
@@ -96,8 +96,8 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
 async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_is_back() {
     on_both(async |store| {
         let town = Town::open(&store, &Arc::new(Chat::default())).await;
-        let handed = town.gate.hand_in(keyed(), true).await.unwrap();
-        let Handed::Asked(_, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
+        let handed = town.gate.submit(keyed(), true).await.unwrap();
+        let Submitted::Asked(_, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
         store.weather().set_fog(true);
         drop(caller);
         town.pass(SECOND * 60).await;

@@ -4,7 +4,7 @@ use super::{Asked, Place, Town, chat::Chat};
 use crate::{
     clock,
     gate::{
-        Handed,
+        Submitted,
         ask::{Ask, By, Decision},
         call::Call,
     },
@@ -140,8 +140,8 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
         let fates = [Some(Fate::Fails), store.is_shared().then_some(Fate::AnswerLost)];
         for (n, fate) in fates.into_iter().flatten().enumerate() {
             store.weather().next(fate);
-            town.gate.hand_in(keyed(), true).await.unwrap_err();
-            let Handed::Asked(ask, _caller) = town.gate.hand_in(keyed(), true).await.unwrap()
+            town.gate.submit(keyed(), true).await.unwrap_err();
+            let Submitted::Asked(ask, _caller) = town.gate.submit(keyed(), true).await.unwrap()
             else {
                 panic!("it is asked")
             };

@@ -5,7 +5,7 @@ use countersign::profiles::Profile;
 use countersign::{
     bridge::{PressHandler, Term, deliver},
     gate::{
-        Audience, Gate, Handed, OnTimeout, Policy, Settings,
+        Audience, Gate, OnTimeout, Policy, Settings, Submitted,
         approvers::{Approvers, Local},
         ask::{Body, State},
         call::Call,
@@ -212,8 +212,8 @@ impl Bench {
         let call = json!({"agent": "bench", "session": command, "tool": "shell_exec", "cwd": "/home/a",
             "args": {"command": command}});
         let call: Call = serde_json::from_value(call).unwrap();
-        let handed = self.gate.hand_in(call, true).await.unwrap();
-        let Handed::Asked(ask, Some(mut caller)) = handed else {
+        let handed = self.gate.submit(call, true).await.unwrap();
+        let Submitted::Asked(ask, Some(mut caller)) = handed else {
             panic!("{command} is not asked");
         };
         let answered = caller.wait(Duration::from_secs(60));

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     api::state::Api,
-    gate::{Attendance, Gate, Handed, ask::Ask, call::Call},
+    gate::{AttachedCaller, Gate, Submitted, ask::Ask, call::Call},
     ids,
 };
 use axum::extract::ws::WebSocket;
@@ -90,7 +90,7 @@ async fn wanted(
     if pending.as_ref().is_some_and(|pending| pending.id == id) {
         return Ok(None);
     }
-    match hand_in(gate, *call).await {
+    match submit(gate, *call).await {
         Ok(Taken::Now(answer)) => {
             let _ = mailbox.answer(&answer);
             Ok(Some(answer))
@@ -111,27 +111,27 @@ enum Taken {
     Later(BoxFuture<'static, Option<Value>>),
 }
 
-async fn hand_in(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
-    match gate.hand_in(call.clone(), true).await.map_err(|error| error.to_string())? {
-        Handed::Ruled(ruling) => {
-            let message = gate.told_of_ruling(&call, &ruling);
+async fn submit(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
+    match gate.submit(call.clone(), true).await.map_err(|error| error.to_string())? {
+        Submitted::Ruled(ruling) => {
+            let message = gate.text_for_denial(&call, &ruling);
             Ok(Taken::Now(wire::of_ruling(&call, &ruling, message)))
         }
-        Handed::Asked(ask, Some(caller)) => {
+        Submitted::Asked(ask, Some(caller)) => {
             Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, caller))))
         }
-        Handed::Asked(ask, None) => Ok(Taken::Now(answer_of(gate, &ask))),
+        Submitted::Asked(ask, None) => Ok(Taken::Now(answer_of(gate, &ask))),
     }
 }
 
 /// The frame of a closed ask.
 fn answer_of(gate: &Gate, ask: &Ask) -> Value {
     let reported = if gate.is_compat() { Reported::Scope } else { Reported::Once };
-    wire::of_ask(ask, gate.told(ask), reported)
+    wire::of_ask(ask, gate.text_for_model(ask), reported)
 }
 
 /// Waits for the answer, as long as the agent does; `None` when the daemon stops first.
-async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: Attendance) -> Option<Value> {
+async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: AttachedCaller) -> Option<Value> {
     loop {
         match caller.wait(ROUND).await {
             Ok(Some(ask)) if !ask.is_open() => return Some(answer_of(&gate, &ask)),

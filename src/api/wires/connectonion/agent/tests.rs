@@ -21,7 +21,7 @@ async fn waits(store: &Store) -> (Town, JoinHandle<Option<Value>>, String) {
     let town = Town::open(store, &chat).await;
     let mut call = Call::new("a", "s", "shell_exec", json!({"command": "git push"}));
     call.key = Some("k".to_owned());
-    let Ok(Taken::Later(answer)) = hand_in(&town.gate, call).await else { panic!("it is asked") };
+    let Ok(Taken::Later(answer)) = submit(&town.gate, call).await else { panic!("it is asked") };
     let agent = tokio::spawn(answer);
     town.quiet().await;
     let button = chat.cards()[0].button.clone().unwrap();

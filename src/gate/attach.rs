@@ -1,10 +1,10 @@
 //! Callers that wait for their asks, and asks that are taken back because nobody does.
 
 use super::{
-    Gate,
     ask::{Answer, Ask, By, Decision, State},
     keepers::Parting,
-    waiting::Waiter,
+    open_asks::OpenAsks,
+    wait::{Waiter, Waits},
 };
 use crate::{
     clock,
@@ -27,13 +27,13 @@ const GONE: &str = "the agent that asked went away";
 /// and nobody comes back for the ask within a few seconds or waits for it elsewhere, the ask is
 /// cancelled.
 #[derive(Debug)]
-pub struct Attendance {
-    gate: Arc<Gate>,
+pub struct AttachedCaller {
+    callers: Arc<Callers>,
     ask: String,
     end: End,
 }
 
-/// How an attendance came to its end.
+/// How an attached caller came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// The caller's connection is gone.
@@ -44,14 +44,14 @@ enum End {
     Closed,
 }
 
-impl Attendance {
+impl AttachedCaller {
     /// Waits until the ask is closed, or as long as told, and returns it as it stands then.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn wait(&mut self, longest: Duration) -> Result<Option<Ask>, StoreError> {
-        self.gate.waiters.partings.are_over(&self.ask).await;
-        let ask = self.gate.wait_as(Waiter::Caller, &self.ask, longest).await?;
+        self.callers.open.waiters.detachments.are_over(&self.ask).await;
+        let ask = self.callers.waits.wait_as(Waiter::Caller, &self.ask, longest).await?;
         if !ask.as_ref().is_some_and(Ask::is_open) {
             self.end = End::Closed;
         }
@@ -66,28 +66,35 @@ impl Attendance {
     }
 }
 
-impl Drop for Attendance {
+impl Drop for AttachedCaller {
     fn drop(&mut self) {
-        let attached = &self.gate.waiters.attached;
+        let attached = &self.callers.open.waiters.attached;
         if let Some(mut count) = attached.get_mut(&self.ask) {
             *count = count.saturating_sub(1);
         }
         let last = attached.remove_if(&self.ask, |_, count| *count == 0).is_some();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if last && self.end != End::Closed && !self.gate.stopping.is_cancelled() {
-            let (gate, ask) = (self.gate.clone(), std::mem::take(&mut self.ask));
+        if last && self.end != End::Closed && !self.callers.open.stopping.is_cancelled() {
+            let (callers, ask) = (self.callers.clone(), std::mem::take(&mut self.ask));
             let left = self.end == End::Dropped;
-            runtime.spawn(async move { gate.part_after_grace(&ask, left).await });
+            runtime.spawn(async move { callers.detach_after_grace(&ask, left).await });
         }
     }
 }
 
-impl Gate {
+/// The callers that wait for their asks at this daemon.
+#[derive(Debug)]
+pub(super) struct Callers {
+    pub(super) open: Arc<OpenAsks>,
+    pub(super) waits: Arc<Waits>,
+}
+
+impl Callers {
     /// Counts a caller as waiting for this ask until the result is dropped.
     #[must_use]
-    pub fn attend(self: &Arc<Self>, id: &str) -> Attendance {
-        *self.waiters.attached.entry(id.to_owned()).or_default() += 1;
-        Attendance { gate: self.clone(), ask: id.to_owned(), end: End::Dropped }
+    pub(super) fn attach(self: &Arc<Self>, id: &str) -> AttachedCaller {
+        *self.open.waiters.attached.entry(id.to_owned()).or_default() += 1;
+        AttachedCaller { callers: self.clone(), ask: id.to_owned(), end: End::Dropped }
     }
 
     /// Takes an ask back for its caller, whoever else waits for it. Returns the ask as it stands
@@ -95,8 +102,8 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn cancel(self: &Arc<Self>, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
-        while let Some(ask) = self.store.ask(id).await? {
+    pub(super) async fn cancel(&self, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
+        while let Some(ask) = self.open.store.ask(id).await? {
             if !ask.is_open() {
                 return Ok(Some(ask));
             }
@@ -108,43 +115,26 @@ impl Gate {
     }
 
     /// Takes back asks whose callers died together with their daemon: nobody would read the answer.
-    pub async fn reunite(self: &Arc<Self>) {
+    pub(super) async fn cancel_orphans(&self) {
         let mut pause = REUNION;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.stopping.cancelled() => return,
+                () = self.open.stopping.cancelled() => return,
             }
-            if let Err(error) = self.cancel_orphans().await {
+            if let Err(error) = self.cancel_orphans_now().await {
                 tracing::warn!(%error, "asks whose callers are gone stay open until their deadline");
             }
             // A daemon that has the store to itself can only find those of the one before it.
-            if !self.store.is_shared() {
+            if !self.open.store.is_shared() {
                 return;
             }
             pause = LOOK;
         }
     }
 
-    /// Notes in the row that its caller waits here, unless that stands there already. The ask as it
-    /// stands then.
-    pub(super) async fn keep(&self, mut ask: Ask) -> Result<Ask, StoreError> {
-        let here = &self.settings.daemon;
-        while ask.is_open() && ask.attended && !ask.keepers.has(here) {
-            let keepers = ask.keepers.with(here);
-            match self.store.keep_ask(&ask, &keepers).await? {
-                true => ask.keepers = keepers,
-                false => match self.store.ask(&ask.id).await? {
-                    Some(now) => ask = now,
-                    None => break,
-                },
-            }
-        }
-        Ok(ask)
-    }
-
     /// Takes an ask back if it stands as seen, its keepers included.
-    async fn take_back(self: &Arc<Self>, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
+    async fn take_back(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
         let answer = Answer {
             decision: Decision::Deny,
             scope: None,
@@ -154,7 +144,7 @@ impl Gate {
             by: By::Caller,
             at: clock::now_ms(),
         };
-        let closed = self.close(seen, State::Cancelled(answer)).await?;
+        let closed = self.open.close(seen, State::Cancelled(answer)).await?;
         if let Closed::Won(ask) = &closed {
             tracing::info!(ask_id = %ask.id, why, "ask cancelled");
         }
@@ -162,12 +152,12 @@ impl Gate {
     }
 
     /// Cancels what callers waited for at daemons that are gone, and that nobody has come back to.
-    async fn cancel_orphans(self: &Arc<Self>) -> Result<(), StoreError> {
-        let (daemon, mut last) = (&self.settings.daemon, String::new());
+    async fn cancel_orphans_now(&self) -> Result<(), StoreError> {
+        let (daemon, mut last) = (&self.open.daemon, String::new());
         loop {
-            let page = self.store.orphans(daemon, REUNION, &last).await?;
+            let page = self.open.store.orphans(daemon, REUNION, &last).await?;
             for (id, keepers) in &page {
-                let ask = self.store.whole_ask(id).await?;
+                let ask = self.open.store.whole_ask(id).await?;
                 // One that somebody has come back to meanwhile has other keepers.
                 if let Some(ask) = ask.filter(|ask| ask.is_open() && ask.keepers == *keepers) {
                     let _ = self.take_back(&ask, GONE).await?;
@@ -180,14 +170,14 @@ impl Gate {
         }
     }
 
-    async fn part_after_grace(self: &Arc<Self>, id: &str, left: bool) {
+    async fn detach_after_grace(&self, id: &str, left: bool) {
         let mut pause = GRACE;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.stopping.cancelled() => return,
+                () = self.open.stopping.cancelled() => return,
             }
-            let Err(error) = self.part(id, left).await else { return };
+            let Err(error) = self.detach(id, left).await else { return };
             tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open for now");
             if error.is_of_a_row() {
                 return;
@@ -198,17 +188,17 @@ impl Gate {
     }
 
     /// The last caller of an ask here is gone: another one may wait elsewhere.
-    async fn part(self: &Arc<Self>, id: &str, left: bool) -> Result<(), StoreError> {
+    async fn detach(&self, id: &str, left: bool) -> Result<(), StoreError> {
         // INVARIANT: whoever comes from now on reads the row after this has changed it.
-        let _under_way = self.waiters.partings.begin(id).await;
-        while !self.waiters.attached.contains_key(id)
-            && let Some(ask) = self.store.ask(id).await?
+        let _under_way = self.open.waiters.detachments.begin(id).await;
+        while !self.open.waiters.attached.contains_key(id)
+            && let Some(ask) = self.open.store.ask(id).await?
             && ask.is_open()
             && ask.attended
         {
-            let alive = self.store.daemons(REUNION).await?;
+            let alive = self.open.store.daemons(REUNION).await?;
             let alive = |daemon: &str| alive.iter().any(|other| other == daemon);
-            match ask.keepers.parting(&self.settings.daemon, left, alive) {
+            match ask.keepers.parting(&self.open.daemon, left, alive) {
                 Parting::Nothing => break,
                 Parting::TakeBack => {
                     if let Closed::Won(_) = self.take_back(&ask, GONE).await? {
@@ -216,7 +206,7 @@ impl Gate {
                     }
                 }
                 Parting::Note(keepers) => {
-                    if self.store.keep_ask(&ask, &keepers).await? {
+                    if self.open.store.keep_ask(&ask, &keepers).await? {
                         break;
                     }
                 }

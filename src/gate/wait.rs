@@ -1,6 +1,6 @@
 //! Waiting for an answer, woken when the row has changed.
 
-use super::{Gate, ask::Ask, waiters::News};
+use super::{ask::Ask, expire::Deadlines, open_asks::OpenAsks, waiters::News};
 use crate::{clock, store::StoreError};
 use std::{sync::Arc, time::Duration};
 
@@ -13,13 +13,20 @@ pub(super) enum Waiter {
     Watcher,
 }
 
-impl Gate {
+/// Waiting for the end of asks.
+#[derive(Debug)]
+pub(super) struct Waits {
+    pub(super) open: Arc<OpenAsks>,
+    pub(super) deadlines: Arc<Deadlines>,
+}
+
+impl Waits {
     /// Waits until the ask is closed, or as long as told, and returns it as it stands then.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn wait(
-        self: &Arc<Self>,
+    pub(super) async fn wait(
+        &self,
         id: &str,
         longest: Duration,
     ) -> Result<Option<Ask>, StoreError> {
@@ -27,7 +34,7 @@ impl Gate {
     }
 
     pub(super) async fn wait_as(
-        self: &Arc<Self>,
+        &self,
         waiter: Waiter,
         id: &str,
         longest: Duration,
@@ -36,10 +43,10 @@ impl Gate {
         let mut rest = Duration::ZERO;
         loop {
             // INVARIANT: registered first, read second: a press in between is never missed.
-            let woken = self.waiters.register(id);
-            let Some(mut ask) = self.store.ask(id).await? else { return Ok(None) };
+            let woken = self.open.waiters.register(id);
+            let Some(mut ask) = self.open.store.ask(id).await? else { return Ok(None) };
             if waiter == Waiter::Caller {
-                ask = self.keep(ask).await?;
+                ask = self.attach(ask).await?;
             }
             if !ask.is_open() {
                 return Ok(Some(ask));
@@ -53,14 +60,31 @@ impl Gate {
                 news = woken => if let Ok(News::Closed(ask)) = news {
                     return Ok(Some(*ask));
                 },
-                () = self.stopping.cancelled() => return self.store.ask(id).await,
-                () = tokio::time::sleep_until(until) => return self.store.ask(id).await,
+                () = self.open.stopping.cancelled() => return self.open.store.ask(id).await,
+                () = tokio::time::sleep_until(until) => return self.open.store.ask(id).await,
                 () = sleep(deadline.map(|left| left.max(rest))) => {
-                    let Some(ask) = self.store.ask(id).await? else { return Ok(None) };
-                    rest = self.expire(&ask, self.timer()).await?.rest();
+                    let Some(ask) = self.open.store.ask(id).await? else { return Ok(None) };
+                    rest = self.deadlines.expire(&ask, self.deadlines.timer()).await?.rest();
                 }
             }
         }
+    }
+
+    /// Notes in the row that its caller waits here, unless that stands there already. The ask as it
+    /// stands then.
+    pub(super) async fn attach(&self, mut ask: Ask) -> Result<Ask, StoreError> {
+        let OpenAsks { store, daemon: here, .. } = &*self.open;
+        while ask.is_open() && ask.attended && !ask.keepers.has(here) {
+            let keepers = ask.keepers.with(here);
+            match store.keep_ask(&ask, &keepers).await? {
+                true => ask.keepers = keepers,
+                false => match store.ask(&ask.id).await? {
+                    Some(now) => ask = now,
+                    None => break,
+                },
+            }
+        }
+        Ok(ask)
     }
 }
 

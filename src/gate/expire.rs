@@ -4,12 +4,13 @@
 //! that is safe. A deadline that approves goes by the monotonic clock too.
 
 use super::{
-    Gate, OnTimeout,
+    OnTimeout,
+    approvers::Approvers,
     ask::{Answer, Ask, By, Decision, Scope, Silence, State},
     call::Call,
     expiry::{AGAIN, Expiry},
     monotonic::{Looker, Waited},
-    to_the_end,
+    open_asks::{OpenAsks, to_the_end},
 };
 use crate::{
     clock,
@@ -24,10 +25,20 @@ const ROUND: Duration = Duration::from_secs(30);
 /// How many changes are one, in time.
 const BREATH: Duration = Duration::from_millis(20);
 
-impl Gate {
+/// What becomes of asks that nobody answers.
+#[derive(Debug)]
+pub(super) struct Deadlines {
+    pub(super) open: Arc<OpenAsks>,
+    pub(super) approvers: Arc<Approvers>,
+    /// How long a person has; milliseconds.
+    pub(super) timeout_ms: i64,
+    pub(super) on_timeout: OnTimeout,
+}
+
+impl Deadlines {
     /// Expires asks at their deadlines until told to stop.
-    pub async fn reap(self: &Arc<Self>, stop: CancellationToken) {
-        let mut changes = self.changes();
+    pub(super) async fn reap(&self, stop: CancellationToken) {
+        let mut changes = self.open.changes.subscribe();
         while !stop.is_cancelled() {
             let expired = self.expire_overdue().await;
             if let Err(error) = &expired {
@@ -43,11 +54,11 @@ impl Gate {
         }
     }
 
-    async fn expire_overdue(self: &Arc<Self>) -> Result<Expiry, StoreError> {
+    async fn expire_overdue(&self) -> Result<Expiry, StoreError> {
         let (now, mut last) = (clock::now_ms(), None);
         let mut all = Expiry::Settled;
         loop {
-            let page = self.store.overdue(now, last.as_ref()).await?;
+            let page = self.open.store.overdue(now, last.as_ref()).await?;
             for Overdue { id, ask, .. } in &page {
                 match ask {
                     Ok(ask) => match self.expire(ask, self.timer()).await? {
@@ -75,33 +86,29 @@ impl Gate {
             by: By::Timeout,
             at: clock::now_ms(),
         };
-        if self.store.expire_damaged(id, &answer).await? {
+        if self.open.store.expire_damaged(id, &answer).await? {
             tracing::error!(%error, "an ask has expired that could not be read");
-            self.load.is_outdated();
-            self.waiters.wake(id);
-            self.changed();
+            self.open.load.is_outdated();
+            self.open.waiters.wake(id);
+            self.open.changed();
         }
         Ok(())
     }
 
     /// What this daemon's timers are to an ask that is overdue.
     pub(super) fn timer(&self) -> Looker {
-        if self.store.is_shared() { Looker::OneOfSeveral } else { Looker::First }
+        if self.open.store.is_shared() { Looker::OneOfSeveral } else { Looker::First }
     }
 
     /// Expires an ask whose deadline has passed, as the operator chose; or gives it the time that it
     /// did not have, because the wall clock jumped or no daemon was there.
-    pub(super) async fn expire(
-        self: &Arc<Self>,
-        ask: &Ask,
-        looker: Looker,
-    ) -> Result<Expiry, StoreError> {
+    pub(super) async fn expire(&self, ask: &Ask, looker: Looker) -> Result<Expiry, StoreError> {
         let now = clock::now_ms();
         if !ask.is_open() || ask.deadline_at.is_none_or(|at| at > now) {
             return Ok(Expiry::Settled);
         }
         let answer = if self.silence_approves(ask) {
-            match self.monotonic.judge(ask, looker) {
+            match self.open.monotonic.judge(ask, looker) {
                 Waited::Enough(waited) => approved(ask, waited, now),
                 Waited::TooShort(left) => {
                     self.postpone(ask, now, left, None).await?;
@@ -117,7 +124,7 @@ impl Gate {
         } else {
             self.denied(ask, now).await?
         };
-        if let Closed::Won(ask) = self.close(ask, State::Expired(answer)).await? {
+        if let Closed::Won(ask) = self.open.close(ask, State::Expired(answer)).await? {
             tracing::info!(ask_id = %ask.id, "nobody answered in time");
         }
         Ok(Expiry::Settled)
@@ -126,32 +133,45 @@ impl Gate {
     /// Gives an overdue ask so much more time, to be counted here from `since`.
     // SECURITY: its row has to say so too: past the deadline there, nobody could deny.
     async fn postpone(
-        self: &Arc<Self>,
+        &self,
         ask: &Ask,
         now: i64,
         more: Duration,
         since: Option<Instant>,
     ) -> Result<(), StoreError> {
-        let (gate, seen, until) = (self.clone(), ask.clone(), now.saturating_add(ms(more)));
+        let (open, seen, until) = (self.open.clone(), ask.clone(), now.saturating_add(ms(more)));
         to_the_end(async move {
-            if let Closed::Won(ask) = gate.store.move_deadline(&seen, until, now).await? {
+            if let Closed::Won(ask) = open.store.move_deadline(&seen, until, now).await? {
                 if let Some(since) = since {
-                    gate.monotonic.count(&ask.id, since, more);
+                    open.monotonic.count(&ask.id, since, more);
                 }
                 tracing::warn!(ask_id = %ask.id, deadline = %clock::rfc3339(until),
                     "the clock says that silence approves this ask now, but people have not had the \
                      whole time to deny it; its deadline is moved");
-                gate.waiters.wake(&ask.id);
-                gate.changed();
+                open.waiters.wake(&ask.id);
+                open.changed();
             }
             Ok(())
         })
         .await
     }
 
+    /// When a call's time is over that is taken now; Unix milliseconds. `None`: never.
+    pub(super) fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
+        const LONGEST_MS: i64 = 7 * 86_400_000;
+        match (call.expires_in_s, &self.on_timeout) {
+            (Some(seconds), _) => {
+                let ms = i64::try_from(seconds).unwrap_or(LONGEST_MS).saturating_mul(1000);
+                Some(now + ms.min(LONGEST_MS))
+            }
+            (None, OnTimeout::Wait) => None,
+            (None, _) => Some(now + self.timeout_ms),
+        }
+    }
+
     /// The time that people have for this ask.
     fn whole_wait(&self, ask: &Ask) -> Duration {
-        let ms = self.deadline(&ask.body.call, 0).unwrap_or(self.settings.timeout_ms);
+        let ms = self.deadline(&ask.body.call, 0).unwrap_or(self.timeout_ms);
         Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
 
@@ -160,12 +180,12 @@ impl Gate {
     // never makes up an answer to a question.
     // SECURITY: nor a call whose caller gives people less time than the operator does.
     pub(super) fn silence(&self, call: &Call, critical: bool) -> Silence {
-        let tools = match &self.settings.on_timeout {
+        let tools = match &self.on_timeout {
             OnTimeout::Approve(tools) => tools.as_slice(),
             OnTimeout::Deny | OnTimeout::Wait => &[],
         };
         let given = call.expires_in_s.map(|s| i64::try_from(s).unwrap_or(i64::MAX / 1000) * 1000);
-        let hurried = given.is_some_and(|ms| ms < self.settings.timeout_ms);
+        let hurried = given.is_some_and(|ms| ms < self.timeout_ms);
         let may = tools.contains(&call.tool) && !critical && !hurried && call.questions.is_empty();
         if may { Silence::Approve } else { Silence::Deny }
     }
@@ -183,7 +203,7 @@ impl Gate {
                 format!("nobody answered within {waited}; this is not a person's decision");
             (reason, By::Timeout)
         } else {
-            let why = self.store.why_gone(&ask.id).await?;
+            let why = self.open.store.why_gone(&ask.id).await?;
             let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
             let reason = format!(
                 "no approver was reachable within {waited}{why}; this is not a person's decision"
@@ -195,14 +215,14 @@ impl Gate {
 
     /// Whether a card stands where somebody could have pressed it.
     async fn reached_anybody(&self, ask: &Ask) -> Result<bool, StoreError> {
-        let cards = self.store.cards_of(&ask.id).await?;
+        let cards = self.open.store.cards_of(&ask.id).await?;
         Ok(cards
             .iter()
             .any(|card| card.message.is_some() && self.approvers.may_answer_on(&card.adapter)))
     }
 
     async fn until_next_deadline(&self) -> Option<Duration> {
-        let next = self.store.next_deadline().await.ok().flatten();
+        let next = self.open.store.next_deadline().await.ok().flatten();
         let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(0));
         left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis)
     }

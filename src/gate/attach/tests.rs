@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    gate::{Handed, OnTimeout, Policy, Settings, approvers::Approvers, call::Call},
+    gate::{Gate, OnTimeout, Policy, Settings, Submitted, approvers::Approvers, call::Call},
     store::{Database, Store},
 };
 use countersign_policy::Guardrail;
@@ -34,13 +34,13 @@ async fn ask(gate: &Arc<Gate>, command: &str, attended: bool) -> String {
     let call = json!({"agent": "a", "session": "s", "tool": "shell_exec",
         "args": {"command": command}});
     let call: Call = serde_json::from_value(call).unwrap();
-    match gate.hand_in(call, attended).await.unwrap() {
-        Handed::Asked(ask, caller) => {
+    match gate.submit(call, attended).await.unwrap() {
+        Submitted::Asked(ask, caller) => {
             // Where there is no runtime nobody is sent to take it back.
             std::thread::spawn(move || drop(caller)).join().unwrap();
             ask.id
         }
-        Handed::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+        Submitted::Ruled(ruling) => panic!("ruled: {ruling:?}"),
     }
 }
 
@@ -55,7 +55,7 @@ async fn only_asks_whose_waiting_callers_never_came_back_are_taken_back() {
     let now = gate(&store, folder.path(), "now");
     let read = async |id: &str| store.ask(id).await.unwrap().unwrap();
     comes(&now, &back).await.leave();
-    now.cancel_orphans().await.unwrap();
+    now.callers.cancel_orphans_now().await.unwrap();
     let state = async |id: &str| read(id).await.state.name();
     assert_eq!(
         [state(&gone).await, state(&back).await, state(&left_alone).await],
@@ -64,8 +64,8 @@ async fn only_asks_whose_waiting_callers_never_came_back_are_taken_back() {
 }
 
 /// A caller that waits, as long as the result is held.
-async fn comes(gate: &Arc<Gate>, id: &str) -> Attendance {
-    let mut caller = gate.attend(id);
+async fn comes(gate: &Arc<Gate>, id: &str) -> AttachedCaller {
+    let mut caller = gate.attach(id);
     assert!(caller.wait(Duration::ZERO).await.unwrap().unwrap().is_open());
     caller
 }
@@ -87,8 +87,8 @@ async fn an_ask_is_taken_back_when_the_last_of_its_callers_left_whoever_that_is(
         let id = ask(&one, "git push", true).await;
         let state = async || store.ask(&id).await.unwrap().unwrap().state.name();
         let (first, second) = (comes(&one, &id).await, comes(&two, &id).await);
-        one.part(&id, true).await.unwrap();
-        two.part(&id, true).await.unwrap();
+        one.callers.detach(&id, true).await.unwrap();
+        two.callers.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "open", "both wait");
         let mut callers = [(one, first), (two, second)];
         if !first_leaves_first {
@@ -96,10 +96,10 @@ async fn an_ask_is_taken_back_when_the_last_of_its_callers_left_whoever_that_is(
         }
         let [(here, caller), (there, other)] = callers;
         drop(caller);
-        here.part(&id, true).await.unwrap();
+        here.callers.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "open", "one of them waits");
         drop(other);
-        there.part(&id, true).await.unwrap();
+        there.callers.detach(&id, true).await.unwrap();
         assert_eq!(state().await, "cancelled");
     }
 }
@@ -114,13 +114,13 @@ async fn callers_of_a_dead_daemon_may_come_back_for_a_while_and_keep_nothing_aft
     let caller = comes(&here, &id).await;
     lives(&store, "dead").await;
     drop(caller);
-    here.part(&id, true).await.unwrap();
-    here.cancel_orphans().await.unwrap();
+    here.callers.detach(&id, true).await.unwrap();
+    here.callers.cancel_orphans_now().await.unwrap();
     assert!(store.ask(&id).await.unwrap().unwrap().is_open(), "it died just now");
 
     let id = ask(&gate(&store, folder.path(), "long dead"), "git pull", true).await;
     drop(comes(&here, &id).await);
-    here.part(&id, true).await.unwrap();
+    here.callers.detach(&id, true).await.unwrap();
     assert_eq!(store.ask(&id).await.unwrap().unwrap().state.name(), "cancelled");
 }
 
@@ -133,12 +133,12 @@ async fn a_caller_that_got_its_response_keeps_no_ask_from_being_taken_back_and_t
     lives(&store, "two").await;
     let id = ask(&one, "git push", true).await;
     comes(&one, &id).await.leave();
-    one.part(&id, false).await.unwrap();
-    one.cancel_orphans().await.unwrap();
+    one.callers.detach(&id, false).await.unwrap();
+    one.callers.cancel_orphans_now().await.unwrap();
     let read = async || store.ask(&id).await.unwrap().unwrap();
     assert_eq!((read().await.state.name(), read().await.keepers.as_str()), ("open", ""));
     drop(comes(&two, &id).await);
-    two.part(&id, true).await.unwrap();
+    two.callers.detach(&id, true).await.unwrap();
     assert_eq!(read().await.state.name(), "cancelled");
 }
 
@@ -150,6 +150,6 @@ async fn an_ask_that_somebody_came_for_meanwhile_is_not_taken_back() {
     let id = ask(&one, "git push", true).await;
     let seen = store.ask(&id).await.unwrap().unwrap();
     let _caller = comes(&two, &id).await;
-    assert!(matches!(one.take_back(&seen, GONE).await.unwrap(), Closed::Lost(_)));
+    assert!(matches!(one.callers.take_back(&seen, GONE).await.unwrap(), Closed::Lost(_)));
     assert!(!store.keep_ask(&seen, &seen.keepers.without("one")).await.unwrap());
 }

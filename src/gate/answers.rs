@@ -1,12 +1,16 @@
 //! The one function that answers asks, for every surface.
 
 use super::{
-    Gate, HandInError,
+    Policy, SubmitError,
     answer::{Action, Change, Refusal, apply, person},
-    approvers::Who,
+    approvers::{Approvers, Who},
     ask::{Answer, Ask, By, Decision, Scope, State},
+    evaluate::Evaluator,
+    expire::Deadlines,
+    granted_rules::grants_for,
+    grants::StoredGrants,
     monotonic::Looker,
-    to_the_end,
+    open_asks::{OpenAsks, to_the_end},
 };
 use crate::{
     clock,
@@ -60,14 +64,25 @@ pub const DAMAGED: &str = "This ask is damaged in the store, so nobody can answe
 /// More lost races than this mean that something is wrong.
 const TRIES: usize = 16;
 
-impl Gate {
+/// Answers asks.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub(super) open: Arc<OpenAsks>,
+    pub(super) policy: Arc<Policy>,
+    pub(super) approvers: Arc<Approvers>,
+    pub(super) evaluator: Arc<Evaluator>,
+    pub(super) deadlines: Arc<Deadlines>,
+    pub(super) grants: Arc<StoredGrants>,
+}
+
+impl Answers {
     /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read
     /// it.
     // INVARIANT: what follows an answer follows though its presser has left meanwhile: whoever
     // waits for it is told, and what was granted stands in the rules file.
-    pub async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
-        let (gate, id) = (self.clone(), ask.id.clone());
-        let answering = to_the_end(async move { gate.try_answer(ask, &who, &action).await });
+    pub(super) async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
+        let (answers, id) = (self.clone(), ask.id.clone());
+        let answering = to_the_end(async move { answers.try_answer(ask, &who, &action).await });
         match answering.await {
             Ok(reply) => reply,
             Err(error) => {
@@ -88,7 +103,7 @@ impl Gate {
     // INVARIANT: what counts is how the row stands when it is changed: whoever saw it otherwise
     // looks at it as it is, and tries again.
     async fn try_answer(
-        self: &Arc<Self>,
+        &self,
         mut ask: Ask,
         who: &Who,
         action: &Action,
@@ -105,22 +120,24 @@ impl Gate {
             let changed = match apply(&ask, &approver, action.clone(), now) {
                 Err(Refusal::Late(_)) => {
                     // The row says what that comes to: it has expired, or got the time it lacked.
-                    let _ = self.expire(&ask, Looker::First).await?;
-                    self.store.ask(&ask.id).await?.map_or(Closed::Unknown, Closed::Lost)
+                    let _ = self.deadlines.expire(&ask, Looker::First).await?;
+                    self.open.store.ask(&ask.id).await?.map_or(Closed::Unknown, Closed::Lost)
                 }
                 Err(refusal) => return Ok(refuse(ask, &refusal)),
                 Ok(Change::WantText(prompt)) => {
                     return Ok(reply(Told::TextWanted, &prompt, Some(ask)));
                 }
-                Ok(Change::Go(progress)) => self.store.note_progress(&ask, &progress, now).await?,
+                Ok(Change::Go(progress)) => {
+                    self.open.store.note_progress(&ask, &progress, now).await?
+                }
                 Ok(Change::Close(answer)) => {
-                    let grants = self.grants_for(&ask, &answer, person(&approver));
-                    self.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
+                    let grants = grants_for(&ask, &answer, person(&approver));
+                    self.open.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
                 }
             };
             match changed {
                 Closed::Won(ask) if ask.is_open() => {
-                    self.changed();
+                    self.open.changed();
                     return Ok(reply(Told::Noted, "Noted.", Some(ask)));
                 }
                 Closed::Won(ask) => return Ok(self.applied(ask).await),
@@ -134,11 +151,11 @@ impl Gate {
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
-    async fn applied(self: &Arc<Self>, ask: Ask) -> Reply {
+    async fn applied(&self, ask: Ask) -> Reply {
         // First the waiter: the rule holds from the commit on, its place in the file is for people
         // to read.
-        self.closed(&ask);
-        let stored = self.store_always(&ask).await;
+        self.open.closed(&ask);
+        let stored = self.grants.store_always(&ask).await;
         tracing::info!(ask_id = %ask.id, state = ask.state.name(), "ask answered");
         let Some(answer) = ask.answer() else {
             return reply(Told::Fault, "This could not be recorded; nothing changed.", None);
@@ -156,22 +173,24 @@ impl Gate {
     }
 
     /// Resolves the session's other open asks that the new grant covers.
-    async fn cascade(self: &Arc<Self>, granted: &Ask) {
+    async fn cascade(&self, granted: &Ask) {
         if let Err(error) = self.try_cascade(granted).await {
             tracing::warn!(ask_id = %granted.id, %error, "asks that a grant covers stay open");
         }
     }
 
-    async fn try_cascade(self: &Arc<Self>, granted: &Ask) -> Result<(), StoreError> {
+    async fn try_cascade(&self, granted: &Ask) -> Result<(), StoreError> {
         let call = &granted.body.call;
-        for id in self.store.open_in_session(&call.agent, &call.session).await? {
-            let Some(ask) = self.store.whole_ask(&id).await?.filter(Ask::is_open) else { continue };
+        for id in self.open.store.open_in_session(&call.agent, &call.session).await? {
+            let Some(ask) = self.open.store.whole_ask(&id).await?.filter(Ask::is_open) else {
+                continue;
+            };
             if ask.is_question() {
                 continue;
             }
-            let ruling = match self.decide(&ask.body.call).await {
+            let ruling = match self.evaluator.decide(&ask.body.call).await {
                 Ok(ruling) => ruling,
-                Err(HandInError::Store(error)) => return Err(error),
+                Err(SubmitError::Store(error)) => return Err(error),
                 // FAIL-CLOSED: what cannot be ruled on stays an ask.
                 Err(_) => continue,
             };
@@ -189,7 +208,7 @@ impl Gate {
                 by: By::Policy { grant },
                 at: clock::now_ms(),
             };
-            if let Closed::Won(ask) = self.close(&ask, State::Answered(answer)).await? {
+            if let Closed::Won(ask) = self.open.close(&ask, State::Answered(answer)).await? {
                 tracing::info!(ask_id = %ask.id, by = %granted.id, "ask resolved by a new grant");
             }
         }
@@ -200,7 +219,7 @@ impl Gate {
         tracing::warn!(ask_id = %ask.id, platform = who.platform, presser = %who.id,
             "somebody who is no approver tried to answer");
         let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
-        self.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
+        self.open.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
     }
 }
 

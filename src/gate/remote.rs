@@ -1,6 +1,6 @@
 //! Following what other daemons change in a shared store.
 
-use super::{Gate, count};
+use super::open_asks::OpenAsks;
 use crate::store::{StoreError, Tail};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::timeout};
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 /// How often it is looked for news when no hint of it came: hints are lost, rows are not.
 const LOOK: Duration = Duration::from_secs(1);
 
-impl Gate {
+impl OpenAsks {
     /// Wakes the waiters here of asks that were closed elsewhere, until told to stop. `tail` must
     /// be from before anybody waits.
-    pub async fn follow(&self, tail: Tail, stop: CancellationToken) {
+    pub(super) async fn follow(&self, tail: Tail, stop: CancellationToken) {
         if !self.store.is_shared() {
             return;
         }
@@ -29,8 +29,7 @@ impl Gate {
             let hinted = timeout(LOOK, heard.notified()).await.is_ok();
             match self.news(&mut tail).await {
                 Ok(news) if news || hinted => {
-                    count(&self.elsewhere);
-                    self.changed();
+                    self.changed_remotely();
                 }
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "no news from other daemons"),

@@ -2,18 +2,21 @@
 //! the agent's model gets.
 
 use super::{
-    Gate, HandInError, Policy,
+    Policy, SubmitError, Workers,
+    approvers::Approvers,
     ask::{Ask, By, Decision, State},
     call::Call,
-    granting, large,
-    layers::Runtime,
+    granted_rules::{self, grants_of},
+    large::{self, Large},
+    layers::{self, Runtime},
 };
 use crate::{
     clock, links,
-    store::{Standing, StoreError},
+    store::{Standing, Store, StoreError},
 };
 use countersign_policy::{Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
+use std::sync::Arc;
 
 /// A verdict with the rule and the reason behind it.
 pub(super) struct Decided {
@@ -34,13 +37,44 @@ impl From<Ruling> for Decided {
     }
 }
 
-impl Gate {
+/// Evaluates calls: everything that it takes to rule on one.
+#[derive(Debug)]
+pub(super) struct Evaluator {
+    store: Store,
+    policy: Arc<Policy>,
+    approvers: Arc<Approvers>,
+    /// The mode of sessions that have none of their own.
+    mode: Option<String>,
+    /// The home folder of whoever runs the agents.
+    home: Option<String>,
+    large: Large,
+    /// Held by whoever rules in a mode whose turns are counted.
+    turns: tokio::sync::Mutex<()>,
+}
+
+impl Evaluator {
+    pub(super) fn new(
+        store: Store,
+        policy: Arc<Policy>,
+        approvers: Arc<Approvers>,
+        mode: Option<String>,
+        home: Option<String>,
+    ) -> Arc<Self> {
+        let (large, turns) = (Large::default(), tokio::sync::Mutex::default());
+        Arc::new(Self { store, policy, approvers, mode, home, large, turns })
+    }
+
+    /// Does this for a call of so many bytes without keeping others waiting, however many they are.
+    pub(super) async fn beside<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        self.large.run(bytes, work).await
+    }
+
     /// Rules on a call. What a mode with turns has allowed costs one of them.
     // INVARIANT: one such call at a time, so that no two share a turn.
     pub(super) async fn rule_in_turn(
         &self,
         call: &Call,
-    ) -> Result<(Ruling, Option<String>), HandInError> {
+    ) -> Result<(Ruling, Option<String>), SubmitError> {
         let turn = |given: &Standing| self.policy.system().turn(given.mode.as_deref()?);
         let standing = self.standing(call).await?;
         if turn(&standing).is_none() {
@@ -61,7 +95,7 @@ impl Gate {
     }
 
     /// The same verdict, rule and reason, maybe without what only a card needs.
-    pub(super) async fn decide(&self, call: &Call) -> Result<Decided, HandInError> {
+    pub(super) async fn decide(&self, call: &Call) -> Result<Decided, SubmitError> {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
             Decided::from(countersign_policy::decide(call, layers, mode))
         };
@@ -70,8 +104,8 @@ impl Gate {
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
     /// where what is granted stands in one.
-    pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, HandInError> {
-        let Policy::Workers(workers, _) = &self.policy else { return self.decide(call).await };
+    pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, SubmitError> {
+        let Policy::Workers(workers, _) = &*self.policy else { return self.decide(call).await };
         let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
         let rule = || self.by_workers(workers, call, &facts, standing, Runtime::Anew);
         Ok(self.beside(large::bytes(call), rule).await?.0.into())
@@ -80,7 +114,7 @@ impl Gate {
     /// The call as policy sees it, with where its paths lead.
     pub(super) async fn facts(&self, call: &Call) -> countersign_policy::Call {
         let see = || {
-            let facts = policy_call(call, self.settings.home.as_deref());
+            let facts = policy_call(call, self.home.as_deref());
             let sights = countersign_policy::sights(&facts);
             (facts, sights)
         };
@@ -98,8 +132,8 @@ impl Gate {
     /// configured one.
     async fn standing(&self, call: &Call) -> Result<Standing, StoreError> {
         let mut standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
-        standing.grants.retain(|grant| granting::is_literal(&grant.rule));
-        Ok(Standing { mode: standing.mode.or_else(|| self.settings.mode.clone()), ..standing })
+        standing.grants.retain(|grant| granted_rules::is_literal(&grant.rule));
+        Ok(Standing { mode: standing.mode.or_else(|| self.mode.clone()), ..standing })
     }
 
     /// What policy makes of a call, and what is wrong with its file.
@@ -108,7 +142,7 @@ impl Gate {
         call: &Call,
         standing: Standing,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
-    ) -> Result<(T, Option<String>), HandInError> {
+    ) -> Result<(T, Option<String>), SubmitError> {
         let facts = self.facts(call).await;
         let rule = || self.by_policy_on(call, &facts, standing, by_rules);
         self.beside(large::bytes(call), rule).await
@@ -120,16 +154,16 @@ impl Gate {
         facts: &countersign_policy::Call,
         standing: Standing,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
-    ) -> Result<(T, Option<String>), HandInError> {
+    ) -> Result<(T, Option<String>), SubmitError> {
         let now = clock::now_ms();
-        match &self.policy {
+        match &*self.policy {
             Policy::Workers(workers, _) => {
                 let ruled = self.by_workers(workers, call, facts, standing, Runtime::Session)?;
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
                 let Standing { mode, grants } = standing;
-                let (always, here) = self.grants_of(call, grants);
+                let (always, here) = grants_of(&self.store, call, grants);
                 let rules = file.current(&always);
                 let grants = Rules::from_grants(&here);
                 let layers = Layers {
@@ -144,25 +178,38 @@ impl Gate {
             }
             Policy::Native(native) => {
                 let Standing { mode, grants } = standing;
-                let (always, here) = self.grants_of(call, grants);
+                let (always, here) = grants_of(&self.store, call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
                 let given = EvaluationContext {
                     mode: mode.as_deref(),
-                    grants: &granting::as_kept(&granted),
+                    grants: &granted_rules::as_kept(&granted),
                     agent_rules: None,
                     guardrail: native.guardrail(),
                     reachable: self.approvers.anybody(),
                     now_ms: now,
                 };
-                let (ruling, problem) = native.rule(facts, &given).map_err(HandInError::Unruled)?;
+                let (ruling, problem) = native.rule(facts, &given).map_err(SubmitError::Unruled)?;
                 Ok((ruling.into(), problem))
             }
         }
     }
 
+    fn by_workers(
+        &self,
+        workers: &Workers,
+        call: &Call,
+        facts: &countersign_policy::Call,
+        standing: Standing,
+        runtime: Runtime,
+    ) -> Result<(Ruling, Option<String>), SubmitError> {
+        let reachable = self.approvers.anybody();
+        let home = self.home.as_deref();
+        layers::by_workers(workers, call, facts, standing, runtime, home, reachable)
+    }
+
     /// What the agent's model is told of how an ask ended, in its system's own words.
     #[must_use]
-    pub fn told(&self, ask: &Ask) -> Option<String> {
+    pub(super) fn text_for_model(&self, ask: &Ask) -> Option<String> {
         let answer = ask.answer().filter(|answer| answer.decision != Decision::Answer)?;
         let by = answer.by.to_string();
         let reason = answer.reason.as_deref();
@@ -176,20 +223,20 @@ impl Gate {
             }
             _ => CallEnd::Denied { by: &by, reason, then: answer.then },
         };
-        let call = policy_call(&ask.body.call, self.settings.home.as_deref());
+        let call = policy_call(&ask.body.call, self.home.as_deref());
         self.policy.system().text_for_model(&call, &end)
     }
 
     /// What the agent's model is told of a call that policy denied.
     #[must_use]
-    pub fn told_of_ruling(&self, call: &Call, ruling: &Ruling) -> Option<String> {
+    pub(super) fn text_for_denial(&self, call: &Call, ruling: &Ruling) -> Option<String> {
         let end = match ruling.verdict {
             Verdict::Deny => {
                 CallEnd::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() }
             }
             Verdict::Allow | Verdict::Ask => return None,
         };
-        self.policy.system().text_for_model(&policy_call(call, self.settings.home.as_deref()), &end)
+        self.policy.system().text_for_model(&policy_call(call, self.home.as_deref()), &end)
     }
 }
 

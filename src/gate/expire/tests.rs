@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     gate::{
-        Audience, Handed, Limits, Policy, Settings, Told,
+        Audience, Gate, Limits, Policy, Settings, Submitted, Told,
         answer::Action,
         approvers::{Approvers, Local, Who},
     },
@@ -45,9 +45,9 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
 
 async fn ask(gate: &Arc<Gate>) -> String {
     let call = json!({"agent": "a", "session": "s", "tool": "notify", "args": {"text": "hi"}});
-    match gate.hand_in(serde_json::from_value(call).unwrap(), false).await.unwrap() {
-        Handed::Asked(ask, _) => ask.id,
-        Handed::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+    match gate.submit(serde_json::from_value(call).unwrap(), false).await.unwrap() {
+        Submitted::Asked(ask, _) => ask.id,
+        Submitted::Ruled(ruling) => panic!("ruled: {ruling:?}"),
     }
 }
 
@@ -56,8 +56,8 @@ async fn read(store: &Store, id: &str) -> Ask {
 }
 
 async fn looked_at(gate: &Arc<Gate>, id: &str) -> Expiry {
-    let ask = read(&gate.store, id).await;
-    gate.expire(&ask, gate.timer()).await.unwrap()
+    let ask = read(&gate.open.store, id).await;
+    gate.deadlines.expire(&ask, gate.deadlines.timer()).await.unwrap()
 }
 
 async fn kinds(store: &Store) -> Vec<String> {
@@ -81,7 +81,7 @@ async fn a_clock_that_jumps_forward_approves_nothing_and_the_row_gets_the_time_t
         let left = left(&store, &id).await;
         assert!((4 * MINUTES..=5 * MINUTES).contains(&left), "{left}");
         assert_eq!(kinds(&store).await, ["asked", "postponed"]);
-        assert_eq!(gate.until_next_deadline().await.map(|left| left > AGAIN), Some(true));
+        assert_eq!(gate.deadlines.until_next_deadline().await.map(|left| left > AGAIN), Some(true));
     })
     .await;
 }
@@ -139,7 +139,7 @@ async fn where_no_clock_jumps_silence_approves_at_the_deadline_and_nothing_is_mo
         let ask = gate.wait(&id, LONG).await.unwrap().unwrap();
         assert_eq!(ask.answer().unwrap().decision, Decision::Approve);
         assert_eq!(kinds(&store).await, ["asked", "expired"]);
-        assert!(gate.monotonic.is_empty(), "nothing is kept of what is closed");
+        assert!(gate.open.monotonic.is_empty(), "nothing is kept of what is closed");
     })
     .await;
 }
@@ -192,7 +192,7 @@ async fn of_several_daemons_the_one_that_opened_an_ask_judges_its_time_first() {
         let id = ask(&one).await;
         store.shift(&id, 60 * MINUTES).await;
         assert_eq!(looked_at(&two, &id).await, Expiry::Later);
-        assert_eq!(two.expire_overdue().await.unwrap(), Expiry::Later);
+        assert_eq!(two.deadlines.expire_overdue().await.unwrap(), Expiry::Later);
         assert!(left(&store, &id).await < 0, "the other one leaves it alone");
         assert_eq!(looked_at(&one, &id).await, Expiry::Settled);
         assert!(left(&store, &id).await > 4 * MINUTES);
@@ -206,7 +206,7 @@ async fn silence_that_denies_goes_by_the_wall_clock_alone() {
         let gate = gate(&store, "one", 5 * MINUTES);
         let call = json!({"agent": "a", "session": "s", "tool": "publish", "args": {}});
         let call = serde_json::from_value(call).unwrap();
-        let Handed::Asked(asked, _) = gate.hand_in(call, false).await.unwrap() else {
+        let Submitted::Asked(asked, _) = gate.submit(call, false).await.unwrap() else {
             panic!("it is ruled on");
         };
         store.shift(&asked.id, 60 * MINUTES).await;

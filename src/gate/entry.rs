@@ -1,0 +1,172 @@
+//! What callers, people and the daemon do at the gate. Each part does its own work.
+
+use super::{
+    AttachedCaller, Gate, ModeError, ModeSet, Reply, Revoked, SubmitError, Submitted,
+    answer::Action, approvers::Who, ask::Ask, call::Call,
+};
+use crate::store::{StoreError, Tail};
+use countersign_policy::Ruling;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What callers do.
+impl Gate {
+    /// Takes a call: rules on it, and where a person has to answer, opens an ask. An `attended`
+    /// call has a caller that waits for the answer; when it leaves, now or later, its ask is
+    /// cancelled.
+    ///
+    /// # Errors
+    /// [`SubmitError`]; the call may then not run.
+    pub async fn submit(&self, call: Call, attended: bool) -> Result<Submitted, SubmitError> {
+        self.submissions.submit(call, attended).await
+    }
+
+    /// Counts a caller as waiting for this ask until the result is dropped.
+    #[must_use]
+    pub fn attach(&self, id: &str) -> AttachedCaller {
+        self.callers.attach(id)
+    }
+
+    /// Waits until the ask is closed, or as long as told, and returns it as it is then.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn wait(&self, id: &str, longest: Duration) -> Result<Option<Ask>, StoreError> {
+        self.waits.wait(id, longest).await
+    }
+
+    /// Cancels an ask for its caller, whoever else waits for it. Returns the ask as it is now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cancel(&self, id: &str, why: &str) -> Result<Option<Ask>, StoreError> {
+        self.callers.cancel(id, why).await
+    }
+
+    /// The words for the agent's model when an ask has ended, as its system words them.
+    #[must_use]
+    pub fn text_for_model(&self, ask: &Ask) -> Option<String> {
+        self.evaluator.text_for_model(ask)
+    }
+
+    /// The words for the agent's model when policy denied a call.
+    #[must_use]
+    pub fn text_for_denial(&self, call: &Call, ruling: &Ruling) -> Option<String> {
+        self.evaluator.text_for_denial(call, ruling)
+    }
+}
+
+/// What people do.
+impl Gate {
+    /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read
+    /// it.
+    pub async fn answer(&self, ask: Ask, who: Who, action: Action) -> Reply {
+        self.answers.answer(ask, who, action).await
+    }
+
+    /// Revokes a grant; it stops covering calls at once.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
+        self.grants.revoke(id, who).await
+    }
+}
+
+/// What happens to sessions.
+impl Gate {
+    /// Gives a session a mode of its own. Without an approver it can only be led back to the
+    /// configured one.
+    ///
+    /// # Errors
+    /// When there is no such mode, or the store fails; then nothing is changed.
+    pub async fn set_mode(
+        &self,
+        agent: &str,
+        session: &str,
+        mode: &str,
+        who: Option<Who>,
+    ) -> Result<ModeSet, ModeError> {
+        self.sessions.set_mode(agent, session, mode, who).await
+    }
+
+    /// Ends a session: its open asks are cancelled, what was granted to it and its mode are over.
+    /// Returns how many asks that were.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn end_session(
+        &self,
+        agent: &str,
+        session: &str,
+        why: &str,
+    ) -> Result<usize, StoreError> {
+        self.sessions.end(agent, session, why).await
+    }
+
+    /// Cancels what a session still asks; what was granted to it holds. Returns how many asks that
+    /// were.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn abort_session(
+        &self,
+        agent: &str,
+        session: &str,
+        why: &str,
+    ) -> Result<usize, StoreError> {
+        self.sessions.abort(agent, session, why).await
+    }
+
+    /// Ends the sessions of a worker that is gone. Returns how many asks are cancelled by that.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn worker_gone(&self, agent: &str, worker: &str) -> Result<usize, StoreError> {
+        self.sessions.worker_gone(agent, worker).await
+    }
+
+    /// The one open ask of a session that `is` what is looked for.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn open_ask(
+        &self,
+        session: &str,
+        is: impl Fn(&Ask) -> bool + Sync,
+    ) -> Result<Option<Ask>, StoreError> {
+        self.sessions.open_ask(session, is).await
+    }
+}
+
+/// What the daemon keeps going.
+impl Gate {
+    /// Expires asks at their deadlines until told to stop.
+    pub async fn reap(&self, stop: CancellationToken) {
+        self.deadlines.reap(stop).await;
+    }
+
+    /// Forgets what is old every 30 s until told to stop.
+    pub async fn forget(&self, stop: CancellationToken) {
+        self.retention.forget(stop).await;
+    }
+
+    /// Cancels asks whose callers died together with their daemon: nobody would read the answer.
+    pub async fn cancel_orphans(&self) {
+        self.callers.cancel_orphans().await;
+    }
+
+    /// Wakes the waiters here of asks that other daemons closed, until told to stop. `tail` must be
+    /// from before anybody waits.
+    pub async fn follow(&self, tail: Tail, stop: CancellationToken) {
+        self.open.follow(tail, stop).await;
+    }
+
+    /// Writes to the rules file what a crash kept from being written.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn write_pending_grants(&self) -> Result<(), StoreError> {
+        self.grants.write_pending().await
+    }
+}

@@ -1,0 +1,29 @@
+//! Why a call was not taken.
+
+use super::call::Malformed;
+use crate::store::StoreError;
+
+/// Why a call was not taken. None of these lets it run.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The caller's mistake.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The same key for another call.
+    #[error(
+        "the key `{0}` was used in this session for another call; a key names exactly one call"
+    )]
+    KeyTaken(String),
+    /// The daemon stops, and asks nobody any more.
+    #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
+    Stopping,
+    /// The policy cannot rule on it.
+    #[error("{0}")]
+    Unruled(String),
+    /// More than may be open at once.
+    #[error("{0}")]
+    TooMuch(String),
+    /// Ours.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
