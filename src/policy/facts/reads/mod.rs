@@ -2,6 +2,7 @@
 //!
 //! FAIL-CLOSED: a program, sub-command, option or word that the tables do not know is no reading.
 
+mod names;
 mod operands;
 mod scripts;
 mod words;
@@ -76,7 +77,7 @@ pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
         Kind::Glob => false,
         _ => return false,
     };
-    value.is_path && workspace(dirs).is_some() && operands::readable(&value.text, shows, dirs)
+    value.is_path && workspace(dirs).is_some() && names::readable(&value.text, shows, dirs)
 }
 
 /// Whether a search that names no folder stays in the workspace.
@@ -87,7 +88,7 @@ pub(crate) fn every_value(kind: Kind, dirs: Directories<'_>) -> bool {
 /// Whether the words behind a program's name, or its sub-command's, are all known to read.
 fn reads(form: &Reading, args: &[Word<'_>], dirs: Directories<'_>) -> bool {
     match form.operands {
-        Operands::Words => args.iter().all(|word| operands::said(word, dirs)),
+        Operands::Words => args.iter().all(|word| names::said(word, dirs)),
         Operands::Find => scripts::find(args, dirs),
         Operands::Ps => scripts::ps(args),
         operands => {

@@ -1,58 +1,11 @@
 //! What may stand where a reading program takes its operands.
 
+use super::names::{may_be_secret, named, readable, said, shown};
 use super::scripts;
 use super::words::Words;
-use crate::facts::paths::{self, Directories};
+use crate::facts::paths::Directories;
 use crate::facts::programs::reading::Operands;
-use crate::glob::Glob;
 use crate::shell::{Word, WordKind};
-
-/// Variables that hold no secret.
-const SHOWN: &[&str] = &[
-    "HOME",
-    "PWD",
-    "OLDPWD",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "HOSTNAME",
-    "PATH",
-    "UID",
-    "EUID",
-    "PPID",
-    "RANDOM",
-    "SECONDS",
-    "LINENO",
-    "TERM",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "EDITOR",
-    "COLUMNS",
-    "LINES",
-    "BASH_VERSION",
-    "SHLVL",
-    "OSTYPE",
-    "MACHTYPE",
-    "CI",
-    "VIRTUAL_ENV",
-];
-
-/// Names of secrets that a pattern of names may stand for.
-const SECRETS: &[&str] = &[
-    ".env",
-    ".env.local",
-    ".netrc",
-    ".npmrc",
-    ".git-credentials",
-    "id_rsa",
-    "id_ed25519",
-    "server.key",
-    "server.pem",
-    "prod.env",
-    "credentials",
-    "secrets",
-];
 
 /// Whether all the words of a command are known to read.
 pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<'_>) -> bool {
@@ -105,48 +58,6 @@ pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<
     }
 }
 
-/// Whether a word is only said: it names no file of others and no variable that may hold a secret.
-pub(super) fn said(word: &Word<'_>, dirs: Directories<'_>) -> bool {
-    match word.kind {
-        WordKind::Literal | WordKind::Home => true,
-        WordKind::Glob => named(word, false, false, dirs),
-        WordKind::Dynamic => {
-            let names = word.text.replace("$?", "").replace("$*", "");
-            !names.contains(['*', '?', '[']) && variables(&word.text)
-        }
-    }
-}
-
-/// A file or folder of the workspace by its name.
-fn named(word: &Word<'_>, shows: bool, guarded: bool, dirs: Directories<'_>) -> bool {
-    let text = &*word.text;
-    match word.kind {
-        WordKind::Literal => text == "-" || readable(text, shows, dirs),
-        WordKind::Home => {
-            paths::of_word(word, dirs).is_some_and(|path| readable(&path, shows, dirs))
-        }
-        WordKind::Glob => {
-            // A file whose name begins with a dash is an option; `.*` is the folder above as well.
-            let first = text.starts_with(['*', '?', '[', '-']);
-            let hidden =
-                text.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']));
-            !(guarded && first || text.starts_with('-') || hidden)
-                && readable(text, shows, dirs)
-                && !(shows && may_be_secret(text))
-        }
-        WordKind::Dynamic => false,
-    }
-}
-
-/// Whether a path stays in the workspace, and is no secret where its content is shown.
-pub(super) fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
-    let cleaned = paths::clean(path, dirs);
-    paths::sink(path)
-        || !paths::outside(path, dirs)
-            && !path.contains('\0')
-            && !(shows && (paths::secret(&cleaned, dirs) || paths::secret(path, dirs)))
-}
-
 /// A revision, a range of them, a file in one (`HEAD:src/a.rs`), or a path.
 fn revision(word: &Word<'_>, behind: bool, dirs: Directories<'_>) -> bool {
     let text = &*word.text;
@@ -163,39 +74,4 @@ fn revision(word: &Word<'_>, behind: bool, dirs: Directories<'_>) -> bool {
 fn setting(key: &str) -> bool {
     let groups = ["user.", "core.", "branch.", "init.", "pull.", "push.", "alias."];
     groups.iter().any(|group| key.starts_with(group))
-}
-
-/// A pattern of names whose last part fits what secrets are called.
-fn may_be_secret(pattern: &str) -> bool {
-    let last = pattern.rsplit('/').next().unwrap_or(pattern);
-    match Glob::parse(last) {
-        Ok(glob) => SECRETS.iter().any(|name| {
-            let hidden = name.starts_with('.') && !last.starts_with('.');
-            !hidden && glob.reaches(name)
-        }),
-        Err(_) => true,
-    }
-}
-
-/// Every variable that a word expands is one of the script's own, or known to hold no secret.
-fn variables(text: &str) -> bool {
-    let name = |rest: &str| -> String {
-        let part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-        rest.trim_start_matches(['{', '#']).chars().take_while(part).collect()
-    };
-    text.match_indices('$').all(|(at, _)| {
-        let rest = text.get(at + 1..).unwrap_or_default();
-        // What stands in a substitution is a command of its own.
-        let other = rest.is_empty()
-            || !rest.starts_with(|c: char| c == '{' || c == '_' || c.is_ascii_alphanumeric());
-        other || !rest.starts_with("{!") && shown(&name(rest))
-    })
-}
-
-/// Printing this variable tells no secret.
-fn shown(name: &str) -> bool {
-    let own = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    SHOWN.contains(&name)
-        || own && !name.is_empty() && crate::shell::environment::harmless(name, None)
-        || name.bytes().all(|b| b.is_ascii_digit()) && !name.is_empty()
 }

@@ -1,6 +1,6 @@
 //! Programs whose operands are a small language: find, ps, sed, awk, jq.
 
-use super::operands;
+use super::names;
 use super::words::Words;
 use crate::facts::paths::Directories;
 use crate::facts::programs::checks::sed::sed_reaches;
@@ -35,7 +35,7 @@ pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
         starts &= !expression || text == "-P";
         let known = match (starts && !expression, word.kind) {
             (true, WordKind::Literal | WordKind::Home) => {
-                operands::said(word, dirs) && stays(word, dirs)
+                names::said(word, dirs) && stays(word, dirs)
             }
             (true, WordKind::Glob) => !text.starts_with(['*', '?', '[']) && stays(word, dirs),
             (false, WordKind::Literal) if is("alone", text) => true,
@@ -45,7 +45,7 @@ pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
             (false, WordKind::Literal) if text == "-newer" => words
                 .next()
                 .and_then(Word::literal)
-                .is_some_and(|file| operands::readable(file, false, dirs)),
+                .is_some_and(|file| names::readable(file, false, dirs)),
             _ => false,
         };
         if !known {
@@ -56,8 +56,7 @@ pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
 }
 
 fn stays(word: &Word<'_>, dirs: Directories<'_>) -> bool {
-    crate::facts::paths::of_word(word, dirs)
-        .is_some_and(|path| operands::readable(&path, false, dirs))
+    crate::facts::paths::of_word(word, dirs).is_some_and(|path| names::readable(&path, false, dirs))
 }
 
 /// `ps aux`, `ps -ef`; the letter `e` of the old style prints environments.

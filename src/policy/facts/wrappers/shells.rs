@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Inner, Passage, Unwrapped, guesses};
+use super::inner::{Inner, Unwrapped, guesses};
+use crate::facts::programs::runs::Passage;
 use crate::shell::{Dialect, Word};
 
 /// `bash -c TEXT`, `sh script`, `sh` with commands on its input.

@@ -1,0 +1,100 @@
+//! Which rules are offered: the first that cover the call.
+
+use super::most::MOST_RULES;
+use super::text::{exact_commands, of_text};
+use super::values::of_values;
+use crate::engine::decision::verdict;
+use crate::engine::evaluation::Decision;
+use crate::engine::layers::{Layers, Mode};
+use crate::engine::subject::Subject;
+use crate::facts::reads;
+use crate::facts::tool_name;
+use crate::facts::tools::Kind;
+use crate::glob::escape;
+use crate::rules::Rule;
+use crate::rules::verdict::Verdict;
+
+/// The rules to store for a call that asks; empty when Always must not be offered.
+// INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
+pub(crate) fn offers(
+    subject: &Subject<'_>,
+    decision: &Decision<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    if !may_last(subject, decision) {
+        return Vec::new();
+    }
+    let candidates = match (&subject.scan, subject.call.kind()) {
+        (_, Kind::Question) => None,
+        (Some((_, scan)), _) => of_text(subject, scan, layers, mode),
+        (None, _) => of_values(subject),
+    };
+    first_to_cover(candidates, subject, layers, mode)
+}
+
+/// The rules that "always, exactly this" would store: the same words and no others.
+// INVARIANT: as for `offers`.
+pub(crate) fn exact(
+    subject: &Subject<'_>,
+    decision: &Decision<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    if !may_last(subject, decision) {
+        return Vec::new();
+    }
+    let kind = subject.call.kind();
+    let candidates = match &subject.scan {
+        _ if kind == Kind::Question => return Vec::new(),
+        Some((text, scan)) => {
+            let whole = vec![Rule::allow("shell_exec", escape(text.trim()))];
+            exact_commands(scan).into_iter().chain([whole]).collect()
+        }
+        None if kind == Kind::Fetch => {
+            let values = &subject.values.list;
+            if values.len() > MOST_RULES {
+                return Vec::new();
+            }
+            vec![values.iter().map(|url| Rule::allow("web_fetch", escape(&url.text))).collect()]
+        }
+        None if matches!(kind, Kind::Read | Kind::Write | Kind::Edit | Kind::Skill) => {
+            Vec::from_iter(of_values(subject))
+        }
+        None => return Vec::new(),
+    };
+    let known = subject.scan.as_ref().is_none_or(|(_, scan)| {
+        scan.understood()
+            && scan.commands.iter().flat_map(|c| &c.argv).all(|word| word.literal().is_some())
+    });
+    first_to_cover(candidates.into_iter().filter(|_| known), subject, layers, mode)
+}
+
+/// Neither what is critical, nor what could not be read, nor a tool whose name no rule can hold is
+/// allowed for longer than once.
+fn may_last(subject: &Subject<'_>, decision: &Decision<'_>) -> bool {
+    decision.critical.is_none()
+        && !decision.finding.blind
+        && tool_name::may_be_granted(&subject.call.tool)
+}
+
+/// The first of the candidates with which the call is allowed.
+fn first_to_cover(
+    candidates: impl IntoIterator<Item = Vec<Rule>>,
+    subject: &Subject<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Vec<Rule> {
+    let mut candidates = candidates.into_iter();
+    candidates.find(|rules| covers(subject, rules, layers, mode)).unwrap_or_default()
+}
+
+/// True when the call is allowed once these rules are granted.
+fn covers(subject: &Subject<'_>, rules: &[Rule], layers: &Layers<'_>, mode: Mode) -> bool {
+    // A file by the name of the class would be read as the class.
+    if rules.is_empty() || rules.iter().any(|rule| rule.pattern == reads::CLASS) {
+        return false;
+    }
+    let granted = layers.grants.clone().with_grants(rules);
+    verdict(subject, &Layers { grants: &granted, ..*layers }, mode) == Verdict::Allow
+}

@@ -1,0 +1,78 @@
+//! Rules for a shell text.
+
+use std::collections::HashSet;
+
+use super::most::MOST_RULES;
+use super::patterns::of_command;
+use super::spelling::spoken;
+use crate::engine::decision::verdict;
+use crate::engine::layers::{Layers, Mode};
+use crate::engine::subject::Subject;
+use crate::facts::builtins::{Builtin, builtin};
+use crate::facts::paths::{self, Directories};
+use crate::glob::escape;
+use crate::rules::Rule;
+use crate::rules::verdict::Verdict;
+use crate::shell::{Command, Scan, Via};
+
+const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
+
+/// A rule for each command that is not allowed yet; `None` where one must not be offered.
+pub(super) fn of_text(
+    subject: &Subject<'_>,
+    scan: &Scan<'_>,
+    layers: &Layers<'_>,
+    mode: Mode,
+) -> Option<Vec<Rule>> {
+    if !scan.understood() {
+        return None;
+    }
+    let mut rules: Vec<Rule> = Vec::new();
+    for command in &scan.commands {
+        // The words of a substitution become words of the command around it.
+        if command.via == Via::Substitution {
+            return None;
+        }
+        let files = of_redirects(command, subject.dirs);
+        if command.argv.is_empty() {
+            rules.extend(files);
+            continue;
+        }
+        let bare = Command { redirects: Vec::new(), ..command.clone() };
+        let alone = Scan { commands: vec![bare], ..Scan::default() };
+        let part = subject.part("", alone);
+        if verdict(&part, layers, mode) != Verdict::Allow {
+            let patterns = of_command(&command.argv, 0)?;
+            rules.extend(patterns.into_iter().map(|pattern| Rule::allow("shell_exec", pattern)));
+        }
+        rules.extend(files);
+    }
+    let mut seen = HashSet::with_capacity(rules.len());
+    rules.retain(|rule| seen.insert(rule.clone()));
+    (rules.len() <= MOST_RULES).then_some(rules)
+}
+
+/// Rules for the workspace files that a command's redirects write.
+fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<Rule> {
+    let writes = command.redirects.iter().filter(|redirect| redirect.op.writes());
+    writes
+        .filter_map(|redirect| redirect.target.literal())
+        .filter(|path| !paths::sink(path) && !paths::outside(path, dirs))
+        .map(|path| Rule::allow("write_file", escape(&paths::clean(path, NOWHERE))))
+        .collect()
+}
+
+/// One rule per command with its very words.
+pub(super) fn exact_commands(scan: &Scan<'_>) -> Option<Vec<Rule>> {
+    let (mut rules, mut seen) = (Vec::new(), HashSet::new());
+    for command in scan.commands.iter().filter(|command| !command.argv.is_empty()) {
+        if builtin(&command.argv) == Some(Builtin::Harmless) {
+            continue;
+        }
+        let rule = Rule::allow("shell_exec", escape(&spoken(&command.argv)));
+        if seen.insert(rule.clone()) {
+            rules.push(rule);
+        }
+    }
+    (1..=MOST_RULES).contains(&rules.len()).then_some(rules)
+}

@@ -1,0 +1,45 @@
+//! Rules for a call that is no shell text.
+
+use super::most::MOST_RULES;
+use crate::engine::subject::Subject;
+use crate::facts::paths::{self, Directories};
+use crate::facts::tools::{Kind, canonical};
+use crate::facts::url::host;
+use crate::glob::escape;
+use crate::rules::Rule;
+
+/// Rules for the values of a tool that is no shell.
+pub(super) fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
+    let call = subject.call;
+    let tool = canonical(&call.tool);
+    let values = &subject.values;
+    if values.missing || call.kind() == Kind::Shell {
+        return None;
+    }
+    let one_each = matches!(call.kind(), Kind::Read | Kind::Write | Kind::Edit | Kind::Skill);
+    if one_each && values.list.len() > MOST_RULES {
+        return None;
+    }
+    Some(match call.kind() {
+        Kind::Read | Kind::Write | Kind::Edit | Kind::Skill => values
+            .list
+            .iter()
+            .map(|value| {
+                let here = Directories { cwd: None, home: subject.dirs.home };
+                let text = if value.is_path {
+                    paths::clean(&value.text, here).into_owned()
+                } else {
+                    value.text.clone()
+                };
+                Rule::allow(tool, escape(&text))
+            })
+            .collect(),
+        Kind::Fetch => {
+            let url = values.list.first()?;
+            let host = host(&url.text)?;
+            vec![Rule::allow(tool, format!("domain:{host}"))]
+        }
+        Kind::Glob | Kind::Grep | Kind::Other => vec![Rule::allow(tool, "*")],
+        Kind::Shell | Kind::Question => return None,
+    })
+}
