@@ -7,7 +7,7 @@ use crate::{
         ask::{Answer, Ask, Decision, State},
     },
 };
-use countersign_policy::{Ruling, Verdict};
+use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::OnDeny;
 use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
 
@@ -41,7 +41,7 @@ pub(super) fn view_for_agent(gate: &Gate, ask: &Ask) -> AskView {
 }
 
 /// The reply to a call that policy decided.
-pub(super) fn decided(ruling: &Ruling, message: Option<String>) -> CallReply {
+pub(super) fn decided(ruling: &policy::Decision, message: Option<String>) -> CallReply {
     let verdict = match ruling.verdict {
         Verdict::Allow => CallVerdict::Allow,
         Verdict::Ask => CallVerdict::Ask,

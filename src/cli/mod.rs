@@ -217,7 +217,9 @@ mod tests {
 
     #[test]
     fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
-        use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide};
+        use countersign_policy::{
+            Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide_briefly,
+        };
         const WORDS: &[&str] = &[
             "--config",
             "--config=x",
@@ -274,7 +276,7 @@ mod tests {
                 Command::Grants(args) => args.revokes(),
                 _ => false,
             };
-            let ruled = decide(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;
+            let ruled = decide_briefly(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;
             assert!(!decides || ruled == Verdict::Deny, "{words:?}");
             decisions += usize::from(decides);
         }

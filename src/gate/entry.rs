@@ -5,7 +5,7 @@ use super::{
     answer::Action, approvers::Who, ask::Ask, call::Call,
 };
 use crate::store::{StoreError, Tail};
-use countersign_policy::Ruling;
+use countersign_policy::Decision;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +51,7 @@ impl Gate {
 
     /// The words for the agent's model when policy denied a call.
     #[must_use]
-    pub fn text_for_denial(&self, call: &Call, ruling: &Ruling) -> Option<String> {
+    pub fn text_for_denial(&self, call: &Call, ruling: &Decision) -> Option<String> {
         self.evaluator.text_for_denial(call, ruling)
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     clock, links,
     store::{Standing, Store, StoreError},
 };
-use countersign_policy::{Layers, Mode, Outcome, Rule, Rules, Ruling, Verdict};
+use countersign_policy::{self as policy, BriefDecision, Layers, Mode, Rule, Rules, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ pub(super) struct Decided {
     pub(super) reason: String,
 }
 
-impl From<Outcome> for Decided {
-    fn from(Outcome { verdict, rule, reason, .. }: Outcome) -> Self {
+impl From<BriefDecision> for Decided {
+    fn from(BriefDecision { verdict, rule, reason, .. }: BriefDecision) -> Self {
         Self { verdict, rule, reason }
     }
 }
 
-impl From<Ruling> for Decided {
-    fn from(Ruling { verdict, rule, reason, .. }: Ruling) -> Self {
+impl From<policy::Decision> for Decided {
+    fn from(policy::Decision { verdict, rule, reason, .. }: policy::Decision) -> Self {
         Self { verdict, rule, reason }
     }
 }
@@ -74,16 +74,16 @@ impl Evaluator {
     pub(super) async fn rule_in_turn(
         &self,
         call: &Call,
-    ) -> Result<(Ruling, Option<String>), SubmitError> {
+    ) -> Result<(policy::Decision, Option<String>), SubmitError> {
         let turn = |given: &Standing| self.policy.system().turn(given.mode.as_deref()?);
         let standing = self.standing(call).await?;
         if turn(&standing).is_none() {
-            return self.by_policy(call, standing, countersign_policy::rule).await;
+            return self.by_policy(call, standing, policy::decide).await;
         }
         let _alone = self.turns.lock().await;
         let standing = self.standing(call).await?;
         let turn = turn(&standing);
-        let (ruling, problem) = self.by_policy(call, standing, countersign_policy::rule).await?;
+        let (ruling, problem) = self.by_policy(call, standing, policy::decide).await?;
         if let Some(turn) = turn
             && ruling.verdict == Verdict::Allow
             && ruling.rule.as_ref() == Some(&turn.rule)
@@ -97,7 +97,7 @@ impl Evaluator {
     /// The same verdict, rule and reason, maybe without what only a card needs.
     pub(super) async fn decide(&self, call: &Call) -> Result<Decided, SubmitError> {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
-            Decided::from(countersign_policy::decide(call, layers, mode))
+            Decided::from(policy::decide_briefly(call, layers, mode))
         };
         Ok(self.by_policy(call, self.standing(call).await?, decide).await?.0)
     }
@@ -137,7 +137,7 @@ impl Evaluator {
     }
 
     /// What policy makes of a call, and what is wrong with its file.
-    async fn by_policy<T: From<Ruling>>(
+    async fn by_policy<T: From<policy::Decision>>(
         &self,
         call: &Call,
         standing: Standing,
@@ -148,7 +148,7 @@ impl Evaluator {
         self.beside(large::bytes(call), rule).await
     }
 
-    fn by_policy_on<T: From<Ruling>>(
+    fn by_policy_on<T: From<policy::Decision>>(
         &self,
         call: &Call,
         facts: &countersign_policy::Call,
@@ -201,7 +201,7 @@ impl Evaluator {
         facts: &countersign_policy::Call,
         standing: Standing,
         runtime: Runtime,
-    ) -> Result<(Ruling, Option<String>), SubmitError> {
+    ) -> Result<(policy::Decision, Option<String>), SubmitError> {
         let reachable = self.approvers.anybody();
         let home = self.home.as_deref();
         layers::by_workers(workers, call, facts, standing, runtime, home, reachable)
@@ -229,7 +229,7 @@ impl Evaluator {
 
     /// What the agent's model is told of a call that policy denied.
     #[must_use]
-    pub(super) fn text_for_denial(&self, call: &Call, ruling: &Ruling) -> Option<String> {
+    pub(super) fn text_for_denial(&self, call: &Call, ruling: &policy::Decision) -> Option<String> {
         let end = match ruling.verdict {
             Verdict::Deny => {
                 CallEnd::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() }

@@ -10,7 +10,7 @@ use crate::{
     clock,
     store::{GrantScope, Standing},
 };
-use countersign_policy::{Call as Facts, Rule, Rules, Ruling};
+use countersign_policy::{Call as Facts, Decision, Rule, Rules};
 use countersign_profiles::{EvaluationContext, rules_of};
 
 /// Which rules people have added to the file's.
@@ -31,7 +31,7 @@ pub(super) fn by_workers(
     runtime: Runtime,
     home: Option<&str>,
     reachable: bool,
-) -> Result<(Ruling, Option<String>), SubmitError> {
+) -> Result<(Decision, Option<String>), SubmitError> {
     let Standing { mode, grants } = standing;
     let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
     let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();

@@ -2,7 +2,7 @@
 //! changes.
 
 use super::{RulesFile, Workers, rules_file};
-use countersign_policy::{Guardrail, Rule, Ruling};
+use countersign_policy::{Decision, Guardrail, Rule};
 use countersign_profiles::{EvaluationContext, Profile, System};
 use std::{
     path::{Path, PathBuf},
@@ -188,8 +188,8 @@ impl NativeFile {
         &self,
         call: &countersign_policy::Call,
         context: &EvaluationContext<'_>,
-    ) -> Result<(Ruling, Option<String>), String> {
+    ) -> Result<(Decision, Option<String>), String> {
         let now = self.current();
-        Ok((countersign_profiles::rule(&*now.system, call, context)?, now.problem.clone()))
+        Ok((countersign_profiles::decide(&*now.system, call, context)?, now.problem.clone()))
     }
 }

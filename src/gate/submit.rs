@@ -14,7 +14,7 @@ use crate::{
     clock, ids,
     store::{Inserted, NewAsk, NewCard, StoreError},
 };
-use countersign_policy::{Ruling, Verdict, effects};
+use countersign_policy::{Decision, Verdict, effects};
 use countersign_profiles::{OnDeny, OnDisconnect};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -25,13 +25,13 @@ use tokio::time::Instant;
 #[must_use]
 pub enum Submitted {
     /// Policy ruled.
-    Ruled(Box<Ruling>),
+    Ruled(Box<Decision>),
     /// A person has to; with the caller that waits for it, if one does and the ask is open.
     Asked(Box<Ask>, Option<AttachedCaller>),
 }
 
 enum Opened {
-    Ruled(Box<Ruling>),
+    Ruled(Box<Decision>),
     Ask(Box<Ask>),
 }
 
@@ -139,7 +139,7 @@ impl Submissions {
     }
 
     /// The unchanging part of a new ask.
-    fn body(&self, call: Call, mut ruling: Ruling, rules_problem: Option<String>) -> Body {
+    fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
         let behaviour = self.policy.system().prompt_behaviour();
         if !call.questions.is_empty() {
             // A question runs nothing, and no rule can answer the next one.
@@ -181,7 +181,7 @@ impl Submissions {
         }
     }
 
-    async fn note_ruling(&self, call: &Call, ruling: &Ruling) -> Result<(), StoreError> {
+    async fn note_ruling(&self, call: &Call, ruling: &Decision) -> Result<(), StoreError> {
         tracing::info!(agent = %call.agent, tool = %call.tool, verdict = %ruling.verdict,
             reason = %ruling.reason, "ruled");
         if ruling.verdict != Verdict::Deny {

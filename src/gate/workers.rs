@@ -4,7 +4,7 @@
 mod known;
 
 use super::rules_file::{self, Stamp};
-use countersign_policy::{Guardrail, Rule, Rules, Ruling, file};
+use countersign_policy::{Decision, Guardrail, Rule, Rules, file};
 use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
 use known::Known;
 use std::{
@@ -54,8 +54,8 @@ impl Worker {
         &self,
         call: &countersign_policy::Call,
         context: &EvaluationContext<'_>,
-    ) -> Result<(Ruling, Option<String>), String> {
-        Ok((countersign_profiles::rule(&*self.system, call, context)?, self.problem.clone()))
+    ) -> Result<(Decision, Option<String>), String> {
+        Ok((countersign_profiles::decide(&*self.system, call, context)?, self.problem.clone()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The policy core: from the facts of a call and a set of rules to a ruling.
+//! The policy core: from the facts of a call and a set of rules to a decision.
 //!
 //! A ladder: `shell` and `glob` read texts and patterns, `facts` tells what a call names and does,
 //! `rules` says what a person wrote, `engine` brings both together.
@@ -15,10 +15,10 @@ pub mod rules;
 pub mod shell;
 
 pub use check::examples;
+pub use engine::decision::{BriefDecision, Decision, Layers, Mode, decide, decide_briefly};
 pub use engine::guardrail::{Guardrail, Ours, sights};
 pub use engine::parts::{Part, parts};
-pub use engine::ruling::{Layers, Mode, Outcome, Ruling, decide, rule};
-pub use engine::{agent_mode, always, critical, files, guardrail, highlights, ruling};
+pub use engine::{agent_mode, always, critical, decision, files, guardrail, highlights};
 pub use facts::call::Call;
 pub use facts::links::{Lead, Links, Sights};
 pub use facts::values::follow;

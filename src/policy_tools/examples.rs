@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use countersign_policy::examples::ruling;
+use countersign_policy::examples::decision;
 use countersign_policy::{Rules, Verdict};
 use serde::Serialize;
 
-/// An example whose ruling is not what its rule says.
+/// An example whose decision is not what its rule says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Surprise {
     /// The rule beside which the example stands.
@@ -30,7 +30,7 @@ impl fmt::Display for Surprise {
 
 /// What came of all the examples of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct ExampleReport {
     /// How many examples there are.
     pub examples: usize,
     /// Those that the whole set of rules decides otherwise.
@@ -39,21 +39,21 @@ pub struct Outcome {
 
 /// Rules on every example with all the rules in force.
 #[must_use]
-pub fn run(rules: &Rules, now_ms: i64) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn run(rules: &Rules, now_ms: i64) -> ExampleReport {
+    let mut report = ExampleReport::default();
     for (rule, label, example) in rules.examples() {
-        outcome.examples += 1;
-        let ruling = ruling(rules, &rule.tool, &example.text, now_ms);
-        if (ruling.verdict == rule.verdict) != example.matches {
+        report.examples += 1;
+        let decision = decision(rules, &rule.tool, &example.text, now_ms);
+        if (decision.verdict == rule.verdict) != example.matches {
             let not = if example.matches { "" } else { "anything but " };
-            outcome.surprises.push(Surprise {
+            report.surprises.push(Surprise {
                 rule: label.to_owned(),
                 example: example.text.clone(),
                 expected: format!("{not}{}", rule.verdict),
-                ruled: ruling.verdict,
-                reason: ruling.reason,
+                ruled: decision.verdict,
+                reason: decision.reason,
             });
         }
     }
-    outcome
+    report
 }

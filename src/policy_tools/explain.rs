@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use countersign_policy::{Call, Layers, Mode, Part, Ruling, Verdict, parts, rule};
+use countersign_policy::{Call, Decision, Layers, Mode, Part, Verdict, decide, parts};
 use serde::Serialize;
 
-/// A ruling taken apart.
+/// A decision taken apart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// The whole ruling.
+    /// The whole decision.
     #[serde(flatten)]
-    pub ruling: Ruling,
+    pub ruling: Decision,
     /// Each command of a shell text alone.
     pub parts: Vec<Part>,
 }
@@ -18,7 +18,7 @@ pub struct Explanation {
 /// Explains what would happen to a call.
 #[must_use]
 pub fn explain(call: &Call, layers: &Layers<'_>, mode: Mode) -> Explanation {
-    Explanation { ruling: rule(call, layers, mode), parts: parts(call, layers, mode) }
+    Explanation { ruling: decide(call, layers, mode), parts: parts(call, layers, mode) }
 }
 
 impl fmt::Display for Explanation {

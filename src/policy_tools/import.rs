@@ -127,7 +127,7 @@ mod tests {
 
     use super::{ImportError, claude_settings, opencode};
     use countersign_policy::Verdict::{self, Allow, Ask, Deny};
-    use countersign_policy::{Call, Guardrail, Layers, Mode, Rules, rule};
+    use countersign_policy::{Call, Guardrail, Layers, Mode, Rules, decide};
 
     fn ruled(text: &str, call: &Call) -> Verdict {
         let rules = Rules::parse(text, "imported", None).unwrap();
@@ -139,7 +139,7 @@ mod tests {
             guardrail: &guardrail,
             now_ms: 0,
         };
-        rule(call, &layers, Mode::Default).verdict
+        decide(call, &layers, Mode::Default).verdict
     }
 
     #[test]

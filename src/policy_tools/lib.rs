@@ -1,5 +1,5 @@
-//! Tools around the policy core: they explain a ruling, check examples, bring rules from elsewhere
-//! and score the policy on corpora. The engine knows none of them.
+//! Tools around the policy core: they explain a decision, check examples, bring rules from
+//! elsewhere and score the policy on corpora. The engine knows none of them.
 
 pub mod examples;
 pub mod explain;

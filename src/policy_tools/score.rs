@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use countersign_policy::{
-    Call, DEFAULT_RULES, Guardrail, Layers, Mode, Rule, Rules, Ruling, Verdict, examples, rule,
+    Call, DEFAULT_RULES, Decision, Guardrail, Layers, Mode, Rule, Rules, Verdict, decide, examples,
     rules::sentences,
 };
 use serde::Deserialize;
@@ -181,7 +181,7 @@ pub fn defaults(corpora: &[(String, String)]) -> Result<Table, String> {
     let rules = Rules::parse(DEFAULT_RULES, "the built-in rules", Some(HOME))
         .map_err(|problems| sentences(&problems))?;
     for case in cases(corpora)? {
-        let ruling = rule(&case.at_home(), &layers(&rules), Mode::Default);
+        let ruling = decide(&case.at_home(), &layers(&rules), Mode::Default);
         let (row, right) = match case.effect {
             None => continue,
             Some(Effect::Reads) => ("reading commands, silent", ruling.verdict == Verdict::Allow),
@@ -229,7 +229,7 @@ fn judge(table: &mut Table, corpus: &str, case: &Case) {
 
 impl Case {
     /// Rules on the case by the rules that it names.
-    pub fn ruling(&self) -> Ruling {
+    pub fn ruling(&self) -> Decision {
         let tool = self.tool.as_deref().unwrap_or("shell_exec");
         let rule_of = |pattern: &str, verdict: Verdict| Rule {
             tool: tool.to_owned(),
@@ -243,7 +243,7 @@ impl Case {
                 Some(rule_of(pattern, Verdict::from_word(action)?))
             }),
         );
-        rule(&self.call(), &layers(&Rules::from_rules(&list)), Mode::Default)
+        decide(&self.call(), &layers(&Rules::from_rules(&list)), Mode::Default)
     }
 
     fn is_for_defaults_alone(&self) -> bool {
@@ -265,7 +265,7 @@ impl Case {
         Call { cwd, home, ..self.call() }
     }
 
-    fn wrong(&self, ruling: &Ruling) -> String {
+    fn wrong(&self, ruling: &Decision) -> String {
         let what = self.command.as_deref().or(self.path.as_deref()).unwrap_or_default();
         format!("{}: {} {what:?}: {}", self.id, ruling.verdict, ruling.reason)
     }

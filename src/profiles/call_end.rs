@@ -21,7 +21,7 @@ pub enum CallEnd<'a> {
     },
     /// Policy said no; nobody was asked.
     Forbidden {
-        /// The ruling's reason.
+        /// The decision's reason.
         reason: &'a str,
         /// The rule behind it.
         rule: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! `countersign policy check`: one call per line in, one ruling per line out.
+//! `countersign policy check`: one call per line in, one decision per line out.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::rule_forms::{flat_rules, rules_of};
 use crate::{EvaluationContext, Grants, Prefix, Profile, System};
 use countersign_policy::call::Call;
+use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::links::Links;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::ruling::Ruling;
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 
@@ -106,12 +106,12 @@ impl Options {
     ///
     /// # Errors
     /// A sentence that says what is wrong with the line.
-    pub fn ruling(&self, json: &str) -> Result<Ruling, String> {
-        self.answer(json).map(|(ruling, _)| ruling)
+    pub fn decision(&self, json: &str) -> Result<Decision, String> {
+        self.answer(json).map(|(decision, _)| decision)
     }
 
-    /// The ruling, and the name that rules files use for its tool.
-    fn answer(&self, json: &str) -> Result<(Ruling, String), String> {
+    /// The decision, and the name that rules files use for its tool.
+    fn answer(&self, json: &str) -> Result<(Decision, String), String> {
         let line: Line =
             serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
         let home = line.call.home.clone();
@@ -139,20 +139,20 @@ impl Options {
             reachable: true,
             now_ms: self.now_ms,
         };
-        let ruling = crate::rule(system, &call, &given)?;
-        Ok((ruling, call.canonical_tool().to_owned()))
+        let decision = crate::decide(system, &call, &given)?;
+        Ok((decision, call.canonical_tool().to_owned()))
     }
 }
 
 impl Answer {
-    fn of((ruling, tool): (Ruling, String)) -> Self {
+    fn of((decision, tool): (Decision, String)) -> Self {
         Self {
-            verdict: ruling.verdict,
-            rule: ruling.rule,
-            reason: ruling.reason,
-            commands: ruling.commands,
-            patterns: ruling.patterns,
-            always: ruling
+            verdict: decision.verdict,
+            rule: decision.rule,
+            reason: decision.reason,
+            commands: decision.commands,
+            patterns: decision.patterns,
+            always: decision
                 .always
                 .into_iter()
                 .map(|rule| match (rule.pattern.as_str(), rule.tool == tool) {
@@ -161,8 +161,8 @@ impl Answer {
                     (_, false) => rule.to_string(),
                 })
                 .collect(),
-            critical: ruling.critical,
-            understood: ruling.understood,
+            critical: decision.critical,
+            understood: decision.understood,
         }
     }
 }

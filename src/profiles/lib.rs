@@ -1,4 +1,4 @@
-//! Profiles: five systems' own policies, each ruling as its system does.
+//! Profiles: five systems' own policies, each decision as its system does.
 //!
 //! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: guardrails first,
 //! then the profile, then the ask, then the one answer function. Whatever a profile allows, a
@@ -31,67 +31,67 @@ pub use worker_files::WorkerFiles;
 
 use countersign_policy::agent_mode;
 use countersign_policy::call::Call;
+use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Reach;
-use countersign_policy::ruling::Ruling;
 use countersign_policy::tool_name;
 use countersign_policy::verdict::Verdict;
 
-/// The ruling of a profile, under the guardrail.
+/// The decision of a profile, under the guardrail.
 ///
 /// # Errors
-/// As [`System::rule`].
+/// As [`System::decide`].
 ///
 /// A denial keeps the profile's own words.
 // FAIL-CLOSED: whatever the profile says, a guardrail denies and a question asks.
 // SECURITY: and whatever it offers to remember, it is for a tool whose name is nothing but a name.
-pub fn rule(
+pub fn decide(
     system: &dyn System,
     call: &Call,
     context: &EvaluationContext<'_>,
-) -> Result<Ruling, String> {
-    let mut ruling = system.rule(call, context)?;
-    let reach = match ruling.verdict {
+) -> Result<Decision, String> {
+    let mut decision = system.decide(call, context)?;
+    let reach = match decision.verdict {
         Verdict::Deny => None,
         Verdict::Allow | Verdict::Ask => {
-            countersign_policy::ruling::guarded(call, context.guardrail, context.now_ms)
+            countersign_policy::decision::guarded(call, context.guardrail, context.now_ms)
         }
     };
     match reach {
-        Some(Reach::Denied(reason)) => forbid(&mut ruling, Verdict::Deny, reason),
+        Some(Reach::Denied(reason)) => forbid(&mut decision, Verdict::Deny, reason),
         // What is asked about each time is never remembered.
-        Some(Reach::Asks(reason)) if ruling.verdict == Verdict::Allow => {
-            forbid(&mut ruling, Verdict::Ask, reason);
+        Some(Reach::Asks(reason)) if decision.verdict == Verdict::Allow => {
+            forbid(&mut decision, Verdict::Ask, reason);
         }
-        Some(Reach::Asks(_)) => forget(&mut ruling),
-        None if system.is_question(call) && ruling.verdict == Verdict::Allow => {
-            ruling.verdict = Verdict::Ask;
-            ruling.reason = "A question is answered by a person.".to_owned();
+        Some(Reach::Asks(_)) => forget(&mut decision),
+        None if system.is_question(call) && decision.verdict == Verdict::Allow => {
+            decision.verdict = Verdict::Ask;
+            decision.reason = "A question is answered by a person.".to_owned();
         }
-        None if ruling.verdict == Verdict::Allow => {
+        None if decision.verdict == Verdict::Allow => {
             if let Some(why) = agent_mode::holds(call) {
-                forbid(&mut ruling, Verdict::Ask, why);
+                forbid(&mut decision, Verdict::Ask, why);
             }
         }
         None => {}
     }
     if !tool_name::may_be_granted(&call.tool) {
-        forget(&mut ruling);
+        forget(&mut decision);
     }
-    Ok(ruling)
+    Ok(decision)
 }
 
-fn forbid(ruling: &mut Ruling, verdict: Verdict, reason: String) {
-    ruling.verdict = verdict;
-    ruling.rule = None;
-    ruling.reason = reason;
-    forget(ruling);
+fn forbid(decision: &mut Decision, verdict: Verdict, reason: String) {
+    decision.verdict = verdict;
+    decision.rule = None;
+    decision.reason = reason;
+    forget(decision);
 }
 
 /// Nothing of it can be remembered.
-fn forget(ruling: &mut Ruling) {
-    ruling.always.clear();
-    ruling.exact.clear();
-    ruling.prefix.clear();
+fn forget(decision: &mut Decision) {
+    decision.always.clear();
+    decision.exact.clear();
+    decision.prefix.clear();
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
             reachable: true,
             now_ms: 0,
         };
-        rule(system, call, &context).unwrap().verdict
+        decide(system, call, &context).unwrap().verdict
     }
 
     #[test]

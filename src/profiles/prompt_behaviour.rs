@@ -23,15 +23,15 @@ pub struct PromptBehaviour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// Approve, and remember for the session what `Ruling::always` names.
+    /// Approve, and remember for the session what `Decision::always` names.
     Session,
     /// Approve, and remember it for ten minutes or for a day.
     Timed,
-    /// Approve, and remember for [`PromptBehaviour::always`] what `Ruling::always` names.
+    /// Approve, and remember for [`PromptBehaviour::always`] what `Decision::always` names.
     Always,
-    /// Approve, and remember what `Ruling::prefix` names.
+    /// Approve, and remember what `Decision::prefix` names.
     Prefix,
-    /// Approve, and remember what `Ruling::exact` names.
+    /// Approve, and remember what `Decision::exact` names.
     Exact,
     /// Deny this call only; the agent goes on.
     Skip,

@@ -2,20 +2,20 @@
 
 use crate::{CallEnd, Grants, PromptBehaviour};
 use countersign_policy::call::Call;
+use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::Rules;
-use countersign_policy::ruling::Ruling;
 use countersign_policy::tools::Kind;
 use std::fmt;
 
 /// A profile with its own configuration read.
 pub trait System: fmt::Debug + Send + Sync {
-    /// Rules on a call. Guardrails are not its business: [`crate::rule`] puts them above it.
+    /// Rules on a call. Guardrails are not its business: [`crate::decide`] puts them above it.
     ///
     /// # Errors
     /// A sentence where the call itself cannot be ruled on, such as an unknown mode. Never an
     /// allow.
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String>;
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String>;
 
     /// How its system treats an ask and its answers.
     fn prompt_behaviour(&self) -> PromptBehaviour;
@@ -58,7 +58,7 @@ pub struct EvaluationContext<'a> {
 /// A turn of a mode that has a number of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The rule that rulings name which the mode has decided; only these cost a turn.
+    /// The rule that decisions name which the mode has decided; only these cost a turn.
     pub rule: String,
     /// The mode with one turn less.
     pub next: String,

@@ -13,9 +13,9 @@
 )]
 
 use countersign_policy::critical::critical;
-use countersign_policy::ruling::decide;
+use countersign_policy::decision::decide_briefly;
 use countersign_policy::shell::scan;
-use countersign_policy::{Call, Guardrail, Layers, Mode, Rule, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Rule, Rules, Verdict, decide};
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use serde_json::json;
@@ -171,9 +171,9 @@ fn ruling(bencher: Bencher<'_, '_>, commands: Vec<String>, card: bool) {
     bencher.counter(ItemsCount::new(calls.len())).counter(BytesCount::new(bytes)).bench(|| {
         for call in &calls {
             if card {
-                let _ = black_box(rule(black_box(call), &layers, Mode::Default));
-            } else {
                 let _ = black_box(decide(black_box(call), &layers, Mode::Default));
+            } else {
+                let _ = black_box(decide_briefly(black_box(call), &layers, Mode::Default));
             }
         }
     });

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use countersign_policy::highlights;
 use countersign_policy::paths::Directories;
-use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rule, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rule, Rules, Verdict, decide};
 use serde_json::{Map, Value, json};
 
 const SIZES: [usize; 4] = [15 << 10, 60 << 10, 256 << 10, 1 << 20];
@@ -69,7 +69,7 @@ fn took(call: &Call) -> Duration {
         Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let once = || {
         let start = Instant::now();
-        let ruling = black_box(rule(black_box(call), &layers, Mode::Default));
+        let ruling = black_box(decide(black_box(call), &layers, Mode::Default));
         let _ = black_box(countersign_policy::values::paths_of(call));
         if let Some(text) = call.command() {
             let dirs = Directories { cwd: call.cwd.as_deref(), home: None };

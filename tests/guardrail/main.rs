@@ -18,7 +18,7 @@ mod house;
 
 use countersign::{
     links,
-    policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, rule},
+    policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide},
 };
 use generate::Chance;
 use house::House;
@@ -42,7 +42,7 @@ fn verdict(house: &House, call: Call) -> Verdict {
     let grants = Rules::default();
     let layers =
         Layers { agent: None, rules: &all, grants: &grants, guardrail: &guardrail, now_ms: 0 };
-    rule(&call, &layers, Mode::Yolo).verdict
+    decide(&call, &layers, Mode::Yolo).verdict
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn ruled(system: &dyn System, call: &Call, grants: &Grants, mode: Option<&str>) 
         reachable: true,
         now_ms: 0,
     };
-    let ruling = match countersign_profiles::rule(system, call, &given) {
+    let ruling = match countersign_profiles::decide(system, call, &given) {
         Ok(ruling) => ruling,
         Err(refused) => return vec![refused],
     };

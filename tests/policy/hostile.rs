@@ -13,7 +13,7 @@ use countersign_policy::critical::critical;
 use countersign_policy::effects::of_shell;
 use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Doubt, scan};
-use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, rule};
+use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide};
 
 const SHAPES: &[&str] = &[
     "(",
@@ -94,7 +94,7 @@ fn a_wrapper_in_front_of_a_program_that_runs_others_is_asked_about() {
     for text in
         ["nice find . -exec file {} \\;", "env time fd -x wc", "timeout 5 nice find . -ok ls ;"]
     {
-        let ruling = rule(&Call::shell(text), &layers, Mode::Default);
+        let ruling = decide(&Call::shell(text), &layers, Mode::Default);
         assert_eq!(ruling.verdict, Verdict::Ask, "{text}");
     }
 }
@@ -162,7 +162,7 @@ fn a_semicolon_behind_a_here_document_in_a_substitution_is_not_trusted() {
 }
 
 /// A ruling under these rules; `mode` is the default one.
-fn ruled(rules: &str, call: &Call, mode: Mode) -> countersign_policy::Ruling {
+fn ruled(rules: &str, call: &Call, mode: Mode) -> countersign_policy::Decision {
     let rules = Rules::parse(rules, "rules", Some("/home/u")).unwrap();
     let guardrail = Guardrail::new(Ours {
         paths: vec!["/home/u/.config/countersign".to_owned()],
@@ -173,7 +173,7 @@ fn ruled(rules: &str, call: &Call, mode: Mode) -> countersign_policy::Ruling {
     let layers =
         Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let call = Call { cwd: Some("/home/u/w".into()), home: Some("/home/u".into()), ..call.clone() };
-    rule(&call, &layers, mode)
+    decide(&call, &layers, mode)
 }
 
 fn reads(paths: &[String]) -> Call {

@@ -242,7 +242,7 @@ fn denied(path: &str) -> String {
         reachable: true,
         now_ms: 0,
     };
-    let ruling = countersign_profiles::rule(&*system, &call, &given).unwrap();
+    let ruling = countersign_profiles::decide(&*system, &call, &given).unwrap();
     let end = CallEnd::Forbidden { reason: &ruling.reason, rule: ruling.rule.as_deref() };
     system.text_for_model(&call, &end).unwrap()
 }

@@ -236,7 +236,7 @@ fn an_ask_carries_the_systems_own_prompt() {
         reachable: true,
         now_ms: 0,
     };
-    let prompt = |call: &Call| system.rule(call, &given).unwrap().prompt;
+    let prompt = |call: &Call| system.decide(call, &given).unwrap().prompt;
     let wipe = Call::new("bash", json!({ "command": "rm -rf /" }));
     assert_eq!(
         prompt(&wipe),
@@ -274,7 +274,7 @@ fn rule(config: &Value, call: &Call, grants: &Grants, reachable: bool, kind: Kin
         reachable,
         now_ms: 0,
     };
-    system.rule(call, &given).unwrap().verdict
+    system.decide(call, &given).unwrap().verdict
 }
 
 /// A session in which bash and one file were approved for its rest.
@@ -291,7 +291,7 @@ fn session() -> Grants {
         reachable: true,
         now_ms: 0,
     };
-    let offered = system.rule(&path, &given).unwrap().exact;
+    let offered = system.decide(&path, &given).unwrap().exact;
     assert_eq!(offered.len(), 2, "a write and an edit of that file");
     Grants {
         tools: vec!["bash".to_owned()],
@@ -330,7 +330,7 @@ fn session_grants_end_where_the_system_ends_them() {
                     reachable: true,
                     now_ms: 0,
                 };
-                let ruling = system.rule(&task, &given).unwrap();
+                let ruling = system.decide(&task, &given).unwrap();
                 assert_eq!(ruling.verdict, Verdict::Ask);
                 return (ruling.always.is_empty() && ruling.exact.is_empty()).into();
             }

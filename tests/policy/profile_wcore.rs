@@ -212,7 +212,7 @@ fn look(path: &str, mode: &str, scope: ApprovalScope, compat: bool) -> Verdict {
         reachable: true,
         now_ms: 0,
     };
-    wcore.rule(&call, &given).unwrap().verdict
+    wcore.decide(&call, &given).unwrap().verdict
 }
 
 #[test]

@@ -331,5 +331,5 @@ fn the_model_is_told_who_decided_in_the_systems_own_words() {
         reachable: false,
         now_ms: 0,
     };
-    assert_eq!(system.rule(&call, &given).unwrap().verdict, Verdict::Deny, "nobody can be asked");
+    assert_eq!(system.decide(&call, &given).unwrap().verdict, Verdict::Deny, "nobody can be asked");
 }

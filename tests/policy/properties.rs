@@ -8,7 +8,9 @@
 )]
 
 use countersign_policy::Verdict::{self, Allow, Deny};
-use countersign_policy::{Call, Guardrail, Layers, Mode, Rule, Rules, Ruling, decide, file, rule};
+use countersign_policy::{
+    Call, Decision, Guardrail, Layers, Mode, Rule, Rules, decide, decide_briefly, file,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -109,16 +111,16 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
     prop::collection::vec(one, 0..6)
 }
 
-fn ruled(text: &str, rules: &[Rule]) -> Ruling {
+fn ruled(text: &str, rules: &[Rule]) -> Decision {
     ruled_with(text, rules, &[])
 }
 
-fn ruled_with(text: &str, rules: &[Rule], grants: &[Rule]) -> Ruling {
+fn ruled_with(text: &str, rules: &[Rule], grants: &[Rule]) -> Decision {
     let (rules, grants) = (Rules::from_rules(rules), Rules::from_rules(grants));
     let guardrail = Guardrail::default();
     let layers =
         Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
-    rule(&Call::shell(text), &layers, Mode::Default)
+    decide(&Call::shell(text), &layers, Mode::Default)
 }
 
 fn verdict(text: &str, rules: &[Rule]) -> Verdict {
@@ -256,8 +258,8 @@ proptest! {
             Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
         let call = Call::shell(text);
         let (short, long) = (
+            decide_briefly(&call, &layers, Mode::Default),
             decide(&call, &layers, Mode::Default),
-            rule(&call, &layers, Mode::Default),
         );
         prop_assert_eq!(
             (short.verdict, short.rule, short.reason, short.critical, short.understood),
@@ -378,7 +380,7 @@ fn with_granted(call: &Call, granted: &[Rule]) -> [Verdict; 2] {
     let guardrail = Guardrail::default();
     let under = |rules: &Rules, grants: &Rules| {
         let layers = Layers { agent: None, rules, grants, guardrail: &guardrail, now_ms: 0 };
-        decide(call, &layers, Mode::Default).verdict
+        decide_briefly(call, &layers, Mode::Default).verdict
     };
     let text = file::append("{\"*\": \"ask\"}", granted).unwrap();
     // A file that does not read is never written.
@@ -394,7 +396,7 @@ fn offered(call: &Call) -> (Vec<Rule>, Vec<Rule>) {
     let (grants, guardrail) = (Rules::default(), Guardrail::default());
     let layers =
         Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
-    let ruling = rule(call, &layers, Mode::Default);
+    let ruling = decide(call, &layers, Mode::Default);
     (ruling.always, ruling.exact)
 }
 

@@ -10,9 +10,9 @@
 
 use countersign_policy::Verdict::{self, Allow, Ask, Deny};
 use countersign_policy::{
-    Call, DEFAULT_RULES, Guardrail, Layers, Mode, Ours, Rule, Rules, Ruling, file, rule,
+    Call, DEFAULT_RULES, Decision, Guardrail, Layers, Mode, Ours, Rule, Rules, decide, file,
 };
-use countersign_policy_tools::examples::{self, Outcome};
+use countersign_policy_tools::examples::{self, ExampleReport};
 use countersign_policy_tools::explain::explain;
 use serde_json::json;
 
@@ -26,11 +26,11 @@ fn said(problems: &[countersign_policy::Problem]) -> String {
     problems.iter().map(|p| format!("{p}\n")).collect()
 }
 
-fn ruled_in(call: &Call, text: &str, mode: Mode) -> Ruling {
+fn ruled_in(call: &Call, text: &str, mode: Mode) -> Decision {
     let (rules, grants, guardrail) = (rules(text), Rules::default(), guardrail());
     let layers =
         Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
-    rule(call, &layers, mode)
+    decide(call, &layers, mode)
 }
 
 fn ruled(call: &Call, text: &str) -> Verdict {
@@ -164,7 +164,10 @@ fn examples_are_checked_when_the_file_is_loaded() {
         said(&problems),
         "permissions.jsonc:1:19: error: the rule \"git push *\" matches its example \"git push x\"\n"
     );
-    assert_eq!(examples::run(&rules(good), 0), Outcome { examples: 2, surprises: Vec::new() });
+    assert_eq!(
+        examples::run(&rules(good), 0),
+        ExampleReport { examples: 2, surprises: Vec::new() }
+    );
     let beaten = good.replace("} } }", "}, \"git push origin *\": \"deny\" } }");
     let outcome = examples::run(&rules(&beaten), 0);
     assert_eq!(outcome.surprises.len(), 1, "{outcome:?}");
@@ -177,7 +180,7 @@ fn a_rule_expires() {
     let at = |now_ms| {
         let layers =
             Layers { agent: None, rules: &set, grants: &grants, guardrail: &guardrail, now_ms };
-        rule(&Call::shell("ls -l"), &layers, Mode::Default).verdict
+        decide(&Call::shell("ls -l"), &layers, Mode::Default).verdict
     };
     assert_eq!([at(0), at(86_399_999), at(86_400_000)], [Allow, Allow, Ask]);
 }
@@ -234,8 +237,8 @@ fn the_agents_own_denies_are_a_veto() {
     let layers =
         Layers { agent: Some(&agent), rules: &all, grants: &all, guardrail: &guardrail, now_ms: 0 };
     for mode in [Mode::Default, Mode::Yolo] {
-        assert_eq!(rule(&Call::shell("ls"), &layers, mode).verdict, Deny);
-        assert_eq!(rule(&read("a"), &layers, mode).verdict, Deny);
+        assert_eq!(decide(&Call::shell("ls"), &layers, mode).verdict, Deny);
+        assert_eq!(decide(&read("a"), &layers, mode).verdict, Deny);
     }
 }
 
@@ -245,8 +248,8 @@ fn the_operators_denies_hold_whatever_is_granted() {
     let all = rules(r#"{ "*": "allow" }"#);
     let layers =
         Layers { agent: None, rules: &all, grants: &all, guardrail: &guardrail, now_ms: 0 };
-    assert_eq!(rule(&Call::shell("cd x && git -C y push"), &layers, Mode::Yolo).verdict, Deny);
-    assert_eq!(rule(&Call::shell("git pull"), &layers, Mode::Default).verdict, Allow);
+    assert_eq!(decide(&Call::shell("cd x && git -C y push"), &layers, Mode::Yolo).verdict, Deny);
+    assert_eq!(decide(&Call::shell("git pull"), &layers, Mode::Default).verdict, Allow);
 }
 
 #[test]
@@ -398,10 +401,10 @@ fn exactly_this_stores_the_very_words() {
             now_ms: 0,
         };
         if !exact.is_empty() {
-            assert_eq!(rule(&Call::shell(command), &layers, Mode::Default).verdict, Allow);
+            assert_eq!(decide(&Call::shell(command), &layers, Mode::Default).verdict, Allow);
         }
         let other = format!("{command} --more");
-        assert_eq!(rule(&Call::shell(other), &layers, Mode::Default).verdict, Ask, "{command}");
+        assert_eq!(decide(&Call::shell(other), &layers, Mode::Default).verdict, Ask, "{command}");
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     if args.one {
         let line = io::read_to_string(io::stdin().lock()).context("stdin cannot be read")?;
         let options = checker.options(&line)?;
-        let ruled = options.ruling(&line).map_err(|why| anyhow!(why))?;
+        let ruled = options.decision(&line).map_err(|why| anyhow!(why))?;
         say::out(&escaped(&options.line(&line)))?;
         return Ok(match ruled.verdict {
             Verdict::Allow => Exit::Good,

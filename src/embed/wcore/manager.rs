@@ -4,7 +4,7 @@ use super::{
     Clock, DEFAULT_APPROVAL_TTL, RequestError, Resolution, ToolApprovalResult, Waiting, every,
     memory::{Memory, every_time},
 };
-use countersign_policy::{Call, Guardrail, Ruling};
+use countersign_policy::{Call, Decision, Guardrail};
 use countersign_profiles::{
     EvaluationContext, Grants,
     wcore::{
@@ -87,7 +87,7 @@ impl ToolApprovalManager {
     ///
     /// # Errors
     /// A sentence, when the call names a category that there is not.
-    pub fn check(&self, call: &Call) -> Result<Ruling, String> {
+    pub fn check(&self, call: &Call) -> Result<Decision, String> {
         let state = self.state();
         let given = EvaluationContext {
             mode: Some(state.memory.mode.word()),
@@ -97,7 +97,7 @@ impl ToolApprovalManager {
             reachable: true,
             now_ms: 0,
         };
-        countersign_profiles::rule(&self.rules, call, &given)
+        countersign_profiles::decide(&self.rules, call, &given)
     }
 
     /// Registers a call that waits; the receiver gets its answer. A receiver that closes without

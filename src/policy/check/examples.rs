@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::engine::decision::{Decision, Layers, Mode, decide};
 use crate::engine::guardrail::Guardrail;
-use crate::engine::ruling::{Layers, Mode, Ruling, rule};
 use crate::facts::call::Call;
 use crate::facts::tools::{Kind, canonical, kind_of};
 use crate::rules::verdict::Verdict;
@@ -33,11 +33,11 @@ fn matches_alone(entry: &Entry, example: &str, home: Option<&str>) -> bool {
         Verdict::Ask | Verdict::Deny => Verdict::Deny,
     };
     Rules::of_one(entry, verdict, home)
-        .is_some_and(|alone| ruling(&alone, &entry.rule.tool, example, 0).verdict == verdict)
+        .is_some_and(|alone| decision(&alone, &entry.rule.tool, example, 0).verdict == verdict)
 }
 
 /// Rules on the call that an example stands for, by these rules alone.
-pub fn ruling(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Ruling {
+pub fn decision(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Decision {
     let layers = Layers {
         agent: None,
         rules,
@@ -45,7 +45,7 @@ pub fn ruling(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Ruling {
         guardrail: &Guardrail::default(),
         now_ms,
     };
-    rule(&call(tool, example), &layers, Mode::Default)
+    decide(&call(tool, example), &layers, Mode::Default)
 }
 
 /// The call that a rule's example stands for.

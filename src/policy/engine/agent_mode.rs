@@ -38,7 +38,7 @@ pub fn only_reads(call: &Call) -> bool {
     let subject = Subject::new(call, &layers);
     let mut decision = subject.evaluate(&layers, Mode::Default);
     subject.guard(&guardrail, &mut decision);
-    decision.finding.verdict == Verdict::Allow
+    decision.part.verdict == Verdict::Allow
 }
 
 impl Rules {

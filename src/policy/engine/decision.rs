@@ -1,42 +1,95 @@
-//! The decision on a whole call: its rules, the agent's own mode, the guardrail.
+//! The ways into the engine.
 
-use crate::engine::agent_mode;
-use crate::engine::evaluation::Decision;
-use crate::engine::finding::Finding;
-use crate::engine::layers::{Layers, Mode};
+use serde::Serialize;
+
+use crate::engine::always;
+pub use crate::engine::description::Decision;
+use crate::engine::evaluation::CallDecision;
+use crate::engine::guardrail::{Guardrail, Reach};
+pub use crate::engine::layers::{Layers, Mode};
+use crate::engine::part_decision::PartDecision;
 use crate::engine::subject::Subject;
+use crate::facts::call::Call;
+use crate::facts::effects::Effect;
+use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 
-impl Subject<'_> {
-    /// Rules on the call.
-    pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
-        let mut decision = self.evaluate(layers, mode);
-        if decision.finding.verdict == Verdict::Allow
-            && let Some(why) = agent_mode::holds(self.call)
-        {
-            let rule = decision.finding.rule;
-            let allowed = rule.map(|rule| format!(" The rule {} allows it otherwise.", rule.label));
-            decision.finding = Finding { rule, ..Finding::ask(why + &allowed.unwrap_or_default()) };
-        }
-        self.guard(layers.guardrail, &mut decision);
-        decision
-    }
+/// A verdict with the rule and the reason behind it, and nothing for a card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[must_use]
+pub struct BriefDecision {
+    /// What happens to the call.
+    pub verdict: Verdict,
+    /// The rule that decided, with its place.
+    pub rule: Option<String>,
+    /// Why, as a sentence.
+    pub reason: String,
+    /// One of the patterns that always want a person.
+    pub critical: bool,
+    /// The scanner read the whole text with certainty; true for tools that are no shell.
+    pub understood: bool,
+}
 
-    /// The reason of a finding, or why there is none.
-    pub(super) fn sentence(&self, finding: Finding<'_>) -> String {
-        match (finding.verdict, finding.reason.is_empty()) {
-            (Verdict::Allow, true) => match &self.scan {
-                Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
-                _ => "Covered.",
-            }
-            .to_owned(),
-            (_, true) => "Nothing allows it.".to_owned(),
-            (_, false) => finding.reason.into_owned(),
-        }
+/// Rules on a call.
+pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Decision {
+    let subject = Subject::new(call, layers);
+    let decision = subject.decide(layers, mode);
+    let asks = decision.part.verdict == Verdict::Ask;
+    let (always, exact) = match asks {
+        true => (
+            always::offers(&subject, &decision, layers, mode),
+            always::exact(&subject, &decision, layers, mode),
+        ),
+        false => (Vec::new(), Vec::new()),
+    };
+    Decision { always, exact, ..subject.describe(decision) }
+}
+
+/// The same verdict, rule and reason without what only a card needs: for a cascade over many open
+/// asks, and for whoever only wants to know.
+pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDecision {
+    let subject = Subject::new(call, layers);
+    let CallDecision { part, critical, .. } = subject.decide(layers, mode);
+    BriefDecision {
+        verdict: part.verdict,
+        rule: part.rule.map(|entry| String::from(&*entry.label)),
+        reason: subject.sentence(part),
+        critical: critical.is_some(),
+        understood: subject.understood(),
     }
 }
 
-/// The verdict alone; what checks of rules need.
-pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
-    subject.decide(layers, mode).finding.verdict
+/// What a call touches.
+pub fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
+    let asked = CallDecision { part: PartDecision::ask(""), critical: None, guarded: false };
+    Subject::new(call, layers).describe(asked).effects
+}
+
+/// A call's own facts for a profile that rules by itself: what it would run, what it touches,
+/// whether it is critical. It is an ask until the profile says otherwise.
+pub fn facts(call: &Call) -> Decision {
+    let (none, guardrail) = (Rules::default(), Guardrail::default());
+    let layers =
+        Layers { agent: None, rules: &none, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    let subject = Subject::new(call, &layers);
+    let decision = subject.decide(&layers, Mode::Default);
+    let reason = match &decision.critical {
+        Some(found) => format!("This {}; that always wants a person.", found.reason),
+        None => "Nothing allows it.".to_owned(),
+    };
+    subject.describe(CallDecision { part: PartDecision::ask(reason), ..decision })
+}
+
+/// What the guardrail says of a call, whatever else allows it.
+pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Reach> {
+    let none = Rules::default();
+    let layers = Layers { agent: None, rules: &none, grants: &none, guardrail, now_ms };
+    let subject = Subject::new(call, &layers);
+    let reach = subject.reach(guardrail);
+    if matches!(reach, Some(Reach::Denied(_))) || guardrail.denies.is_empty() {
+        return reach;
+    }
+    let behind = subject.behind();
+    let denied = subject.vetoes(&layers, &behind).next();
+    denied.map(|part| Reach::Denied(subject.sentence(part))).or(reach)
 }

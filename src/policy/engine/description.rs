@@ -1,8 +1,8 @@
-//! A ruling with all that a card shows about it.
+//! A decision with all that a card shows about it.
 
 use serde::Serialize;
 
-use crate::engine::evaluation::Decision;
+use crate::engine::evaluation::CallDecision;
 use crate::engine::subject::Subject;
 use crate::facts::arguments;
 use crate::facts::effects::{self, Act, Effect};
@@ -14,7 +14,7 @@ use crate::shell::Via;
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, Serialize)]
 #[must_use]
-pub struct Ruling {
+pub struct Decision {
     /// What happens to the call.
     pub verdict: Verdict,
     /// The rule that decided, with its place: `shell_exec: "git *": allow (permissions.jsonc:12)`.
@@ -43,12 +43,11 @@ pub struct Ruling {
 }
 
 impl Subject<'_> {
-    pub(super) fn describe(&self, decision: Decision<'_>) -> Ruling {
-        let Decision { finding, critical, .. } = decision;
-        let (verdict, rule) =
-            (finding.verdict, finding.rule.map(|entry| String::from(&*entry.label)));
-        let reason = self.sentence(finding);
-        let mut ruling = Ruling {
+    pub(super) fn describe(&self, decision: CallDecision<'_>) -> Decision {
+        let CallDecision { part, critical, .. } = decision;
+        let (verdict, rule) = (part.verdict, part.rule.map(|entry| String::from(&*entry.label)));
+        let reason = self.sentence(part);
+        let mut decision = Decision {
             verdict,
             rule,
             reason,
@@ -62,14 +61,14 @@ impl Subject<'_> {
             effects: Vec::new(),
             prompt: Vec::new(),
         };
-        self.facts(&mut ruling);
-        if let (Verdict::Ask, Some(why)) = (ruling.verdict, arguments::odd(self.call)) {
-            ruling.effects.insert(0, Effect::Unknown { why });
+        self.facts(&mut decision);
+        if let (Verdict::Ask, Some(why)) = (decision.verdict, arguments::odd(self.call)) {
+            decision.effects.insert(0, Effect::Unknown { why });
         }
-        ruling
+        decision
     }
 
-    fn facts(&self, ruling: &mut Ruling) {
+    fn facts(&self, decision: &mut Decision) {
         let Some((text, scan)) = &self.scan else {
             let act = match self.call.kind() {
                 Kind::Read | Kind::Glob | Kind::Grep => Act::Read,
@@ -78,12 +77,12 @@ impl Subject<'_> {
                 _ => Act::Unknown,
             };
             let named = self.values.list.iter().filter(|value| !value.is_leaf);
-            ruling.patterns = named.map(|value| value.text.clone()).collect();
-            if ruling.verdict == Verdict::Ask {
+            decision.patterns = named.map(|value| value.text.clone()).collect();
+            if decision.verdict == Verdict::Ask {
                 let (seen, beyond) = self.values.in_view();
                 let named = seen.iter().filter(|value| !value.is_leaf);
                 let texts: Vec<&str> = named.map(|value| &*value.text).collect();
-                ruling.effects = effects::of_values(act, &texts, !beyond.is_empty(), self.dirs);
+                decision.effects = effects::of_values(act, &texts, !beyond.is_empty(), self.dirs);
             }
             return;
         };
@@ -91,14 +90,14 @@ impl Subject<'_> {
         let seen = scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty());
         for command in seen {
             let argv = command.argv.iter().map(|word| word.literal().map(ToOwned::to_owned));
-            ruling.commands.push(argv.collect());
+            decision.commands.push(argv.collect());
             let at = command.argv.first().map_or(0, |word| word.span.start);
             written.push((at, command.written_in(text).unwrap_or_default()));
         }
         written.sort_by_key(|(at, _)| *at);
-        ruling.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
-        if ruling.verdict == Verdict::Ask {
-            ruling.effects = effects::of_shell(scan, self.dirs);
+        decision.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
+        if decision.verdict == Verdict::Ask {
+            decision.effects = effects::of_shell(scan, self.dirs);
         }
     }
 }

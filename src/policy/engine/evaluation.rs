@@ -1,10 +1,10 @@
 //! What the layers of rules say of a call: the strictest of all its parts.
 
 use crate::engine::commands::Judge;
-use crate::engine::critical::{self, CriticalFinding};
+use crate::engine::critical::{self, CriticalMatch};
 use crate::engine::files;
-use crate::engine::finding::Finding;
 use crate::engine::layers::{Layers, Mode};
+use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Stack;
 use crate::engine::subject::Subject;
 use crate::facts::arguments;
@@ -16,16 +16,16 @@ use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 
 /// What was found about a whole call.
-pub(crate) struct Decision<'r> {
-    pub(crate) finding: Finding<'r>,
-    pub(crate) critical: Option<CriticalFinding>,
+pub(crate) struct CallDecision<'r> {
+    pub(crate) part: PartDecision<'r>,
+    pub(crate) critical: Option<CriticalMatch>,
     /// A rule forbids or asks about some calls of the tool.
     pub(super) guarded: bool,
 }
 
 impl<'c> Subject<'c> {
     /// What the rules say of the call, before the agent's mode and the guardrail.
-    pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> Decision<'r> {
+    pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
         let behind = self.behind();
         let critical = match &self.scan {
             Some((_, scan)) => critical::among(scan, &behind),
@@ -37,30 +37,30 @@ impl<'c> Subject<'c> {
         let own = [layers.rules, layers.grants];
         let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
         let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
-        let (finding, guarded) = self.weigh(all, layers.now_ms, &behind);
-        let finding = self.vetoes(layers, &behind).fold(finding, |finding, veto| {
-            if veto.verdict > finding.verdict { veto } else { finding }
-        });
-        let finding = match &critical {
-            Some(found) if finding.verdict == Verdict::Allow => {
-                Finding::ask(format!("This {}; that always wants a person.", found.reason))
+        let (part, guarded) = self.weigh(all, layers.now_ms, &behind);
+        let part = self
+            .vetoes(layers, &behind)
+            .fold(part, |part, veto| if veto.verdict > part.verdict { veto } else { part });
+        let part = match &critical {
+            Some(found) if part.verdict == Verdict::Allow => {
+                PartDecision::ask(format!("This {}; that always wants a person.", found.reason))
             }
-            _ => finding,
+            _ => part,
         };
-        let finding = match self.reads_through_a_link(all) {
-            Some(path) if finding.verdict == Verdict::Allow => Finding::ask(format!(
+        let part = match self.reads_through_a_link(all) {
+            Some(path) if part.verdict == Verdict::Allow => PartDecision::ask(format!(
                 "{} is a link out of the project, or to a secret.",
                 shorten(path, 80)
             )),
-            _ => finding,
+            _ => part,
         };
-        let finding = match arguments::odd(self.call) {
-            Some(odd) if finding.verdict != Verdict::Deny => {
-                Finding { rule: finding.rule, ..Finding::blind(odd) }
+        let part = match arguments::odd(self.call) {
+            Some(odd) if part.verdict != Verdict::Deny => {
+                PartDecision { rule: part.rule, ..PartDecision::blind(odd) }
             }
-            _ => finding,
+            _ => part,
         };
-        let mut decision = Decision { finding, critical, guarded };
+        let mut decision = CallDecision { part, critical, guarded };
         self.questions_ask(&mut decision);
         if mode == Mode::Yolo {
             self.loosen(&mut decision);
@@ -73,11 +73,11 @@ impl<'c> Subject<'c> {
         &self,
         layers: &Layers<'r>,
         behind: &[Option<Unwrapped<'_, '_>>],
-    ) -> impl Iterator<Item = Finding<'r>> {
+    ) -> impl Iterator<Item = PartDecision<'r>> {
         let operator = Some(&layers.guardrail.denies).filter(|denies| !denies.is_empty());
         operator.into_iter().chain(layers.agent).filter_map(|alone| {
-            let (finding, _) = self.weigh(&[alone], layers.now_ms, behind);
-            (finding.verdict == Verdict::Deny).then_some(finding)
+            let (part, _) = self.weigh(&[alone], layers.now_ms, behind);
+            (part.verdict == Verdict::Deny).then_some(part)
         })
     }
 
@@ -95,38 +95,37 @@ impl<'c> Subject<'c> {
     }
 
     // INVARIANT: no rule answers a question for a person.
-    fn questions_ask(&self, decision: &mut Decision<'_>) {
-        if self.call.kind() == Kind::Question && decision.finding.verdict == Verdict::Allow {
-            decision.finding = Finding::ask("A question is answered by a person.");
+    fn questions_ask(&self, decision: &mut CallDecision<'_>) {
+        if self.call.kind() == Kind::Question && decision.part.verdict == Verdict::Allow {
+            decision.part = PartDecision::ask("A question is answered by a person.");
         }
     }
 
-    fn loosen(&self, decision: &mut Decision<'_>) {
-        let unread = decision.finding.blind && decision.guarded;
-        if decision.finding.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread
-        {
-            let asked = &decision.finding;
+    fn loosen(&self, decision: &mut CallDecision<'_>) {
+        let unread = decision.part.blind && decision.guarded;
+        if decision.part.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread {
+            let asked = &decision.part;
             let reason = format!("Yolo mode allows what would ask: {}", asked.reason).into();
-            decision.finding = Finding { reason, ..Finding::allow(asked.rule) };
+            decision.part = PartDecision { reason, ..PartDecision::allow(asked.rule) };
         }
     }
 
-    /// The finding of one set of layers, and whether its rules guard some calls of the tool.
+    /// The decision of one set of layers, and whether its rules guard some calls of the tool.
     fn weigh<'r>(
         &self,
         layers: &[&'r Rules],
         now_ms: i64,
         behind: &[Option<Unwrapped<'_, '_>>],
-    ) -> (Finding<'r>, bool) {
+    ) -> (PartDecision<'r>, bool) {
         let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, layers);
         let guarded = stack.guarded();
-        let finding = match &self.scan {
+        let part = match &self.scan {
             Some((text, scan)) => {
                 let judge = Judge::new(stack, layers, now_ms, self.dirs);
                 judge.text(text, scan, behind)
             }
             None => self.values(&stack),
         };
-        (finding, guarded)
+        (part, guarded)
     }
 }

@@ -1,6 +1,6 @@
 //! File tools: what always wants a person, and what an allow for every path does not go as far as.
 
-use crate::engine::critical::CriticalFinding;
+use crate::engine::critical::CriticalMatch;
 use crate::engine::stack::Hit;
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
@@ -14,7 +14,7 @@ pub fn critical(
     values: &Values,
     resolved: &[String],
     dirs: Directories<'_>,
-) -> Option<CriticalFinding> {
+) -> Option<CriticalMatch> {
     if !matches!(kind, Kind::Write | Kind::Edit) {
         return None;
     }
@@ -22,7 +22,7 @@ pub fn critical(
     if !beyond.is_empty() {
         // FAIL-CLOSED: one of those that nobody has looked at may be such a file.
         let reason = "changes more files than are looked at";
-        return Some(CriticalFinding { reason, span: 0..0 });
+        return Some(CriticalMatch { reason, span: 0..0 });
     }
     let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
     named.chain(resolved).find_map(|path| {
@@ -34,7 +34,7 @@ pub fn critical(
         } else {
             return None;
         };
-        Some(CriticalFinding { reason, span: 0..0 })
+        Some(CriticalMatch { reason, span: 0..0 })
     })
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn beyond_every_path(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, rule};
+    use crate::{Call, Guardrail, Layers, Mode, Rules, Verdict, decide};
     use serde_json::json;
 
     fn ruled(rules: &str, tool: &str, path: &str, cwd: Option<&str>) -> (Verdict, bool) {
@@ -85,8 +85,8 @@ mod tests {
             home: Some("/home/u".to_owned()),
             ..Call::new(tool, json!({ "file_path": path }))
         };
-        let ruling = rule(&call, &layers, Mode::Default);
-        (ruling.verdict, ruling.critical)
+        let decision = decide(&call, &layers, Mode::Default);
+        (decision.verdict, decision.critical)
     }
 
     const CWD: Option<&str> = Some("/home/u/w");

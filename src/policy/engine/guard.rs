@@ -1,20 +1,20 @@
 //! The guardrail over a decision.
 
-use crate::engine::evaluation::Decision;
-use crate::engine::finding::Finding;
+use crate::engine::evaluation::CallDecision;
 use crate::engine::guardrail::{Guardrail, Reach};
+use crate::engine::part_decision::PartDecision;
 use crate::engine::subject::Subject;
 use crate::rules::verdict::Verdict;
 
 impl Subject<'_> {
     // INVARIANT: last of all, so that no rule, grant or mode lifts it.
-    pub(super) fn guard(&self, guardrail: &Guardrail, decision: &mut Decision<'_>) {
+    pub(super) fn guard(&self, guardrail: &Guardrail, decision: &mut CallDecision<'_>) {
         match self.reach(guardrail) {
-            Some(Reach::Denied(reason)) if decision.finding.verdict != Verdict::Deny => {
-                decision.finding = Finding::deny(reason);
+            Some(Reach::Denied(reason)) if decision.part.verdict != Verdict::Deny => {
+                decision.part = PartDecision::deny(reason);
             }
-            Some(Reach::Asks(reason)) if decision.finding.verdict == Verdict::Allow => {
-                decision.finding = Finding::ask(reason);
+            Some(Reach::Asks(reason)) if decision.part.verdict == Verdict::Allow => {
+                decision.part = PartDecision::ask(reason);
             }
             _ => {}
         }

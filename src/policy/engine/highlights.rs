@@ -73,7 +73,7 @@ impl Found {
         depth: u32,
     ) {
         let behind = behind(&scan.commands);
-        let critical = critical::findings(scan, &behind, depth);
+        let critical = critical::all(scan, &behind, depth);
         let critical: HashMap<usize, &'static str> =
             critical.map(|one| (one.span.start, one.reason)).collect();
         let mut pipeline = 0;

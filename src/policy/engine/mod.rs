@@ -1,20 +1,20 @@
-//! The engine: from the facts of a call and the layers of rules to a ruling.
+//! The engine: from the facts of a call and the layers of rules to a decision.
 
 pub mod agent_mode;
 pub mod always;
 mod commands;
 pub mod critical;
-mod decision;
+mod deciding;
+pub mod decision;
 mod description;
 mod evaluation;
 pub mod files;
-mod finding;
 mod guard;
 pub mod guardrail;
 pub mod highlights;
 mod layers;
+mod part_decision;
 pub mod parts;
-pub mod ruling;
 mod stack;
 mod subject;
 mod value_rules;

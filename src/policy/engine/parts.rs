@@ -34,17 +34,17 @@ pub fn parts(call: &Call, layers: &Layers<'_>, mode: Mode) -> Vec<Part> {
         for command in scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty()) {
             let alone = Scan { commands: vec![command.clone()], ..Scan::default() };
             let part = subject.part(text, alone);
-            let finding = part.decide(layers, mode).finding;
-            let words = finding.rule.map(|entry| {
+            let decided = part.decide(layers, mode).part;
+            let words = decided.rule.map(|entry| {
                 let named = entry.pattern.words().min(command.argv.len());
                 spoken(command.argv.get(..named).unwrap_or_default())
             });
             parts.push(Part {
                 command: spoken(&command.argv),
-                verdict: finding.verdict,
+                verdict: decided.verdict,
                 words: words.filter(|words| !words.is_empty()),
-                rule: finding.rule.map(ToString::to_string),
-                reason: finding.reason.into_owned(),
+                rule: decided.rule.map(ToString::to_string),
+                reason: decided.reason.into_owned(),
             });
         }
     }

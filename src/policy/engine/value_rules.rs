@@ -1,7 +1,7 @@
 //! What rules say of a call that is no shell text: each of its values.
 
 use crate::engine::files;
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Stack;
 use crate::engine::subject::Subject;
 use crate::facts::excerpt::shorten;
@@ -10,60 +10,64 @@ use crate::facts::values::{self, Value};
 use crate::rules::verdict::Verdict;
 
 impl Subject<'_> {
-    /// The strictest finding on any value.
-    pub(super) fn values<'r>(&self, stack: &Stack<'r>) -> Finding<'r> {
+    /// The strictest decision on any value.
+    pub(super) fn values<'r>(&self, stack: &Stack<'r>) -> PartDecision<'r> {
         let tool = &self.call.tool;
         let every = || {
             let hit = stack.every_search(self.call.kind(), self.dirs);
-            Finding::of(hit, || format!("Every call of {tool}"))
+            PartDecision::of(hit, || format!("Every call of {tool}"))
         };
         let (seen, beyond) = self.values.in_view();
         let found = seen
             .iter()
             .map(|value| self.value(stack, value))
             .chain((!beyond.is_empty()).then(|| self.unseen(stack, beyond)))
-            .reduce(Finding::max)
+            .reduce(PartDecision::max)
             .unwrap_or_else(every);
         // FAIL-CLOSED: a shell call without its text, a file tool without its path.
         if self.values.missing || self.call.kind() == Kind::Shell {
-            return found.max(Finding::blind(format!(
+            return found.max(PartDecision::blind(format!(
                 "{tool} came without the argument that its rules look at, or with a wrong one."
             )));
         }
         found
     }
 
-    fn value<'r>(&self, stack: &Stack<'r>, value: &Value) -> Finding<'r> {
+    fn value<'r>(&self, stack: &Stack<'r>, value: &Value) -> PartDecision<'r> {
         let hit = stack.value(self.call.kind(), value, self.dirs);
         let path = value.is_path.then_some(&*value.text);
         let beyond =
             path.and_then(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.dirs));
         let what = || format!("{} of {}", self.call.tool, shorten(&value.text, 80));
         let found = match (beyond, hit.entry) {
-            (Some(why), Some(entry)) => Finding {
+            (Some(why), Some(entry)) => PartDecision {
                 rule: Some(entry),
-                ..Finding::ask(format!("{} goes beyond the rule {}: {why}.", what(), entry.label))
+                ..PartDecision::ask(format!(
+                    "{} goes beyond the rule {}: {why}.",
+                    what(),
+                    entry.label
+                ))
             },
-            _ => Finding::of(hit, what),
+            _ => PartDecision::of(hit, what),
         };
         if value.is_alias() {
             let odd = "The path is another name that the kernel gives some file.";
-            return found.max(Finding::blind(odd));
+            return found.max(PartDecision::blind(odd));
         }
         found
     }
 
     /// Values that rules do not look at, because there are too many or they are too long.
-    fn unseen<'r>(&self, stack: &Stack<'r>, beyond: &[Value]) -> Finding<'r> {
+    fn unseen<'r>(&self, stack: &Stack<'r>, beyond: &[Value]) -> PartDecision<'r> {
         let hit = stack.unseen();
         let tool = &self.call.tool;
         match hit.verdict {
             // Where an allow depends on a path, each path has to be looked at.
             Verdict::Allow if beyond.iter().all(|value| !value.is_path) => {
-                Finding::allow(hit.entry)
+                PartDecision::allow(hit.entry)
             }
-            Verdict::Deny => Finding::of(hit, || format!("Every call of {tool}")),
-            Verdict::Allow | Verdict::Ask => Finding::blind(format!(
+            Verdict::Deny => PartDecision::of(hit, || format!("Every call of {tool}")),
+            Verdict::Allow | Verdict::Ask => PartDecision::blind(format!(
                 "{tool} names more than rules look at, which is {}.",
                 values::LIMIT
             )),

@@ -3,7 +3,7 @@
 use crate::shell::environment;
 use crate::shell::{Word, WordKind};
 
-/// How a shell builtin bears on a ruling.
+/// How a shell builtin bears on a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Builtin {
     /// Touches nothing outside the shell (`true`, `[`, `exit`, `set -e`): needs no rule.

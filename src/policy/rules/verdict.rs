@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What policy says about a call or a part of it. Parts are combined with `max`: the strictest
 /// wins.
-// INVARIANT: there is no `Default`; nobody gets a verdict without a ruling.
+// INVARIANT: there is no `Default`; nobody gets a verdict without a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[must_use]

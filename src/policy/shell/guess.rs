@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Command, Via, Word, WordKind};
 
-/// Guesses beyond this many commands are not made: the ruling is an ask already.
+/// Guesses beyond this many commands are not made: the decision is an ask already.
 const MAX_GUESSES: usize = 4096;
 
 /// Every stretch of words between characters that may separate commands, quotes and backslashes

@@ -8,7 +8,7 @@ use super::pending::Pending;
 use super::{Assign, Command, Redirect, RedirectOp, Word, WordKind, names};
 use std::borrow::Cow;
 
-/// More commands than this in one text are not for one ruling.
+/// More commands than this in one text are not for one decision.
 const MAX_COMMANDS: usize = 50;
 /// More here-documents than this may not wait for one newline.
 const MAX_PENDING: usize = 16;

@@ -21,17 +21,17 @@ pub use control::is_control_file;
 pub use mode::{Mode, Requester, Turns};
 pub use permission::{Expires, Key, Permission, Permissions, Source};
 pub use session::{Outcome, Session, Step};
-pub use workspace::{Decision, POLICY};
+pub use workspace::{POLICY, WorkspaceDecision};
 
 use super::{
     CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
     PromptBehaviour, System, Turn,
 };
 use countersign_policy::call::Call;
+use countersign_policy::decision::Decision;
 use countersign_policy::effects::{self, Act};
 use countersign_policy::paths::Directories;
 use countersign_policy::rules::Rule;
-use countersign_policy::ruling::Ruling;
 use countersign_policy::shell::{self, Scan, Via};
 use countersign_policy::tools::Kind;
 use countersign_policy::values::Values;
@@ -57,7 +57,7 @@ impl ConnectOnion {
 
     /// What the policy of `:workspace` says about a call.
     #[must_use]
-    pub fn workspace(&self, call: &Call) -> Decision {
+    pub fn workspace(&self, call: &Call) -> WorkspaceDecision {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
         if control::refusal(call).is_some() {
             return workspace::rewrites_control();
@@ -81,7 +81,7 @@ pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Syst
 }
 
 impl System for ConnectOnion {
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
         let granted = context.grants.tools.iter().map(|tool| Permission::session(tool));
         let ruled = context.grants.rules.iter().filter(|rule| {
@@ -146,7 +146,7 @@ fn scan_of(call: &Call) -> Option<Scan<'_>> {
     text.filter(|_| shell || call.kind() == Kind::Shell).map(shell::scan)
 }
 
-fn ruling(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, found: Found) -> Ruling {
+fn ruling(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, found: Found) -> Decision {
     let asks = found.verdict == Verdict::Ask;
     let always = match asks && !found.critical && call.kind() != Kind::Question {
         true => vec![Rule::allow(&call.tool, "*")],
@@ -175,7 +175,7 @@ fn ruling(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, found: Fo
         (Some(scan), Some(text)) => scan.understood() && bash::read(text).is_ok(),
         _ => call.kind() != Kind::Shell,
     };
-    Ruling {
+    Decision {
         verdict: found.verdict,
         rule: found.rule,
         reason: found.reason,

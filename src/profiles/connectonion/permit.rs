@@ -5,7 +5,7 @@ use super::control;
 use super::host::Era;
 use super::mode::{Mode, Requester};
 use super::permission::{Permission, Permissions, is_bash};
-use super::workspace::{self, Decision, EDITS, POLICY};
+use super::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 use countersign_policy::call::Call;
 use countersign_policy::critical;
 use countersign_policy::files;
@@ -38,7 +38,7 @@ pub(super) struct Found {
     pub(super) rule: Option<String>,
     pub(super) reason: String,
     /// The policy's decision, where it was asked.
-    pub(super) policy: Option<Decision>,
+    pub(super) policy: Option<WorkspaceDecision>,
     /// One of the patterns that always want a person.
     pub(super) critical: bool,
 }
@@ -153,9 +153,9 @@ fn by_the_rules(
 }
 
 /// Without anybody to ask, what would be asked is denied.
-fn headless(decision: Decision, reachable: bool) -> Decision {
+fn headless(decision: WorkspaceDecision, reachable: bool) -> WorkspaceDecision {
     match decision.verdict {
-        Verdict::Ask if !reachable => Decision {
+        Verdict::Ask if !reachable => WorkspaceDecision {
             verdict: Verdict::Deny,
             requires_human: false,
             reason: format!("{}; no approval channel is available", decision.reason),

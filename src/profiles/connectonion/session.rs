@@ -7,7 +7,7 @@ use super::answer::{Answer, Scope};
 use super::mode::{Mode, Requester, Turns};
 use super::permission::{Expires, Permission, Permissions, Source};
 use super::permit::{Found, Standing};
-use super::workspace::{Decision, POLICY};
+use super::workspace::{POLICY, WorkspaceDecision};
 use super::{ConnectOnion, scan_of, told};
 use crate::{CallEnd, OnDeny};
 use countersign_policy::call::Call;
@@ -34,7 +34,7 @@ pub enum Step {
     /// It runs.
     Run,
     /// A person is asked; the policy's decision goes along.
-    Prompt(Option<Decision>),
+    Prompt(Option<WorkspaceDecision>),
     /// It does not run, and the model is told this.
     Refused(String),
 }

@@ -19,7 +19,7 @@ pub const POLICY: &str = "connectonion.workspace-auto-approve";
 
 /// What the policy says about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct WorkspaceDecision {
     /// Its verdict.
     pub verdict: Verdict,
     /// What sort of effect it sees.
@@ -32,7 +32,7 @@ pub struct Decision {
     pub reason: String,
 }
 
-impl Decision {
+impl WorkspaceDecision {
     fn allow(effect: &'static str, scope: &'static str, reason: &str) -> Self {
         let reason = reason.to_owned();
         Self { verdict: Verdict::Allow, effect, scope, requires_human: false, reason }
@@ -85,33 +85,37 @@ const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"
 /// What the policy says about a call. `scan` is bash's own reading, for whoever wants more than
 /// ConnectOnion's.
 #[must_use]
-pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Decision {
+pub(super) fn decide(
+    call: &Call,
+    scan: Option<&Scan<'_>>,
+    dirs: Directories<'_>,
+) -> WorkspaceDecision {
     let name = call.tool.to_lowercase();
     let is = |tools: &[&str]| tools.contains(&name.as_str());
     let target = target(call);
     let outside = target.iter().chain(&call.resolved).any(|path| paths::outside(path, dirs));
     if is(READS) {
         return match outside {
-            true => Decision::ask(
+            true => WorkspaceDecision::ask(
                 "read_outside_workspace",
                 "reading outside the workspace requires approval",
             ),
-            false => Decision::allow("read", "workspace", "read-only workspace operation"),
+            false => WorkspaceDecision::allow("read", "workspace", "read-only workspace operation"),
         };
     }
     if is(WORKFLOW) {
         let reason = "built-in planning or user-interaction workflow";
-        return Decision::allow("workflow", "session", reason);
+        return WorkspaceDecision::allow("workflow", "session", reason);
     }
     if is(EDITS) {
         return match target {
-            None => Decision::ask("workspace_edit", "edit target is missing or ambiguous"),
+            None => WorkspaceDecision::ask("workspace_edit", "edit target is missing or ambiguous"),
             Some(path) if is_control_file(&path) => rewrites_control(),
-            _ if outside => Decision::deny(
+            _ if outside => WorkspaceDecision::deny(
                 "write_outside_workspace",
                 "writes outside the workspace are not auto-approved",
             ),
-            _ => Decision::allow(
+            _ => WorkspaceDecision::allow(
                 "workspace_edit",
                 "workspace",
                 "reversible edit inside the workspace",
@@ -119,10 +123,13 @@ pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>
         };
     }
     if is(DELETES) {
-        return Decision::deny("deletion", "deletion is never auto-approved");
+        return WorkspaceDecision::deny("deletion", "deletion is never auto-approved");
     }
     if is(EXTERNAL) {
-        return Decision::ask("external_effect", "external side effects require human approval");
+        return WorkspaceDecision::ask(
+            "external_effect",
+            "external side effects require human approval",
+        );
     }
     if is(SHELLS) {
         let text = call.args.get("command").map(|text| match text {
@@ -132,14 +139,19 @@ pub(super) fn decide(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>
         return command(&text.unwrap_or_default(), scan, dirs);
     }
     match name.as_str() {
-        "kill_task" => Decision::ask("task_control", "stopping a running task requires approval"),
-        _ => Decision::ask("unknown", "unknown tools never run silently"),
+        "kill_task" => {
+            WorkspaceDecision::ask("task_control", "stopping a running task requires approval")
+        }
+        _ => WorkspaceDecision::ask("unknown", "unknown tools never run silently"),
     }
 }
 
 /// For whatever reaches for the files that decide what the agent may do.
-pub(super) fn rewrites_control() -> Decision {
-    Decision::deny("authorization_control", "agents cannot rewrite authorization control files")
+pub(super) fn rewrites_control() -> WorkspaceDecision {
+    WorkspaceDecision::deny(
+        "authorization_control",
+        "agents cannot rewrite authorization control files",
+    )
 }
 
 fn target(call: &Call) -> Option<String> {
@@ -151,10 +163,10 @@ fn target(call: &Call) -> Option<String> {
 }
 
 /// The strictest of all commands.
-fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Decision {
-    let unread = || Decision::ask("command", "command could not be parsed safely");
+fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> WorkspaceDecision {
+    let unread = || WorkspaceDecision::ask("command", "command could not be parsed safely");
     let Ok(commands) = bash::read(text) else { return unread() };
-    let mut all: Vec<Decision> = commands
+    let mut all: Vec<WorkspaceDecision> = commands
         .iter()
         .map(|command| match words::split(&command.text()) {
             Some(words) if !words.is_empty() => classify(&words),
@@ -171,15 +183,15 @@ fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Decisi
         _ => {
             let plural = if count == 1 { "" } else { "s" };
             let reason = format!("focused verification chain ({count} command{plural})");
-            Decision::allow("verification", "workspace", &reason)
+            WorkspaceDecision::allow("verification", "workspace", &reason)
         }
     }
 }
 
 /// What ConnectOnion does not see: redirects, words that only the shell will know, programs from
 /// elsewhere, other commands than it read.
-fn beyond(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Decision> {
-    let ask = |reason: &str| Decision::ask("command", reason);
+fn beyond(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<WorkspaceDecision> {
+    let ask = |reason: &str| WorkspaceDecision::ask("command", reason);
     if let Some(refusal) = &scan.refusal {
         return vec![ask(&format!("command could not be parsed safely: {refusal}"))];
     }
@@ -226,23 +238,26 @@ const SENSITIVE: &[&str] = &["env", "printenv", "security", "keychain", "gcloud"
 const PUBLISHES: &[&str] = &["publish", "deploy", "release", "push"];
 
 /// One command by its words.
-fn classify(words: &[String]) -> Decision {
+fn classify(words: &[String]) -> WorkspaceDecision {
     let lowered: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let word = |at: usize| words.get(at).map(String::as_str);
     let any = |fits: &dyn Fn(&str) -> bool| lowered.iter().any(|word| fits(word));
     let first = base(word(0).unwrap_or_default()).to_lowercase();
     let is = |names: &[&str]| names.contains(&first.as_str());
     if is(DESTRUCTIVE) {
-        return Decision::deny(
+        return WorkspaceDecision::deny(
             "deletion",
             "destructive command requires an explicit safer workflow",
         );
     }
     if any(&|word| PUBLISHES.contains(&word)) {
-        return Decision::ask("publication", "publishing and deployment require human approval");
+        return WorkspaceDecision::ask(
+            "publication",
+            "publishing and deployment require human approval",
+        );
     }
     if is(NETWORK) {
-        return Decision::ask(
+        return WorkspaceDecision::ask(
             "external_network",
             "external network access requires human approval",
         );
@@ -250,7 +265,7 @@ fn classify(words: &[String]) -> Decision {
     let secret =
         |word: &str| [".env", "credential", "secret"].iter().any(|name| word.contains(name));
     if is(SENSITIVE) || any(&secret) {
-        return Decision::deny("credentials", "credential access is never auto-approved");
+        return WorkspaceDecision::deny("credentials", "credential access is never auto-approved");
     }
     let focused = match first.as_str() {
         "cargo" => matches!(word(1), Some("test" | "check" | "clippy" | "build")),
@@ -265,9 +280,14 @@ fn classify(words: &[String]) -> Decision {
         _ => is(FOCUSED),
     };
     match focused {
-        true => {
-            Decision::allow("verification", "workspace", "focused test, lint, or build command")
-        }
-        false => Decision::ask("command", "command is outside the focused verification allowlist"),
+        true => WorkspaceDecision::allow(
+            "verification",
+            "workspace",
+            "focused test, lint, or build command",
+        ),
+        false => WorkspaceDecision::ask(
+            "command",
+            "command is outside the focused verification allowlist",
+        ),
     }
 }

@@ -8,9 +8,9 @@ pub use super::events::{Event, Outcome};
 use super::{approval_id, events::required, file};
 use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use countersign_policy::call::Call;
+use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::{self, Rule, Rules};
-use countersign_policy::ruling::Ruling;
 use countersign_policy::verdict::Verdict;
 
 /// The gate of one molf server.
@@ -104,14 +104,14 @@ impl Approvals {
     /// Rules on a call. The first evaluation of a worker seeds its file.
     ///
     /// # Errors
-    /// As [`crate::System::rule`], and where the worker's file cannot be read.
+    /// As [`crate::System::decide`], and where the worker's file cannot be read.
     pub fn evaluate(
         &mut self,
         call: &Call,
         session: &str,
         worker: &str,
         now_ms: i64,
-    ) -> Result<Ruling, String> {
+    ) -> Result<Decision, String> {
         self.files.entry(worker.to_owned()).or_insert_with(|| file::DEFAULT.to_owned());
         let none = Session::default();
         self.rule(call, self.sessions.get(session).unwrap_or(&none), worker, now_ms)
@@ -123,7 +123,7 @@ impl Approvals {
         session: &Session,
         worker: &str,
         now_ms: i64,
-    ) -> Result<Ruling, String> {
+    ) -> Result<Decision, String> {
         let (text, home) = (self.file(worker), self.home.as_deref());
         let system = Profile::Molf.open(Some(text), "permissions.jsonc", home, self.compat)?;
         let context = EvaluationContext {
@@ -134,16 +134,16 @@ impl Approvals {
             reachable: true,
             now_ms,
         };
-        crate::rule(&*system, call, &context)
+        crate::decide(&*system, call, &context)
     }
 
-    /// Has a call wait for a person; `ruling` is what [`Approvals::evaluate`] said of it. Its id.
+    /// Has a call wait for a person; `decision` is what [`Approvals::evaluate`] said of it. Its id.
     pub fn ask(
         &mut self,
         call: Call,
         session: &str,
         worker: &str,
-        ruling: &Ruling,
+        decision: &Decision,
         random: u32,
     ) -> String {
         let id = approval_id(session, random);
@@ -153,7 +153,7 @@ impl Approvals {
             call,
             session: session.to_owned(),
             worker: worker.to_owned(),
-            always: ruling.always.clone(),
+            always: decision.always.clone(),
         });
         id
     }
@@ -215,8 +215,8 @@ impl Approvals {
         session.runtime.extend(rules.iter().cloned());
         let anew = Session { runtime: Vec::new(), agent: session.agent.clone() };
         match self.rule(&pending.call, &anew, &pending.worker, now_ms) {
-            Ok(ruling) if ruling.verdict == Verdict::Allow => None,
-            Ok(ruling) => Some(format!("the stored rule does not win: {}", ruling.reason)),
+            Ok(decision) if decision.verdict == Verdict::Allow => None,
+            Ok(decision) => Some(format!("the stored rule does not win: {}", decision.reason)),
             Err(error) => Some(error),
         }
     }
@@ -226,8 +226,8 @@ impl Approvals {
         let none = Session::default();
         let rules = self.sessions.get(session).unwrap_or(&none);
         let allowed = |pending: &Pending| {
-            let ruling = self.rule(&pending.call, rules, &pending.worker, now_ms);
-            pending.session == session && ruling.is_ok_and(|r| r.verdict == Verdict::Allow)
+            let decision = self.rule(&pending.call, rules, &pending.worker, now_ms);
+            pending.session == session && decision.is_ok_and(|r| r.verdict == Verdict::Allow)
         };
         let (now, still): (Vec<_>, Vec<_>) = self.pending.iter().cloned().partition(allowed);
         self.pending = still;

@@ -1,9 +1,9 @@
 //! The profile `molf`: molf's approval gate.
 //!
 //! Strict, a call is ruled on twice: as molf would (its parser, its globs, its layers), and by the
-//! engine of the profile `standard` over the same rules; the stricter ruling holds. So it is never
+//! engine of the profile `standard` over the same rules; the stricter decision holds. So it is never
 //! looser than molf, except that a pattern which Always stores covers the command it was made from;
-//! and what walks around molf's globs does not walk around it. With `compat` the first ruling
+//! and what walks around molf's globs does not walk around it. With `compat` the first decision
 //! stands alone. Guardrails are above both.
 
 pub mod approvals;
@@ -26,8 +26,8 @@ use super::{
 };
 use commands::Piece;
 use countersign_policy::call::Call;
+use countersign_policy::decision::{self, Decision, Layers, Mode};
 use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
-use countersign_policy::ruling::{self, Layers, Mode, Ruling};
 use countersign_policy::verdict::Verdict;
 use ruleset::{Action, Ruleset};
 
@@ -78,7 +78,7 @@ fn says_nothing(text: &str) -> bool {
 }
 
 impl System for Molf {
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let pieces = subject::pieces(call)?;
         let on = match context.mode {
             None | Some("on" | "default") => true,
@@ -87,17 +87,17 @@ impl System for Molf {
                 return Err(format!("there is no mode {other:?}; the modes are on and off"));
             }
         };
-        let mut ruling = match &self.rules {
+        let mut decision = match &self.rules {
             Read::Strict(rules) => self.strict(rules, call, &pieces, context)?,
             Read::Compat(rules) => self.literal(rules, call, &pieces, context)?,
         };
         if !on && !self.vetoed(call, &pieces, context)? {
-            ruling.verdict = Verdict::Allow;
-            ruling.rule = None;
-            ruling.reason = "The approval gate is off.".to_owned();
-            ruling.always.clear();
+            decision.verdict = Verdict::Allow;
+            decision.rule = None;
+            decision.reason = "The approval gate is off.".to_owned();
+            decision.always.clear();
         }
-        Ok(ruling)
+        Ok(decision)
     }
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
@@ -128,7 +128,7 @@ impl Molf {
         call: &Call,
         pieces: &[Piece],
         context: &EvaluationContext<'_>,
-    ) -> Result<Ruling, String> {
+    ) -> Result<Decision, String> {
         let home = self.home.as_deref();
         let agent = context.agent_rules.map(|rules| Ruleset::of(rules, home, context.now_ms));
         let runtime = Ruleset::of(&context.grants.rules, home, context.now_ms);
@@ -143,23 +143,23 @@ impl Molf {
             // FAIL-CLOSED: molf runs a call on an action that is none of its three words.
             return Err("a rule says neither allow nor ask nor deny".to_owned());
         };
-        let mut ruling = self.facts(call, pieces, context);
-        ruling.verdict = verdict;
-        ruling.rule = None;
-        ruling.reason = match verdict {
+        let mut decision = self.facts(call, pieces, context);
+        decision.verdict = verdict;
+        decision.rule = None;
+        decision.reason = match verdict {
             Verdict::Deny => words::denied(call, pieces, deciding, None)?,
             Verdict::Ask => "No rule allows it.".to_owned(),
             Verdict::Allow => "The rules allow it.".to_owned(),
         };
         if verdict == Verdict::Ask {
             let always = pieces.iter().map(|piece| Rule::allow(tool, &*piece.always));
-            ruling.always = always.collect();
+            decision.always = always.collect();
         }
-        Ok(ruling)
+        Ok(decision)
     }
 
     /// What is known about the call, whatever is ruled.
-    fn facts(&self, call: &Call, pieces: &[Piece], context: &EvaluationContext<'_>) -> Ruling {
+    fn facts(&self, call: &Call, pieces: &[Piece], context: &EvaluationContext<'_>) -> Decision {
         let none = Rules::default();
         let layers = Layers {
             agent: None,
@@ -168,11 +168,11 @@ impl Molf {
             guardrail: context.guardrail,
             now_ms: context.now_ms,
         };
-        let mut ruling = ruling::rule(call, &layers, Mode::Default);
-        ruling.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
-        ruling.always.clear();
-        ruling.exact.clear();
-        ruling
+        let mut decision = decision::decide(call, &layers, Mode::Default);
+        decision.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
+        decision.always.clear();
+        decision.exact.clear();
+        decision
     }
 
     /// The agent's own rules forbid the call: nothing lifts that, except that molf's switch does.
@@ -195,7 +195,7 @@ impl Molf {
         };
         let theirs = Ruleset::of(agent, self.home.as_deref(), context.now_ms);
         let theirs = ruleset::evaluate(call.canonical_tool(), pieces, &[&theirs])?;
-        let ours = ruling::decide(call, &only, Mode::Default).verdict;
+        let ours = decision::decide(call, &only, Mode::Default).verdict;
         Ok(theirs == Action::Known(Verdict::Deny) || ours == Verdict::Deny)
     }
 }

@@ -1,17 +1,17 @@
-//! molf's ruling with the engine of the profile `standard` over it; the stricter one holds.
+//! molf's decision with the engine of the profile `standard` over it; the stricter one holds.
 
 use super::commands::Piece;
 use super::ruleset::{self, Covers, Line, Ruleset, Setting, or_every_call};
 use super::{Molf, words};
 use crate::EvaluationContext;
 use countersign_policy::call::Call;
+use countersign_policy::decision::{self, Decision, Layers, Mode};
 use countersign_policy::glob::escape;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::ruling::{self, Layers, Mode, Ruling};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 
-/// Both rulings over the same layers.
+/// Both decisions over the same layers.
 struct Both<'a> {
     call: &'a Call,
     pieces: &'a [Piece],
@@ -26,7 +26,7 @@ impl Molf {
         call: &Call,
         pieces: &[Piece],
         context: &EvaluationContext<'_>,
-    ) -> Result<Ruling, String> {
+    ) -> Result<Decision, String> {
         let layers = Layers {
             agent: context.agent_rules,
             rules,
@@ -35,7 +35,7 @@ impl Molf {
             now_ms: context.now_ms,
         };
         let both = Both { call, pieces, layers, home: self.home.as_deref() };
-        let mut ours = ruling::rule(call, &layers, Mode::Default);
+        let mut ours = decision::decide(call, &layers, Mode::Default);
         let sets = both.sets(&layers);
         let sets: Vec<&Ruleset> = sets.iter().collect();
         let theirs = both.theirs(&sets)?;
@@ -43,7 +43,7 @@ impl Molf {
             ours.verdict = theirs.verdict;
             ours.reason = "No rule allows it as molf reads it.".to_owned();
             ours.rule = theirs.line.map(|line| line.label.clone());
-            ours.effects = ruling::effects(call, &layers);
+            ours.effects = decision::effects(call, &layers);
         }
         if ours.verdict == Verdict::Deny && ours.rule.is_some() {
             let decided = ours.rule.as_deref().and_then(|name| named(&layers, name));
@@ -99,8 +99,8 @@ impl Both<'_> {
     /// What Always stores: molf's own patterns where the engine has nothing against them and the
     /// call passes once they are stored.
     // INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
-    fn always(&self, ours: &Ruling) -> Result<Vec<Rule>, String> {
-        let engine = ruling::rule(self.call, &self.layers, Mode::Default);
+    fn always(&self, ours: &Decision) -> Result<Vec<Rule>, String> {
+        let engine = decision::decide(self.call, &self.layers, Mode::Default);
         if ours.critical || engine.verdict == Verdict::Ask && engine.always.is_empty() {
             return Ok(Vec::new());
         }
@@ -145,7 +145,7 @@ impl Both<'_> {
         let sets = self.sets(&layers);
         let theirs = self.theirs(&sets.iter().collect::<Vec<_>>())?;
         Ok(theirs.verdict == Verdict::Allow
-            && ruling::decide(self.call, &layers, Mode::Default).verdict == Verdict::Allow)
+            && decision::decide(self.call, &layers, Mode::Default).verdict == Verdict::Allow)
     }
 }
 

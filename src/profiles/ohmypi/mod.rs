@@ -24,10 +24,10 @@ use super::{
 };
 use config::Settings;
 use countersign_policy::call::Call;
+use countersign_policy::decision::{self, Decision, Layers};
 use countersign_policy::glob::escape;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::{Rule, Rules};
-use countersign_policy::ruling::{self, Layers, Ruling};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use declare::Declared;
@@ -52,7 +52,7 @@ pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Syst
 }
 
 impl System for Ohmypi {
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let mode = match context.mode {
             Some(word) => word.parse()?,
             None => self.settings.mode,
@@ -62,7 +62,7 @@ impl System for Ohmypi {
         let resolved = resolve::resolve(&call.tool, &declared, mode, &self.settings.approval);
         let verdict = self.verdict(call, context, &resolved);
         let offers = verdict == Verdict::Ask && offers_grants(call, &resolved);
-        Ok(Ruling {
+        Ok(Decision {
             verdict,
             rule: self.rule_behind(&resolved, mode),
             reason: self.reason(call, &resolved, verdict, mode),
@@ -89,7 +89,7 @@ impl System for Ohmypi {
         let tool = &call.tool;
         let text = match end {
             CallEnd::Approved { .. } => return None,
-            // The ruling's reason is the system's own error text.
+            // The decision's reason is the system's own error text.
             CallEnd::Forbidden { reason, .. } => (*reason).to_owned(),
             CallEnd::Denied { by, reason, .. } => {
                 let why = reason.map(|why| format!("\nReason: {why}")).unwrap_or_default();
@@ -116,7 +116,7 @@ impl System for Ohmypi {
 
 impl Ohmypi {
     /// What the tool says of itself, and what is known about the call.
-    fn declared(&self, call: &Call, facts: &Ruling) -> Declared {
+    fn declared(&self, call: &Call, facts: &Decision) -> Declared {
         let said = Declared::of(call, self.compat);
         let known = match call.command().filter(|_| call.tool == bash::TOOL) {
             Some(command) => bash::declare(command, &self.settings.bash, self.compat),
@@ -126,7 +126,7 @@ impl Ohmypi {
         said.with(known)
     }
 
-    fn is_critical(&self, call: &Call, facts: &Ruling) -> bool {
+    fn is_critical(&self, call: &Call, facts: &Decision) -> bool {
         let raw = || call.kind() == Kind::Shell && call.command().is_some_and(critical::matches);
         raw() || (!self.compat && facts.critical)
     }
@@ -204,7 +204,7 @@ fn unreachable_text(tool: &str) -> String {
 }
 
 /// What our own engine knows about the call, with no rule in it.
-fn facts(call: &Call, context: &EvaluationContext<'_>) -> Ruling {
+fn facts(call: &Call, context: &EvaluationContext<'_>) -> Decision {
     let none = Rules::default();
     let guardrail = Guardrail::default();
     let layers = Layers {
@@ -214,7 +214,7 @@ fn facts(call: &Call, context: &EvaluationContext<'_>) -> Ruling {
         guardrail: &guardrail,
         now_ms: context.now_ms,
     };
-    ruling::rule(call, &layers, ruling::Mode::Default)
+    decision::decide(call, &layers, decision::Mode::Default)
 }
 
 /// Calls of the model's provider that carry checks of its own.

@@ -5,8 +5,8 @@ use super::{
     PromptBehaviour, System,
 };
 use countersign_policy::call::Call;
+use countersign_policy::decision::{self, Decision, Layers, Mode};
 use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
-use countersign_policy::ruling::{self, Layers, Mode, Ruling};
 
 /// Rules of a `permissions.jsonc`.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub fn open(
 }
 
 impl System for Standard {
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let mode = match context.mode {
             None | Some("default" | "ask" | "standard") => Mode::Default,
             Some("yolo") => Mode::Yolo,
@@ -48,7 +48,7 @@ impl System for Standard {
             guardrail: context.guardrail,
             now_ms: context.now_ms,
         };
-        Ok(ruling::rule(call, &layers, mode))
+        Ok(decision::decide(call, &layers, mode))
     }
 
     fn prompt_behaviour(&self) -> PromptBehaviour {

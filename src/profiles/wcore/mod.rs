@@ -28,8 +28,8 @@ use super::{
 };
 use config::Config;
 use countersign_policy::call::Call;
+use countersign_policy::decision::{self, Decision};
 use countersign_policy::rules::Rule;
-use countersign_policy::ruling::{self, Ruling};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use stage::Stage;
@@ -70,15 +70,15 @@ impl Wcore {
 
     /// What Always and Always-prefix would store.
     // INVARIANT: with what is offered granted the same call is allowed.
-    fn offer(&self, ruling: &mut Ruling, call: &Call, category: Category) {
+    fn offer(&self, decision: &mut Decision, call: &Call, category: Category) {
         if asks_every_time(&call.tool)
             || call.kind() == Kind::Question
-            || ruling.critical && !self.compat
+            || decision.critical && !self.compat
         {
             return;
         }
-        ruling.always = vec![Rule::allow(&call.tool, "*")];
-        ruling.prefix = match call.command() {
+        decision.always = vec![Rule::allow(&call.tool, "*")];
+        decision.prefix = match call.command() {
             Some(command) if self.compat => Some(literal::infer_prefix(command))
                 .filter(|prefix| !prefix.is_empty())
                 .into_iter()
@@ -90,26 +90,26 @@ impl Wcore {
 }
 
 impl System for Wcore {
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let mode = context.mode.map_or(Ok(SessionMode::Default), str::parse)?;
         let category = Category::of(call)?;
-        let mut ruling = ruling::facts(call);
+        let mut decision = decision::facts(call);
         let Self { allow_list, compat } = self;
         let stage =
             Stage { allow_list, compat: *compat, call, category, mode, grants: context.grants };
         if mode != SessionMode::Force
             && let Some(path) = paths::beyond(call, &context.grants.roots, !self.compat)
         {
-            ruling.reason = format!("{path} lies beyond the workspace.");
-        } else if let Some(pass) = stage.pass(ruling.critical) {
-            ruling.verdict = Verdict::Allow;
-            ruling.reason = pass.reason();
-            ruling.rule = Some(pass.to_string());
-            ruling.effects.clear();
+            decision.reason = format!("{path} lies beyond the workspace.");
+        } else if let Some(pass) = stage.pass(decision.critical) {
+            decision.verdict = Verdict::Allow;
+            decision.reason = pass.reason();
+            decision.rule = Some(pass.to_string());
+            decision.effects.clear();
         } else {
-            self.offer(&mut ruling, call, category);
+            self.offer(&mut decision, call, category);
         }
-        Ok(ruling)
+        Ok(decision)
     }
 
     fn prompt_behaviour(&self) -> PromptBehaviour {

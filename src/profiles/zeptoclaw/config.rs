@@ -137,7 +137,7 @@ impl Settings {
 }
 
 /// The agent mode of a file. The system takes a mode that it does not know for autonomous.
-// FAIL-CLOSED: here it is assistant, and every ruling under it says so.
+// FAIL-CLOSED: here it is assistant, and every decision under it says so.
 fn mode(
     sections: &Map<String, Value>,
     name: &str,

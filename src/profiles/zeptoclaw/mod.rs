@@ -19,9 +19,9 @@ use super::{
 use agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
 use config::Settings;
 use countersign_policy::call::Call;
+use countersign_policy::decision::{self, Decision, Layers};
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::rules::Rules;
-use countersign_policy::ruling::{self, Layers, Ruling};
 use countersign_policy::verdict::Verdict;
 use ending::ApprovalResponse;
 use policy::ApprovalPolicy;
@@ -48,7 +48,7 @@ pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn Syst
 }
 
 impl System for Zeptoclaw {
-    fn rule(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Ruling, String> {
+    fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let mode = match context.mode {
             Some(word) => word.parse()?,
             None => self.settings.mode,
@@ -86,7 +86,7 @@ impl System for Zeptoclaw {
             _ => reason,
         };
         let rule = Some(format!("{} ({})", self.policy, self.name));
-        Ok(Ruling {
+        Ok(Decision {
             verdict,
             rule,
             reason,
@@ -138,7 +138,7 @@ impl System for Zeptoclaw {
 }
 
 /// What our own engine knows about the call, with no rule in it.
-fn facts(call: &Call, context: &EvaluationContext<'_>) -> Ruling {
+fn facts(call: &Call, context: &EvaluationContext<'_>) -> Decision {
     let none = Rules::default();
     let guardrail = Guardrail::default();
     let layers = Layers {
@@ -148,5 +148,5 @@ fn facts(call: &Call, context: &EvaluationContext<'_>) -> Ruling {
         guardrail: &guardrail,
         now_ms: context.now_ms,
     };
-    ruling::rule(call, &layers, ruling::Mode::Default)
+    decision::decide(call, &layers, decision::Mode::Default)
 }

@@ -42,7 +42,7 @@ fn drawn(call: Call) -> usize {
     let (grants, guardrail) = (Rules::default(), Guardrail::default());
     let layers = Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let facts = Facts { cwd: call.cwd.clone(), ..Facts::new(&call.tool, call.args.clone()) };
-    let ruling = countersign_policy::rule(&facts, &layers, Mode::Default);
+    let ruling = countersign_policy::decide(&facts, &layers, Mode::Default);
     let ask = Ask {
         id: "k8xd8s4n".into(),
         digest: call.digest(),

@@ -8,7 +8,7 @@ use crate::{
         question::Question,
     },
 };
-use countersign_policy::{Ruling, Verdict};
+use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::{OnDeny, connectonion::Answer as Said};
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ fn answer(call: &Call, approved: bool) -> Map<String, Value> {
 }
 
 /// What the agent gets when policy decided at once.
-pub(super) fn of_ruling(call: &Call, ruling: &Ruling, message: Option<String>) -> Value {
+pub(super) fn of_ruling(call: &Call, ruling: &policy::Decision, message: Option<String>) -> Value {
     let allowed = ruling.verdict == Verdict::Allow;
     let mut frame = answer(call, allowed);
     if !allowed {

@@ -3,8 +3,8 @@
 use super::most::MOST_RULES;
 use super::text::{exact_commands, of_text};
 use super::values::of_values;
-use crate::engine::decision::verdict;
-use crate::engine::evaluation::Decision;
+use crate::engine::deciding::verdict;
+use crate::engine::evaluation::CallDecision;
 use crate::engine::layers::{Layers, Mode};
 use crate::engine::subject::Subject;
 use crate::facts::reads;
@@ -18,7 +18,7 @@ use crate::rules::verdict::Verdict;
 // INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
 pub(crate) fn offers(
     subject: &Subject<'_>,
-    decision: &Decision<'_>,
+    decision: &CallDecision<'_>,
     layers: &Layers<'_>,
     mode: Mode,
 ) -> Vec<Rule> {
@@ -37,7 +37,7 @@ pub(crate) fn offers(
 // INVARIANT: as for `offers`.
 pub(crate) fn exact(
     subject: &Subject<'_>,
-    decision: &Decision<'_>,
+    decision: &CallDecision<'_>,
     layers: &Layers<'_>,
     mode: Mode,
 ) -> Vec<Rule> {
@@ -72,9 +72,9 @@ pub(crate) fn exact(
 
 /// Neither what is critical, nor what could not be read, nor a tool whose name no rule can hold is
 /// allowed for longer than once.
-fn may_last(subject: &Subject<'_>, decision: &Decision<'_>) -> bool {
+fn may_last(subject: &Subject<'_>, decision: &CallDecision<'_>) -> bool {
     decision.critical.is_none()
-        && !decision.finding.blind
+        && !decision.part.blind
         && tool_name::may_be_granted(&subject.call.tool)
 }
 

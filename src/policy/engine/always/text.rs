@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::most::MOST_RULES;
 use super::patterns::of_command;
 use super::spelling::spoken;
-use crate::engine::decision::verdict;
+use crate::engine::deciding::verdict;
 use crate::engine::layers::{Layers, Mode};
 use crate::engine::subject::Subject;
 use crate::facts::builtins::{Builtin, builtin};

@@ -2,7 +2,7 @@
 
 use super::judge::{At, Care, Judge};
 use super::variables::given;
-use crate::engine::finding::{Finding, quote};
+use crate::engine::part_decision::{PartDecision, quote};
 use crate::engine::stack::{Hit, Spelling};
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::options;
@@ -23,9 +23,9 @@ impl<'r> Judge<'r, '_> {
         behind: Option<&Unwrapped<'_, '_>>,
         open: bool,
         at: At<'_, '_>,
-    ) -> (Hit<'r>, Finding<'r>) {
+    ) -> (Hit<'r>, PartDecision<'r>) {
         if !at.effort.spend(argv) {
-            return (Hit::NONE, Finding::blind(TOO_MANY_WAYS));
+            return (Hit::NONE, PartDecision::blind(TOO_MANY_WAYS));
         }
         let written = at.source.map(|source| (source, at.command));
         let hit = if self.care.get() == Care::Denies && !self.commands.may_deny(argv) {
@@ -38,37 +38,37 @@ impl<'r> Judge<'r, '_> {
             self.commands.command(argv, &Spelling::new(argv, written, self.dirs))
         };
         if hit.verdict == Verdict::Deny {
-            return (hit, self.finding(hit, || quote(argv)));
+            return (hit, self.part(hit, || quote(argv)));
         }
         let inner = behind.map(|behind| self.behind(behind, at));
         if let Some(inner) = inner.as_ref().filter(|inner| inner.verdict == Verdict::Deny) {
             return (hit, inner.clone());
         }
         if self.care.get() == Care::Denies {
-            return (hit, Finding::allow(None));
+            return (hit, PartDecision::allow(None));
         }
         if hit.allows_exactly() && !open {
-            return (hit, Finding::allow(hit.entry));
+            return (hit, PartDecision::allow(hit.entry));
         }
         let blind = inner.as_ref().is_some_and(|inner| inner.blind);
         if hit.allows_all() {
             let unseen = blind && self.commands.guarded();
             let held =
                 inner.filter(|inner| unseen || inner.verdict == Verdict::Ask && !inner.blind);
-            return (hit, held.unwrap_or_else(|| Finding::allow(hit.entry)));
+            return (hit, held.unwrap_or_else(|| PartDecision::allow(hit.entry)));
         }
         if hit.asks_on_purpose() {
-            return (hit, self.finding(hit, || quote(argv)));
+            return (hit, self.part(hit, || quote(argv)));
         }
         let found = match (builtin(argv), behind, inner) {
             (Some(Builtin::Poison(why)), ..) => self.ask(|| [&quote(argv), " ", why, "."].concat()),
-            (Some(Builtin::Harmless), None, _) => Finding::allow(None),
-            (None, None, _) if self.changes_directory(argv) => Finding::allow(None),
+            (Some(Builtin::Harmless), None, _) => PartDecision::allow(None),
+            (None, None, _) if self.changes_directory(argv) => PartDecision::allow(None),
             (_, Some(behind), Some(inner)) => match behind.passage {
                 Passage::Inner => inner.max(given(behind)),
                 Passage::Both => self.plain(hit, argv, open).max(inner),
                 Passage::Outer => self.plain(hit, argv, open),
-                Passage::DenyOnly => Finding {
+                Passage::DenyOnly => PartDecision {
                     blind: inner.blind,
                     ..self.ask(|| quote(argv) + " runs other commands with more rights or unseen.")
                 },
@@ -79,7 +79,7 @@ impl<'r> Judge<'r, '_> {
     }
 
     /// The command's own rule, as far as it goes.
-    fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> Finding<'r> {
+    fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> PartDecision<'r> {
         if hit.verdict == Verdict::Allow
             && let Some(why) = options::exceeds(argv, open, self.dirs)
             && !self.named(hit, argv, why)
@@ -90,7 +90,7 @@ impl<'r> Judge<'r, '_> {
             found.rule = hit.entry;
             return found;
         }
-        self.finding(hit, || quote(argv))
+        self.part(hit, || quote(argv))
     }
 
     /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names

@@ -1,7 +1,7 @@
 //! What runs behind a wrapper: other commands and scripts.
 
 use super::judge::{At, Judge};
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::facts::wrappers::{self, Inner, Unwrapped, unwrap};
 use crate::shell::{self, Command, Dialect, RedirectOp, Word};
 
@@ -10,9 +10,9 @@ const MAX_DEPTH: u32 = 4;
 
 impl<'r> Judge<'r, '_> {
     /// Everything that runs behind a wrapper.
-    pub(super) fn behind(&self, behind: &Unwrapped<'_, '_>, at: At<'_, '_>) -> Finding<'r> {
+    pub(super) fn behind(&self, behind: &Unwrapped<'_, '_>, at: At<'_, '_>) -> PartDecision<'r> {
         if at.depth >= MAX_DEPTH {
-            return Finding::blind("Commands run inside commands inside commands.");
+            return PartDecision::blind("Commands run inside commands inside commands.");
         }
         behind
             .inner
@@ -25,15 +25,15 @@ impl<'r> Judge<'r, '_> {
                 Inner::Script { text, dialect } => self.script(text, *dialect, at.depth),
                 Inner::Input(dialect) => match script_input(at.command) {
                     Some(text) => self.script(text, *dialect, at.depth),
-                    None => Finding::blind("A shell reads commands that are not in the text."),
+                    None => PartDecision::blind("A shell reads commands that are not in the text."),
                 },
-                Inner::Unknown => Finding::blind("What it runs is only known when it runs."),
+                Inner::Unknown => PartDecision::blind("What it runs is only known when it runs."),
             })
-            .reduce(Finding::max)
-            .unwrap_or_else(|| Finding::blind("What it runs is not known."))
+            .reduce(PartDecision::max)
+            .unwrap_or_else(|| PartDecision::blind("What it runs is not known."))
     }
 
-    fn script(&self, text: &str, dialect: Dialect, depth: u32) -> Finding<'r> {
+    fn script(&self, text: &str, dialect: Dialect, depth: u32) -> PartDecision<'r> {
         let scan = shell::scan_as(text, dialect);
         self.scan(text, &scan, &wrappers::behind(&scan.commands), depth + 1)
     }

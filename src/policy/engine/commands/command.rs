@@ -2,7 +2,7 @@
 
 use super::judge::{At, Care, Judge};
 use super::variables::assigns;
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::facts::working_directory::WorkingDirectory;
 use crate::facts::wrappers::{Effort, Unwrapped};
 use crate::rules::verdict::Verdict;
@@ -16,14 +16,14 @@ impl<'r> Judge<'r, '_> {
         cwd: Option<&WorkingDirectory>,
         source: &str,
         depth: u32,
-    ) -> Finding<'r> {
+    ) -> PartDecision<'r> {
         let (hit, found) = if command.argv.is_empty() {
             let hit = self.commands.every_call();
             let denied = hit.verdict == Verdict::Deny;
             let found = if denied {
-                self.finding(hit, || "An assignment or redirect".to_owned())
+                self.part(hit, || "An assignment or redirect".to_owned())
             } else {
-                Finding::allow(None)
+                PartDecision::allow(None)
             };
             (hit, found)
         } else {

@@ -2,7 +2,7 @@
 
 use super::behind::inner;
 use super::judge::Judge;
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Hit;
 use crate::facts::access::{self, Access};
 use crate::facts::excerpt::shorten;
@@ -22,7 +22,7 @@ impl<'r> Judge<'r, '_> {
         behind: Option<&Unwrapped<'_, '_>>,
         cwd: &WorkingDirectory,
         hit: &Hit<'r>,
-    ) -> Finding<'r> {
+    ) -> PartDecision<'r> {
         let WorkingDirectory::To(directory) = cwd else {
             // FAIL-CLOSED: it may be any directory.
             let unseen = !hit.allows_all() && changed(command, behind).next().is_some();
@@ -31,7 +31,7 @@ impl<'r> Judge<'r, '_> {
                     "It changes files of a directory that is only known when it runs.".into()
                 })
             } else {
-                Finding::allow(None)
+                PartDecision::allow(None)
             };
         };
         let relative = command.redirects.iter().filter(|redirect| is_relative(&redirect.target));
@@ -40,7 +40,7 @@ impl<'r> Judge<'r, '_> {
                 let target = written_out(&redirect.target, directory);
                 self.redirect(&Redirect { target, ..redirect.clone() }, hit)
             })
-            .fold(Finding::allow(None), Finding::max);
+            .fold(PartDecision::allow(None), PartDecision::max);
         if hit.allows_all() || hit.allows_exactly() || found.verdict != Verdict::Allow {
             return found;
         }
@@ -63,7 +63,7 @@ impl<'r> Judge<'r, '_> {
         &self,
         command: &Command<'_>,
         cwd: &WorkingDirectory,
-    ) -> Finding<'r> {
+    ) -> PartDecision<'r> {
         let WorkingDirectory::To(directory) = cwd else {
             return self.ask(|| "It reads a directory that is only known when it runs.".into());
         };
@@ -74,7 +74,7 @@ impl<'r> Judge<'r, '_> {
         let obeys = program.is_some_and(|program| program.is(Role::ObeysFolder));
         match paths::outside(directory, self.dirs) || obeys && !home {
             true => self.ask(|| ["It reads in ", &shorten(directory, 60), "."].concat()),
-            false => Finding::allow(None),
+            false => PartDecision::allow(None),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::file_rules::FileRules;
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::{Hit, Stack};
 use crate::facts::paths::Directories;
 use crate::facts::wrappers::Effort;
@@ -11,7 +11,7 @@ use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 use crate::shell::Command;
 
-/// What of a finding still matters.
+/// What of a decision still matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Care {
     /// A deny: the whole is an ask already, and blind.
@@ -53,18 +53,18 @@ impl<'r, 'c> Judge<'r, 'c> {
     }
 
     /// An ask, put into words only where somebody will read them.
-    pub(super) fn ask(&self, reason: impl FnOnce() -> String) -> Finding<'r> {
+    pub(super) fn ask(&self, reason: impl FnOnce() -> String) -> PartDecision<'r> {
         match self.care.get() {
-            Care::Reasons => Finding::ask(reason()),
-            Care::Verdicts | Care::Denies => Finding::ask(""),
+            Care::Reasons => PartDecision::ask(reason()),
+            Care::Verdicts | Care::Denies => PartDecision::ask(""),
         }
     }
 
     /// What the rule says, an ask in words as above.
-    pub(super) fn finding(&self, hit: Hit<'r>, subject: impl FnOnce() -> String) -> Finding<'r> {
+    pub(super) fn part(&self, hit: Hit<'r>, subject: impl FnOnce() -> String) -> PartDecision<'r> {
         if hit.verdict == Verdict::Ask && self.care.get() < Care::Reasons {
-            return Finding::ask("");
+            return PartDecision::ask("");
         }
-        Finding::of(hit, subject)
+        PartDecision::of(hit, subject)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::behind::inner;
 use super::judge::Judge;
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::facts::access::{self, Access};
 use crate::facts::excerpt::shorten;
 use crate::facts::obeyed;
@@ -20,7 +20,7 @@ impl<'r> Judge<'r, '_> {
         &self,
         command: &Command<'_>,
         behind: Option<&Unwrapped<'_, '_>>,
-    ) -> Finding<'r> {
+    ) -> PartDecision<'r> {
         let all = std::iter::once(&*command.argv).chain(inner(behind));
         let mut paths = all.flat_map(written).filter(|path| obeyed::is_obeyed(path));
         let unnamed = |path: &String| {
@@ -29,11 +29,11 @@ impl<'r> Judge<'r, '_> {
         };
         match paths.find(unnamed) {
             Some(path) => self.obeyed(&path),
-            None => Finding::allow(None),
+            None => PartDecision::allow(None),
         }
     }
 
-    pub(super) fn obeyed(&self, path: &str) -> Finding<'r> {
+    pub(super) fn obeyed(&self, path: &str) -> PartDecision<'r> {
         let why = ", which others run or obey; only a rule that names it covers it.";
         self.ask(|| ["It writes ", &shorten(path, 60), why].concat())
     }

@@ -1,7 +1,7 @@
 //! Files that a command touches by its redirects.
 
 use super::judge::{Care, Judge};
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Hit;
 use crate::facts::excerpt::shorten;
 use crate::facts::obeyed;
@@ -13,30 +13,30 @@ use crate::shell::{Command, Redirect, RedirectOp, WordKind};
 
 impl<'r> Judge<'r, '_> {
     /// Files that a command's redirects name.
-    pub(super) fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> Finding<'r> {
+    pub(super) fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> PartDecision<'r> {
         command
             .redirects
             .iter()
             .map(|redirect| self.redirect(redirect, hit))
-            .fold(Finding::allow(None), Finding::max)
+            .fold(PartDecision::allow(None), PartDecision::max)
     }
 
-    pub(super) fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> Finding<'r> {
+    pub(super) fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> PartDecision<'r> {
         let reads = redirect.op == RedirectOp::Read;
         if !reads && !redirect.op.writes() {
-            return Finding::allow(None);
+            return PartDecision::allow(None);
         }
         let Some(path) = paths::of_word(&redirect.target, self.dirs) else {
             return match reads || hit.allows_all() {
-                true => Finding::allow(None),
-                false => Finding::ask("It writes to a file that is only known when it runs."),
+                true => PartDecision::allow(None),
+                false => PartDecision::ask("It writes to a file that is only known when it runs."),
             };
         };
         if paths::sink(&path) {
-            return Finding::allow(None);
+            return PartDecision::allow(None);
         }
         if self.care.get() == Care::Denies && !self.files.may_deny(reads) {
-            return Finding::allow(None);
+            return PartDecision::allow(None);
         }
         let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
         let (kind, files) = match reads {
@@ -46,16 +46,16 @@ impl<'r> Judge<'r, '_> {
         let rule = files.value(kind, &value, self.dirs);
         // A deny that names files holds for redirects too.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
-            return self.finding(rule, || format!("The redirect to {path}"));
+            return self.part(rule, || format!("The redirect to {path}"));
         }
         if self.care.get() == Care::Denies {
-            return Finding::allow(None);
+            return PartDecision::allow(None);
         }
         if !reads && obeyed::is_obeyed(&path) && !rule.names_a_file() {
             return self.obeyed(&path);
         }
         if hit.allows_all() {
-            return Finding::allow(None);
+            return PartDecision::allow(None);
         }
         if reads {
             // A rule that names the command goes for what the command is fed, the class does not.
@@ -67,12 +67,12 @@ impl<'r> Judge<'r, '_> {
                 || path.starts_with("/proc/");
             return match odd {
                 true => self.ask(|| ["It reads ", &shorten(&path, 60), "."].concat()),
-                false => Finding::allow(None),
+                false => PartDecision::allow(None),
             };
         }
         let plain = redirect.target.kind == WordKind::Literal && !paths::outside(&path, self.dirs);
         match plain && rule.verdict == Verdict::Allow {
-            true => Finding::allow(rule.entry),
+            true => PartDecision::allow(rule.entry),
             false => self.ask(|| ["It writes to ", &shorten(&path, 60), "."].concat()),
         }
     }

@@ -1,26 +1,26 @@
 //! A shell text: every command in it.
 
 use super::judge::{Care, Judge};
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::facts::working_directory::after_cd;
 use crate::facts::wrappers::Unwrapped;
 use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Scan, Via};
 
 impl<'r> Judge<'r, '_> {
-    /// The strictest finding on any command of the text.
+    /// The strictest decision on any command of the text.
     pub(crate) fn text(
         &self,
         source: &str,
         scan: &Scan<'_>,
         behind: &[Option<Unwrapped<'_, '_>>],
-    ) -> Finding<'r> {
+    ) -> PartDecision<'r> {
         let found = self.scan(source, scan, behind, 0);
         if found.verdict == Verdict::Ask
             && scan.understood()
             && let Some(entry) = self.commands.whole_text(source)
         {
-            return Finding::allow(Some(entry));
+            return PartDecision::allow(Some(entry));
         }
         found
     }
@@ -31,18 +31,18 @@ impl<'r> Judge<'r, '_> {
         scan: &Scan<'_>,
         behind: &[Option<Unwrapped<'_, '_>>],
         depth: u32,
-    ) -> Finding<'r> {
+    ) -> PartDecision<'r> {
         let before = self.care.get();
         let found = self.commands_of(source, scan, behind, depth);
         self.care.set(before);
         match (&scan.refusal, found) {
             (_, Some(found)) if found.verdict == Verdict::Deny => found,
-            (Some(_), _) if before < Care::Reasons => Finding::blind(""),
-            (Some(refusal), _) => Finding::blind(format!(
+            (Some(_), _) if before < Care::Reasons => PartDecision::blind(""),
+            (Some(refusal), _) => PartDecision::blind(format!(
                 "The command text cannot be read with certainty: {refusal}."
             )),
             (None, Some(found)) => found,
-            (None, None) => Finding::ask("There is no command in the text."),
+            (None, None) => PartDecision::ask("There is no command in the text."),
         }
     }
 
@@ -52,30 +52,30 @@ impl<'r> Judge<'r, '_> {
         scan: &Scan<'_>,
         behind: &[Option<Unwrapped<'_, '_>>],
         depth: u32,
-    ) -> Option<Finding<'r>> {
+    ) -> Option<PartDecision<'r>> {
         if scan.refusal.is_some() {
             self.care.set(Care::Denies);
         }
-        let mut strictest: Option<Finding<'r>> = None;
+        let mut strictest: Option<PartDecision<'r>> = None;
         for (command, behind) in scan.commands.iter().zip(behind) {
             if self.care.get() == Care::Denies && self.cannot_be_denied(command, behind.as_ref()) {
                 continue;
             }
             let cwd = after_cd(&scan.commands, command);
-            let finding = self.command(command, behind.as_ref(), cwd.as_ref(), source, depth);
+            let part = self.command(command, behind.as_ref(), cwd.as_ref(), source, depth);
             // FAIL-CLOSED: a guess counts only when it denies.
-            if command.via == Via::Guess && finding.verdict != Verdict::Deny {
+            if command.via == Via::Guess && part.verdict != Verdict::Deny {
                 continue;
             }
-            if finding.verdict == Verdict::Deny {
-                return Some(finding);
+            if part.verdict == Verdict::Deny {
+                return Some(part);
             }
-            if finding.verdict == Verdict::Ask {
+            if part.verdict == Verdict::Ask {
                 self.care.set(self.care.get().min(Care::Verdicts));
             }
             strictest = Some(match strictest {
-                Some(before) => before.max(finding),
-                None => finding,
+                Some(before) => before.max(part),
+                None => part,
             });
         }
         strictest

@@ -1,11 +1,11 @@
 //! Variables that may make a command another command.
 
-use crate::engine::finding::Finding;
+use crate::engine::part_decision::PartDecision;
 use crate::facts::wrappers::Unwrapped;
 use crate::shell::{Command, Word, environment};
 
 /// Variables in front of a command that may make it another command.
-pub(super) fn assigns<'r>(command: &Command<'_>) -> Finding<'r> {
+pub(super) fn assigns<'r>(command: &Command<'_>) -> PartDecision<'r> {
     let name = command.argv.first().and_then(Word::literal);
     let bare = command.argv.is_empty();
     command
@@ -14,19 +14,19 @@ pub(super) fn assigns<'r>(command: &Command<'_>) -> Finding<'r> {
         .find(|assign| {
             !environment::harmless(assign.name, if bare { None } else { Some(name.unwrap_or("")) })
         })
-        .map_or_else(|| Finding::allow(None), |assign| changes(assign.name))
+        .map_or_else(|| PartDecision::allow(None), |assign| changes(assign.name))
 }
 
 /// The same for the words of `env` and `sudo`.
-pub(super) fn given<'r>(behind: &Unwrapped<'_, '_>) -> Finding<'r> {
+pub(super) fn given<'r>(behind: &Unwrapped<'_, '_>) -> PartDecision<'r> {
     behind
         .assigns
         .iter()
         .filter_map(|word| word.text.split('=').next())
         .find(|name| !environment::harmless(name, Some("")))
-        .map_or_else(|| Finding::allow(None), changes)
+        .map_or_else(|| PartDecision::allow(None), changes)
 }
 
-fn changes<'r>(name: &str) -> Finding<'r> {
-    Finding::ask(format!("Setting {name} may change what the command runs."))
+fn changes<'r>(name: &str) -> PartDecision<'r> {
+    PartDecision::ask(format!("Setting {name} may change what the command runs."))
 }

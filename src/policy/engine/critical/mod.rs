@@ -19,7 +19,7 @@ use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word,
 
 /// Why a text is critical, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CriticalFinding {
+pub struct CriticalMatch {
     /// A short clause: "deletes a home directory recursively".
     pub reason: &'static str,
     /// Bytes of the source.
@@ -32,7 +32,7 @@ const TOO_MANY: &str = "runs more commands behind commands than can be followed"
 
 /// The first critical command of a text, those behind wrappers and in literal scripts included.
 #[must_use]
-pub fn critical(scan: &Scan<'_>) -> Option<CriticalFinding> {
+pub fn critical(scan: &Scan<'_>) -> Option<CriticalMatch> {
     among(scan, &behind(&scan.commands))
 }
 
@@ -40,7 +40,7 @@ pub fn critical(scan: &Scan<'_>) -> Option<CriticalFinding> {
 pub(crate) fn among<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
-) -> Option<CriticalFinding> {
+) -> Option<CriticalMatch> {
     examine(scan, behind, 0)
 }
 
@@ -48,18 +48,18 @@ fn examine<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
-) -> Option<CriticalFinding> {
-    findings(scan, behind, depth).next()
+) -> Option<CriticalMatch> {
+    all(scan, behind, depth).next()
 }
 
 /// Every critical command of a text, in its order.
-pub(crate) fn findings<'s, 'a>(
+pub(crate) fn all<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
-) -> impl Iterator<Item = CriticalFinding> {
+) -> impl Iterator<Item = CriticalMatch> {
     let bomb = fork_bomb(scan)
-        .map(|span| CriticalFinding { reason: "starts copies of itself without end", span });
+        .map(|span| CriticalMatch { reason: "starts copies of itself without end", span });
     let mut stream = stream::Stream::default();
     let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
     let critical = seen.filter_map(move |(command, behind)| {
@@ -69,7 +69,7 @@ pub(crate) fn findings<'s, 'a>(
                 .or_else(|| stream.see(command, behind))
                 .or_else(|| elsewhere(scan, command, depth))
         });
-        reason.map(|reason| CriticalFinding { reason, span: span(command) })
+        reason.map(|reason| CriticalMatch { reason, span: span(command) })
     });
     bomb.into_iter().chain(critical)
 }
@@ -121,7 +121,7 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
         return Some("runs commands inside commands inside commands");
     }
     let scan = scan_as(text, dialect);
-    examine(&scan, &behind(&scan.commands), depth + 1).map(|finding| finding.reason)
+    examine(&scan, &behind(&scan.commands), depth + 1).map(|part| part.reason)
 }
 
 /// A command behind a `cd` whose goal is known: its relative paths, written out.

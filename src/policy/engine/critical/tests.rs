@@ -4,7 +4,7 @@ use super::critical;
 use crate::shell::scan;
 
 fn reason(text: &str) -> Option<&'static str> {
-    critical(&scan(text)).map(|finding| finding.reason)
+    critical(&scan(text)).map(|part| part.reason)
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn wrappers_scripts_and_substitutions_hide_nothing() {
 
 #[test]
 fn the_finding_points_at_the_command() {
-    let finding = critical(&scan("ls; rm -rf /; pwd")).unwrap();
-    assert_eq!(finding.span, 4..12);
+    let part = critical(&scan("ls; rm -rf /; pwd")).unwrap();
+    assert_eq!(part.span, 4..12);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::shell::Word;
 
 /// A verdict on a part of a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding<'r> {
+pub(crate) struct PartDecision<'r> {
     pub(crate) verdict: Verdict,
     pub(crate) rule: Option<&'r Entry>,
     /// A sentence; empty for an allow.
@@ -19,7 +19,7 @@ pub(crate) struct Finding<'r> {
     pub(crate) blind: bool,
 }
 
-impl<'r> Finding<'r> {
+impl<'r> PartDecision<'r> {
     pub(crate) fn allow(rule: Option<&'r Entry>) -> Self {
         Self { verdict: Verdict::Allow, rule, reason: Cow::Borrowed(""), blind: false }
     }

@@ -1,0 +1,43 @@
+//! The decision on a whole call: its rules, the agent's own mode, the guardrail.
+
+use crate::engine::agent_mode;
+use crate::engine::evaluation::CallDecision;
+use crate::engine::layers::{Layers, Mode};
+use crate::engine::part_decision::PartDecision;
+use crate::engine::subject::Subject;
+use crate::rules::verdict::Verdict;
+
+impl Subject<'_> {
+    /// Rules on the call.
+    pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
+        let mut decision = self.evaluate(layers, mode);
+        if decision.part.verdict == Verdict::Allow
+            && let Some(why) = agent_mode::holds(self.call)
+        {
+            let rule = decision.part.rule;
+            let allowed = rule.map(|rule| format!(" The rule {} allows it otherwise.", rule.label));
+            decision.part =
+                PartDecision { rule, ..PartDecision::ask(why + &allowed.unwrap_or_default()) };
+        }
+        self.guard(layers.guardrail, &mut decision);
+        decision
+    }
+
+    /// The reason of a decision, or why there is none.
+    pub(super) fn sentence(&self, part: PartDecision<'_>) -> String {
+        match (part.verdict, part.reason.is_empty()) {
+            (Verdict::Allow, true) => match &self.scan {
+                Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
+                _ => "Covered.",
+            }
+            .to_owned(),
+            (_, true) => "Nothing allows it.".to_owned(),
+            (_, false) => part.reason.into_owned(),
+        }
+    }
+}
+
+/// The verdict alone; what checks of rules need.
+pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
+    subject.decide(layers, mode).part.verdict
+}
