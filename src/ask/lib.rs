@@ -2,6 +2,7 @@
 
 pub mod call;
 mod extent;
+mod for_policy;
 pub mod keepers;
 mod malformed;
 pub mod owner;

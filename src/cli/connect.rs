@@ -1,13 +1,15 @@
 //! `countersign connect` and `disconnect`: our hooks in an agent's settings.
 
 use super::{
-    Context, Exit,
+    Context, Exit, agent,
     policy::outlook,
     say::{self, Colour, paint},
 };
-use crate::{agents::claude_code::settings, text::visible};
+use crate::{
+    agents::{HookAgent, Title},
+    text::visible,
+};
 use anyhow::{Context as _, Result, anyhow, bail};
-use clap::ValueEnum;
 use similar::{ChangeTag, TextDiff};
 use std::{
     fs,
@@ -15,21 +17,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The agents that have hooks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Agent {
-    /// Claude Code, 2.1.268 or newer
-    ClaudeCode,
-}
-
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Shows the change first, and keeps everything else in the file as it stands.")]
 pub(super) struct Args {
     /// Which agent
-    #[arg(value_enum)]
-    agent: Agent,
-    /// The settings file [default: $CLAUDE_CONFIG_DIR/settings.json, else ~/.claude/settings.json]
+    #[arg(value_parser = agent::parser())]
+    agent: &'static dyn HookAgent,
+    /// The settings file [default: the agent's own of this user]
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// Change it without asking
@@ -38,19 +33,20 @@ pub(super) struct Args {
 }
 
 pub(super) fn connect(context: &Context, args: &Args) -> Result<Exit> {
-    let command = hook_command(context)?;
-    let connected = change(args, |text| settings::connect(text, &command))?;
+    let command = hook_command(context, args.agent)?;
+    let connected = change(args, |text| args.agent.connect(text, &command))?;
     let rules = || match outlook::lines(context) {
         Ok(lines) => lines,
         Err(error) => format!("What is asked cannot be told: {error:#}"),
     };
+    let Title { name, connected: note, .. } = args.agent.title();
     say::out(&match connected {
-        Changed::Already => format!("Claude Code asks here already.\n\n{}", rules()),
+        Changed::Already => format!("{name} asks here already.\n\n{}", rules()),
         Changed::Done => format!(
-            "Claude Code asks here from its next start on. Its own prompt stays beside it, and \
-             decides alone while no daemon runs. In its plan mode only reading is allowed.\n\n{}\n\n\
-             Undo it with `countersign disconnect claude-code`.",
-            rules()
+            "{name} asks here from its next start on. {note}\n\n{}\n\n\
+             Undo it with `countersign disconnect {}`.",
+            rules(),
+            args.agent.name()
         ),
         Changed::No => "Nothing was changed.".to_owned(),
     })?;
@@ -58,22 +54,14 @@ pub(super) fn connect(context: &Context, args: &Args) -> Result<Exit> {
 }
 
 pub(super) fn disconnect(args: &Args) -> Result<Exit> {
-    let gone = change(args, settings::disconnect)?;
-    say::out(match gone {
-        Changed::Already => "Claude Code does not ask here.",
-        Changed::Done => "Claude Code asks here no longer, from its next start on.",
-        Changed::No => "Nothing was changed.",
+    let gone = change(args, |text| args.agent.disconnect(text))?;
+    let name = args.agent.title().name;
+    say::out(&match gone {
+        Changed::Already => format!("{name} does not ask here."),
+        Changed::Done => format!("{name} asks here no longer, from its next start on."),
+        Changed::No => "Nothing was changed.".to_owned(),
     })?;
     Ok(Exit::Good)
-}
-
-/// Where Claude Code keeps a user's settings.
-pub(super) fn settings_file() -> Result<PathBuf> {
-    let folder = match std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()) {
-        Some(folder) => folder.into(),
-        None => etcetera::home_dir().context("there is no home folder")?.join(".claude"),
-    };
-    Ok(folder.join("settings.json"))
 }
 
 enum Changed {
@@ -83,10 +71,9 @@ enum Changed {
 }
 
 fn change(args: &Args, edit: impl FnOnce(&str) -> Result<String, String>) -> Result<Changed> {
-    let Agent::ClaudeCode = args.agent;
     let file = match &args.settings {
         Some(file) => file.clone(),
-        None => settings_file()?,
+        None => args.agent.settings_file().map_err(anyhow::Error::msg)?,
     };
     let before = match fs::read_to_string(&file) {
         Ok(text) => text,
@@ -105,9 +92,9 @@ fn change(args: &Args, edit: impl FnOnce(&str) -> Result<String, String>) -> Res
     Ok(Changed::Done)
 }
 
-fn hook_command(context: &Context) -> Result<String> {
+fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
     let program = std::env::current_exe().context("this program cannot find itself")?;
-    let mut words = vec![text(&program)?, "hook".into(), "claude-code".into()];
+    let mut words = vec![text(&program)?, "hook".into(), agent.name().into()];
     if let Some(config) = context.named() {
         words.extend(["--config".into(), text(&config)?]);
     }

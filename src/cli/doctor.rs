@@ -45,6 +45,6 @@ async fn examine(context: &Context) -> Vec<Finding> {
     findings.extend(local::daemon(&config).await);
     findings.extend(serves.then(|| local::approvers(&config)));
     findings.extend(chats::all(&config).await);
-    findings.push(local::hook(context));
+    findings.extend(local::hooks(context));
     findings
 }

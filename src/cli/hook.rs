@@ -4,15 +4,14 @@
 //! own prompt stays and decides. Where the hook is installed under an event that has no prompt
 //! behind it, it blocks instead.
 
-use super::{Context, Exit, asking::Signals, caller, connect::Agent, say, wait};
+use super::{Context, Exit, agent, asking::Signals, caller, say, wait};
 use crate::{
-    agents::claude_code::{self, Event, Request},
+    agents::{HookAgent, HookEvent, HookReply, HookRequest},
     client::{Client, Submitted},
     ids,
     protocol::CancelReason,
 };
 use anyhow::{Context as _, Result, anyhow};
-use serde_json::Value;
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -31,101 +30,89 @@ Agents start this; `countersign connect claude-code` sets it up. To see what it 
   countersign hook claude-code -v < event.json")]
 pub(super) struct Args {
     /// Whose hook to be
-    #[arg(value_enum)]
-    agent: Agent,
+    #[arg(value_parser = agent::parser())]
+    agent: &'static dyn HookAgent,
     /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]
     verbose: bool,
 }
 
-/// What the hook says.
-enum Said {
-    /// This, on stdout.
-    Decision(Value),
-    /// Nothing.
-    Nothing,
-    /// That it cannot decide where it was asked to, on stderr.
-    Blocked(String),
-}
-
 pub(super) fn run(context: &Context, args: &Args) -> Exit {
-    let Agent::ClaudeCode = args.agent;
-    let printed = match wait(claude(context, args.verbose)) {
-        Ok(Said::Decision(decision)) => say::out(&decision.to_string()),
-        Ok(Said::Nothing) => Ok(()),
-        Ok(Said::Blocked(why)) => {
+    let (reply, problem) = match wait(hook(context, args)) {
+        Ok(reply) => (reply, None),
+        Err(error) => (args.agent.undecided(&format!("{error:#}")), Some(error)),
+    };
+    let printed = match reply {
+        HookReply::Print(decision) => say::out(&decision.to_string()),
+        HookReply::Nothing => Ok(()),
+        HookReply::Block(why) => {
             say::aside(&why);
-            // What Claude Code takes for a denial, wherever an event can be denied.
+            // What agents take for a denial, wherever an event can be denied.
             return Exit::Usage;
         }
-        Err(error) => Err(error),
     };
-    if let (Err(error), true) = (printed, args.verbose) {
+    if let (Some(error), true) = (problem.or(printed.err()), args.verbose) {
         say::problem(&error.context("no decision"));
     }
     Exit::Good
 }
 
-async fn claude(context: &Context, verbose: bool) -> Result<Said> {
+async fn hook(context: &Context, args: &Args) -> Result<HookReply> {
+    let (agent, verbose) = (args.agent, args.verbose);
     // From the first moment: a signal must not end the process before the ask is taken back.
-    let (mut signals, parent) = (Signals::new()?, Parent::new());
-    let event = claude_code::read(&stdin()?).map_err(anyhow::Error::msg)?;
-    if let Event::Misplaced { event } = &event {
-        return Ok(Said::Blocked(claude_code::misplaced(event)));
+    let (mut signals, parent) = (Signals::new()?, Parent::new(agent.process_variable()));
+    let event = agent.decode(&stdin()?).map_err(anyhow::Error::msg)?;
+    if let HookEvent::Misplaced { message, .. } = event {
+        return Ok(HookReply::Block(message));
     }
     let settings = context.config()?.client;
     let client = Client::new(&settings, CONNECT)?;
-    match event {
-        Event::Wants(request) => {
+    match &event {
+        HookEvent::Wants(request) => {
             let opened = |id: &str| {
                 if verbose {
                     say::aside(&format!("waiting for an answer to {id}"));
                 }
             };
-            let decision = decide(&client, &request, (&mut signals, &parent), opened).await?;
-            Ok(decision.map_or(Said::Nothing, Said::Decision))
+            return decide(&client, request.as_ref(), (&mut signals, &parent), opened).await;
         }
-        Event::Ran { .. } | Event::Stopped { .. } => {
-            for id in claude_code::closed_by(&event, &client.pending().await?) {
+        HookEvent::Ran { .. } | HookEvent::Stopped { .. } => {
+            for id in event.closes(agent.name(), &client.pending().await?) {
                 client.cancel(id, CancelReason::AnsweredElsewhere).await?;
             }
-            Ok(Said::Nothing)
         }
-        Event::Ended { session } => {
-            client.end_session(claude_code::AGENT, &session).await?;
-            Ok(Said::Nothing)
-        }
-        Event::Tells | Event::Misplaced { .. } => {
+        HookEvent::Ended { session } => client.end_session(agent.name(), session).await?,
+        HookEvent::Notice | HookEvent::Misplaced { .. } => {
             if verbose {
                 say::aside("this event decides nothing, and nothing is done about it");
             }
-            Ok(Said::Nothing)
         }
     }
+    Ok(HookReply::Nothing)
 }
 
-/// Hands the request in and waits. A signal means that somebody answered in the terminal.
+/// Submits the request and waits. A signal means that somebody answered in the terminal.
 async fn decide(
     client: &Client,
-    request: &Request,
+    request: &dyn HookRequest,
     (signals, parent): (&mut Signals, &Parent),
     opened_as: impl FnOnce(&str),
-) -> Result<Option<Value>> {
+) -> Result<HookReply> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
     let submitted = tokio::select! {
         submitted = client.submit(&call) => submitted?,
-        () = signals.any() => return Ok(None),
+        () = signals.any() => return Ok(HookReply::Nothing),
     };
     let id = match submitted {
-        Submitted::Decided(decided) => return Ok(request.decision(&decided)),
+        Submitted::Decided(decided) => return Ok(request.reply(&decided)),
         Submitted::Ask(id) => id,
     };
     opened_as(&id);
     tokio::select! {
-        decided = client.decided(&call, &id) => Ok(request.decision(&decided?)),
+        decided = client.decided(&call, &id) => Ok(request.reply(&decided?)),
         () = signals.any() => {
             client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
-            Ok(None)
+            Ok(HookReply::Nothing)
         }
         () = parent.gone() => {
             client.cancel(&id, CancelReason::SessionEnded).await?;
@@ -137,15 +124,16 @@ async fn decide(
 /// The process that started this one, remembered from the first moment: it may be gone at the next.
 struct Parent {
     id: u32,
-    /// A shell may stand between: Claude Code also names itself.
-    claude: Option<PathBuf>,
+    /// A shell may stand between: some agents also name themselves.
+    agent: Option<PathBuf>,
 }
 
 impl Parent {
-    fn new() -> Self {
-        let claude = std::env::var("CLAUDE_PID").ok().map(|pid| Path::new("/proc").join(pid));
-        let claude = claude.filter(|process| process.exists());
-        Self { id: std::os::unix::process::parent_id(), claude }
+    fn new(variable: Option<&str>) -> Self {
+        let agent = variable.and_then(|name| std::env::var(name).ok());
+        let agent = agent.map(|pid| Path::new("/proc").join(pid));
+        let agent = agent.filter(|process| process.exists());
+        Self { id: std::os::unix::process::parent_id(), agent }
     }
 
     /// Returns when the agent is gone, such as one that was killed.
@@ -153,7 +141,7 @@ impl Parent {
         let mut ticks = tokio::time::interval(Duration::from_secs(2));
         loop {
             ticks.tick().await;
-            let left = self.claude.as_ref().is_some_and(|process| !process.exists());
+            let left = self.agent.as_ref().is_some_and(|process| !process.exists());
             if left || std::os::unix::process::parent_id() != self.id {
                 return;
             }

@@ -1,5 +1,6 @@
 //! The command line: one file per command. Answers go to stdout, everything else to stderr.
 
+mod agent;
 mod answer;
 mod ask;
 mod asking;

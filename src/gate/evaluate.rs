@@ -114,7 +114,7 @@ impl Evaluator {
     /// The call as policy sees it, with where its paths lead.
     pub(super) async fn facts(&self, call: &Call) -> countersign_policy::Call {
         let see = || {
-            let facts = policy_call(call, self.home.as_deref());
+            let facts = call.for_policy(self.home.as_deref());
             let sights = countersign_policy::sights(&facts);
             (facts, sights)
         };
@@ -223,7 +223,7 @@ impl Evaluator {
             }
             _ => CallEnd::Denied { by: &by, reason, then: answer.then },
         };
-        let call = policy_call(&ask.body.call, self.home.as_deref());
+        let call = ask.body.call.for_policy(self.home.as_deref());
         self.policy.system().text_for_model(&call, &end)
     }
 
@@ -236,26 +236,6 @@ impl Evaluator {
             }
             Verdict::Allow | Verdict::Ask => return None,
         };
-        self.policy.system().text_for_model(&policy_call(call, self.home.as_deref()), &end)
-    }
-}
-
-/// The call as policy sees it: exactly the arguments that would be executed.
-pub(super) fn policy_call(call: &Call, home: Option<&str>) -> countersign_policy::Call {
-    countersign_policy::Call {
-        tool: call.tool.clone(),
-        args: call.args.clone(),
-        category: call.category.clone(),
-        tier: call.tier.clone(),
-        overrides: call.overrides.clone(),
-        policy: call.policy.clone(),
-        policy_key: call.policy_key.clone(),
-        requester: call.requester.clone(),
-        agent_mode: call.agent_mode.clone(),
-        reason: call.reason.clone(),
-        cwd: call.cwd.clone(),
-        home: home.map(str::to_owned),
-        session: Some(call.session.clone()),
-        ..countersign_policy::Call::default()
+        self.policy.system().text_for_model(&call.for_policy(self.home.as_deref()), &end)
     }
 }

@@ -174,6 +174,18 @@ fn examples_are_checked_when_the_file_is_loaded() {
 }
 
 #[test]
+fn a_rule_that_denies_every_shell_call_denies_one_without_a_command_too() {
+    for text in ["", "  ", "# only a comment", "ls", "$(", "X=1"] {
+        let call = Call::shell(text);
+        assert_eq!(ruled(&call, r#"{"shell_exec": "deny"}"#), Verdict::Deny, "{text:?}");
+        assert_eq!(ruled(&call, r#"{"*": "deny"}"#), Verdict::Deny, "{text:?}");
+    }
+    for rules in [r#"{"shell_exec": "allow"}"#, r#"{"shell_exec": {"rm *": "deny"}}"#, "{}"] {
+        assert_eq!(ruled(&Call::shell(""), rules), Verdict::Ask, "{rules}");
+    }
+}
+
+#[test]
 fn a_rule_expires() {
     let text = r#"{ "shell_exec": { "ls *": { "action": "allow", "expires": "1970-01-02" } } }"#;
     let (set, grants, guardrail) = (rules(text), Rules::default(), Guardrail::default());

@@ -6,11 +6,14 @@
 )]
 use super::{read as read_bytes, *};
 use crate::{
-    ask::{By, Scope},
-    client::AnswerView,
+    agents::agent::HookRequest,
+    client::{AnswerView, Decided, Ending},
 };
+use countersign_ask::{By, Decision, Scope, call::Call};
+use countersign_protocol::AskView;
+use serde_json::json;
 
-fn read(stdin: &str) -> Result<Event, String> {
+fn read(stdin: &str) -> Result<HookEvent<Request>, String> {
     read_bytes(stdin.as_bytes())
 }
 
@@ -26,7 +29,7 @@ fn frame(golden: &Value, index: usize) -> &Value {
 
 fn request(golden: &Value) -> Request {
     match read(&frame(golden, 0).to_string()) {
-        Ok(Event::Wants(request)) => request,
+        Ok(HookEvent::Wants(request)) => request,
         other => panic!("{other:?}"),
     }
 }
@@ -189,7 +192,7 @@ fn questions_that_cannot_be_shown_are_not_handed_in() {
         ),
     ] {
         stdin["tool_input"] = input;
-        let Ok(Event::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
+        let Ok(HookEvent::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
         assert_eq!(request.call("k".into(), None), Err(why.into()));
     }
 }
@@ -223,7 +226,7 @@ fn a_call_that_ran_closes_the_oldest_ask_for_exactly_it() {
         open_ask("again", &call),
     ];
     let ran = read(&frame(&golden, 1).to_string()).unwrap();
-    assert_eq!(closed_by(&ran, &open), ["this"]);
+    assert_eq!(ran.closes(NAME, &open), ["this"]);
 }
 
 #[test]
@@ -233,7 +236,7 @@ fn questions_that_were_answered_in_the_terminal_are_closed_too() {
     let mut ran = frame(&golden, 0).clone();
     ran["hook_event_name"] = "PostToolUse".into();
     ran["tool_input"]["answers"] = json!({"Which database should the demo use?": "SQLite"});
-    assert_eq!(closed_by(&read(&ran.to_string()).unwrap(), &open), ["q"]);
+    assert_eq!(read(&ran.to_string()).unwrap().closes(NAME, &open), ["q"]);
 }
 
 #[test]
@@ -241,15 +244,15 @@ fn the_end_of_a_turn_closes_what_the_main_agent_asked_and_leaves_its_subagents()
     let call = request(&golden("01_hook_allow_once")).call("k".into(), None).unwrap();
     let of_subagent = Call { meta: Some(json!({"agent_id": "a7"})), ..call.clone() };
     let open = [open_ask("main", &call), open_ask("sub", &of_subagent)];
-    let stop = Event::Stopped { session: call.session };
-    assert_eq!(closed_by(&stop, &open), ["main"]);
+    let stop: HookEvent = HookEvent::Stopped { session: call.session };
+    assert_eq!(stop.closes(NAME, &open), ["main"]);
 }
 
 #[test]
 fn other_events_and_garbage_are_told_apart() {
     assert_eq!(
         read(r#"{"hook_event_name":"SessionEnd","session_id":"s","reason":"exit"}"#),
-        Ok(Event::Ended { session: "s".into() })
+        Ok(HookEvent::Ended { session: "s".into() })
     );
     for garbage in ["", "[]", "{not json", r#"{"hook_event_name":"PermissionRequest"}"#] {
         assert!(read(garbage).is_err(), "{garbage}");
@@ -258,14 +261,14 @@ fn other_events_and_garbage_are_told_apart() {
 
 #[test]
 fn what_asks_for_a_decision_elsewhere_is_blocked_and_what_only_tells_is_passed_over() {
-    let misplaced = |event: &str| Ok(Event::Misplaced { event: event.to_owned() });
+    let misplaced = |event: &str| Ok(super::misplaced(event));
     for event in ["PreToolUse", "UserPromptSubmit", "PreCompact", "Elicitation", "Unheard", ""] {
         let stdin = json!({"hook_event_name": event, "session_id": 5, "tool_input": []});
         assert_eq!(read(&stdin.to_string()), misplaced(event));
     }
     for event in TELLING {
         let stdin = json!({"hook_event_name": event, "session_id": "s"});
-        assert_eq!(read(&stdin.to_string()), Ok(Event::Tells));
+        assert_eq!(read(&stdin.to_string()), Ok(HookEvent::Notice));
     }
     for broken in [r#"{"hook_event_name":"PreToolUse","#, r#"{"a":"\ud800","b":"PreToolUse"}"#] {
         assert_eq!(read(broken), misplaced("PreToolUse"), "{broken}");

@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, fail, ok, warn};
 use crate::{
-    agents::claude_code::settings,
-    cli::{Context, connect, say, token},
+    agents::{AGENTS, HookAgent},
+    cli::{Context, say, token},
     client::{Client, ClientError},
     config::{ChatAccount, ClientSettings, Config, Server},
     daemon,
@@ -215,24 +215,33 @@ pub(super) fn approvers(config: &Config) -> Finding {
     }
 }
 
-/// Whether Claude Code asks here.
-pub(super) fn hook(context: &Context) -> Finding {
-    let mend = "countersign connect claude-code";
-    let file = match connect::settings_file() {
+/// Whether the agents of this machine ask here; all agents that we know where none is found.
+pub(super) fn hooks(context: &Context) -> Vec<Finding> {
+    let mut agents: Vec<_> = AGENTS.iter().filter(|agent| agent.detect()).collect();
+    if agents.is_empty() {
+        agents = AGENTS.iter().collect();
+    }
+    agents.into_iter().map(|agent| hook(context, *agent)).collect()
+}
+
+fn hook(context: &Context, agent: &dyn HookAgent) -> Finding {
+    let name = agent.name();
+    let connect = format!("countersign connect {name}");
+    let file = match agent.settings_file() {
         Ok(file) => file,
-        Err(error) => return warn("claude-code", error.to_string(), mend),
+        Err(error) => return warn(name, error, connect),
     };
     let text = fs::read_to_string(&file).unwrap_or_default();
-    match settings::installed(&text) {
-        Err(why) => fail("claude-code", format!("{}:{why}", file.display()), "edit it"),
-        Ok(None) => warn("claude-code", "does not ask here", mend),
+    match agent.installed(&text) {
+        Err(why) => fail(name, format!("{}:{why}", file.display()), "edit it"),
+        Ok(None) => warn(name, "does not ask here", connect),
         Ok(Some(command)) => {
             let program = shlex::split(&command).and_then(|words| words.into_iter().next());
             match program {
                 Some(program) if Path::new(&program).exists() => {
-                    ok("claude-code", format!("asks here through {program}{}", named(context)))
+                    ok(name, format!("asks here through {program}{}", named(context)))
                 }
-                _ => fail("claude-code", format!("`{command}` is not there any more"), mend),
+                _ => fail(name, format!("`{command}` is not there any more"), connect),
             }
         }
     }

@@ -129,6 +129,15 @@ impl<'r> Stack<'r> {
         })
     }
 
+    /// The rule that denies every call, with no milder rule behind it: it holds for a text that
+    /// nobody can read.
+    pub(crate) fn denies_every(&self) -> Option<&'r Entry> {
+        let decides =
+            |entry: &&Entry| entry.pattern.is_all() || entry.rule.verdict != Verdict::Deny;
+        let last = self.backwards(None).find(decides)?;
+        (last.rule.verdict == Verdict::Deny).then_some(last)
+    }
+
     /// The rule for a value that nobody has looked at: those for every call hold, stricter ones
     /// may.
     pub(crate) fn unseen(&self) -> Hit<'r> {

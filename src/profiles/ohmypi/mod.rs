@@ -24,10 +24,9 @@ use super::{
 };
 use config::Settings;
 use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision, Layers};
+use countersign_policy::decision::{self, Decision};
 use countersign_policy::glob::escape;
-use countersign_policy::guardrail::Guardrail;
-use countersign_policy::rules::{Rule, Rules};
+use countersign_policy::rules::Rule;
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use declare::Declared;
@@ -57,7 +56,7 @@ impl System for Ohmypi {
             Some(word) => word.parse()?,
             None => self.settings.mode,
         };
-        let facts = facts(call, context);
+        let facts = decision::facts(call);
         let declared = self.declared(call, &facts);
         let resolved = resolve::resolve(&call.tool, &declared, mode, &self.settings.approval);
         let verdict = self.verdict(call, context, &resolved);
@@ -201,20 +200,6 @@ fn prompt_of(call: &Call, resolved: &Resolved) -> Vec<String> {
 
 fn unreachable_text(tool: &str) -> String {
     format!("Tool \"{tool}\" requires approval but nobody can be asked.")
-}
-
-/// What our own engine knows about the call, with no rule in it.
-fn facts(call: &Call, context: &EvaluationContext<'_>) -> Decision {
-    let none = Rules::default();
-    let guardrail = Guardrail::default();
-    let layers = Layers {
-        agent: None,
-        rules: &none,
-        grants: &none,
-        guardrail: &guardrail,
-        now_ms: context.now_ms,
-    };
-    decision::decide(call, &layers, decision::Mode::Default)
 }
 
 /// Calls of the model's provider that carry checks of its own.

@@ -19,9 +19,7 @@ use super::{
 use agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
 use config::Settings;
 use countersign_policy::call::Call;
-use countersign_policy::decision::{self, Decision, Layers};
-use countersign_policy::guardrail::Guardrail;
-use countersign_policy::rules::Rules;
+use countersign_policy::decision::{self, Decision};
 use countersign_policy::verdict::Verdict;
 use ending::ApprovalResponse;
 use policy::ApprovalPolicy;
@@ -92,7 +90,7 @@ impl System for Zeptoclaw {
             reason,
             always: Vec::new(),
             exact: Vec::new(),
-            ..facts(call, context)
+            ..decision::facts(call)
         })
     }
 
@@ -135,18 +133,4 @@ impl System for Zeptoclaw {
     fn has_mode(&self, word: &str) -> bool {
         word.parse::<AgentMode>().is_ok()
     }
-}
-
-/// What our own engine knows about the call, with no rule in it.
-fn facts(call: &Call, context: &EvaluationContext<'_>) -> Decision {
-    let none = Rules::default();
-    let guardrail = Guardrail::default();
-    let layers = Layers {
-        agent: None,
-        rules: &none,
-        grants: &none,
-        guardrail: &guardrail,
-        now_ms: context.now_ms,
-    };
-    decision::decide(call, &layers, decision::Mode::Default)
 }

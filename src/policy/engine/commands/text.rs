@@ -2,6 +2,7 @@
 
 use super::judge::{Care, Judge};
 use crate::engine::part_decision::PartDecision;
+use crate::facts::tools::Kind;
 use crate::facts::working_directory::after_cd;
 use crate::facts::wrappers::Unwrapped;
 use crate::rules::verdict::Verdict;
@@ -37,12 +38,26 @@ impl<'r> Judge<'r, '_> {
         self.care.set(before);
         match (&scan.refusal, found) {
             (_, Some(found)) if found.verdict == Verdict::Deny => found,
+            (Some(_), _) if depth == 0 && self.commands.denies_every().is_some() => {
+                self.no_command()
+            }
             (Some(_), _) if before < Care::Reasons => PartDecision::blind(""),
             (Some(refusal), _) => PartDecision::blind(format!(
                 "The command text cannot be read with certainty: {refusal}."
             )),
             (None, Some(found)) => found,
+            (None, None) if depth == 0 => self.no_command(),
             (None, None) => PartDecision::ask("There is no command in the text."),
+        }
+    }
+
+    /// What holds for a text in which no command is found, such as an empty one: a rule that denies
+    /// every call denies this one too.
+    fn no_command(&self) -> PartDecision<'r> {
+        let every = self.commands.every_search(Kind::Shell, self.dirs);
+        match every.verdict {
+            Verdict::Deny => PartDecision::of(every, || "Every shell call".to_owned()),
+            Verdict::Allow | Verdict::Ask => PartDecision::ask("There is no command in the text."),
         }
     }
 

@@ -1,0 +1,142 @@
+//! A permission request of Claude Code: the call that it becomes, and the decision that it takes.
+
+use crate::{
+    agents::agent::{HookReply, HookRequest},
+    client::{Decided, Ending},
+};
+use countersign_ask::{Decision, call::Call, question::Question};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// The name under which Claude Code asks.
+pub(super) const NAME: &str = "claude-code";
+
+/// The tool that asks a person questions.
+const QUESTIONS: &str = "AskUserQuestion";
+
+/// A permission request.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Request {
+    session_id: String,
+    #[serde(default)]
+    cwd: Option<String>,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+    #[serde(default)]
+    permission_mode: Option<String>,
+    #[serde(default)]
+    agent_id: Option<String>,
+    #[serde(default)]
+    agent_type: Option<String>,
+}
+
+impl HookRequest for Request {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        let questions: Vec<Question> = match self.tool_name.as_str() {
+            QUESTIONS => {
+                let questions = self.tool_input.get("questions").cloned().unwrap_or_default();
+                serde_json::from_value(questions)
+                    .map_err(|error| format!("the questions cannot be read: {error}"))?
+            }
+            _ => Vec::new(),
+        };
+        if self.tool_name == QUESTIONS && questions.is_empty() {
+            return Err("there are no questions to ask".into());
+        }
+        let text = |key: &str| self.tool_input.get(key)?.as_str().map(str::to_owned);
+        let plan_elsewhere = self.tool_name == "ExitPlanMode" && text("plan").is_none();
+        let description = match plan_elsewhere {
+            true => Some("Leave plan mode and begin; the plan stands in Claude's terminal.".into()),
+            false => text("description").filter(|text| !text.trim().is_empty()),
+        };
+        Ok(Call {
+            key: Some(key),
+            host,
+            cwd: self.cwd.clone(),
+            agent_mode: self.permission_mode.clone(),
+            description,
+            questions,
+            meta: Some(self.meta()),
+            ..Call::new(NAME, &self.session_id, &self.tool_name, self.tool_input.clone())
+        })
+    }
+
+    fn reply(&self, decided: &Decided) -> HookReply {
+        self.decision(decided).map_or(HookReply::Nothing, HookReply::Print)
+    }
+}
+
+impl Request {
+    /// The decision to print; `None` prints nothing, and Claude's own prompt decides.
+    pub(super) fn decision(&self, decided: &Decided) -> Option<Value> {
+        let decision = match (decided.decision, &decided.ending) {
+            // FAIL-CLOSED: nobody decided, so nothing is said; only a person or a rule speaks here.
+            (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => return None,
+            // SECURITY: answers belong to questions, and questions are never merely allowed.
+            (Decision::Answer, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
+            (Decision::Answer, _) => return None,
+            (Decision::Approve, _) if self.tool_name == QUESTIONS => return None,
+            (Decision::Approve, _) => json!({"behavior": "allow"}),
+            (Decision::Deny, ending) => {
+                let stop = matches!(ending, Ending::Answered(answer) if answer.stop);
+                let mut deny = json!({"behavior": "deny", "message": message(decided)});
+                if let (true, Some(deny)) = (stop, deny.as_object_mut()) {
+                    deny.insert("interrupt".to_owned(), true.into());
+                }
+                deny
+            }
+        };
+        Some(json!({
+            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
+        }))
+    }
+
+    /// FAIL-CLOSED: an approval without answers would swallow the questions, so it says nothing.
+    fn answered(&self, decided: &Decided) -> Option<Value> {
+        let Ending::Answered(answer) = &decided.ending else { return None };
+        let answers = answer.answers.as_ref().filter(|answers| !answers.is_empty())?;
+        let answers: Map<String, Value> =
+            answers.iter().map(|(question, said)| (question.clone(), as_text(said))).collect();
+        let mut input = self.tool_input.as_object()?.clone();
+        input.insert("answers".to_owned(), answers.into());
+        Some(json!({"behavior": "allow", "updatedInput": input}))
+    }
+
+    fn meta(&self) -> Value {
+        let facts = [
+            ("permission_mode", &self.permission_mode),
+            ("agent_id", &self.agent_id),
+            ("agent_type", &self.agent_type),
+        ];
+        let there = facts.into_iter().filter_map(|(name, value)| {
+            value.as_ref().map(|value| (name.to_owned(), Value::from(value.as_str())))
+        });
+        Value::Object(there.collect())
+    }
+}
+
+/// Who decided and why, as the model reads it.
+fn message(decided: &Decided) -> String {
+    let reason = match &decided.ending {
+        Ending::Ruled(Some(rule)) => format!("denied by policy: {} ({rule})", decided.reason),
+        Ending::Ruled(None) => format!("denied by policy: {}", decided.reason),
+        _ => decided.reason.clone(),
+    };
+    let mut letters = reason.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => "Denied by countersign.".into(),
+    }
+}
+
+/// Several labels are one text to Claude, joined as its own dialog joins them.
+fn as_text(said: &Value) -> Value {
+    match said {
+        Value::Array(labels) => {
+            let labels: Vec<_> = labels.iter().filter_map(Value::as_str).collect();
+            labels.join(", ").into()
+        }
+        said => said.clone(),
+    }
+}
