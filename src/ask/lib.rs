@@ -1,17 +1,17 @@
 //! An ask and its answer: the states and what they hold. Pure.
 
+pub mod attached;
 pub mod call;
 mod extent;
 mod for_policy;
-pub mod keepers;
 mod malformed;
 pub mod owner;
 pub mod question;
 
+use attached::AttachedDaemons;
 use call::Call;
 use countersign_policy::Rule;
 use countersign_profiles::{Choice, GrantLifetime, OnDeny};
-use keepers::Keepers;
 use owner::Owner;
 use question::Progress;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -37,7 +37,7 @@ pub struct Ask {
     /// Whether its caller waits on a connection.
     pub attended: bool,
     /// The daemons at which its callers wait.
-    pub keepers: Keepers,
+    pub attached: AttachedDaemons,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Unix milliseconds; `None` waits for ever.

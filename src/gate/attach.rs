@@ -1,8 +1,8 @@
-//! Callers that wait for their asks, and asks that are taken back because nobody does.
+//! Callers that wait for their asks, and asks that are cancelled because nobody does.
 
 use super::{
     ask::{Answer, Ask, By, Decision, State},
-    keepers::Parting,
+    attached::OnDetach,
     open_asks::OpenAsks,
     wait::{Waiter, Waits},
 };
@@ -16,11 +16,11 @@ use std::{sync::Arc, time::Duration};
 /// How long a caller that lost its connection may take to come back.
 const GRACE: Duration = Duration::from_secs(3);
 /// How long callers of a daemon that is gone may take; longer than the client tries.
-const REUNION: Duration = Duration::from_secs(150);
+const RETURN: Duration = Duration::from_secs(150);
 /// How often it is looked for callers whose daemon is gone.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// Why an ask is taken back that nobody waits for.
+/// Why an ask is cancelled that nobody waits for.
 const GONE: &str = "the agent that asked went away";
 
 /// A caller that waits for its ask on a connection. When it is dropped rather than told to leave,
@@ -97,8 +97,7 @@ impl Callers {
         AttachedCaller { callers: self.clone(), ask: id.to_owned(), end: End::Dropped }
     }
 
-    /// Takes an ask back for its caller, whoever else waits for it. Returns the ask as it stands
-    /// now.
+    /// Cancels an ask for its caller, whoever else waits for it. Returns the ask as it is now.
     ///
     /// # Errors
     /// When the store fails.
@@ -107,16 +106,16 @@ impl Callers {
             if !ask.is_open() {
                 return Ok(Some(ask));
             }
-            if let Closed::Won(ask) = self.take_back(&ask, why).await? {
+            if let Closed::Won(ask) = self.cancel_as_seen(&ask, why).await? {
                 return Ok(Some(ask));
             }
         }
         Ok(None)
     }
 
-    /// Takes back asks whose callers died together with their daemon: nobody would read the answer.
+    /// Cancels asks whose callers died together with their daemon: nobody would read the answer.
     pub(super) async fn cancel_orphans(&self) {
-        let mut pause = REUNION;
+        let mut pause = RETURN;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -133,8 +132,8 @@ impl Callers {
         }
     }
 
-    /// Takes an ask back if it stands as seen, its keepers included.
-    async fn take_back(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
+    /// Cancels an ask if its row is as seen, the attached daemons included.
+    async fn cancel_as_seen(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
         let answer = Answer {
             decision: Decision::Deny,
             scope: None,
@@ -155,12 +154,12 @@ impl Callers {
     async fn cancel_orphans_now(&self) -> Result<(), StoreError> {
         let (daemon, mut last) = (&self.open.daemon, String::new());
         loop {
-            let page = self.open.store.orphans(daemon, REUNION, &last).await?;
-            for (id, keepers) in &page {
+            let page = self.open.store.orphans(daemon, RETURN, &last).await?;
+            for (id, attached) in &page {
                 let ask = self.open.store.whole_ask(id).await?;
-                // One that somebody has come back to meanwhile has other keepers.
-                if let Some(ask) = ask.filter(|ask| ask.is_open() && ask.keepers == *keepers) {
-                    let _ = self.take_back(&ask, GONE).await?;
+                // One that somebody has come back to meanwhile is attached elsewhere.
+                if let Some(ask) = ask.filter(|ask| ask.is_open() && ask.attached == *attached) {
+                    let _ = self.cancel_as_seen(&ask, GONE).await?;
                 }
             }
             match page.into_iter().next_back() {
@@ -183,7 +182,7 @@ impl Callers {
                 return;
             }
             // A caller that left because the store failed may be on its way back until then.
-            pause = REUNION;
+            pause = RETURN;
         }
     }
 
@@ -196,17 +195,17 @@ impl Callers {
             && ask.is_open()
             && ask.attended
         {
-            let alive = self.open.store.daemons(REUNION).await?;
+            let alive = self.open.store.daemons(RETURN).await?;
             let alive = |daemon: &str| alive.iter().any(|other| other == daemon);
-            match ask.keepers.parting(&self.open.daemon, left, alive) {
-                Parting::Nothing => break,
-                Parting::TakeBack => {
-                    if let Closed::Won(_) = self.take_back(&ask, GONE).await? {
+            match ask.attached.on_detach(&self.open.daemon, left, alive) {
+                OnDetach::Nothing => break,
+                OnDetach::Cancel => {
+                    if let Closed::Won(_) = self.cancel_as_seen(&ask, GONE).await? {
                         break;
                     }
                 }
-                Parting::Note(keepers) => {
-                    if self.open.store.keep_ask(&ask, &keepers).await? {
+                OnDetach::Note(attached) => {
+                    if self.open.store.set_attached(&ask, &attached).await? {
                         break;
                     }
                 }

@@ -35,7 +35,7 @@ mod wait;
 mod waiters;
 mod workers;
 
-pub use crate::ask::{self, call, keepers, question};
+pub use crate::ask::{self, attached, call, question};
 pub use answers::{DAMAGED, Reply, Told};
 pub use attach::AttachedCaller;
 pub use grants::Revoked;

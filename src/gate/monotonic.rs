@@ -109,7 +109,7 @@ impl MonotonicWaits {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::ask::{Body, State, call::Call, keepers::Keepers, question::Progress};
+    use crate::ask::{Body, State, attached::AttachedDaemons, call::Call, question::Progress};
     use serde_json::json;
     use tokio::time::advance;
 
@@ -126,7 +126,7 @@ mod tests {
             progress: Progress::default(),
             version: 1,
             attended: false,
-            keepers: Keepers::default(),
+            attached: AttachedDaemons::default(),
             created_at: 0,
             deadline_at: Some(deadline_at),
         }

@@ -115,7 +115,7 @@ impl Submissions {
             body: self.body(call, ruling, problem),
             digest,
             daemon: self.open.daemon.clone(),
-            keepers: here.into_iter().collect(),
+            attached: here.into_iter().collect(),
             created_at: now,
         };
         let cards: Vec<_> = self.audience.iter().map(new_card).collect();

@@ -74,10 +74,10 @@ impl Waits {
     /// stands then.
     pub(super) async fn attach(&self, mut ask: Ask) -> Result<Ask, StoreError> {
         let OpenAsks { store, daemon: here, .. } = &*self.open;
-        while ask.is_open() && ask.attended && !ask.keepers.has(here) {
-            let keepers = ask.keepers.with(here);
-            match store.keep_ask(&ask, &keepers).await? {
-                true => ask.keepers = keepers,
+        while ask.is_open() && ask.attended && !ask.attached.has(here) {
+            let attached = ask.attached.with(here);
+            match store.set_attached(&ask, &attached).await? {
+                true => ask.attached = attached,
                 false => match store.ask(&ask.id).await? {
                     Some(now) => ask = now,
                     None => break,

@@ -5,7 +5,7 @@ use super::{
     lease::{DAEMON, ms},
     rows::{ask, select, whole, write},
 };
-use crate::ask::{Ask, Body, State, keepers::Keepers, question::Progress};
+use crate::ask::{Ask, Body, State, attached::AttachedDaemons, question::Progress};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct NewAsk {
     /// The daemon that took it.
     pub daemon: String,
     /// The same, if its caller waits there.
-    pub keepers: Keepers,
+    pub attached: AttachedDaemons,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Unix milliseconds.
@@ -42,7 +42,7 @@ impl NewAsk {
             progress: Progress::default(),
             version: 1,
             attended: self.attended,
-            keepers: self.keepers.clone(),
+            attached: self.attached.clone(),
             created_at: self.created_at,
             deadline_at: self.deadline_at,
         }
@@ -131,17 +131,21 @@ impl Store {
         rows.iter().map(overdue).collect()
     }
 
-    /// Notes at which daemons callers of an open ask wait, if its keepers still stand as `seen`;
-    /// whether they did.
+    /// Sets the daemons at which callers of an open ask wait, if they are as `seen` in its row; whether
+    /// they were.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_ask(&self, seen: &Ask, keepers: &Keepers) -> Result<bool, StoreError> {
+    pub async fn set_attached(
+        &self,
+        seen: &Ask,
+        attached: &AttachedDaemons,
+    ) -> Result<bool, StoreError> {
         let kept = sqlx::query(
             "UPDATE ask SET keepers = $3 WHERE id = $1 AND keepers = $2 AND state = 'open'",
         );
-        let kept = kept.bind(seen.id.clone()).bind(seen.keepers.to_string());
-        Ok(self.execute(kept.bind(keepers.to_string())).await? == 1)
+        let kept = kept.bind(seen.id.clone()).bind(seen.attached.to_string());
+        Ok(self.execute(kept.bind(attached.to_string())).await? == 1)
     }
 
     /// A page of the open asks whose callers wait at daemons of which `me` is none and none was
@@ -154,7 +158,7 @@ impl Store {
         me: &str,
         silence: Duration,
         after: &str,
-    ) -> Result<Vec<(String, Keepers)>, StoreError> {
+    ) -> Result<Vec<(String, AttachedDaemons)>, StoreError> {
         let sql = format!(
             "SELECT id, keepers FROM ask WHERE state = 'open' AND attended = 1 AND keepers <> '' \
              AND replace(keepers, '/' || $1 || '/', '') = keepers AND id > $3 \
@@ -166,7 +170,7 @@ impl Store {
         let orphans = sqlx::query(AssertSqlSafe(sql)).bind(me).bind(ms(silence)).bind(after);
         let rows = self.all(orphans).await?;
         let orphan =
-            |row: &AnyRow| Ok((row.try_get("id")?, Keepers::read(row.try_get("keepers")?)));
+            |row: &AnyRow| Ok((row.try_get("id")?, AttachedDaemons::read(row.try_get("keepers")?)));
         rows.iter().map(orphan).collect()
     }
 
@@ -231,7 +235,7 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
     .bind(&new.digest)
     .bind(write("progress", &Progress::default())?)
     .bind(i64::from(new.attended))
-    .bind(new.keepers.as_str())
+    .bind(new.attached.as_str())
     .bind(new.created_at)
     .bind(new.deadline_at)
     .bind(bytes)

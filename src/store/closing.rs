@@ -42,7 +42,7 @@ impl Store {
                     .bind(write("answer", &answer)?)
                     .bind(answer.at);
                 if let State::Cancelled(_) = ended.state {
-                    closing = closing.bind(ended.keepers.as_str());
+                    closing = closing.bind(ended.attached.as_str());
                 }
                 if closing.execute(&mut *tx).await?.rows_affected() == 0 {
                     return lost(tx, &ended.id).await;

@@ -28,8 +28,8 @@ const ANOTHER_CALL: &str = "the ask `bad` is damaged in the store (its call is n
 async fn an_ask_whose_stored_call_was_changed_is_refused_by_name_and_hides_no_other() {
     on_both(async |store| {
         for id in ["a", "bad", "c"] {
-            let keepers = ["gone"].into_iter().collect();
-            let new = NewAsk { attended: true, keepers, ..new_ask(id, Some(id), Some(50)) };
+            let attached = ["gone"].into_iter().collect();
+            let new = NewAsk { attended: true, attached, ..new_ask(id, Some(id), Some(50)) };
             asked(&store, new).await;
         }
         store.damage("bad", "\"command\":\"bad\"", "\"command\":\"bed\"").await;

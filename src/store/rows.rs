@@ -1,7 +1,7 @@
 //! Rows of asks, and columns that hold JSON.
 
 use super::StoreError;
-use crate::ask::{Answer, Ask, Body, Decision, State, keepers::Keepers};
+use crate::ask::{Answer, Ask, Body, Decision, State, attached::AttachedDaemons};
 use sqlx::{Row, any::AnyRow};
 
 /// What [`ask`] reads of a row. No other table has columns of these names.
@@ -74,7 +74,7 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         progress: read("progress", &progress)?,
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,
-        keepers: Keepers::read(row.try_get("keepers")?),
+        attached: AttachedDaemons::read(row.try_get("keepers")?),
         created_at: row.try_get("created_at")?,
         deadline_at: row.try_get("deadline_at")?,
     })

@@ -8,8 +8,8 @@ use super::{engines::on_both, *};
 use crate::ask::owner::Owner;
 use crate::ask::{
     Answer, Ask, Body, By, Decision, Scope, State,
+    attached::AttachedDaemons,
     call::Call,
-    keepers::Keepers,
     question::{Progress, Reply},
 };
 use countersign_policy::{Rule, Verdict};
@@ -27,7 +27,7 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
         body: Body::new(call, "no rule"),
         attended: false,
         daemon: "me".into(),
-        keepers: Keepers::default(),
+        attached: AttachedDaemons::default(),
         created_at: 1,
         deadline_at,
     }

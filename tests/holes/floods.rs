@@ -6,7 +6,7 @@ use crate::{
     inbox_visitor::Visitor,
 };
 use countersign::{
-    ask::{Body, call::Call, keepers::Keepers},
+    ask::{Body, attached::AttachedDaemons, call::Call},
     store::{Database, NewAsk, NewCard, Store},
 };
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ async fn leave_behind(daemon: &Daemon, count: usize) {
             body: Body::new(call, "no rule"),
             attended: false,
             daemon: "earlier".to_owned(),
-            keepers: Keepers::default(),
+            attached: AttachedDaemons::default(),
             created_at: now,
             deadline_at: Some(now + 604_800_000),
         };

@@ -1,7 +1,7 @@
 //! Callers of one ask at two daemons, who come, drop their lines, are let go and come back, while
 //! daemons die. What a daemon does when its last caller is gone is said by the real function.
 
-use countersign::gate::keepers::{Keepers, Parting};
+use countersign::gate::attached::{AttachedDaemons, OnDetach};
 use stateright::{Model, Property};
 
 pub const WAITS: &str = "1. an ask that a caller waits for is not taken back";
@@ -22,7 +22,7 @@ const NAMES: [&str; 2] = ["one", "two"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Right,
-    /// Who comes does not wait for a parting under way.
+    /// Who comes does not wait for a detachment under way.
     ComeMeanwhile,
     /// Only the daemon at which a caller was seen last counts.
     LastSeen,
@@ -48,7 +48,7 @@ pub struct Callers {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct World {
     /// Durable.
-    keepers: Keepers,
+    attached: AttachedDaemons,
     /// Durable.
     taken_back: bool,
     daemons: [Daemon; 2],
@@ -64,9 +64,9 @@ pub struct World {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Daemon {
     life: Life,
-    /// The partings of callers, in the order in which they left.
-    partings: Vec<Step>,
-    orphans: Option<Keepers>,
+    /// The detachments of callers, in the order in which they left.
+    detachments: Vec<Step>,
+    orphans: Option<AttachedDaemons>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,7 +84,7 @@ enum Step {
     Grace(bool),
     /// Nobody waits here.
     Checked(bool),
-    Read(bool, Keepers),
+    Read(bool, AttachedDaemons),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -95,7 +95,7 @@ enum Caller {
     Orphaned,
     /// It counts as there, and has not read the row.
     Came(usize),
-    Read(usize, Keepers),
+    Read(usize, AttachedDaemons),
     Waits(usize),
     /// It was told that the ask is still open.
     LetGo,
@@ -128,11 +128,11 @@ impl Callers {
     fn go(&self, world: &mut World, caller: usize) {
         let next = match world.callers[caller].clone() {
             Caller::Came(_) | Caller::Waits(_) if world.taken_back => Caller::Told,
-            Caller::Came(at) if world.keepers.has(NAMES[at]) => Caller::Waits(at),
-            Caller::Came(at) => Caller::Read(at, world.keepers.clone()),
-            Caller::Read(at, seen) if !world.taken_back && world.keepers == seen => {
-                world.keepers = match self.order {
-                    Order::LastSeen => Keepers::default().with(NAMES[at]),
+            Caller::Came(at) if world.attached.has(NAMES[at]) => Caller::Waits(at),
+            Caller::Came(at) => Caller::Read(at, world.attached.clone()),
+            Caller::Read(at, seen) if !world.taken_back && world.attached == seen => {
+                world.attached = match self.order {
+                    Order::LastSeen => AttachedDaemons::default().with(NAMES[at]),
                     _ => seen.with(NAMES[at]),
                 };
                 Caller::Waits(at)
@@ -149,7 +149,7 @@ impl Callers {
             let here = world.callers[caller].is_at(at);
             let others = world.callers[1 - caller].is_at(at);
             if here && !others && !world.taken_back {
-                world.daemons[at].partings.push(Step::Grace(left));
+                world.daemons[at].detachments.push(Step::Grace(left));
             }
         }
         world.callers[caller] = then;
@@ -166,22 +166,22 @@ impl Callers {
 
     fn part(&self, world: &mut World, at: usize, n: usize) {
         let attended = world.callers.iter().any(|caller| caller.is_at(at));
-        let next = match world.daemons[at].partings[n].clone() {
+        let next = match world.daemons[at].detachments[n].clone() {
             Step::Grace(left) if !attended => Some(Step::Checked(left)),
             Step::Grace(_) => None,
             Step::Checked(_) if world.taken_back => None,
-            Step::Checked(left) => Some(Step::Read(left, world.keepers.clone())),
+            Step::Checked(left) => Some(Step::Read(left, world.attached.clone())),
             Step::Read(left, seen) => {
                 let alive = |name: &str| self.is_alive(world, name);
-                let unchanged = world.keepers == seen && !world.taken_back;
-                match seen.parting(NAMES[at], left, alive) {
-                    Parting::Nothing => None,
+                let unchanged = world.attached == seen && !world.taken_back;
+                match seen.on_detach(NAMES[at], left, alive) {
+                    OnDetach::Nothing => None,
                     _ if !unchanged => Some(Step::Grace(left)),
-                    Parting::Note(keepers) => {
-                        world.keepers = keepers;
+                    OnDetach::Note(attached) => {
+                        world.attached = attached;
                         None
                     }
-                    Parting::TakeBack => {
+                    OnDetach::Cancel => {
                         take_back(world);
                         None
                     }
@@ -189,16 +189,16 @@ impl Callers {
             }
         };
         match next {
-            Some(step) => world.daemons[at].partings[n] = step,
-            None => drop(world.daemons[at].partings.remove(n)),
+            Some(step) => world.daemons[at].detachments[n] = step,
+            None => drop(world.daemons[at].detachments.remove(n)),
         }
     }
 
     /// Looks for what was kept by daemons that are gone, then takes it back if it stands as seen.
     fn orphans(&self, world: &mut World, at: usize) {
         match world.daemons[at].orphans.take() {
-            None => world.daemons[at].orphans = Some(world.keepers.clone()),
-            Some(seen) if seen == world.keepers && !world.taken_back => {
+            None => world.daemons[at].orphans = Some(world.attached.clone()),
+            Some(seen) if seen == world.attached && !world.taken_back => {
                 take_back(world);
                 world.by_another = true;
             }
@@ -208,10 +208,10 @@ impl Callers {
 
     /// As the store's query says.
     fn is_orphaned(&self, world: &World, at: usize) -> bool {
-        let kept_by = |name: &&&str| world.keepers.has(name);
+        let kept_by = |name: &&&str| world.attached.has(name);
         !world.taken_back
-            && world.keepers != Keepers::default()
-            && !world.keepers.has(NAMES[at])
+            && world.attached != AttachedDaemons::default()
+            && !world.attached.has(NAMES[at])
             && !NAMES.iter().filter(kept_by).any(|name| self.is_alive(world, name))
     }
 }
@@ -228,9 +228,9 @@ impl Model for Callers {
 
     fn init_states(&self) -> Vec<World> {
         // The first caller's call was stored as kept by the first daemon, where it waits.
-        let daemon = Daemon { life: Life::Up, partings: vec![], orphans: None };
+        let daemon = Daemon { life: Life::Up, detachments: vec![], orphans: None };
         vec![World {
-            keepers: Keepers::default().with(NAMES[0]),
+            attached: AttachedDaemons::default().with(NAMES[0]),
             taken_back: false,
             daemons: [daemon.clone(), daemon],
             callers: [Caller::Came(0), Caller::Away],
@@ -271,8 +271,8 @@ impl Model for Callers {
                 _ => {}
             }
             let under_way = |step: &Step| !matches!(step, Step::Grace(_));
-            let busy = daemon.partings.iter().position(under_way);
-            let waiting = 0..daemon.partings.len();
+            let busy = daemon.detachments.iter().position(under_way);
+            let waiting = 0..daemon.detachments.len();
             deeds.extend(
                 waiting.filter(|n| busy.is_none_or(|b| b == *n)).map(|n| Deed::Part(at, n)),
             );
@@ -296,7 +296,7 @@ impl Model for Callers {
                     return Some(next);
                 };
                 let under_way = |step: &Step| !matches!(step, Step::Grace(_));
-                let meanwhile = world.daemons[at].partings.iter().any(under_way);
+                let meanwhile = world.daemons[at].detachments.iter().any(under_way);
                 if meanwhile && self.order != Order::ComeMeanwhile {
                     return None;
                 }
@@ -308,7 +308,7 @@ impl Model for Callers {
             Deed::Part(at, n) => self.part(&mut next, at, n),
             Deed::Orphans(at) => self.orphans(&mut next, at),
             Deed::Die(at) => {
-                next.daemons[at] = Daemon { life: Life::Dead, partings: vec![], orphans: None };
+                next.daemons[at] = Daemon { life: Life::Dead, detachments: vec![], orphans: None };
                 for caller in next.callers.iter_mut().filter(|caller| caller.is_at(at)) {
                     let waits = *caller == Caller::Waits(at);
                     *caller = if waits { Caller::Orphaned } else { Caller::Away };

@@ -5,7 +5,7 @@ use countersign::gate::{
     answer::{Action, Change, Refusal, already, apply},
     approvers::{Approver, Approvers, Local, Who},
     ask::{Answer, Ask, Body, By, Decision, Scope, State},
-    keepers::Keepers,
+    attached::AttachedDaemons,
     question::Progress,
 };
 use countersign::profiles::OnDeny;
@@ -139,7 +139,7 @@ impl Row {
             progress: Progress { answered: vec![], chosen: self.chosen.clone() },
             version: self.version,
             attended: true,
-            keepers: Keepers::default(),
+            attached: AttachedDaemons::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
         }
@@ -210,7 +210,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
             body,
             attended: true,
             daemon: "me".into(),
-            keepers: Keepers::default(),
+            attached: AttachedDaemons::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
         };

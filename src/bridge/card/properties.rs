@@ -9,7 +9,7 @@ use crate::{
     cli::terminal,
     gate::{
         ask::Body,
-        keepers::Keepers,
+        attached::AttachedDaemons,
         question::{Progress, Reply},
     },
     text::visible,
@@ -40,7 +40,7 @@ fn taken(body: &Value) -> Option<Ask> {
         progress: Progress::default(),
         version: 1,
         attended: true,
-        keepers: Keepers::default(),
+        attached: AttachedDaemons::default(),
         created_at: 0,
         deadline_at: Some(300_000),
     })

@@ -35,7 +35,7 @@ fn ask(call: Value) -> Ask {
         progress: Progress::default(),
         version: 1,
         attended: true,
-        keepers: crate::gate::keepers::Keepers::default(),
+        attached: crate::gate::attached::AttachedDaemons::default(),
         created_at: 0,
         deadline_at: Some(300_000),
     }

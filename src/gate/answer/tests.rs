@@ -28,7 +28,7 @@ fn ask(call: Value, always: bool) -> Ask {
         progress: Progress::default(),
         version: 1,
         attended: false,
-        keepers: crate::gate::keepers::Keepers::default(),
+        attached: crate::gate::attached::AttachedDaemons::default(),
         created_at: 0,
         deadline_at: Some(1_000),
     }

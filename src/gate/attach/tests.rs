@@ -136,7 +136,7 @@ async fn a_caller_that_got_its_response_keeps_no_ask_from_being_taken_back_and_t
     one.callers.detach(&id, false).await.unwrap();
     one.callers.cancel_orphans_now().await.unwrap();
     let read = async || store.ask(&id).await.unwrap().unwrap();
-    assert_eq!((read().await.state.name(), read().await.keepers.as_str()), ("open", ""));
+    assert_eq!((read().await.state.name(), read().await.attached.as_str()), ("open", ""));
     drop(comes(&two, &id).await);
     two.callers.detach(&id, true).await.unwrap();
     assert_eq!(read().await.state.name(), "cancelled");
@@ -150,6 +150,6 @@ async fn an_ask_that_somebody_came_for_meanwhile_is_not_taken_back() {
     let id = ask(&one, "git push", true).await;
     let seen = store.ask(&id).await.unwrap().unwrap();
     let _caller = comes(&two, &id).await;
-    assert!(matches!(one.callers.take_back(&seen, GONE).await.unwrap(), Closed::Lost(_)));
-    assert!(!store.keep_ask(&seen, &seen.keepers.without("one")).await.unwrap());
+    assert!(matches!(one.callers.cancel_as_seen(&seen, GONE).await.unwrap(), Closed::Lost(_)));
+    assert!(!store.set_attached(&seen, &seen.attached.without("one")).await.unwrap());
 }

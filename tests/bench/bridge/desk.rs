@@ -285,7 +285,7 @@ pub fn ask(n: usize, created_at: i64, deadline_at: Option<i64>) -> (NewAsk, NewC
         body,
         attended: false,
         daemon: "bench".into(),
-        keepers: ["bench"].into_iter().collect(),
+        attached: ["bench"].into_iter().collect(),
         created_at,
         deadline_at,
     };

@@ -9,7 +9,7 @@ use countersign::{
     gate::{
         ask::{Ask, Body, State},
         call::Call,
-        keepers::Keepers,
+        attached::AttachedDaemons,
         question::Progress,
     },
 };
@@ -57,7 +57,7 @@ fn drawn(call: Call) -> usize {
         progress: Progress::default(),
         version: 1,
         attended: false,
-        keepers: Keepers::default(),
+        attached: AttachedDaemons::default(),
         created_at: 0,
         deadline_at: None,
     };

@@ -1,24 +1,24 @@
-//! Where the callers of an ask wait. Pure.
+//! The daemons at which callers of an ask wait. Pure.
 
 use std::fmt;
 
-/// The daemons at which somebody waits for an ask now. One text, `/one/two/`, so that the store
+/// The daemons at which a caller waits for an ask now. One text, `/one/two/`, so that the store
 /// compares and sets it in one piece; empty where nobody waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Keepers(String);
+pub struct AttachedDaemons(String);
 
 /// What a daemon does about an ask that nobody waits for at this daemon any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parting {
+pub enum OnDetach {
     /// Nothing: nobody was noted to wait here.
     Nothing,
     /// It notes that nobody waits here.
-    Note(Keepers),
-    /// It takes the ask back.
-    TakeBack,
+    Note(AttachedDaemons),
+    /// It cancels the ask.
+    Cancel,
 }
 
-impl Keepers {
+impl AttachedDaemons {
     /// As the store has it.
     #[must_use]
     pub fn read(text: String) -> Self {
@@ -34,43 +34,43 @@ impl Keepers {
     /// Whether somebody waits at this daemon.
     #[must_use]
     pub fn has(&self, daemon: &str) -> bool {
-        self.iter().any(|keeper| keeper == daemon)
+        self.iter().any(|other| other == daemon)
     }
 
     /// The same, and this daemon.
     #[must_use]
     pub fn with(&self, daemon: &str) -> Self {
-        self.iter().filter(|keeper| *keeper != daemon).chain([daemon]).collect()
+        self.iter().filter(|other| *other != daemon).chain([daemon]).collect()
     }
 
     /// The same, but for this daemon.
     #[must_use]
     pub fn without(&self, daemon: &str) -> Self {
-        self.iter().filter(|keeper| *keeper != daemon).collect()
+        self.iter().filter(|other| *other != daemon).collect()
     }
 
     /// What `daemon` does when the last caller there is gone: one that `left` without an answer, or
     /// one that got a response and comes back when it likes. `alive` says of a daemon whether its
     /// callers may still wait there, or come back from there.
-    // INVARIANT: an ask is taken back only when nobody waits for it anywhere.
+    // INVARIANT: an ask is cancelled only when nobody waits for it anywhere.
     #[must_use]
-    pub fn parting(&self, daemon: &str, left: bool, alive: impl Fn(&str) -> bool) -> Parting {
+    pub fn on_detach(&self, daemon: &str, left: bool, alive: impl Fn(&str) -> bool) -> OnDetach {
         let rest = self.without(daemon);
         if !self.has(daemon) {
-            Parting::Nothing
+            OnDetach::Nothing
         } else if left && !rest.iter().any(alive) {
-            Parting::TakeBack
+            OnDetach::Cancel
         } else {
-            Parting::Note(rest)
+            OnDetach::Note(rest)
         }
     }
 
     fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/').filter(|keeper| !keeper.is_empty())
+        self.0.split('/').filter(|daemon| !daemon.is_empty())
     }
 }
 
-impl<'a> FromIterator<&'a str> for Keepers {
+impl<'a> FromIterator<&'a str> for AttachedDaemons {
     fn from_iter<I: IntoIterator<Item = &'a str>>(daemons: I) -> Self {
         let mut text = String::new();
         for daemon in daemons {
@@ -82,7 +82,7 @@ impl<'a> FromIterator<&'a str> for Keepers {
     }
 }
 
-impl fmt::Display for Keepers {
+impl fmt::Display for AttachedDaemons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -94,25 +94,25 @@ mod tests {
 
     #[test]
     fn daemons_come_and_go_and_the_text_is_the_same_either_way() {
-        let one = Keepers::default().with("one");
+        let one = AttachedDaemons::default().with("one");
         let both = one.with("two");
         assert_eq!((one.as_str(), both.as_str()), ("/one/", "/one/two/"));
         assert_eq!(both.with("two"), both);
         assert_eq!(both.without("two"), one);
-        assert_eq!(one.without("one"), Keepers::default());
-        assert_eq!(Keepers::read("/one/two/".to_owned()), both);
+        assert_eq!(one.without("one"), AttachedDaemons::default());
+        assert_eq!(AttachedDaemons::read("/one/two/".to_owned()), both);
         assert!(both.has("one") && !both.has("on") && !one.has("two"));
     }
 
     #[test]
     fn an_ask_is_taken_back_by_the_last_one_whose_caller_left_it() {
-        let both = Keepers::default().with("here").with("there");
+        let both = AttachedDaemons::default().with("here").with("there");
         let (here, there) = (both.without("there"), both.without("here"));
         let dead = |_: &str| false;
-        assert_eq!(both.parting("here", true, |daemon| daemon == "there"), Parting::Note(there));
-        assert_eq!(both.parting("here", true, dead), Parting::TakeBack);
-        assert_eq!(here.parting("here", true, |_| true), Parting::TakeBack);
-        assert_eq!(here.parting("here", false, dead), Parting::Note(Keepers::default()));
-        assert_eq!(here.parting("there", true, dead), Parting::Nothing);
+        assert_eq!(both.on_detach("here", true, |daemon| daemon == "there"), OnDetach::Note(there));
+        assert_eq!(both.on_detach("here", true, dead), OnDetach::Cancel);
+        assert_eq!(here.on_detach("here", true, |_| true), OnDetach::Cancel);
+        assert_eq!(here.on_detach("here", false, dead), OnDetach::Note(AttachedDaemons::default()));
+        assert_eq!(here.on_detach("there", true, dead), OnDetach::Nothing);
     }
 }
