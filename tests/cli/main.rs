@@ -24,5 +24,6 @@ mod hook;
 mod model;
 mod policy;
 mod process;
+mod programs;
 mod settings;
 mod setup;

@@ -98,6 +98,7 @@ impl Subject<'_> {
         decision.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
         if decision.verdict == Verdict::Ask {
             decision.effects = effects::of_shell(scan, self.dirs);
+            decision.effects.extend(self.own.iter().flat_map(|call| call.effects(self.dirs)));
         }
     }
 }

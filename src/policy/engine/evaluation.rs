@@ -4,6 +4,7 @@ use crate::engine::commands::Judge;
 use crate::engine::critical::{self, CriticalMatch};
 use crate::engine::files;
 use crate::engine::layers::{Layers, Mode};
+use crate::engine::own_calls;
 use crate::engine::part_decision::PartDecision;
 use crate::engine::stack::Stack;
 use crate::engine::subject::Subject;
@@ -28,7 +29,8 @@ impl<'c> Subject<'c> {
     pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
         let behind = self.behind();
         let critical = match &self.scan {
-            Some((_, scan)) => critical::among(scan, &behind),
+            Some((_, scan)) => critical::among(scan, &behind)
+                .or_else(|| self.own.iter().find_map(|call| call.critical())),
             None => {
                 let call = self.call;
                 files::critical(call.kind(), &self.values, &call.resolved, self.dirs)
@@ -37,10 +39,11 @@ impl<'c> Subject<'c> {
         let own = [layers.rules, layers.grants];
         let with_agent = layers.agent.map(|agent| [agent, layers.rules, layers.grants]);
         let all: &[&'r Rules] = with_agent.as_ref().map_or(&own, |all| all);
-        let (part, guarded) = self.weigh(all, layers.now_ms, &behind);
+        let (part, guarded) = self.weigh(all, layers, &behind);
         let part = self
             .vetoes(layers, &behind)
             .fold(part, |part, veto| if veto.verdict > part.verdict { veto } else { part });
+        let part = own_calls::hold(&self.own, self.dirs, part);
         let part = match &critical {
             Some(found) if part.verdict == Verdict::Allow => {
                 PartDecision::ask(format!("This {}; that always wants a person.", found.reason))
@@ -76,7 +79,7 @@ impl<'c> Subject<'c> {
     ) -> impl Iterator<Item = PartDecision<'r>> {
         let operator = Some(&layers.guardrail.denies).filter(|denies| !denies.is_empty());
         operator.into_iter().chain(layers.agent).filter_map(|alone| {
-            let (part, _) = self.weigh(&[alone], layers.now_ms, behind);
+            let (part, _) = self.weigh(&[alone], layers, behind);
             (part.verdict == Verdict::Deny).then_some(part)
         })
     }
@@ -113,15 +116,17 @@ impl<'c> Subject<'c> {
     /// The decision of one set of layers, and whether its rules guard some calls of the tool.
     fn weigh<'r>(
         &self,
-        layers: &[&'r Rules],
-        now_ms: i64,
+        all: &[&'r Rules],
+        layers: &Layers<'r>,
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> (PartDecision<'r>, bool) {
-        let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, layers);
+        let (now_ms, own) = (layers.now_ms, layers.rules.programs());
+        let stack = Stack::new(&self.call.tool, self.call.canonical_tool(), now_ms, all);
+        let stack = stack.with_own(own);
         let guarded = stack.guarded();
         let part = match &self.scan {
             Some((text, scan)) => {
-                let judge = Judge::new(stack, layers, now_ms, self.dirs);
+                let judge = Judge::new(stack, all, now_ms, self.dirs);
                 judge.text(text, scan, behind)
             }
             None => self.values(&stack),

@@ -22,7 +22,7 @@ pub fn critical(
     if !beyond.is_empty() {
         // FAIL-CLOSED: one of those that nobody has looked at may be such a file.
         let reason = "changes more files than are looked at";
-        return Some(CriticalMatch { reason, span: 0..0 });
+        return Some(CriticalMatch { reason: reason.into(), span: 0..0 });
     }
     let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
     named.chain(resolved).find_map(|path| {
@@ -34,7 +34,7 @@ pub fn critical(
         } else {
             return None;
         };
-        Some(CriticalMatch { reason, span: 0..0 })
+        Some(CriticalMatch { reason: reason.into(), span: 0..0 })
     })
 }
 

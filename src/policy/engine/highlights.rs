@@ -75,7 +75,7 @@ impl Found {
         let behind = behind(&scan.commands);
         let critical = critical::all(scan, &behind, depth);
         let critical: HashMap<usize, &'static str> =
-            critical.map(|one| (one.span.start, one.reason)).collect();
+            critical.map(|(reason, span)| (span.start, reason)).collect();
         let mut pipeline = 0;
         for (command, behind) in scan.commands.iter().zip(&behind) {
             let span = critical::span(command);

@@ -5,6 +5,8 @@ use std::cell::OnceCell;
 
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
+use crate::facts::programs::arguments::Arguments;
+use crate::facts::programs::own::{OwnProgram, OwnPrograms};
 use crate::facts::programs::words::listed;
 use crate::facts::reads;
 use crate::facts::tools::Kind;
@@ -18,6 +20,7 @@ use crate::shell::{Command, Word, WordKind};
 /// Layers of rules for one tool, one behind the other; the last match wins.
 pub(crate) struct Stack<'r> {
     layers: Vec<About<'r>>,
+    own: Option<&'r OwnPrograms>,
 }
 
 /// The rule that wins.
@@ -65,7 +68,23 @@ impl<'r> Stack<'r> {
     pub(crate) fn new(tool: &str, known: &str, now_ms: i64, layers: &[&'r Rules]) -> Self {
         let layers = layers.iter().filter(|layer| !layer.is_empty());
         let about = layers.map(|layer| About::new(layer, tool, known, now_ms));
-        Self { layers: about.filter(|about| !about.is_empty()).collect() }
+        Self { layers: about.filter(|about| !about.is_empty()).collect(), own: None }
+    }
+
+    /// With the programs that the operator describes.
+    pub(crate) fn with_own(self, own: &'r OwnPrograms) -> Self {
+        Self { own: Some(own), ..self }
+    }
+
+    fn own(&self, argv: &[Word<'_>]) -> Option<&'r OwnProgram> {
+        let own = self.own.filter(|own| !own.is_empty())?;
+        own.of(base(argv.first()?.literal()?))
+    }
+
+    /// Why a command goes beyond a plain grant of its name, by the operator's description.
+    pub(crate) fn exceeds(&self, argv: &[Word<'_>], open: bool) -> Option<&'r str> {
+        let words = argv.get(1..).unwrap_or_default();
+        self.own(argv)?.exceeds(&Arguments { open, ..Arguments::new(words) })
     }
 
     /// A rule forbids or asks about some calls but not all: what cannot be read may be one of them.
@@ -89,7 +108,8 @@ impl<'r> Stack<'r> {
         let head = argv.first().and_then(Word::literal).map(Head::of);
         self.last(head, |entry| match entry.rule.verdict {
             Verdict::Allow if entry.pattern.is_reads() => {
-                Reach::of(reads::command(argv, false, spelling.dirs))
+                let own = || self.own(argv).is_some_and(|own| reads::own(own, argv, spelling.dirs));
+                Reach::of(reads::command(argv, false, spelling.dirs) || own())
             }
             Verdict::Allow => Reach::of(entry.pattern.covers(argv, || spelling.words())),
             Verdict::Ask | Verdict::Deny => entry.pattern.strikes(argv, || spelling.variants()),

@@ -1,6 +1,7 @@
 //! A call with its text read.
 
 use crate::engine::layers::Layers;
+use crate::engine::own_calls::{self, OwnCall};
 use crate::facts::call::Call;
 use crate::facts::paths::Directories;
 use crate::facts::tools::Kind;
@@ -15,22 +16,29 @@ pub(crate) struct Subject<'c> {
     pub(crate) scan: Option<(&'c str, Scan<'c>)>,
     /// None for a shell text.
     pub(crate) values: Values,
+    /// Calls of programs that the operator describes.
+    pub(crate) own: Vec<OwnCall<'c>>,
 }
 
 impl<'c> Subject<'c> {
     pub(crate) fn new(call: &'c Call, layers: &Layers<'c>) -> Self {
-        let scan = match (call.kind(), call.command()) {
+        let mut scan = match (call.kind(), call.command()) {
             (Kind::Shell, Some(text)) => Some((text, shell::scan(text))),
             _ => None,
         };
         let values = if scan.is_some() { Values::default() } else { Values::of(call) };
-        Self { call, dirs: directories(call, layers), scan, values }
+        let own = match &mut scan {
+            Some((_, scan)) => own_calls::find(scan, layers.rules.programs()),
+            None => Vec::new(),
+        };
+        Self { call, dirs: directories(call, layers), scan, values, own }
     }
 
     /// A part of the call's text, as if it stood alone.
     pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
         let scan = Some((text, alone));
-        Self { call: self.call, dirs: self.dirs, scan, values: Values::default() }
+        let (values, own) = (Values::default(), Vec::new());
+        Self { call: self.call, dirs: self.dirs, scan, values, own }
     }
 
     /// What runs behind each of the commands.

@@ -3,7 +3,7 @@
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
 use super::Rule;
-use super::read::OPTIONS;
+use super::read::{OPTIONS, PROGRAMS};
 use crate::facts::tools::canonical;
 use crate::rules::verdict::Verdict;
 
@@ -16,6 +16,9 @@ pub enum FileError {
     /// It is neither an object nor a list.
     #[error("the rules file holds no rules object; begin it with {{ }}")]
     Shape,
+    /// A rule for a tool whose name the file uses for descriptions of programs.
+    #[error("a rules file has no place for rules of a tool named \"programs\"")]
+    Reserved,
     /// A rule to be added allows what a person has denied in the same words.
     #[error("the rules file says {tool}: {pattern:?}: deny; a grant does not overwrite that")]
     Denied {
@@ -88,6 +91,9 @@ fn action(rule: &Rule) -> CstInputValue {
 }
 
 fn append_one(object: &CstObject, rule: &Rule) -> Result<(), FileError> {
+    if rule.tool == PROGRAMS {
+        return Err(FileError::Reserved);
+    }
     let property = last_of(object, &rule.tool);
     let Some(property) = property else {
         let value = match rule.pattern.as_str() {

@@ -7,6 +7,7 @@ use super::pattern::Pattern;
 use super::problem::Problem;
 use super::rule::Rule;
 use super::verdict::Verdict;
+use crate::facts::programs::own::{OwnProgram, OwnPrograms};
 
 /// An ordered set of rules; the last one that matches wins.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,7 @@ pub struct Rules {
     pub(super) marks: Marks,
     warnings: Vec<Problem>,
     home: Option<Box<str>>,
+    programs: OwnPrograms,
 }
 
 impl Rules {
@@ -79,6 +81,15 @@ impl Rules {
             let _ = self.push_under(key, rule.clone(), None);
         }
         self
+    }
+
+    /// The programs that the file describes.
+    pub(crate) fn programs(&self) -> &OwnPrograms {
+        &self.programs
+    }
+
+    pub(super) fn push_program(&mut self, program: OwnProgram) {
+        self.programs.push(program);
     }
 
     /// The rules in their order.

@@ -5,6 +5,7 @@ use super::spelling::{quoted, spoken};
 use crate::facts::programs;
 use crate::facts::programs::description::Role;
 use crate::facts::programs::grant::Grant;
+use crate::facts::programs::own::OwnProgram;
 use crate::facts::programs::words::listed;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
 use crate::glob::escape;
@@ -33,6 +34,19 @@ pub fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
         Some(behind) if behind.passage == Passage::Outer && !names_its_program(name, argv) => None,
         _ => of_words(argv, false),
     }
+}
+
+/// Patterns for a program that the operator describes.
+pub(super) fn of_own(program: &OwnProgram, argv: &[Word<'_>]) -> Option<Vec<String>> {
+    let Some(words) = program.words else { return of_command(argv, 0) };
+    let literal: Vec<&str> = argv.iter().map_while(Word::literal).collect();
+    if argv.len() <= words {
+        return (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
+    }
+    let named = literal.get(..words)?;
+    let flagged = named.iter().skip(1).any(|word| word.starts_with('-'));
+    let head = named.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    (!flagged).then(|| vec![format!("{} *", escape(&head))])
 }
 
 /// The command behind a wrapper.

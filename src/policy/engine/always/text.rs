@@ -3,17 +3,18 @@
 use std::collections::HashSet;
 
 use super::most::MOST_RULES;
-use super::patterns::of_command;
+use super::patterns::{of_command, of_own};
 use super::spelling::spoken;
 use crate::engine::deciding::verdict;
 use crate::engine::layers::{Layers, Mode};
 use crate::engine::subject::Subject;
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::paths::{self, Directories};
+use crate::facts::wrappers::base;
 use crate::glob::escape;
 use crate::rules::Rule;
 use crate::rules::verdict::Verdict;
-use crate::shell::{Command, Scan, Via};
+use crate::shell::{Command, Scan, Via, Word};
 
 const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
 
@@ -42,7 +43,11 @@ pub(super) fn of_text(
         let alone = Scan { commands: vec![bare], ..Scan::default() };
         let part = subject.part("", alone);
         if verdict(&part, layers, mode) != Verdict::Allow {
-            let patterns = of_command(&command.argv, 0)?;
+            let name = command.argv.first().and_then(Word::literal).map(base);
+            let patterns = match name.and_then(|name| layers.rules.programs().of(name)) {
+                Some(program) => of_own(program, &command.argv)?,
+                None => of_command(&command.argv, 0)?,
+            };
             rules.extend(patterns.into_iter().map(|pattern| Rule::allow("shell_exec", pattern)));
         }
         rules.extend(files);

@@ -81,7 +81,7 @@ impl<'r> Judge<'r, '_> {
     /// The command's own rule, as far as it goes.
     fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> PartDecision<'r> {
         if hit.verdict == Verdict::Allow
-            && let Some(why) = options::exceeds(argv, open, self.dirs)
+            && let Some(why) = self.exceeds(argv, open)
             && !self.named(hit, argv, why)
         {
             let rule = hit.entry.map_or("", |entry| &*entry.label);
@@ -91,6 +91,11 @@ impl<'r> Judge<'r, '_> {
             return found;
         }
         self.part(hit, || quote(argv))
+    }
+
+    /// Why a command goes beyond a plain grant of its name, by our knowledge or the operator's.
+    fn exceeds(&self, argv: &[Word<'_>], open: bool) -> Option<&str> {
+        options::exceeds(argv, open, self.dirs).or_else(|| self.commands.exceeds(argv, open))
     }
 
     /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names
@@ -111,9 +116,9 @@ impl<'r> Judge<'r, '_> {
             [first.clone(), nameless].into_iter().chain(more.iter().cloned()).collect();
         words > 1
             && more.iter().all(|word| word.literal().is_some())
-            && options::exceeds(named, false, self.dirs) == Some(why)
+            && self.exceeds(named, false) == Some(why)
             && (more.iter().all(|word| !word.text.starts_with('-'))
-                || options::exceeds(&rest, false, self.dirs).is_none())
+                || self.exceeds(&rest, false).is_none())
     }
 
     /// `cd` to a plain directory of the workspace.

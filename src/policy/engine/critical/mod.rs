@@ -3,6 +3,7 @@
 
 mod stream;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -21,10 +22,13 @@ use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word,
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CriticalMatch {
     /// A short clause: "deletes a home directory recursively".
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// Bytes of the source.
     pub span: Range<usize>,
 }
+
+/// A reason that we know, and where.
+pub(crate) type Found = (&'static str, Range<usize>);
 
 /// Literal scripts inside each other are followed this deep.
 const MAX_DEPTH: u32 = 4;
@@ -41,14 +45,15 @@ pub(crate) fn among<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
 ) -> Option<CriticalMatch> {
-    examine(scan, behind, 0)
+    let found = examine(scan, behind, 0);
+    found.map(|(reason, span)| CriticalMatch { reason: reason.into(), span })
 }
 
 fn examine<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
-) -> Option<CriticalMatch> {
+) -> Option<Found> {
     all(scan, behind, depth).next()
 }
 
@@ -57,9 +62,8 @@ pub(crate) fn all<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
-) -> impl Iterator<Item = CriticalMatch> {
-    let bomb = fork_bomb(scan)
-        .map(|span| CriticalMatch { reason: "starts copies of itself without end", span });
+) -> impl Iterator<Item = Found> {
+    let bomb = fork_bomb(scan).map(|span| ("starts copies of itself without end", span));
     let mut stream = stream::Stream::default();
     let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
     let critical = seen.filter_map(move |(command, behind)| {
@@ -69,7 +73,7 @@ pub(crate) fn all<'s, 'a>(
                 .or_else(|| stream.see(command, behind))
                 .or_else(|| elsewhere(scan, command, depth))
         });
-        reason.map(|reason| CriticalMatch { reason, span: span(command) })
+        reason.map(|reason| (reason, span(command)))
     });
     bomb.into_iter().chain(critical)
 }
@@ -121,7 +125,7 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
         return Some("runs commands inside commands inside commands");
     }
     let scan = scan_as(text, dialect);
-    examine(&scan, &behind(&scan.commands), depth + 1).map(|part| part.reason)
+    examine(&scan, &behind(&scan.commands), depth + 1).map(|(reason, _)| reason)
 }
 
 /// A command behind a `cd` whose goal is known: its relative paths, written out.
@@ -167,7 +171,7 @@ fn redirect(redirect: &Redirect<'_>) -> Option<&'static str> {
 }
 
 /// A file whose change is critical.
-fn target(word: &Word<'_>) -> Option<&'static str> {
+pub(crate) fn target(word: &Word<'_>) -> Option<&'static str> {
     // A plain relative path without dot files, as most are.
     let text = &*word.text;
     let names = ["permissions.jsonc", "countersign.toml", "authorized_keys"];

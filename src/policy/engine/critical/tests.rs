@@ -1,9 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use std::borrow::Cow;
+
 use super::critical;
 use crate::shell::scan;
 
-fn reason(text: &str) -> Option<&'static str> {
+fn reason(text: &str) -> Option<Cow<'static, str>> {
     critical(&scan(text)).map(|part| part.reason)
 }
 

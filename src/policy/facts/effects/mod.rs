@@ -8,8 +8,8 @@ mod shell;
 mod weight;
 
 use crate::facts::access::Access;
-use crate::facts::paths::Directories;
-use crate::shell::Scan;
+use crate::facts::paths::{self, Directories};
+use crate::shell::{Scan, Word};
 pub use effect::{Effect, Target};
 use list::List;
 pub use weight::{Weight, worst_first};
@@ -33,6 +33,23 @@ pub enum Act {
 pub fn of_shell(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Effect> {
     let mut list = List::default();
     shell::text(scan, dirs, &mut list, 0);
+    list.finish()
+}
+
+/// Effects of one command that names these files and hosts.
+pub(crate) fn of_files(
+    files: &[(Access, &Word<'_>)],
+    hosts: &[String],
+    dirs: Directories<'_>,
+) -> Vec<Effect> {
+    let mut list = List::default();
+    for (access, word) in files {
+        match paths::of_word(word, dirs) {
+            Some(path) => list.touch(*access, &path, dirs),
+            None => list.unknown(&format!("which files {} stands for", word.text)),
+        }
+    }
+    hosts.iter().for_each(|host| list.add(Effect::Reaches { host: host.clone() }));
     list.finish()
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod grant;
 mod index;
 mod known;
 pub(crate) mod name;
+pub(crate) mod own;
 pub(crate) mod reach;
 pub(crate) mod reading;
 pub(crate) mod reasons;

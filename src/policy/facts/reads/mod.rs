@@ -10,6 +10,7 @@ mod words;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
 use crate::facts::programs::name::base;
+use crate::facts::programs::own::OwnProgram;
 use crate::facts::programs::reading::{Operands, Reading};
 use crate::facts::programs::words::{each, listed};
 use crate::facts::tools::Kind;
@@ -68,6 +69,19 @@ fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<
         rest = more;
     }
     Some(rest)
+}
+
+/// Whether a program that the operator describes only reads: a known form of it, by its name alone,
+/// that names nothing outside the project and no secret.
+pub(crate) fn own(program: &OwnProgram, argv: &[Word<'_>], dirs: Directories<'_>) -> bool {
+    let Some((first, args)) = argv.split_first() else { return false };
+    let readable = |text: &&str| names::readable(text, true, dirs);
+    first.literal() == Some(&program.name)
+        && workspace(dirs).is_some()
+        && program
+            .reads
+            .iter()
+            .any(|form| form.operands(args).is_some_and(|operands| operands.iter().all(readable)))
 }
 
 /// Whether a file tool only reads what it names.

@@ -1,6 +1,7 @@
 //! Reads a rules file: every rule in source order, every mistake with its place.
 
 mod details;
+mod programs;
 
 use std::sync::Arc;
 
@@ -31,6 +32,9 @@ pub const OPTIONS: ParseOptions = ParseOptions {
     allow_non_finite_numbers: false,
     allow_extended_string_escapes: false,
 };
+
+/// The key of an object that describes programs and is no tool.
+pub(crate) const PROGRAMS: &str = "programs";
 
 /// The rules of a file and what is wrong with it; nothing of a file with errors may be used.
 pub(crate) fn rules(text: &str, name: &str, home: Option<&str>) -> (Rules, Vec<Problem>) {
@@ -80,6 +84,7 @@ impl Reader<'_> {
             match (&property.value, Verdict::from_word(tool)) {
                 (Value::Array(array), Some(verdict)) => lists.push((verdict, array)),
                 _ if tool == "$schema" => {}
+                (Value::Object(descriptions), _) if tool == PROGRAMS => self.programs(descriptions),
                 _ => self.tool(property),
             }
         }
