@@ -56,7 +56,8 @@ impl Reader<'_> {
                         .map_or_else(String::new, |word| format!(" Did you mean \"{word}\"?"));
                     let all = KEYS.join(", ");
                     let message = format!(
-                        "{other:?} is not known in the description of {name:?}; it may have {all}.{hint}"
+                        "{other:?} is not known in the description of {name:?}; it may have \
+                         {all}.{hint}"
                     );
                     self.error(property.range, message);
                 }
@@ -79,13 +80,13 @@ impl Reader<'_> {
         for case in &object.properties {
             let words = case.name.as_str();
             match &case.value {
-                Value::StringLit(why) if !words.trim().is_empty() && !why.value.trim().is_empty() => {
+                Value::StringLit(why) if !is_blank(words) && !is_blank(&why.value) => {
                     let (words, why) = (words.to_owned(), why.value.to_string());
                     cases.push(OwnCase { words, why });
                 }
                 _ => self.error(
                     case.range,
-                    format!("{words:?} needs words, and a reason: \"destroy\": \"removes the environment\""),
+                    format!("{words:?} needs words, and a reason: \"destroy\": \"removes it\""),
                 ),
             }
         }
@@ -174,6 +175,10 @@ impl Reader<'_> {
         }
         count
     }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 /// Why no program of this name may be described.

@@ -12,6 +12,7 @@ mod editors;
 mod files;
 mod firewall;
 mod git;
+mod git_forms;
 mod interpreters;
 mod listing;
 mod network;
