@@ -1,6 +1,7 @@
 //! A call as policy sees it.
 
 use super::call::Call;
+use countersign_policy::ProfileFacts;
 
 impl Call {
     /// The call as policy sees it: exactly the arguments that would be executed. `home` is the home
@@ -37,12 +38,14 @@ impl Call {
         countersign_policy::Call {
             tool: tool.clone(),
             args: args.clone(),
-            category: category.clone(),
-            tier: tier.clone(),
-            overrides: overrides.clone(),
-            policy: policy.clone(),
-            policy_key: policy_key.clone(),
-            requester: requester.clone(),
+            own: ProfileFacts {
+                category: category.clone(),
+                tier: tier.clone(),
+                overrides: overrides.clone(),
+                policy: policy.clone(),
+                policy_key: policy_key.clone(),
+                requester: requester.clone(),
+            },
             agent_mode: agent_mode.clone(),
             reason: reason.clone(),
             cwd: cwd.clone(),

@@ -19,7 +19,7 @@ pub use engine::decision::{BriefDecision, Decision, Layers, Mode, decide, decide
 pub use engine::guardrail::{Guardrail, Ours, sights};
 pub use engine::parts::{Part, parts};
 pub use engine::{agent_mode, always, critical, decision, files, guardrail, highlights};
-pub use facts::call::Call;
+pub use facts::call::{Call, ProfileFacts};
 pub use facts::links::{Lead, Links, Sights};
 pub use facts::values::follow;
 pub use facts::{

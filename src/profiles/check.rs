@@ -188,7 +188,7 @@ fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
         return Ok(Grants { rules: runtime, ..Grants::default() });
     };
     let mut rules: Vec<Rule> = tools.iter().map(|tool| Rule::allow(tool, "*")).collect();
-    let category = line.call.category.as_deref().unwrap_or("exec");
+    let category = line.call.own.category.as_deref().unwrap_or("exec");
     if categories.iter().any(|granted| granted == category) {
         rules.push(Rule::allow(&line.call.tool, "*"));
     }

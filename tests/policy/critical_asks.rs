@@ -2,7 +2,7 @@
 //! critical call still asks.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
-use countersign_policy::{Call, Guardrail, Rule, Rules, Verdict, glob::escape};
+use countersign_policy::{Call, Guardrail, ProfileFacts, Rule, Rules, Verdict, glob::escape};
 use countersign_profiles::{EvaluationContext, Grants, Prefix, Profile, System};
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ fn no_grant_and_no_list_covers_a_critical_command_in_any_profile() {
         let system = profile.open(*config, "config", Some("/home/me"), false).unwrap();
         for (command, tool) in commands.iter().flat_map(|c| shells.iter().map(move |t| (c, *t))) {
             let call = place(Call {
-                category: (*profile == Profile::Wcore).then(|| "exec".to_owned()),
+                own: of_category(*profile, "exec"),
                 ..Call::new(tool, json!({ "command": command }))
             });
             for mode in *modes {
@@ -147,10 +147,7 @@ fn no_grant_and_no_list_covers_a_write_to_what_a_shell_or_login_obeys() {
         for (file, tool) in files.iter().flat_map(|f| writers.iter().map(move |t| (*f, *t))) {
             let args = json!({"path": file, "file_path": file, "content": "x", "old_string": "a",
                 "new_string": "b"});
-            let call = place(Call {
-                category: (*profile == Profile::Wcore).then(|| "edit".to_owned()),
-                ..Call::new(tool, args)
-            });
+            let call = place(Call { own: of_category(*profile, "edit"), ..Call::new(tool, args) });
             for mode in *modes {
                 let found = ruled(&*system, &call, &everything(tool, file), *mode);
                 wrong.extend(found.into_iter().map(|why| format!("{profile}: {why}")));
@@ -158,4 +155,10 @@ fn no_grant_and_no_list_covers_a_write_to_what_a_shell_or_login_obeys() {
         }
     }
     assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The category that wayland-core's calls name.
+fn of_category(profile: Profile, category: &str) -> ProfileFacts {
+    let category = (profile == Profile::Wcore).then(|| category.to_owned());
+    ProfileFacts { category, ..ProfileFacts::default() }
 }

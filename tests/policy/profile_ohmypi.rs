@@ -9,6 +9,7 @@
 
 mod support;
 
+use countersign_policy::ProfileFacts;
 use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::ohmypi::{
     bash,
@@ -244,7 +245,7 @@ fn an_ask_carries_the_systems_own_prompt() {
     );
     let foreign = Call::new("mcp__files_delete", json!({ "path": "/x" }));
     assert_eq!(prompt(&foreign), ["Allow tool: mcp__files_delete", "Origin: MCP server tool"]);
-    let quiet = Call { tier: Some("read".into()), ..foreign };
+    let quiet = Call { own: tiered("read"), ..foreign };
     assert_eq!(prompt(&quiet), Vec::<String>::new(), "nobody is asked");
 }
 
@@ -313,7 +314,10 @@ fn session_grants_end_where_the_system_ends_them() {
         let got = match row["case"].as_str().unwrap() {
             "approve-for-session then same tool" => on(&ask, &ls),
             "then a user or tool deny" => {
-                let by_tool = Call { policy: Some(json!("deny")), ..ls.clone() };
+                let by_tool = Call {
+                    own: ProfileFacts { policy: Some(json!("deny")), ..ls.own.clone() },
+                    ..ls.clone()
+                };
                 assert_eq!(on(&ask, &by_tool), Verdict::Deny);
                 on(&deny, &ls)
             }
@@ -388,7 +392,7 @@ fn files_that_are_obeyed_later_are_critical_for_file_tools_too() {
     for (path, strict) in [("~/.ssh/authorized_keys", Verdict::Ask), ("notes.txt", Verdict::Allow)]
     {
         let write = Call::new("write", json!({ "path": path, "content": "x" }));
-        let write = Call { tier: Some("write".into()), ..write };
+        let write = Call { own: tiered("write"), ..write };
         assert_eq!(rule(&config, &write, &Grants::default(), true, Kind::Strict), strict, "{path}");
         let compat = rule(&config, &write, &Grants::default(), true, Kind::Compat);
         assert_eq!(compat, Verdict::Allow, "{path}");
@@ -502,4 +506,9 @@ proptest! {
         let on = |kind| rule(&config, &call, &Grants::default(), true, kind);
         prop_assert!(on(Kind::Strict) >= on(Kind::Compat), "{command:?} {config}");
     }
+}
+
+/// What a call says for its profile: its tool's tier.
+fn tiered(tier: &str) -> ProfileFacts {
+    ProfileFacts { tier: Some(tier.to_owned()), ..ProfileFacts::default() }
 }

@@ -1,7 +1,7 @@
 //! Scopes, answers and times to live, step by step.
 
 use crate::{Hands, rows, text};
-use countersign_policy::{Call, Guardrail, Rule, Rules, Verdict};
+use countersign_policy::{Call, Guardrail, ProfileFacts, Rule, Rules, Verdict};
 use countersign_profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root};
 use countersign_wcore::{
     DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, Outcome, RequestError,
@@ -122,7 +122,10 @@ impl Run {
             "check" => {
                 let args = step["command"].as_str().map(|text| json!({ "command": text }));
                 let call = Call {
-                    category: Some(text(step, "category").to_owned()),
+                    own: ProfileFacts {
+                        category: Some(text(step, "category").to_owned()),
+                        ..ProfileFacts::default()
+                    },
                     ..Call::new(text(step, "tool"), args.unwrap_or_default())
                 };
                 let verdict = match self.manager.check(&call).unwrap().verdict {
@@ -140,7 +143,8 @@ impl Run {
     fn request(&mut self, id: &str, step: &Value) {
         let tool = step["tool"].as_str().unwrap_or("Bash");
         let category = step["category"].as_str().map(str::to_owned);
-        let call = Call { category, ..Call::new(tool, json!({})) };
+        let own = ProfileFacts { category, ..ProfileFacts::default() };
+        let call = Call { own, ..Call::new(tool, json!({})) };
         let emit = || match (&self.on_emit, text(step, "op")) {
             (_, "request_emit_fails") => Err(()),
             (Some(answer), _) => {

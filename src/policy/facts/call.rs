@@ -14,22 +14,9 @@ pub struct Call {
     /// The arguments that would be executed.
     #[serde(default)]
     pub args: Value,
-    /// The tool's category in the agent's own words, if it names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<String>,
-    /// The tool's tier in the agent's own words, if it names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tier: Option<String>,
-    /// The tool's own wish to be prompted for (`override`), for profiles that rule on it.
-    #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
-    pub overrides: Option<Value>,
-    /// The tool's own policy, for profiles that rule on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<Value>,
-    /// The name that the user's policy for this call stands under, where it is not the tool's own,
-    /// for profiles that rule on it.
-    #[serde(default, rename = "policyKey", skip_serializing_if = "Option::is_none")]
-    pub policy_key: Option<String>,
+    /// What profiles alone look at.
+    #[serde(flatten)]
+    pub own: ProfileFacts,
     /// Why the agent wants this; shown to people, never matched by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -42,10 +29,6 @@ pub struct Call {
     /// The conversation this call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How far the agent's own host trusts whoever it works for, in its own words; `None` where the
-    /// agent works for its owner. For profiles that rule on it.
-    #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
-    pub requester: Option<String>,
     /// The mode that the agent itself is in, in its own words (`plan`); see [`crate::agent_mode`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_mode: Option<String>,
@@ -57,6 +40,30 @@ pub struct Call {
     /// [`crate::sights()`]).
     #[serde(skip)]
     pub links: Links,
+}
+
+/// What a call says for profiles alone, in the words of their systems.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProfileFacts {
+    /// The tool's category in the agent's own words, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// The tool's tier in the agent's own words, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// The tool's own wish to be prompted for (`override`).
+    #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Value>,
+    /// The tool's own policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Value>,
+    /// The name that the user's policy for this call stands under, where it is not the tool's own.
+    #[serde(default, rename = "policyKey", skip_serializing_if = "Option::is_none")]
+    pub policy_key: Option<String>,
+    /// How far the agent's own host trusts whoever it works for, in its own words; `None` where the
+    /// agent works for its owner.
+    #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
+    pub requester: Option<String>,
 }
 
 impl Call {

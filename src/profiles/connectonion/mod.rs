@@ -95,7 +95,7 @@ impl System for ConnectOnion {
             permissions: &permissions,
             mode: context.mode.map_or(Ok(self.host.mode), Mode::parse)?,
             era: self.host.era,
-            requester: Requester::of(call.requester.as_deref()),
+            requester: Requester::of(call.own.requester.as_deref()),
             reachable: context.reachable,
             stopped: false,
             compat: self.compat,

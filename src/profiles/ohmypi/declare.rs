@@ -40,20 +40,21 @@ impl Declared {
     #[must_use]
     pub fn of(call: &Call, compat: bool) -> Self {
         // A policy may bring its key along: `{"policy": "prompt", "policyKey": "write"}`.
-        let said = |name| call.policy.as_ref().and_then(|policy| policy.get(name));
+        let said = |name| call.own.policy.as_ref().and_then(|policy| policy.get(name));
         let key = said("policyKey").and_then(Value::as_str);
         Self {
-            tier: call.tier.as_deref().and_then(Tier::from_word),
-            overrides: match &call.overrides {
+            tier: call.own.tier.as_deref().and_then(Tier::from_word),
+            overrides: match &call.own.overrides {
                 None | Some(Value::Null) => false,
                 Some(Value::Bool(overrides)) => *overrides,
                 Some(_) => !compat,
             },
             policy: said("policy")
-                .or(call.policy.as_ref())
+                .or(call.own.policy.as_ref())
                 .and_then(Value::as_str)
                 .and_then(from_word),
             policy_key: call
+                .own
                 .policy_key
                 .as_deref()
                 .or(key)

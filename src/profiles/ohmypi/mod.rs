@@ -194,7 +194,8 @@ impl Ohmypi {
 
 /// The prompt as the system itself words it.
 fn prompt_of(call: &Call, resolved: &Resolved) -> Vec<String> {
-    let declared = call.tier.is_some() || call.overrides.is_some() || call.policy.is_some();
+    let declared =
+        call.own.tier.is_some() || call.own.overrides.is_some() || call.own.policy.is_some();
     prompt::lines(&call.tool, declared, resolved.reason.as_deref(), &prompt::details(call))
 }
 

@@ -28,7 +28,7 @@ impl Category {
     /// A sentence, when the call names a category that there is not.
     // FAIL-CLOSED: a tool that nobody knows executes.
     pub fn of(call: &Call) -> Result<Self, String> {
-        if let Some(named) = &call.category {
+        if let Some(named) = &call.own.category {
             return named.parse();
         }
         Ok(match call.tool.as_str() {

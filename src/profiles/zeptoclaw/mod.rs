@@ -51,13 +51,13 @@ impl System for Zeptoclaw {
             Some(word) => word.parse()?,
             None => self.settings.mode,
         };
-        let category = match &call.category {
+        let category = match &call.own.category {
             Some(word) => word.parse()?,
             None => ToolCategory::of_tool(&call.tool),
         };
         let approval = &self.settings.approval;
         // Whoever embeds the gate has held the call against a policy of its own.
-        let wished = !matches!(&call.overrides, None | Some(Value::Null | Value::Bool(false)));
+        let wished = !matches!(&call.own.overrides, None | Some(Value::Null | Value::Bool(false)));
         let asks = wished || approval.enabled && self.policy.requires(&call.tool);
         let (verdict, reason) = match (ModePolicy::new(mode).check(category), asks) {
             (CategoryPermission::Blocked, _) => {
