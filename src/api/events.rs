@@ -76,7 +76,7 @@ mod tests {
     use super::{live::Live, *};
     use crate::{
         api::Turns,
-        bridge::weather::{Town, chat::Chat},
+        bridge::fault_injection::{Scenario, chat::Chat},
         store::engines::on_both,
     };
     use std::sync::Arc;
@@ -84,10 +84,10 @@ mod tests {
     #[tokio::test]
     async fn a_damaged_ask_ends_no_stream_of_events() {
         on_both(async |store| {
-            let town = Town::open(&store, &Arc::new(Chat::default())).await;
-            let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
+            let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+            let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, tail) = (town.gate.clone(), Tail::after(0));
+            let (gate, tail) = (scenario.gate.clone(), Tail::after(0));
             let backlog = Backlog::From(None);
             let mut live = Live::new(gate, store, Turns::default(), tail, backlog, EveryEvent);
             let mut told = Vec::new();

@@ -5,6 +5,7 @@ mod call;
 mod facts;
 mod lines;
 mod notes;
+mod origin;
 mod outcome;
 mod question;
 mod sheet;
@@ -17,16 +18,8 @@ use crate::{
     text::line,
 };
 use countersign_port::{Card, Tone};
+pub use origin::Origin;
 use sheet::Sheet;
-
-/// Which card it is, and whose: its buttons' tokens carry both.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Origin<'a> {
-    /// Names the card.
-    pub nonce: &'a str,
-    /// The id of the store that holds it.
-    pub store: &'a str,
-}
 
 /// Draws the ask as it stands now.
 #[must_use]

@@ -3,17 +3,17 @@
 //! It knows adapters only through their contract, and decides nothing: the gate does.
 
 pub mod card;
+#[cfg(test)]
+pub(crate) mod fault_injection;
 mod foreign;
-mod hearing;
 mod outage;
 mod outbox;
 mod press_handler;
+mod receiving;
 mod term;
 mod token;
-#[cfg(test)]
-pub(crate) mod weather;
 
-pub use hearing::{Adapters, lasting, notices, tell_notices};
 pub use outbox::deliver;
 pub use press_handler::PressHandler;
+pub use receiving::{Adapters, lasting, notices, tell_notices};
 pub use term::Term;

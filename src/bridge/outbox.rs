@@ -8,18 +8,18 @@
 //! drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
-mod elsewhere;
 mod muting;
 mod page;
 mod refused;
+mod remote;
 mod start;
-mod unnoted;
+mod write_buffer;
 
 use super::{
     Adapters, Term,
     card::{self, Origin},
-    hearing::Hearing,
     outage::{Outage, backoff_ms},
+    receiving::ReceivingState,
 };
 use crate::{
     clock,
@@ -29,12 +29,12 @@ use crate::{
 use countersign_port::{
     CancellationToken, MessageRef, NamedAdapter, Posting, RetryScope, SendError, Target,
 };
-use elsewhere::Elsewhere;
 use page::PAGE;
+use remote::RemoteAsks;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
-use unnoted::Unnoted;
+use write_buffer::WriteBuffer;
 
 const LONGEST_SEND: Duration = Duration::from_secs(60);
 /// How often it is looked all the same.
@@ -54,14 +54,17 @@ pub async fn deliver(
     term: Arc<Term>,
     finish: CancellationToken,
 ) {
-    let hearing = Hearing::new(adapter.clone(), adapters);
-    let mut worker = OutboxWorker::new(gate, store, adapter, hearing, target, term.clone());
+    let receiving = ReceivingState::new(adapter.clone(), adapters);
+    let mut worker = OutboxWorker::new(gate, store, adapter, receiving, target, term.clone());
     let mut changes = worker.gate.changes();
     let mut access = worker.adapter.signals().follow_access();
     let mut reconciled = false;
     while term.holds() {
         changes.mark_unchanged();
-        access.mark_unchanged();
+        if access.has_changed().unwrap_or_default() {
+            access.mark_unchanged();
+            worker.take_up().await;
+        }
         let last = finish.is_cancelled();
         if !reconciled {
             reconciled = worker.reconcile().await;
@@ -85,14 +88,16 @@ pub async fn deliver(
             },
             Pause::UntilAccess(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
-                _ = access.changed() => {}
+                changed = access.changed() => if changed.is_ok() { access.mark_changed() },
                 () = finish.cancelled() => return,
                 () = term.ended() => return,
             },
             Pause::UntilChange(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 _ = changes.changed() => {}
-                () = worker.hearing.changed() => {}
+                // Left marked as changed, so that what was given up is taken up.
+                changed = access.changed() => if changed.is_ok() { access.mark_changed() },
+                () = worker.receiving.changed() => {}
                 () = finish.cancelled() => {}
                 () = term.ended() => return,
             },
@@ -104,16 +109,18 @@ struct OutboxWorker {
     gate: Arc<Gate>,
     store: Store,
     adapter: NamedAdapter,
-    hearing: Hearing,
+    receiving: ReceivingState,
     target: String,
     term: Arc<Term>,
-    elsewhere: Option<Elsewhere>,
+    remote: Option<RemoteAsks>,
     /// What cards show that is not noted yet.
-    shown: Unnoted,
+    shown: WriteBuffer,
     /// What failed since something went through.
     outage: Outage,
     /// Whether the last thing sent was refused by the target itself.
     refused: bool,
+    /// Whether a card was given up since what was given up was last taken up.
+    gave_up: bool,
 }
 
 /// How far the showing of a page came.
@@ -137,28 +144,29 @@ impl OutboxWorker {
         gate: Arc<Gate>,
         store: Store,
         adapter: NamedAdapter,
-        hearing: Hearing,
+        receiving: ReceivingState,
         target: String,
         term: Arc<Term>,
     ) -> Self {
-        let (shown, outage) = (Unnoted::default(), Outage::default());
+        let (shown, outage) = (WriteBuffer::default(), Outage::default());
         Self {
             gate,
             store,
             adapter,
-            hearing,
+            receiving,
             target,
             term,
-            elsewhere: None,
+            remote: None,
             shown,
             outage,
             refused: false,
+            gave_up: false,
         }
     }
 
     /// Makes cards for what other daemons have been asked; whether there was anything.
     async fn hear(&mut self) -> Result<bool, StoreError> {
-        match &mut self.elsewhere {
+        match &mut self.remote {
             Some(news) => news.add_cards(&self.store, self.adapter.name, &self.target).await,
             None => Ok(false),
         }
@@ -188,9 +196,9 @@ impl OutboxWorker {
             let (due, last) = (page.due, !page.more);
             let due = self.shown.behind(due);
             let mut page = self.show_all(due).await?;
-            // What was asked here has its cards already, and does not wait for news from elsewhere.
+            // What was asked here has its cards already, and does not wait for news from other daemons.
             if matches!(page, Page::Done) && last && !self.hear().await? {
-                match self.redraw_misheard().await? {
+                match self.redraw_muted().await? {
                     Some(redrawn) => page = redrawn,
                     None => break,
                 }
@@ -253,7 +261,7 @@ impl OutboxWorker {
         if let Some(left) = self.term.rests_for() {
             return Ok(Some(left));
         }
-        let muted = ask.is_open() && self.hearing.mutes();
+        let muted = ask.is_open() && self.receiving.mutes();
         if muted {
             // Before it is: a crash in between costs a needless edit, and never the buttons.
             self.store.card_muted(&row.nonce).await?;
@@ -265,7 +273,7 @@ impl OutboxWorker {
         };
         self.shown.add(Shown { muted, ..shown(row, &message.0, ask) });
         if ask.is_open() {
-            self.hearing.one_drawn(muted);
+            self.receiving.one_drawn(muted);
         }
         if row.message.is_none() && self.adapter.keeps_messages() {
             self.note_shown().await?;
@@ -287,7 +295,7 @@ impl OutboxWorker {
     ) -> Result<MessageRef, SendError> {
         let mut card = card::draw(ask, self.origin(row));
         if muted {
-            card = self.hearing.mute(card, &self.gate);
+            card = self.receiving.mute(card, &self.gate);
         }
         if let Some(message) = &row.message {
             let message = MessageRef(message.clone());
@@ -311,7 +319,7 @@ impl OutboxWorker {
         }
         let led = self.store.cards_shown(&shown, self.term.fence()).await?;
         let adapter = self.adapter.name;
-        self.shown = Unnoted::default();
+        self.shown = WriteBuffer::default();
         for Shown { ask, version, .. } in shown {
             if led {
                 tracing::info!(adapter, ask_id = %ask, version, "a card stands");
@@ -365,10 +373,25 @@ impl OutboxWorker {
                 Ok(None)
             }
             SendError::TargetGone(why) => self.refused(&why).await.map(Some),
-            SendError::Refused(why) => self.give_up(row, &why).await.map(|()| None),
+            SendError::Refused(why) => {
+                self.gave_up = true;
+                self.give_up(row, &why).await.map(|()| None)
+            }
         }
     }
 
+    /// Where the bot may write has changed: what the platform refused may be taken now.
+    async fn take_up(&mut self) {
+        if !std::mem::take(&mut self.gave_up) {
+            return;
+        }
+        if let Err(error) = self.store.cards_taken_up(self.adapter.name, &self.target).await {
+            tracing::warn!(adapter = self.adapter.name, %error, "given-up cards wait on");
+            self.gave_up = true;
+        }
+    }
+
+    /// Tries a card no more until its ask or the access changes, or the daemon starts anew.
     async fn give_up(&self, row: &CardRow, why: &str) -> Result<(), StoreError> {
         let (store, adapter) = (&self.store, self.adapter.name);
         tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");

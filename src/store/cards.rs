@@ -145,13 +145,15 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// All cards of the ask have to show its newest version, and may be tried at once. One whose
-/// posting was tried stays known as such: a message may stand that nobody knows.
+/// All cards of the ask have to show its newest version, and may be tried at once, those too that
+/// were given up: what the platform refused was an earlier version. One whose posting was tried
+/// stays known as such: a message may stand that nobody knows.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), \
          due_at = (SELECT created_at FROM ask WHERE id = $1), \
-         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END WHERE ask = $1",
+         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
+         held = coalesce(gone, held), gone = NULL WHERE ask = $1",
     )
     .bind(ask)
     .execute(&mut *tx)

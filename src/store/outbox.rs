@@ -274,6 +274,21 @@ impl Store {
         self.execute(statement).await.map(drop)
     }
 
+    /// Lets the cards of open asks at this target that were given up be tried again.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cards_taken_up(&self, adapter: &str, target: &str) -> Result<(), StoreError> {
+        let statement = sqlx::query(
+            "UPDATE card SET held = coalesce(gone, held), gone = NULL, \
+             due_at = (SELECT created_at FROM ask WHERE id = card.ask) \
+             WHERE adapter = $1 AND target = $2 AND gone IS NOT NULL \
+             AND ask IN (SELECT id FROM ask WHERE state = 'open')",
+        );
+        let statement = statement.bind(adapter.to_owned()).bind(target.to_owned());
+        self.execute(statement).await.map(drop)
+    }
+
     /// Moves the unsent cards of a target that has a new name. Messages at the old one are dead.
     ///
     /// # Errors

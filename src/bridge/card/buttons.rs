@@ -2,7 +2,8 @@
 
 use super::{
     super::token::{Pressed, Token},
-    Origin, question,
+    origin::Origin,
+    question,
 };
 use crate::gate::ask::{Ask, Scope};
 use countersign_port::{Button, ButtonStyle};

@@ -10,8 +10,8 @@ const FEW: u32 = 5;
 
 impl OutboxWorker {
     /// Redraws some of them; `None` where there are none to redraw now.
-    pub(super) async fn redraw_misheard(&mut self) -> Result<Option<Page>, StoreError> {
-        let Some(muted) = self.hearing.redraws() else { return Ok(None) };
+    pub(super) async fn redraw_muted(&mut self) -> Result<Option<Page>, StoreError> {
+        let Some(muted) = self.receiving.redraws() else { return Ok(None) };
         // What was just drawn is not drawn again.
         self.note_shown().await?;
         let (store, name) = (self.store.clone(), self.adapter.name);
@@ -22,7 +22,7 @@ impl OutboxWorker {
         }
         // Those that failed wait for their time.
         if find(i64::MAX).await?.is_empty() {
-            self.hearing.all_drawn(muted);
+            self.receiving.all_drawn(muted);
         }
         Ok(None)
     }

@@ -1,6 +1,6 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{OutboxWorker, elsewhere::Elsewhere, page::PAGE, shown};
+use super::{OutboxWorker, page::PAGE, remote::RemoteAsks, shown};
 use crate::{
     bridge::card,
     store::{Due, StoreError},
@@ -23,7 +23,7 @@ impl OutboxWorker {
         let store = self.store.clone();
         let keeps = self.adapter.keeps_messages();
         if store.is_shared() && !keeps {
-            self.elsewhere = Some(Elsewhere::of_now(&self.gate, &self.store).await?);
+            self.remote = Some(RemoteAsks::of_now(&self.gate, &self.store).await?);
         }
         store.reconcile(self.adapter.name, &self.target, keeps).await?;
         if keeps { Ok(()) } else { self.put_up_again().await }

@@ -146,7 +146,7 @@ mod tests {
     use super::{live::Live, *};
     use crate::{
         api::Turns,
-        bridge::weather::{Town, chat::Chat},
+        bridge::fault_injection::{Scenario, chat::Chat},
         store::engines::on_both,
     };
     use serde_json::json;
@@ -155,10 +155,10 @@ mod tests {
     #[tokio::test]
     async fn a_damaged_ask_ends_no_stream_of_approvals() {
         on_both(async |store| {
-            let town = Town::open(&store, &Arc::new(Chat::default())).await;
-            let (bad, _good) = (town.ask("bad", None).await, town.ask("good", None).await);
+            let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+            let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, turns, tail) = (town.gate.clone(), Turns::default(), Tail::after(0));
+            let (gate, turns, tail) = (scenario.gate.clone(), Turns::default(), Tail::after(0));
             let approvals = Approvals { session: None, open: HashSet::new() };
             let live = Live::new(gate, store, turns, tail, Backlog::From(None), approvals);
             let (required, _) = live.next().await.unwrap();

@@ -6,7 +6,7 @@
 )]
 use super::*;
 use crate::{
-    bridge::weather::{Place, Town, chat::Chat},
+    bridge::fault_injection::{Place, Scenario, chat::Chat},
     store::{Store, engines::on_both},
 };
 use countersign_port::Outcome;
@@ -16,31 +16,33 @@ use tokio::task::JoinHandle;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// An agent that waits beside the test, and the button that approves its ask.
-async fn waits(store: &Store) -> (Town, JoinHandle<Option<Value>>, String) {
+async fn waits(store: &Store) -> (Scenario, JoinHandle<Option<Value>>, String) {
     let chat = Arc::new(Chat::default());
-    let town = Town::open(store, &chat).await;
+    let scenario = Scenario::open(store, &chat).await;
     let mut call = Call::new("a", "s", "shell_exec", json!({"command": "git push"}));
     call.key = Some("k".to_owned());
-    let Ok(Taken::Later(answer)) = submit(&town.gate, call).await else { panic!("it is asked") };
+    let Ok(Taken::Later(answer)) = submit(&scenario.gate, call).await else {
+        panic!("it is asked")
+    };
     let agent = tokio::spawn(answer);
-    town.quiet().await;
+    scenario.quiet().await;
     let button = chat.cards()[0].button.clone().unwrap();
     // Its next look at the row falls into the fog.
     store.weather().set_fog(true);
-    town.pass(ROUND + SECOND * 10).await;
-    (town, agent, button)
+    scenario.pass(ROUND + SECOND * 10).await;
+    (scenario, agent, button)
 }
 
 #[tokio::test]
 async fn an_agent_waits_on_while_the_store_fails_and_gets_its_answer_after_that() {
     on_both(async |store| {
-        let (town, agent, button) = waits(&store).await;
+        let (scenario, agent, button) = waits(&store).await;
         assert!(!agent.is_finished());
-        assert_eq!(town.press(&button).await.outcome, Outcome::Fault);
+        assert_eq!(scenario.press(&button).await.outcome, Outcome::Fault);
         store.weather().set_fog(false);
-        town.pass(SECOND * 10).await;
+        scenario.pass(SECOND * 10).await;
         assert_eq!(store.count_open().await.unwrap(), 1, "nobody took it back");
-        assert_eq!(town.press(&button).await.outcome, Outcome::Applied);
+        assert_eq!(scenario.press(&button).await.outcome, Outcome::Applied);
         let answer = json!({"type": "APPROVAL_RESPONSE", "tool_call_id": "k", "approved": true,
             "scope": "once", "by": "Ana (telegram)"});
         assert_eq!(agent.await.unwrap(), Some(answer));
@@ -51,11 +53,11 @@ async fn an_agent_waits_on_while_the_store_fails_and_gets_its_answer_after_that(
 #[tokio::test]
 async fn a_daemon_that_stops_lets_an_agent_go_that_waits_for_the_store() {
     on_both(async |store| {
-        let (town, agent, _) = waits(&store).await;
-        town.gate.stop();
+        let (scenario, agent, _) = waits(&store).await;
+        scenario.gate.stop();
         assert_eq!(agent.await.unwrap(), None);
         store.weather().set_fog(false);
-        town.pass(SECOND * 10).await;
+        scenario.pass(SECOND * 10).await;
         assert_eq!(store.count_open().await.unwrap(), 1, "its agent comes back");
     })
     .await;

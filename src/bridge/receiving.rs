@@ -66,8 +66,8 @@ fn moment_ms() -> i64 {
     i64::try_from(MOMENT.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// One adapter's hearing, as its cards follow it.
-pub(super) struct Hearing {
+/// One adapter's receiving, as its cards follow it.
+pub(super) struct ReceivingState {
     adapter: NamedAdapter,
     adapters: Adapters,
     follow: watch::Receiver<Receiving>,
@@ -76,7 +76,7 @@ pub(super) struct Hearing {
     drawn: Option<bool>,
 }
 
-impl Hearing {
+impl ReceivingState {
     pub(super) fn new(adapter: NamedAdapter, adapters: Adapters) -> Self {
         let follow = adapter.signals().follow_receiving();
         Self { adapter, adapters, follow, deaf_from: None, drawn: None }
@@ -151,7 +151,7 @@ impl Hearing {
 
     /// Where to answer instead.
     fn instead(&self, gate: &Gate, ask: &str) -> String {
-        let hears = |adapter: &&NamedAdapter| {
+        let receives = |adapter: &&NamedAdapter| {
             adapter.name != self.adapter.name
                 && gate.may_answer_on(adapter.name)
                 && adapter.signals().receiving() == Receiving::Listening
@@ -159,7 +159,7 @@ impl Hearing {
         let mut ways: Vec<String> = self
             .adapters
             .iter()
-            .filter(hears)
+            .filter(receives)
             .map(|it| format!("in {}", called(it.name)))
             .collect();
         if gate.may_answer_on("inbox") {

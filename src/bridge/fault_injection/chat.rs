@@ -1,4 +1,4 @@
-//! A chat platform in the test's own process, with its weather.
+//! A chat platform in the test's own process, and what becomes of what is sent to it.
 
 use super::{Place, Standing};
 use countersign_port::{
@@ -18,15 +18,17 @@ pub(crate) struct Chat {
 #[derive(Default)]
 struct Inside {
     forgets: bool,
-    sky: Sky,
+    network: Network,
     cards: Vec<Card>,
     tries: Vec<(Instant, String)>,
     refused: Vec<String>,
+    /// The platform refuses the cards with this on them for what they are.
+    invalid: Option<String>,
 }
 
 /// What becomes of what is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Sky {
+pub(crate) enum Network {
     /// It arrives.
     #[default]
     Clear,
@@ -45,13 +47,18 @@ impl Chat {
         Self { signals: Signals::default(), inside }
     }
 
-    pub(super) fn set(&self, sky: Sky) {
-        self.inside.lock().unwrap().sky = sky;
+    pub(super) fn set(&self, network: Network) {
+        self.inside.lock().unwrap().network = network;
     }
 
     /// The cards whose text has this in it never arrive.
     pub(super) fn never_takes(&self, words: &str) {
         self.inside.lock().unwrap().refused.push(words.to_owned());
+    }
+
+    /// The platform refuses the cards with this on them, or none.
+    pub(super) fn refuses(&self, words: Option<&str>) {
+        self.inside.lock().unwrap().invalid = words.map(str::to_owned);
     }
 
     /// When something was to be shown, and the command on its card.
@@ -60,21 +67,26 @@ impl Chat {
     }
 
     async fn show(&self, card: &Card, put: impl FnOnce(&mut Vec<Card>)) -> Result<(), SendError> {
-        let sky = {
+        let network = {
             let inside = &mut *self.inside.lock().unwrap();
             inside.tries.push((Instant::now(), text(card)));
             if inside.refused.iter().any(|words| text(card).contains(words)) {
                 return Err(SendError::Transient("this card never arrives".to_owned()));
             }
-            if matches!(inside.sky, Sky::Clear | Sky::AnswersLost) {
+            if inside.invalid.as_ref().is_some_and(|words| text(card).contains(words)) {
+                return Err(SendError::Refused("this card is invalid".to_owned()));
+            }
+            if matches!(inside.network, Network::Clear | Network::AnswersLost) {
                 put(&mut inside.cards);
             }
-            inside.sky
+            inside.network
         };
-        match sky {
-            Sky::Clear => Ok(()),
-            Sky::Away | Sky::AnswersLost => Err(SendError::Transient("the line broke".to_owned())),
-            Sky::Silent => std::future::pending().await,
+        match network {
+            Network::Clear => Ok(()),
+            Network::Away | Network::AnswersLost => {
+                Err(SendError::Transient("the line broke".to_owned()))
+            }
+            Network::Silent => std::future::pending().await,
         }
     }
 }
@@ -123,7 +135,7 @@ impl Place for Arc<Chat> {
     }
 
     fn set_down(&self, down: bool) {
-        self.set(if down { Sky::Away } else { Sky::Clear });
+        self.set(if down { Network::Away } else { Network::Clear });
     }
 
     fn cards(&self) -> Vec<Standing> {

@@ -1,6 +1,6 @@
 //! Callers and pressers that leave while the store is slow, fails, or loses an outcome.
 
-use super::{Asked, Place, Town, chat::Chat};
+use super::{Asked, Place, Scenario, chat::Chat};
 use crate::{
     gate::{
         Submitted,
@@ -21,20 +21,20 @@ fn keyed() -> Call {
     serde_json::from_value(call).unwrap()
 }
 
-/// A town whose only caller left while its ask was committed.
-async fn left_in_the_commit(store: &Store) -> Town {
-    let town = Town::open(store, &Arc::new(Chat::default())).await;
+/// A scenario whose only caller left while its ask was committed.
+async fn left_in_the_commit(store: &Store) -> Scenario {
+    let scenario = Scenario::open(store, &Arc::new(Chat::default())).await;
     let (begun, go) = store.weather().next_is_slow();
-    let gate = town.gate.clone();
+    let gate = scenario.gate.clone();
     let caller = tokio::spawn(async move { gate.submit(keyed(), true).await });
     begun.await.unwrap();
     caller.abort();
     assert!(caller.await.unwrap_err().is_cancelled());
     assert_eq!(store.count_open().await.unwrap(), 0, "it is not committed");
     go.send(()).unwrap();
-    town.quiet().await;
+    scenario.quiet().await;
     assert_eq!(store.count_open().await.unwrap(), 1);
-    town
+    scenario
 }
 
 async fn states(store: &Store) -> [usize; 2] {
@@ -45,10 +45,10 @@ async fn states(store: &Store) -> [usize; 2] {
 #[tokio::test]
 async fn an_ask_whose_caller_leaves_while_it_is_committed_is_taken_back_after_the_grace() {
     on_both(async |store| {
-        let town = left_in_the_commit(&store).await;
-        town.pass(SECOND * 2).await;
+        let scenario = left_in_the_commit(&store).await;
+        scenario.pass(SECOND * 2).await;
         assert_eq!(states(&store).await, [1, 0], "its caller may come back");
-        town.pass(SECOND * 2).await;
+        scenario.pass(SECOND * 2).await;
         assert_eq!(states(&store).await, [0, 1]);
     })
     .await;
@@ -57,14 +57,14 @@ async fn an_ask_whose_caller_leaves_while_it_is_committed_is_taken_back_after_th
 #[tokio::test]
 async fn a_caller_that_left_during_the_commit_and_comes_back_in_time_finds_its_ask() {
     on_both(async |store| {
-        let town = left_in_the_commit(&store).await;
-        town.pass(SECOND * 2).await;
-        let handed = town.gate.submit(keyed(), true).await.unwrap();
+        let scenario = left_in_the_commit(&store).await;
+        scenario.pass(SECOND * 2).await;
+        let handed = scenario.gate.submit(keyed(), true).await.unwrap();
         let Submitted::Asked(ask, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
-        town.pass(SECOND * 10).await;
+        scenario.pass(SECOND * 10).await;
         assert_eq!(store.asks_in("open", None).await.unwrap().asks, [*ask]);
         drop(caller);
-        town.pass(SECOND * 4).await;
+        scenario.pass(SECOND * 4).await;
         assert_eq!(states(&store).await, [0, 1]);
     })
     .await;
@@ -76,16 +76,16 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
         if !store.is_shared() {
             return; // A file's commit has an outcome.
         }
-        let town = Town::open(&store, &Arc::new(Chat::default())).await;
+        let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
         for comes_again in [false, true] {
             store.weather().next(Fate::AnswerLost);
-            town.gate.submit(keyed(), true).await.unwrap_err();
+            scenario.gate.submit(keyed(), true).await.unwrap_err();
             assert_eq!(store.count_open().await.unwrap(), 1);
             let again = match comes_again {
-                true => Some(town.gate.submit(keyed(), true).await.unwrap()),
+                true => Some(scenario.gate.submit(keyed(), true).await.unwrap()),
                 false => None,
             };
-            town.pass(SECOND * 4).await;
+            scenario.pass(SECOND * 4).await;
             assert_eq!(states(&store).await, [again.iter().count(), 1]);
         }
     })
@@ -95,16 +95,16 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
 #[tokio::test]
 async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_is_back() {
     on_both(async |store| {
-        let town = Town::open(&store, &Arc::new(Chat::default())).await;
-        let handed = town.gate.submit(keyed(), true).await.unwrap();
+        let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+        let handed = scenario.gate.submit(keyed(), true).await.unwrap();
         let Submitted::Asked(_, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
         store.weather().set_fog(true);
         drop(caller);
-        town.pass(SECOND * 60).await;
+        scenario.pass(SECOND * 60).await;
         store.weather().set_fog(false);
-        town.pass(SECOND * 60).await;
+        scenario.pass(SECOND * 60).await;
         assert_eq!(states(&store).await, [1, 0], "its caller may have been on its way back");
-        town.pass(SECOND * 60).await;
+        scenario.pass(SECOND * 60).await;
         assert_eq!(states(&store).await, [0, 1]);
     })
     .await;
@@ -112,17 +112,17 @@ async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_
 
 /// Does this to an ask whose caller waits, and leaves in the middle of its commit; the ask as its
 /// caller gets it then.
-async fn leaves_in_the_commit<F>(town: &Town, asked: Asked, deed: F) -> Ask
+async fn leaves_in_the_commit<F>(scenario: &Scenario, asked: Asked, deed: F) -> Ask
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let (begun, go) = town.weather.next_is_slow();
+    let (begun, go) = scenario.weather.next_is_slow();
     let doing = tokio::spawn(async move { drop(deed.await) });
     begun.await.unwrap();
     doing.abort();
     assert!(doing.await.unwrap_err().is_cancelled());
     go.send(()).unwrap();
-    town.quiet().await;
+    scenario.quiet().await;
     assert!(asked.waiting.is_finished(), "nobody has to wait for a round to end");
     asked.waiting.await.unwrap()
 }
@@ -133,15 +133,16 @@ async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
         let folder = tempfile::tempdir().unwrap();
         let rules = folder.path().join("permissions.jsonc");
         let chat = Arc::new(Chat::default());
-        let town = Town::with_rules(&store, &chat, Some(&rules)).await;
-        let asked = town.ask("one", None).await;
-        town.quiet().await;
+        let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
+        let asked = scenario.ask("one", None).await;
+        scenario.quiet().await;
         let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
-        let (desk, press) = (town.desk.clone(), town.press_of(&always));
-        let ask = leaves_in_the_commit(&town, asked, async move { desk.press(press).await }).await;
+        let (handler, press) = (scenario.handler.clone(), scenario.press_of(&always));
+        let ask =
+            leaves_in_the_commit(&scenario, asked, async move { handler.press(press).await }).await;
         assert_eq!(ask.answer().unwrap().scope, Some(Scope::Always));
         assert_eq!(rules.exists(), !store.is_shared(), "what was granted stands in the file");
-        town.pass(SECOND).await;
+        scenario.pass(SECOND).await;
         assert_eq!(chat.cards()[0].button, None, "the card shows it");
     })
     .await;
@@ -150,12 +151,12 @@ async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
 #[tokio::test]
 async fn what_is_taken_back_by_one_who_has_left_is_told_to_whoever_waits() {
     on_both(async |store| {
-        let town = Town::open(&store, &Arc::new(Chat::default())).await;
-        let asked = town.ask("one", None).await;
-        town.quiet().await;
-        let (gate, id) = (town.gate.clone(), asked.id.clone());
+        let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+        let asked = scenario.ask("one", None).await;
+        scenario.quiet().await;
+        let (gate, id) = (scenario.gate.clone(), asked.id.clone());
         let cancel = async move { gate.cancel(&id, "the agent went on").await };
-        let ask = leaves_in_the_commit(&town, asked, cancel).await;
+        let ask = leaves_in_the_commit(&scenario, asked, cancel).await;
         assert_eq!(ask.state.name(), "cancelled");
     })
     .await;

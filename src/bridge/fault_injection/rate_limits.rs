@@ -1,8 +1,8 @@
-//! A storm of 429s: the platform wants quiet again and again, before cards and before redraws.
+//! A burst of 429s: the platform asks to wait again and again, before cards and before redraws.
 
 use super::{
-    Asked, Place, Town,
-    fakes::{InDiscord, InTelegram, discord, telegram},
+    Asked, Place, Scenario,
+    platforms::{InDiscord, InTelegram, discord, telegram},
 };
 use crate::store::{Store, engines::Fresh};
 use countersign_port::Outcome;
@@ -13,27 +13,29 @@ const BURST: usize = 60;
 
 /// A minute's burst of asks into a chat that wants quiet from the first card on. `again` makes it
 /// want quiet once more, `edits` before redraws.
-async fn storm<P: Place>(town: &Town, place: &P, again: impl Fn(&P), edits: impl Fn(&P)) {
+async fn burst<P: Place>(scenario: &Scenario, place: &P, again: impl Fn(&P), edits: impl Fn(&P)) {
     let mut asks: Vec<Asked> = Vec::new();
     for n in 0..BURST {
         let expires = (n % 10 == 7).then_some(150);
-        asks.push(town.ask(&format!("burst-{n:03}"), expires).await);
-        town.pass(SECOND).await;
+        asks.push(scenario.ask(&format!("burst-{n:03}"), expires).await);
+        scenario.pass(SECOND).await;
     }
     assert_eq!(place.cards().len(), 0, "it wanted quiet for longer");
     // While the cards trickle in, a few of the asks are over already.
     for n in 0..30 {
-        town.pass(SECOND * 8).await;
+        scenario.pass(SECOND * 8).await;
         match n {
-            1 => drop(town.approve(&asks[0]).await),
-            2 => drop(town.approve(&asks[BURST - 1]).await),
-            3 => drop(town.gate.cancel(&asks[BURST - 2].id, "the agent went on").await.unwrap()),
+            1 => drop(scenario.approve(&asks[0]).await),
+            2 => drop(scenario.approve(&asks[BURST - 1]).await),
+            3 => {
+                drop(scenario.gate.cancel(&asks[BURST - 2].id, "the agent went on").await.unwrap())
+            }
             4 | 8 | 12 => again(place),
             _ => {}
         }
     }
-    town.pass(SECOND * 120).await;
-    town.tells_the_truth(place, &asks).await;
+    scenario.pass(SECOND * 120).await;
+    scenario.tells_the_truth(place, &asks).await;
     assert_eq!(in_order(place, &asks), Vec::<usize>::new(), "the oldest comes first");
 
     // A redraw for everyone, and a new card that goes before them.
@@ -41,15 +43,15 @@ async fn storm<P: Place>(town: &Town, place: &P, again: impl Fn(&P), edits: impl
     let open: Vec<_> = place.cards().into_iter().filter_map(|card| card.button).collect();
     assert!(open.len() > 40, "most of them stand and can be pressed: {}", open.len());
     for (n, button) in open.iter().enumerate() {
-        assert_eq!(town.press(button).await.outcome, Outcome::Applied);
+        assert_eq!(scenario.press(button).await.outcome, Outcome::Applied);
         if n % 20 == 10 {
             edits(place);
         }
-        town.pass(SECOND).await;
+        scenario.pass(SECOND).await;
     }
-    asks.push(town.ask("the-last", None).await);
-    town.pass(SECOND * 400).await;
-    town.tells_the_truth(place, &asks).await;
+    asks.push(scenario.ask("the-last", None).await);
+    scenario.pass(SECOND * 400).await;
+    scenario.tells_the_truth(place, &asks).await;
     assert_eq!(asks.iter().filter(|ask| !ask.waiting.is_finished()).count(), 1);
     assert_eq!(place.violations(), Vec::<String>::new(), "nothing came before its time");
 }
@@ -62,27 +64,27 @@ fn in_order(place: &impl Place, asks: &[Asked]) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn a_storm_of_429s_in_telegram_loses_no_card_and_nothing_comes_too_soon() {
+async fn a_burst_of_429s_in_telegram_loses_no_card_and_nothing_comes_too_soon() {
     use telegram::Fault;
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let chat = InTelegram::start(store.weather()).await;
     chat.server.limit(20);
     chat.server.fail("sendMessage", Fault::RetryAfter(61), 1);
-    let town = Town::open(&store, &chat).await;
+    let scenario = Scenario::open(&store, &chat).await;
     let again = |chat: &InTelegram| chat.server.fail("sendMessage", Fault::RetryAfter(9), 2);
     let edits = |chat: &InTelegram| chat.server.fail("editMessageText", Fault::RetryAfter(13), 2);
-    storm(&town, &chat, again, edits).await;
+    burst(&scenario, &chat, again, edits).await;
 }
 
 #[tokio::test]
-async fn a_storm_of_429s_in_discord_loses_no_card_and_nothing_comes_too_soon() {
+async fn a_burst_of_429s_in_discord_loses_no_card_and_nothing_comes_too_soon() {
     use discord::Fault::Limited;
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
     let chat = InDiscord::start(store.weather()).await;
     chat.server.fail("POST /channels", 1, Limited { retry_after: 61.5, global: true });
-    let town = Town::open(&store, &chat).await;
+    let scenario = Scenario::open(&store, &chat).await;
     let again = |chat: &InDiscord| {
         chat.server.fail("POST /channels", 1, Limited { retry_after: 7.25, global: false });
         chat.server.fail("POST /channels", 1, Limited { retry_after: 11.0, global: true });
@@ -91,5 +93,5 @@ async fn a_storm_of_429s_in_discord_loses_no_card_and_nothing_comes_too_soon() {
         chat.server.fail("PATCH /channels", 1, Limited { retry_after: 7.25, global: false });
         chat.server.fail("PATCH /channels", 1, Limited { retry_after: 11.0, global: true });
     };
-    storm(&town, &chat, again, edits).await;
+    burst(&scenario, &chat, again, edits).await;
 }

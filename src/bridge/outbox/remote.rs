@@ -8,7 +8,7 @@ use crate::{
 use tokio::sync::watch;
 
 #[derive(Debug)]
-pub(super) struct Elsewhere {
+pub(super) struct RemoteAsks {
     /// This daemon.
     here: String,
     tail: Tail,
@@ -19,7 +19,7 @@ pub(super) struct Elsewhere {
     asked: Vec<String>,
 }
 
-impl Elsewhere {
+impl RemoteAsks {
     /// From now on.
     pub(super) async fn of_now(gate: &Gate, store: &Store) -> Result<Self, StoreError> {
         let tail = Tail::of_now(store).await?;

@@ -7,17 +7,17 @@ use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 
 /// For how long.
-const BREATH: Duration = Duration::from_millis(20);
+const HOLD: Duration = Duration::from_millis(20);
 /// How many at most; a page of due cards holds more, so that some in it are to be shown.
 const MOST: usize = PAGE as usize / 2;
 
 #[derive(Debug, Default)]
-pub(super) struct Unnoted {
+pub(super) struct WriteBuffer {
     by_nonce: HashMap<String, Shown>,
     since: Option<Instant>,
 }
 
-impl Unnoted {
+impl WriteBuffer {
     pub(super) fn add(&mut self, shown: Shown) {
         self.since.get_or_insert_with(Instant::now);
         self.by_nonce.insert(shown.nonce.clone(), shown);
@@ -27,11 +27,11 @@ impl Unnoted {
         self.by_nonce.values().cloned().collect()
     }
 
-    /// How long it may still go unnoted; `None` where there is nothing.
+    /// How long it may still stay here; `None` where there is nothing.
     pub(super) fn left(&self) -> Option<Duration> {
         let since = self.since?;
         Some(if self.by_nonce.len() < MOST {
-            BREATH.saturating_sub(since.elapsed())
+            HOLD.saturating_sub(since.elapsed())
         } else {
             Duration::ZERO
         })
@@ -44,7 +44,7 @@ impl Unnoted {
 
     /// Those of the due cards that are behind what they really show, and the messages in which they
     /// stand.
-    // INVARIANT: what stands unnoted counts as noted: nothing is posted twice, and nothing that
+    // INVARIANT: what stands here counts as noted: nothing is posted twice, and nothing that
     // closes within the breath is left standing as it was.
     pub(super) fn behind(&self, due: Vec<Due>) -> Vec<Due> {
         let stands = |mut due: Due| {

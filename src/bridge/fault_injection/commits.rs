@@ -1,6 +1,6 @@
 //! Commits that fail, wait or lose their outcome, under the bridge.
 
-use super::{Asked, Place, Town, chat::Chat};
+use super::{Asked, Place, Scenario, chat::Chat};
 use crate::{
     clock,
     gate::{
@@ -28,14 +28,14 @@ fn fault(store: &Store) -> &'static str {
     if store.is_shared() { UNCERTAIN } else { NOTHING }
 }
 
-/// A town with one ask whose card stands.
-async fn one_card(store: &Store) -> (Arc<Chat>, Town, [Asked; 1], String) {
+/// A scenario with one ask whose card stands.
+async fn one_card(store: &Store) -> (Arc<Chat>, Scenario, [Asked; 1], String) {
     let chat = Arc::new(Chat::default());
-    let town = Town::open(store, &chat).await;
-    let ask = town.ask("one", None).await;
-    town.quiet().await;
+    let scenario = Scenario::open(store, &chat).await;
+    let ask = scenario.ask("one", None).await;
+    scenario.quiet().await;
     let button = chat.cards()[0].button.clone().unwrap();
-    (chat, town, [ask], button)
+    (chat, scenario, [ask], button)
 }
 
 async fn kinds(store: &Store, kind: &str) -> usize {
@@ -52,22 +52,22 @@ fn approved_by_ana(ask: &Ask) -> bool {
 #[tokio::test]
 async fn a_press_whose_commit_fails_is_not_acknowledged_and_its_ask_stays_open() {
     on_both(async |store| {
-        let (chat, town, [ask], button) = one_card(&store).await;
+        let (chat, scenario, [ask], button) = one_card(&store).await;
         for _ in 0..3 {
             store.weather().next(Fate::Fails);
-            let receipt = town.press(&button).await;
+            let receipt = scenario.press(&button).await;
             assert_eq!(
                 (receipt.outcome, receipt.sentence.as_str()),
                 (Outcome::Fault, fault(&store))
             );
-            town.pass(SECOND * 2).await;
-            assert!(town.read(&ask).await.is_open() && !ask.waiting.is_finished());
+            scenario.pass(SECOND * 2).await;
+            assert!(scenario.read(&ask).await.is_open() && !ask.waiting.is_finished());
         }
-        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        scenario.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
         assert_eq!(kinds(&store, "answered").await, 0);
-        assert_eq!(town.press(&button).await.outcome, Outcome::Applied);
-        town.quiet().await;
-        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        assert_eq!(scenario.press(&button).await.outcome, Outcome::Applied);
+        scenario.quiet().await;
+        scenario.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
         assert!(approved_by_ana(&ask.waiting.await.unwrap()));
         assert_eq!(kinds(&store, "answered").await, 1);
     })
@@ -80,14 +80,14 @@ async fn an_answer_whose_commit_cannot_be_known_is_found_by_pressing_again_and_b
         if !store.is_shared() {
             return; // A file's commit has an outcome.
         }
-        let (chat, town, [ask], button) = one_card(&store).await;
+        let (chat, scenario, [ask], button) = one_card(&store).await;
         store.weather().next(Fate::AnswerLost);
-        let receipt = town.press(&button).await;
+        let receipt = scenario.press(&button).await;
         assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, UNCERTAIN));
         // Nobody was told, but the log of events tells the waiter within its next look.
-        town.pass(SECOND * 3).await;
-        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
-        let again = town.press(&button).await;
+        scenario.pass(SECOND * 3).await;
+        scenario.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        let again = scenario.press(&button).await;
         assert_eq!(again.outcome, Outcome::AlreadyAnswered);
         assert!(again.sentence.starts_with("Already approved by Ana"), "{}", again.sentence);
         assert!(approved_by_ana(&ask.waiting.await.unwrap()));
@@ -99,27 +99,27 @@ async fn an_answer_whose_commit_cannot_be_known_is_found_by_pressing_again_and_b
 #[tokio::test]
 async fn a_slow_commit_delays_what_its_presser_hears_and_neither_loses_nor_doubles_it() {
     on_both(async |store| {
-        let (chat, town, [ask], button) = one_card(&store).await;
+        let (chat, scenario, [ask], button) = one_card(&store).await;
         let (begun, go) = store.weather().next_is_slow();
-        let (desk, press) = (town.desk.clone(), town.press_of(&button));
-        let first = tokio::spawn(async move { desk.press(press).await });
+        let (handler, press) = (scenario.handler.clone(), scenario.press_of(&button));
+        let first = tokio::spawn(async move { handler.press(press).await });
         begun.await.unwrap();
         let deny = button.replace(".0.a", ".0.d");
-        let (desk, press) = (town.desk.clone(), town.press_of(&deny));
-        let second = tokio::spawn(async move { desk.press(press).await });
+        let (handler, press) = (scenario.handler.clone(), scenario.press_of(&deny));
+        let second = tokio::spawn(async move { handler.press(press).await });
         for _ in 0..1_000 {
             tokio::task::yield_now().await;
         }
         assert!(!first.is_finished() && !second.is_finished() && !ask.waiting.is_finished());
-        assert!(town.read(&ask).await.is_open(), "nobody sees what is not committed");
+        assert!(scenario.read(&ask).await.is_open(), "nobody sees what is not committed");
         assert!(chat.cards()[0].button.is_some());
         go.send(()).unwrap();
         assert_eq!(first.await.unwrap().outcome, Outcome::Applied);
         let second = second.await.unwrap();
         assert_eq!(second.outcome, Outcome::AlreadyAnswered);
         assert!(second.sentence.starts_with("Already approved by Ana"), "{}", second.sentence);
-        town.quiet().await;
-        town.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
+        scenario.quiet().await;
+        scenario.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
         assert!(approved_by_ana(&ask.waiting.await.unwrap()));
         assert_eq!(kinds(&store, "answered").await, 1);
     })
@@ -136,21 +136,21 @@ fn keyed() -> Call {
 async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_again() {
     on_both(async |store| {
         let chat = Arc::new(Chat::default());
-        let town = Town::open(&store, &chat).await;
+        let scenario = Scenario::open(&store, &chat).await;
         let fates = [Some(Fate::Fails), store.is_shared().then_some(Fate::AnswerLost)];
         for (n, fate) in fates.into_iter().flatten().enumerate() {
             store.weather().next(fate);
-            town.gate.submit(keyed(), true).await.unwrap_err();
-            let Submitted::Asked(ask, _caller) = town.gate.submit(keyed(), true).await.unwrap()
+            scenario.gate.submit(keyed(), true).await.unwrap_err();
+            let Submitted::Asked(ask, _caller) = scenario.gate.submit(keyed(), true).await.unwrap()
             else {
                 panic!("it is asked")
             };
-            town.pass(SECOND * 3).await;
+            scenario.pass(SECOND * 3).await;
             assert_eq!(store.asks_in("open", None).await.unwrap().asks, [*ask.clone()]);
             let open = chat.cards().into_iter().filter(|card| card.button.is_some());
             assert_eq!((chat.cards().len(), open.count()), (n + 1, 1), "it has one card");
-            town.gate.cancel(&ask.id, "the round is over").await.unwrap();
-            town.quiet().await;
+            scenario.gate.cancel(&ask.id, "the round is over").await.unwrap();
+            scenario.quiet().await;
         }
     })
     .await;
@@ -160,29 +160,29 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
 async fn a_card_whose_note_fails_is_redrawn_and_shows_the_truth_whatever_happened_meanwhile() {
     on_both(async |store| {
         let chat = Arc::new(Chat::default());
-        let town = Town::open(&store, &chat).await;
+        let scenario = Scenario::open(&store, &chat).await;
         let mut asks = Vec::new();
         for answered_meanwhile in [false, true] {
             store.weather().next(Fate::GoesWell);
             store.weather().next(Fate::Fails);
-            let ask = town.ask(&format!("noted-{answered_meanwhile}"), None).await;
-            town.quiet().await;
+            let ask = scenario.ask(&format!("noted-{answered_meanwhile}"), None).await;
+            scenario.quiet().await;
             assert!(store.weather().is_over(), "it was posted, and its note failed");
             assert_eq!(chat.cards().len(), asks.len() + 1);
             if answered_meanwhile {
-                drop(town.approve(&ask).await);
+                drop(scenario.approve(&ask).await);
             }
             asks.push(ask);
-            town.pass(SECOND * 40).await;
-            town.tells_the_truth(&chat, &asks).await;
+            scenario.pass(SECOND * 40).await;
+            scenario.tells_the_truth(&chat, &asks).await;
         }
         // The same for a redraw.
         store.weather().next(Fate::GoesWell);
         store.weather().next(Fate::Fails);
-        drop(town.approve(&asks[0]).await);
-        town.pass(SECOND * 40).await;
+        drop(scenario.approve(&asks[0]).await);
+        scenario.pass(SECOND * 40).await;
         assert!(store.weather().is_over());
-        town.tells_the_truth(&chat, &asks).await;
+        scenario.tells_the_truth(&chat, &asks).await;
     })
     .await;
 }
@@ -193,26 +193,26 @@ async fn an_always_whose_commit_fails_grants_nothing_and_the_next_one_holds() {
         let folder = tempfile::tempdir().unwrap();
         let rules = folder.path().join("permissions.jsonc");
         let chat = Arc::new(Chat::default());
-        let town = Town::with_rules(&store, &chat, Some(&rules)).await;
-        let ask = town.ask("one", None).await;
-        town.quiet().await;
+        let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
+        let ask = scenario.ask("one", None).await;
+        scenario.quiet().await;
         let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
 
         store.weather().next(Fate::Fails);
-        let receipt = town.press(&always).await;
+        let receipt = scenario.press(&always).await;
         assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, fault(&store)));
         assert_eq!(store.grants(clock::now_ms()).await.unwrap(), []);
         assert!(!rules.exists(), "no rule was written");
-        assert!(town.read(&ask).await.is_open());
-        let same = town.ask("another", None).await;
-        assert!(town.read(&same).await.is_open(), "such a call is still asked");
+        assert!(scenario.read(&ask).await.is_open());
+        let same = scenario.ask("another", None).await;
+        assert!(scenario.read(&same).await.is_open(), "such a call is still asked");
 
-        let receipt = town.press(&always).await;
+        let receipt = scenario.press(&always).await;
         assert_eq!(receipt.outcome, Outcome::Applied);
         assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
         assert_eq!(store.grants(clock::now_ms()).await.unwrap().len(), 1);
-        town.quiet().await;
-        town.tells_the_truth(&chat, &[ask, same]).await;
+        scenario.quiet().await;
+        scenario.tells_the_truth(&chat, &[ask, same]).await;
     })
     .await;
 }
@@ -224,13 +224,13 @@ async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_wr
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("permissions.jsonc");
     let chat = Arc::new(Chat::default());
-    let town = Town::with_rules(&store, &chat, Some(&rules)).await;
-    let ask = town.ask("one", None).await;
-    town.quiet().await;
+    let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
+    let ask = scenario.ask("one", None).await;
+    scenario.quiet().await;
     let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
     store.weather().next(Fate::GoesWell);
     store.weather().next(Fate::Fails);
-    let receipt = town.press(&always).await;
+    let receipt = scenario.press(&always).await;
     assert_eq!(receipt.outcome, Outcome::Applied);
     assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
     let written = std::fs::read_to_string(&rules).unwrap();
@@ -238,8 +238,8 @@ async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_wr
     assert!(store.weather().is_over());
     // What was not noted is made up for at the next start, and stands in the file once.
     assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
-    town.gate.write_pending_grants().await.unwrap();
+    scenario.gate.write_pending_grants().await.unwrap();
     assert_eq!(store.unwritten_grants().await.unwrap(), []);
     assert_eq!(std::fs::read_to_string(&rules).unwrap(), written);
-    town.tells_the_truth(&chat, &[ask]).await;
+    scenario.tells_the_truth(&chat, &[ask]).await;
 }

@@ -1,6 +1,6 @@
 //! A row that was damaged on the disk, among others.
 
-use super::{Place, Town, chat::Chat};
+use super::{Place, Scenario, chat::Chat};
 use crate::store::engines::on_both;
 use countersign_port::Outcome;
 use std::{sync::Arc, time::Duration};
@@ -11,17 +11,18 @@ const DAMAGED: &str = "This ask is damaged in the store, so nobody can answer it
 async fn a_damaged_ask_is_answered_by_nobody_and_expires_with_the_others() {
     on_both(async |store| {
         let chat = Arc::new(Chat::default());
-        let town = Town::open(&store, &chat).await;
-        let (bad, good) = (town.ask("bad", Some(60)).await, town.ask("good", Some(60)).await);
-        town.quiet().await;
+        let scenario = Scenario::open(&store, &chat).await;
+        let (bad, good) =
+            (scenario.ask("bad", Some(60)).await, scenario.ask("good", Some(60)).await);
+        scenario.quiet().await;
         store.damage(&bad.id, "push origin bad", "push origin good --force").await;
         let button = chat.cards()[0].button.clone().unwrap();
-        let receipt = town.press(&button).await;
+        let receipt = scenario.press(&button).await;
         assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, DAMAGED));
         assert_eq!((receipt.card, store.count_open().await.unwrap()), (None, 2));
 
-        town.pass(Duration::from_secs(70)).await;
-        assert_eq!(town.read(&good).await.state.name(), "expired");
+        scenario.pass(Duration::from_secs(70)).await;
+        assert_eq!(scenario.read(&good).await.state.name(), "expired");
         assert_eq!(good.waiting.await.unwrap().state.name(), "expired");
         assert_eq!(store.count_open().await.unwrap(), 0);
         assert!(bad.waiting.is_finished(), "it was told");

@@ -1,7 +1,7 @@
-//! The bridge in foul weather: hours of it in a moment, with the real gate, outbox, store and
+//! The bridge while platforms and the store fail: hours of it in a moment, with the real gate, outbox, store and
 //! adapters.
 //!
-//! Time is tokio's, paused, and [`Town::pass`] alone moves it, step by step, each when all is
+//! Time is tokio's, paused, and [`Scenario::pass`] alone moves it, step by step, each when all is
 //! quiet. tokio would move it by itself whenever it has nothing to do, and so let every timeout
 //! fire while it waits for SQLite's thread or for a socket; a blocking task that lasts as long as
 //! the test forbids that.
@@ -16,12 +16,13 @@ mod callers;
 pub(crate) mod chat;
 mod commits;
 mod damaged;
-#[cfg(all(feature = "telegram", feature = "discord"))]
-mod fakes;
 mod outage;
-mod start;
 #[cfg(all(feature = "telegram", feature = "discord"))]
-mod storm;
+mod platforms;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod rate_limits;
+mod refused;
+mod start;
 
 use super::{PressHandler, Term, card, deliver};
 use crate::{
@@ -73,9 +74,9 @@ pub(crate) struct Standing {
 }
 
 /// One daemon's core with one chat, under a clock that stands still.
-pub(crate) struct Town {
+pub(crate) struct Scenario {
     pub gate: Arc<Gate>,
-    pub desk: Arc<PressHandler>,
+    pub handler: Arc<PressHandler>,
     pub store: Store,
     weather: Weather,
     stop: CancellationToken,
@@ -90,7 +91,7 @@ pub(crate) struct Asked {
     pub waiting: JoinHandle<Ask>,
 }
 
-impl Town {
+impl Scenario {
     pub async fn open(store: &Store, place: &impl Place) -> Self {
         Self::with_rules(store, place, None).await
     }
@@ -105,7 +106,7 @@ impl Town {
             mode: None,
             home: None,
             host: "here".to_owned(),
-            daemon: "town".to_owned(),
+            daemon: "scenario".to_owned(),
             limits: crate::gate::Limits::default(),
             keep_ms: 86_400_000,
         };
@@ -115,7 +116,7 @@ impl Town {
         let audience = Audience { adapter: adapter.name.to_owned(), target: target.clone() };
         let gate = Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings);
         let length = Duration::from_secs(100_000);
-        let fence = store.take_lease("chat", "town", length).await.unwrap().unwrap();
+        let fence = store.take_lease("chat", "scenario", length).await.unwrap().unwrap();
         let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
         let tail = Tail::of_now(store).await.unwrap();
         let name = adapter.name;
@@ -126,10 +127,10 @@ impl Town {
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
         let (store, weather) = (store.clone(), store.weather().clone());
-        let desk = PressHandler::new(name, gate.clone(), store.clone());
-        let town = Self { gate, desk, store, weather, stop, _still: still };
-        town.quiet().await;
-        town
+        let handler = PressHandler::new(name, gate.clone(), store.clone());
+        let scenario = Self { gate, handler, store, weather, stop, _still: still };
+        scenario.quiet().await;
+        scenario
     }
 
     /// Hands in a call that has to be asked, and waits for its answer beside the test.
@@ -158,7 +159,7 @@ impl Town {
 
     /// Ana presses what this button carries.
     pub async fn press(&self, button: &str) -> Receipt {
-        self.desk.press(self.press_of(button)).await
+        self.handler.press(self.press_of(button)).await
     }
 
     pub fn press_of(&self, button: &str) -> Press {
@@ -222,7 +223,7 @@ impl Town {
     }
 }
 
-impl Drop for Town {
+impl Drop for Scenario {
     fn drop(&mut self) {
         self.stop.cancel();
     }
