@@ -1,5 +1,5 @@
-//! The bridge while platforms and the store fail: hours of it in a moment, with the real gate, outbox, store and
-//! adapters.
+//! The bridge while platforms and the store fail: hours of it in a moment, with the real gate,
+//! outbox, store and adapters.
 //!
 //! Time is tokio's, paused, and [`Scenario::pass`] alone moves it, step by step, each when all is
 //! quiet. tokio would move it by itself whenever it has nothing to do, and so let every timeout

@@ -33,8 +33,10 @@ impl Foreign {
             tracing::warn!(
                 adapter,
                 store,
-                "a press on a card of another store: two countersigns use one bot, so presses reach the \
-                 wrong one. Give each a bot of its own, or all the same store (docs/team.md). If there is \
+                "a press on a card of another store: two countersigns use one bot, so presses \
+                 reach the \
+                 wrong one. Give each a bot of its own, or all the same store (docs/team.md). If \
+                 there is \
                  only this one, the card is older than its store"
             );
         } else {

@@ -196,7 +196,7 @@ impl OutboxWorker {
             let (due, last) = (page.due, !page.more);
             let due = self.shown.behind(due);
             let mut page = self.show_all(due).await?;
-            // What was asked here has its cards already, and does not wait for news from other daemons.
+            // What was asked here has its cards already, and waits for no other daemon's news.
             if matches!(page, Page::Done) && last && !self.hear().await? {
                 match self.redraw_muted().await? {
                     Some(redrawn) => page = redrawn,

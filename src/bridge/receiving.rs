@@ -141,7 +141,8 @@ impl ReceivingState {
     pub(super) fn mute(&self, mut card: Card, gate: &Gate) -> Card {
         card.buttons.clear();
         let text = format!(
-            "Presses are not received here at the moment, so there are no buttons; they come back by \
+            "Presses are not received here at the moment, so there are no buttons; they come back \
+             by \
              themselves. {}",
             self.instead(gate, &card.ask)
         );

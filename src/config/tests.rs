@@ -303,7 +303,8 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[client]\nurl = \"http://10.0.0.1:7117\"",
-            "2:7: [client] `url` is plain http to another machine, which anybody on the way can read and change; use https, or set insecure_http = true in [client]",
+            "2:7: [client] `url` is plain http to another machine, which anybody on the way can \
+             read and change; use https, or set insecure_http = true in [client]",
         ),
         (
             "[store]\nurl = \"mysql://x\"",
@@ -320,12 +321,14 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[policy]\ntimeout = \"soon\"",
-            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds",
+            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number \
+             of seconds",
         ),
         ("[policy]\ntimeout = 0", "2:11: [policy] `timeout` wants between 1 second and 365 days"),
         (
             "[policy]\ntimeout = -1.5",
-            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number of seconds",
+            "2:11: [policy] `timeout` wants a length of time such as \"5m\", \"90s\" or a number \
+             of seconds",
         ),
         (
             "[policy]\ncompat = \"yes\"",
@@ -333,11 +336,13 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[policy]\non_timeout = \"allow\"",
-            "2:14: [policy] `on_timeout` \"allow\" is unknown; use \"deny\", \"wait\" or \"approve\"",
+            "2:14: [policy] `on_timeout` \"allow\" is unknown; use \"deny\", \"wait\" or \
+             \"approve\"",
         ),
         (
             "[policy]\non_timeout = \"approve\"",
-            "2:14: [policy] `on_timeout` \"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]",
+            "2:14: [policy] `on_timeout` \"approve\" wants the tools by name, as \
+             approve_on_timeout = [\"read_file\"]",
         ),
         (
             "[policy]\napprove_on_timeout = [\"*\"]",
@@ -357,11 +362,13 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[discord]\ntoken = \"a\"\ntargets = [{ channel = \"general\" }]",
-            "3:24: [discord.targets] `channel` wants numeric ids, because names can change hands; this is a text",
+            "3:24: [discord.targets] `channel` wants numeric ids, because names can change hands; \
+             this is a text",
         ),
         (
             "[approvers]\ntelegram = [\"@ana\"]",
-            "2:12: [approvers] `telegram` wants numeric ids, because names can change hands; this is a text",
+            "2:12: [approvers] `telegram` wants numeric ids, because names can change hands; this \
+             is a text",
         ),
         (
             "[approvers]\nquorum = 2",

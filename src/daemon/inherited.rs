@@ -25,7 +25,8 @@ impl Inherited {
     pub fn take() -> Result<Self> {
         let (mut passed, mut taken) = (ListenFd::from_env(), Self::default());
         for at in 0..passed.len() {
-            let kind = "the service manager passes on a socket that is neither TCP nor a unix stream, or \
+            let kind = "the service manager passes on a socket that is neither TCP nor a unix \
+             stream, or \
                         two of a kind; countersign.socket names one address and one path";
             if let Ok(Some(unix)) = passed.take_unix_listener(at) {
                 if taken.unix.replace(unix).is_some() {
@@ -52,7 +53,8 @@ impl Inherited {
         // FAIL-CLOSED: clients and guardrail go by the config.
         if wanted.port() != 0 && address != wanted {
             bail!(
-                "countersign.socket listens on {address}, and [daemon] listen is {wanted}; make them \
+                "countersign.socket listens on {address}, and [daemon] listen is {wanted}; make \
+                 them \
                  the same"
             );
         }

@@ -106,7 +106,8 @@ fn happened(ask: &Ask) -> String {
     };
     format!(
         "\n{what} ({})\n\nNext:\n  \
-         countersign ask -- rm -rf build         ask from any script; the exit code is the answer\n  \
+         countersign ask -- rm -rf build         ask from any script; the exit code is the \
+         answer\n  \
          countersign connect claude-code         let Claude Code ask here\n  \
          countersign doctor                      see what is set up, and how to add your phone\n",
         clock::short(answer.at)

@@ -70,10 +70,9 @@ impl Machine {
         let (kill, killed) = oneshot::channel();
         let thread = thread::spawn(move || {
             let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
-            let (options, inherited) = (ServeOptions::default(), Inherited::default());
             runtime.block_on(async {
                 tokio::select! {
-                    ended = daemon::run(config, options, inherited) => ended.unwrap(),
+                    () = serve(config) => {}
                     _ = killed => {}
                 }
             });
@@ -117,6 +116,19 @@ impl Drop for Running {
         let ended = self.thread.take().map(JoinHandle::join);
         assert!(thread::panicking() || ended.is_some_and(|ended| ended.is_ok()));
     }
+}
+
+/// Runs the daemon. The threads of one that was killed may hold the store for a moment longer.
+async fn serve(config: Config) {
+    for _ in 0..100 {
+        let (options, inherited) = (ServeOptions::default(), Inherited::default());
+        match daemon::run(config.clone(), options, inherited).await {
+            Ok(()) => return,
+            Err(error) => eprintln!("not started yet: {error:#}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the daemon does not start");
 }
 
 fn command(text: &str) -> Value {

@@ -99,7 +99,8 @@ pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
              give it View Channel there"
         }
         50013 => {
-            "the bot may not write there; give it Send Messages, Send Messages in Threads and Attach \
+            "the bot may not write there; give it Send Messages, Send Messages in Threads and \
+             Attach \
              Files in the channel's settings"
         }
         50007 => "this person accepts no messages from the bot; target a channel instead",

@@ -130,7 +130,8 @@ pub(crate) fn refusal(error: &serenity::Error) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "Discord's gateway closes every connection: {why}; look at the bot in the developer portal, and \
+        "Discord's gateway closes every connection: {why}; look at the bot in the developer \
+         portal, and \
          whether a newer countersign is out"
     ))
 }

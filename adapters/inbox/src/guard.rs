@@ -48,7 +48,8 @@ pub(crate) async fn data(
     let no_access = || {
         refusal(
             StatusCode::UNAUTHORIZED,
-            "This page has no access. Open the inbox's address again as `countersign inbox` prints it.",
+            "This page has no access. Open the inbox's address again as `countersign inbox` \
+             prints it.",
         )
     };
     let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
@@ -71,7 +72,8 @@ pub(crate) async fn data(
     if !same_origin(&parts.method, &parts.headers) {
         return refusal(
             StatusCode::FORBIDDEN,
-            "This request came from another site, so nothing was pressed. Press on the inbox's own page.",
+            "This request came from another site, so nothing was pressed. Press on the inbox's \
+             own page.",
         );
     }
     parts.extensions.insert(Proven(challenge));
@@ -88,7 +90,8 @@ pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src \
+         'self'; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'",
     ),

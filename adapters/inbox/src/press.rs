@@ -41,7 +41,8 @@ pub(crate) async fn press(
     let Some(core) = inbox.connected() else {
         return refusal(
             StatusCode::SERVICE_UNAVAILABLE,
-            "countersign is not taking presses just now; nothing was recorded. Press again in a moment.",
+            "countersign is not taking presses just now; nothing was recorded. Press again in a \
+             moment.",
         );
     };
     // INVARIANT: the page is told only after the core has committed or refused. The press is a task
@@ -58,7 +59,8 @@ pub(crate) async fn press(
             tracing::error!(%error, "the core did not finish a press in the inbox");
             refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "countersign failed on this press and cannot say what came of it. Look at the card before \
+                "countersign failed on this press and cannot say what came of it. Look at the \
+                 card before \
                  you press again.",
             )
         }

@@ -26,7 +26,8 @@ impl Chat {
         let parsed = id.parse().ok().zip(topic.map(str::parse).transpose().ok());
         let (id, topic) = parsed.ok_or_else(|| {
             SendError::TargetGone(format!(
-                "`{}` is not a Telegram chat: write `CHAT` or `CHAT/TOPIC` in numbers; the bot answers \
+                "`{}` is not a Telegram chat: write `CHAT` or `CHAT/TOPIC` in numbers; the bot \
+                 answers \
                  /id in a chat with its number",
                 target.0
             ))

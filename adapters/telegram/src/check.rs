@@ -51,7 +51,8 @@ pub async fn check_target(config: &Config, target: &Target) -> Result<String, St
     let chat = Chat::parse(target).map_err(|error| error.to_string())?;
     let api = Api::new(config);
     let mend = |failure| {
-        let help = "a person must first press Start in a private chat with the bot, a group must have it \
+        let help = "a person must first press Start in a private chat with the bot, a group must \
+         have it \
                     as a member that may write; the bot answers /id with the chat's number";
         format!("`{}`: {}; {help}", target.0, send_error(failure, chat))
     };

@@ -60,7 +60,7 @@ pub(crate) fn send_error(failure: Failure, chat: Chat) -> SendError {
     }
 }
 
-/// Telegram does not tell which of its limits was reached; the ones of a chat are by far the lowest.
+/// Telegram does not tell which of its limits was reached; a chat's are by far the lowest.
 pub(crate) fn in_chat(after: Duration) -> SendError {
     SendError::Retry { after, scope: RetryScope::Target }
 }
@@ -88,7 +88,8 @@ pub(crate) fn token_refused(failure: &Failure) -> bool {
 /// The sentence for a token that Telegram does not know.
 pub(crate) fn refused_token(said: &str) -> String {
     format!(
-        "Telegram does not accept `[telegram] token` ({said}): copy the token from @BotFather (/mybots \
+        "Telegram does not accept `[telegram] token` ({said}): copy the token from @BotFather \
+         (/mybots \
          → your bot → API Token), and look at `[telegram] api_url` if you set it"
     )
 }

@@ -56,7 +56,8 @@ pub(crate) fn introduction(chat: Chat, private: bool, person: Option<&User>) -> 
         }
         None => page.add(
             Style::Plain,
-            "\nYou write as an anonymous admin: ask again without that, or in a private chat with me, to \
+            "\nYou write as an anonymous admin: ask again without that, or in a private chat with \
+             me, to \
              learn your own number",
         ),
     }

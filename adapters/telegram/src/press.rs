@@ -51,7 +51,8 @@ impl PressHandler {
 
     /// FAIL-CLOSED: a press that cannot be read is refused, and its presser is told so.
     fn unreadable(&mut self, update: &Value) {
-        tracing::warn!(update = ?update.get("update_id"), "telegram sent an update that cannot be read");
+        tracing::warn!(update = ?update.get("update_id"), "telegram sent an update that cannot be \
+         read");
         let query = update.pointer("/callback_query/id").and_then(Value::as_str);
         if let Some(query) = query {
             let words = "This press could not be read, so nothing changed.".to_owned();
@@ -115,7 +116,8 @@ impl PressHandler {
                 );
                 return self.say_words(
                     message,
-                    "This cannot be attributed to a person: reply under your own name, not as the group \
+                    "This cannot be attributed to a person: reply under your own name, not as the \
+                     group \
                      or a channel.",
                 );
             }
@@ -124,7 +126,8 @@ impl PressHandler {
             tracing::warn!(person = person.id.0, "a reply to somebody else's prompt is refused");
             return self.say_words(
                 message,
-                "Only the person who pressed the button can answer here: press the button yourself.",
+                "Only the person who pressed the button can answer here: press the button \
+                 yourself.",
             );
         }
         let Some(text) = message.text() else {

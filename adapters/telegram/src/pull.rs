@@ -174,13 +174,15 @@ fn explain(failure: &Failure) -> String {
 }
 
 /// The sentence for a bot that another program polls too.
-const CONFLICTED: &str = "Another program polls this Telegram bot, and Telegram serves only one at a time, so \
+const CONFLICTED: &str = "Another program polls this Telegram bot, and Telegram serves only one \
+ at a time, so \
     presses arrive here or there: stop the other one, give each countersign a bot of its own from \
     @BotFather, or let them share one store (docs/team.md)";
 
 /// The sentence for a bot that delivers its updates somewhere else.
 pub(crate) fn webhook_sentence() -> String {
-    "A webhook takes this Telegram bot's updates away: another program uses the bot. Get a bot of its own \
+    "A webhook takes this Telegram bot's updates away: another program uses the bot. Get a bot of \
+     its own \
      for countersign from @BotFather, or end the other use and call the Bot API's deleteWebhook"
         .to_owned()
 }

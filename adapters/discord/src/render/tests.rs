@@ -197,7 +197,11 @@ fn bare(content: &str, seen: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_command_is_shown_literally_or_head_and_tail_of_it(text in hostile()) {

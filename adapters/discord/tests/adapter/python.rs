@@ -130,7 +130,10 @@ impl FakePlatform for StandIn {
     }
 
     async fn inject(&self, fault: Fault) -> Injected {
-        let on_post = |kind: &str, after: f64| json!({"match": "POST /channels", "kind": kind, "retry_after": after});
+        let on_post = |kind: &str, after: f64| {
+            let on = "POST /channels";
+            json!({"match": on, "kind": kind, "retry_after": after})
+        };
         match fault {
             Fault::Limited(after) => {
                 self.control("inject", on_post("429", after.as_secs_f64())).await;

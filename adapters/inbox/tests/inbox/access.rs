@@ -159,7 +159,8 @@ async fn a_host_name_that_is_not_the_inboxs_is_refused_on_every_path() {
     let visitor = desk.visitor().await;
     for path in ["/", &format!("/?token={TOKEN}"), "/inbox/events", "/inbox/inbox.js"] {
         let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: evil.example:{}\r\ncookie: {}\r\nx-countersign-inbox: {}\r\nconnection: close\r\n\r\n",
+            "GET {path} HTTP/1.1\r\nhost: evil.example:{}\r\ncookie: {}\r\nx-countersign-inbox: \
+             {}\r\nconnection: close\r\n\r\n",
             desk.at.port(),
             visitor.cookie,
             visitor.key

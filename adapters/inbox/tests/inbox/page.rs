@@ -276,13 +276,15 @@ async fn a_phone_shows_everything_without_sideways_scrolling_light_and_dark() {
     let widths = "[document.documentElement.scrollWidth, innerWidth]";
     assert_eq!(page.eval(widths).await, json!([375, 375]));
     let small = "[...document.querySelectorAll('.row button')].filter((b) => { \
-                 const r = b.getBoundingClientRect(); return r.height < 36 || r.left < 0 || r.right > 375 }).length";
+                 const r = b.getBoundingClientRect(); return r.height < 36 || r.left < 0 || \
+                 r.right > 375 }).length";
     assert_eq!(page.eval(small).await, 0, "all buttons fit a thumb");
     let whole = "document.querySelector('[data-id=long] pre').textContent.length";
     assert_eq!(page.eval(whole).await, "printf '%s\\n' \"$line\"\n".len() * 300);
     assert!(page.text().await.contains("characters: scroll to read, or Show all"));
     page.click("[data-id=long] .more").await;
-    let cut = "(() => { const p = document.querySelector('[data-id=long] pre'); return p.scrollHeight - p.clientHeight })()";
+    let cut = "(() => { const p = document.querySelector('[data-id=long] pre'); return \
+     p.scrollHeight - p.clientHeight })()";
     assert_eq!(page.eval(cut).await, 0);
     let ground = "getComputedStyle(document.body).backgroundColor";
     page.scheme("light").await;
@@ -360,7 +362,8 @@ async fn the_page_lives_through_a_restart_and_says_when_it_is_not_connected() {
 async fn hostile_text_is_shown_literally() {
     let desk = Desk::open().await;
     let Some((_browser, page)) = look(&desk).await else { return };
-    let evil = "</pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> \u{202e}gpj\u{0}";
+    let evil = "</pre><script>document.title='owned'</script><img src=x \
+     onerror=\"document.title='owned'\"> \u{202e}gpj\u{0}";
     let mut card = command("one", evil);
     card.title = format!("{evil} asks");
     desk.post(&card).await;
@@ -380,7 +383,10 @@ async fn a_link_from_another_site_lets_in_and_the_door_is_closed_without_one() {
     let page = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
     assert!(page.text().await.contains("This inbox opens with its own address"));
     page.eval(&format!("void setTimeout(() => location.assign({:?}))", desk.address())).await;
-    page.until("location.hostname === '127.0.0.1' && document.querySelector('#line')?.dataset.state === 'live'")
-        .await;
+    page.until(
+        "location.hostname === '127.0.0.1' && \
+     document.querySelector('#line')?.dataset.state === 'live'",
+    )
+    .await;
     assert_eq!(page.eval("location.pathname + location.search + location.hash").await, "/");
 }

@@ -51,7 +51,8 @@ async fn streams_end_when_the_daemon_stops_and_the_same_page_comes_back_after_a_
 async fn hostile_text_arrives_whole_and_literally() {
     let desk = Desk::open().await;
     let evil = format!(
-        "</pre><script>alert(1)</script>\u{202e}\u{200b}\u{0}\r\n\ndata: x\n\nevent: board\n{}👍🏽 @everyone",
+        "</pre><script>alert(1)</script>\u{202e}\u{200b}\u{0}\r\n\ndata: x\n\nevent: board\n{}👍🏽 \
+         @everyone",
         "é".repeat(10_000)
     );
     desk.post(&command("one", &evil)).await;

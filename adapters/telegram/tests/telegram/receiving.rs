@@ -255,7 +255,9 @@ async fn two_adapters_on_one_bot_both_say_so_and_lose_no_press() {
     let server = Server::start().await;
     let answers = || vec![receipt(Outcome::Applied, "Approved once."); 4];
     let (one, two) = (Room::open(&server, answers()), Room::open(&server, answers()));
-    let conflicted = |now: &Receiving| matches!(now, Receiving::Deaf { why, .. } if why.contains("Another program"));
+    let other = "Another program";
+    let conflicted =
+        |now: &Receiving| matches!(now, Receiving::Deaf { why, .. } if why.contains(other));
     one.receiving(conflicted).await;
     two.receiving(conflicted).await;
     let card = post(&one, &server).await;
