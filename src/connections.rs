@@ -13,7 +13,7 @@ mod table;
 
 pub use bodies::KeptUntilWritten;
 pub(crate) use files::as_far_as_files_reach;
-pub use table::{Connection, Limits};
+pub use table::{Connection, ConnectionLimits};
 
 use axum::{Router, body::Body, middleware::Next, serve::Listener};
 use futures::FutureExt;
@@ -33,15 +33,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// response on: so an idle connection ends after this time too.
 const HEAD: Duration = Duration::from_secs(30);
 
-/// What a connection is told for which there is no room.
-const FULL: &str = "too many connections are in use here, so this one is closed; try again, or raise \
-    [limits] connections and connections_per_peer";
+/// The error of a connection for which there is no room.
+const FULL: &str = "too many connections are in use here, so this one is closed; try again, or \
+    raise [limits] connections and connections_per_peer";
 
 /// Serves until `drain`; then what is under way is served to its end.
 pub(crate) async fn serve<L>(
     mut listener: L,
     router: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     drain: CancellationToken,
 ) where
     L: Listener,

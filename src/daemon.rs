@@ -95,7 +95,7 @@ pub async fn run(
         adapters: all.clone(),
         keys: Arc::new(keys),
         leases: Arc::new(leases),
-        turns: api::Turns::default(),
+        turns: api::LargeReplies::default(),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
         inbox: local.base(),
         notices: bridge::notices,

@@ -24,8 +24,8 @@ impl HookAgent for ClaudeCode {
         Title {
             name: "Claude Code",
             versions: "2.1.268 or newer",
-            connected: "Its own prompt stays beside it, and decides alone while no daemon runs. In its \
-                        plan mode only reading is allowed.",
+            connected: "Its own prompt stays beside it, and decides alone while no daemon runs. \
+                        In its plan mode only reading is allowed.",
         }
     }
 

@@ -56,8 +56,8 @@ fn read(body: &[u8]) -> Result<SubmitRequest, Fault> {
     match (16..=200).contains(&count) {
         true => Ok(request),
         false => Err(Fault::bad_request(format!(
-            "`session_secret` has {count} characters; it is a random text of 16 to 200, the same for \
-             every call of a session"
+            "`session_secret` has {count} characters; it is a random text of 16 to 200, the same \
+             for every call of a session"
         ))),
     }
 }

@@ -1,7 +1,9 @@
 //! `GET /v1/events`: what happens, as server-sent events.
 //!
-//! A new reader gets every open ask first; one that comes back with `Last-Event-ID` gets what it
-//! missed; where that is forgotten it is told so once and begins anew. The `id:` of an event is where its reader goes on, and not always its own: on PostgreSQL
+//! A new reader gets every open ask first. A reader that comes back with `Last-Event-ID` gets what
+//! it missed; where that is no longer kept, it is told so once and starts anew.
+//!
+//! The `id:` of an event is where its reader goes on, and not always the event's own: on PostgreSQL
 //! an earlier event may still turn up. The event's own id is in its data.
 
 use super::{
@@ -75,7 +77,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::{live::Live, *};
     use crate::{
-        api::Turns,
+        api::LargeReplies,
         bridge::fault_injection::{Scenario, chat::Chat},
         store::engines::on_both,
     };
@@ -89,15 +91,16 @@ mod tests {
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
             let (gate, tail) = (scenario.gate.clone(), Tail::after(0));
             let backlog = Backlog::From(None);
-            let mut live = Live::new(gate, store, Turns::default(), tail, backlog, EveryEvent);
-            let mut told = Vec::new();
+            let mut live =
+                Live::new(gate, store, LargeReplies::default(), tail, backlog, EveryEvent);
+            let mut sent = Vec::new();
             for _ in 0..3 {
                 let (event, next) = live.next().await.unwrap();
-                told.push(format!("{event:?}"));
+                sent.push(format!("{event:?}"));
                 live = next;
             }
             let kinds = ["event: ask", "event: asked", "event: asked"];
-            assert!(told.iter().zip(kinds).all(|(told, kind)| told.contains(kind)), "{told:?}");
+            assert!(sent.iter().zip(kinds).all(|(sent, kind)| sent.contains(kind)), "{sent:?}");
             assert!(live.is_caught_up(), "the other one is open, both were asked");
         })
         .await;

@@ -44,7 +44,7 @@ impl Keys {
         Self { agent, approver, nonces: Nonces::default() }
     }
 
-    /// The handle of whoever shows a token, and the hash of that.
+    /// The handle that a token gives, and the token's hash.
     pub(super) fn of(&self, shows: impl Fn(&TokenHash) -> bool) -> Option<(Handle, &TokenHash)> {
         let known = [(Handle::Approver, &self.approver), (Handle::Agent, &self.agent)];
         // Both are compared, so that the time tells nothing.
@@ -54,7 +54,7 @@ impl Keys {
 }
 
 impl Handle {
-    /// Who answers with the approver's handle; all others are refused.
+    /// The approver who answers with this handle; an agent's is refused.
     ///
     /// # Errors
     /// 403 with a sentence.
@@ -68,7 +68,8 @@ impl Handle {
                 roles: Vec::new(),
             }),
             Self::Agent => Err(Fault::forbidden(
-                "this handle may open asks and read their answers; answering needs the approver's token",
+                "this handle may open asks and read their answers; answering needs the \
+                 approver's token",
             )),
         }
     }
@@ -84,7 +85,7 @@ pub(super) fn admitted(mut request: Request, surface: Surface, handle: Handle) -
     request
 }
 
-/// Whose the sessions are that are spoken of by this handle.
+/// The owner of the sessions that a request with this handle names.
 fn owner(surface: Surface, handle: Handle) -> Owner {
     Owner::by(match (surface, handle) {
         // Only one user can open the socket.

@@ -3,7 +3,7 @@
 
 use super::{
     state::Api,
-    turns::{Turn, Turns},
+    turns::{LargeReplies, LargeReply},
 };
 use crate::{
     gate::{Gate, ask::Ask},
@@ -63,14 +63,14 @@ pub(in crate::api) fn serve<F: Feed>(
 pub(in crate::api) struct Live<F> {
     gate: Arc<Gate>,
     store: Store,
-    turns: Turns,
+    turns: LargeReplies,
     changes: watch::Receiver<u64>,
     tail: Tail,
     backlog: Backlog,
     /// What is sent next, by name: a body is read when it is its turn, and no sooner.
     next: VecDeque<Next>,
     /// Held until the last event is taken, where that is large.
-    turn: Option<Turn>,
+    turn: Option<LargeReply>,
     feed: F,
 }
 
@@ -84,7 +84,7 @@ impl<F: Feed> Live<F> {
     pub(in crate::api) fn new(
         gate: Arc<Gate>,
         store: Store,
-        turns: Turns,
+        turns: LargeReplies,
         tail: Tail,
         backlog: Backlog,
         feed: F,

@@ -23,7 +23,7 @@ mod wires;
 pub use fault::Fault;
 pub use handle::{Handle, Keys, Surface};
 pub use state::Api;
-pub use turns::Turns;
+pub use turns::LargeReplies;
 pub use view::view;
 
 use axum::{

@@ -1,6 +1,6 @@
 //! What the routes work with.
 
-use super::{handle::Keys, turns::Turns};
+use super::{handle::Keys, turns::LargeReplies};
 use crate::{
     gate::{Gate, ask::Ask},
     store::Store,
@@ -26,7 +26,7 @@ pub struct Api {
     /// The leases of the adapters' accounts: who holds one leads.
     pub leases: Arc<BTreeMap<&'static str, String>>,
     /// Who may make a large answer.
-    pub turns: Turns,
+    pub turns: LargeReplies,
     /// An ask as people see it, with nothing that could be pressed.
     pub card: fn(&Ask) -> Value,
     /// Where the inbox is, without its token.

@@ -25,26 +25,26 @@ const SMALL: u64 = 64 * 1024;
 
 /// Who may make a large answer.
 #[derive(Debug, Clone)]
-pub struct Turns(Arc<Semaphore>);
+pub struct LargeReplies(Arc<Semaphore>);
 
 /// Leave to make one.
 #[derive(Debug)]
-pub(in crate::api) struct Turn {
+pub(in crate::api) struct LargeReply {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Default for Turns {
+impl Default for LargeReplies {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(AT_ONCE)))
     }
 }
 
-impl Turns {
+impl LargeReplies {
     /// Waits for a turn, but not for long.
     ///
     /// # Errors
     /// 503 with a sentence.
-    pub(super) async fn take(&self) -> Result<Turn, Fault> {
+    pub(super) async fn take(&self) -> Result<LargeReply, Fault> {
         let turn = timeout(LONGEST, self.of_stream()).await.ok().flatten();
         turn.ok_or_else(|| {
             Fault::new(
@@ -55,12 +55,12 @@ impl Turns {
     }
 
     /// Waits for a turn as long as it takes; `None` never comes while the daemon runs.
-    pub(in crate::api) async fn of_stream(&self) -> Option<Turn> {
-        self.0.clone().acquire_owned().await.ok().map(|permit| Turn { _permit: permit })
+    pub(in crate::api) async fn of_stream(&self) -> Option<LargeReply> {
+        self.0.clone().acquire_owned().await.ok().map(|permit| LargeReply { _permit: permit })
     }
 }
 
-impl Turn {
+impl LargeReply {
     /// The answer, which has the turn until it is written, unless it is small.
     pub(super) fn held_by(self, reply: &impl Serialize) -> Response {
         let mut response = Json(reply).into_response();

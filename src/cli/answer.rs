@@ -7,7 +7,7 @@ use countersign_protocol::AnswerRequest;
 use serde_json::{Map, Value};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Approve {
+pub(super) struct ApproveArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
     #[arg(value_name = "ID")]
     ask: String,
@@ -20,7 +20,7 @@ pub(super) struct Approve {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Deny {
+pub(super) struct DenyArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
     #[arg(value_name = "ID")]
     ask: String,
@@ -39,7 +39,7 @@ pub(super) struct Deny {
 #[command(after_help = "\
 Example: an ask with two questions, of which the second takes several choices:
   countersign answer a1b2 SQLite Lint,Docs")]
-pub(super) struct Answer {
+pub(super) struct AnswerArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
     #[arg(value_name = "ID")]
     ask: String,
@@ -52,18 +52,18 @@ pub(super) struct Answer {
     json: bool,
 }
 
-pub(super) async fn approve(context: &Context, args: Approve) -> Result<Exit> {
+pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit> {
     let answer = AnswerRequest { scope: Some(args.scope), ..AnswerRequest::new(Decision::Approve) };
     send(context, &args.ask, &answer, args.json).await
 }
 
-pub(super) async fn deny(context: &Context, args: Deny) -> Result<Exit> {
-    let Deny { ask, reason, stop, json } = args;
+pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
+    let DenyArgs { ask, reason, stop, json } = args;
     let answer = AnswerRequest { reason, stop, ..AnswerRequest::new(Decision::Deny) };
     send(context, &ask, &answer, json).await
 }
 
-pub(super) async fn answer(context: &Context, args: Answer) -> Result<Exit> {
+pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> {
     let ask = token::approver(context)?.ask(&args.ask).await?;
     let answers = Some(by_question(&ask.call.questions, &args.answers)?);
     let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };

@@ -26,7 +26,7 @@ Examples:
 
 The exit code is the answer: 0 allowed, 3 denied, 5 nobody answered in time, 8 still pending. Who
 decided is printed; for a question the answer is, one line for each choice.")]
-pub(super) struct Args {
+pub(super) struct AskArgs {
     #[command(flatten)]
     caller: Caller,
     /// The tool, when it is not the shell
@@ -58,7 +58,7 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     let client = context.client()?;
     let (json, no_wait, longest) = (args.json, args.no_wait, args.wait);
     let call = call(args)?;
@@ -92,8 +92,8 @@ async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: boo
     }
 }
 
-fn call(args: Args) -> Result<Call> {
-    let Args { caller, tool, args, question, option, multi, command, .. } = args;
+fn call(args: AskArgs) -> Result<Call> {
+    let AskArgs { caller, tool, args, question, option, multi, command, .. } = args;
     if let Some(question) = question {
         let options =
             option.into_iter().map(|label| Choice { label, description: None, preview: None });

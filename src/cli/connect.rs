@@ -20,7 +20,7 @@ use std::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Shows the change first, and keeps everything else in the file as it stands.")]
-pub(super) struct Args {
+pub(super) struct ConnectArgs {
     /// Which agent
     #[arg(value_parser = agent::parser())]
     agent: &'static dyn HookAgent,
@@ -32,7 +32,7 @@ pub(super) struct Args {
     yes: bool,
 }
 
-pub(super) fn connect(context: &Context, args: &Args) -> Result<Exit> {
+pub(super) fn connect(context: &Context, args: &ConnectArgs) -> Result<Exit> {
     let command = hook_command(context, args.agent)?;
     let connected = change(args, |text| args.agent.connect(text, &command))?;
     let rules = || match outlook::lines(context) {
@@ -53,7 +53,7 @@ pub(super) fn connect(context: &Context, args: &Args) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-pub(super) fn disconnect(args: &Args) -> Result<Exit> {
+pub(super) fn disconnect(args: &ConnectArgs) -> Result<Exit> {
     let gone = change(args, |text| args.agent.disconnect(text))?;
     let name = args.agent.title().name;
     say::out(&match gone {
@@ -70,7 +70,10 @@ enum Changed {
     No,
 }
 
-fn change(args: &Args, edit: impl FnOnce(&str) -> Result<String, String>) -> Result<Changed> {
+fn change(
+    args: &ConnectArgs,
+    edit: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<Changed> {
     let file = match &args.settings {
         Some(file) => file.clone(),
         None => args.agent.settings_file().map_err(anyhow::Error::msg)?,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Args {
+pub(super) struct GrantsArgs {
     /// Print them as JSON
     #[arg(long)]
     json: bool,
@@ -17,7 +17,7 @@ pub(super) struct Args {
 }
 
 #[cfg(test)]
-impl Args {
+impl GrantsArgs {
     pub(super) fn revokes(&self) -> bool {
         self.act.is_some()
     }
@@ -33,7 +33,7 @@ enum Act {
     },
 }
 
-pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
     match args.act {
         Some(Act::Revoke { grant }) => {
             let gone = token::approver(context)?.revoke(&grant).await?;

@@ -28,7 +28,7 @@ const LARGEST: u64 = 16 << 20;
 #[command(after_help = "\
 Agents start this; `countersign connect claude-code` sets it up. To see what it would do:
   countersign hook claude-code -v < event.json")]
-pub(super) struct Args {
+pub(super) struct HookArgs {
     /// Whose hook to be
     #[arg(value_parser = agent::parser())]
     agent: &'static dyn HookAgent,
@@ -37,7 +37,7 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-pub(super) fn run(context: &Context, args: &Args) -> Exit {
+pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
     let (reply, problem) = match wait(hook(context, args)) {
         Ok(reply) => (reply, None),
         Err(error) => (args.agent.undecided(&format!("{error:#}")), Some(error)),
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Exit {
     Exit::Good
 }
 
-async fn hook(context: &Context, args: &Args) -> Result<HookReply> {
+async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     let (agent, verbose) = (args.agent, args.verbose);
     // From the first moment: a signal must not end the process before the ask is taken back.
     let (mut signals, parent) = (Signals::new()?, Parent::new(agent.process_variable()));

@@ -6,7 +6,7 @@ mod pipes;
 use super::{Context, Exit, asking::Signals, caller, say, token};
 use crate::profiles::{Profile, wcore::Source};
 use crate::{
-    agents::wcore::{Around, Do, Passing, Rights, Session},
+    agents::wcore::{EngineContext, EngineSession, Forward, LaunchOptions, Step},
     client::Client,
     protocol::CancelReason,
 };
@@ -23,7 +23,7 @@ use tokio::{
 const FAREWELL: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct HostArgs {
     #[command(subcommand)]
     system: System,
 }
@@ -36,7 +36,7 @@ enum System {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What the engine says is passed on to stdout unchanged, and lines on stdin are passed on to the engine:
+The engine's lines are passed on to stdout unchanged, and lines on stdin to the engine:
 messages, set_mode, and answers by hand, which take the ask back. When stdin ends, everything that
 waits is denied at once.
 Example: countersign host wcore -- wayland-core --json-stream")]
@@ -52,14 +52,14 @@ struct Wcore {
     engine: Vec<String>,
 }
 
-pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     let System::Wcore(args) = args.system;
     // From the first moment: a signal must not end the process before its asks are taken back.
     let mut signals = Signals::new()?;
     let config = context.config()?;
     let client = Client::new(&config.client, Duration::from_secs(5))?;
     let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
-    let rights = Rights {
+    let rights = LaunchOptions {
         modes: match args.allow_set_mode || compat {
             true => Source::WireOptedIn,
             false => Source::Wire,
@@ -68,10 +68,10 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
         named: args.session.is_some(),
     };
     let cwd = std::env::current_dir().context("the current folder is not there")?;
-    let around = Around::new(args.session, caller::host(), Some(cwd.display().to_string()));
+    let around = EngineContext::new(args.session, caller::host(), Some(cwd.display().to_string()));
     let mut engine = start(&args.engine)?;
     let host = Host {
-        session: Session::new(around, rights),
+        session: EngineSession::new(around, rights),
         pipes: Pipes::new(&mut engine)?,
         asks: Asks::new(client),
     };
@@ -80,7 +80,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<Exit> {
 
 /// How it came to an end.
 #[derive(Clone, Copy)]
-enum End {
+enum HostEnd {
     /// The engine is gone.
     Exited(ExitStatus),
     /// It says nothing more, and has nothing to be asked about.
@@ -91,7 +91,7 @@ enum End {
 
 /// One engine with all that goes to and from it.
 struct Host {
-    session: Session,
+    session: EngineSession,
     pipes: Pipes,
     asks: Asks,
 }
@@ -103,7 +103,7 @@ impl Host {
             tokio::select! {
                 input = self.pipes.next() => match input {
                     Some(input) => self.take(&input),
-                    None => break End::Silent,
+                    None => break HostEnd::Silent,
                 },
                 (key, decided) = self.asks.next() => {
                     let decided = decided.as_ref().map_err(ToString::to_string);
@@ -112,12 +112,12 @@ impl Host {
                 }
                 status = engine.wait() => {
                     self.rest().await;
-                    break End::Exited(status?);
+                    break HostEnd::Exited(status?);
                 }
-                () = signals.any() => break End::Signal,
+                () = signals.any() => break HostEnd::Signal,
             }
         };
-        let broken = matches!(end, End::Exited(status) if !status.success());
+        let broken = matches!(end, HostEnd::Exited(status) if !status.success());
         let todo = self.session.engine_ended(match broken {
             true => CancelReason::Aborted,
             false => CancelReason::SessionEnded,
@@ -125,9 +125,9 @@ impl Host {
         self.act(todo);
         self.pipes.close_engine();
         let exit = match end {
-            End::Exited(status) => exit(status),
-            End::Silent => farewell(&mut engine).await.and_then(exit),
-            End::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
+            HostEnd::Exited(status) => exit(status),
+            HostEnd::Silent => farewell(&mut engine).await.and_then(exit),
+            HostEnd::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
         };
         self.asks.leave(self.session.name()).await;
         self.pipes.finish().await;
@@ -137,13 +137,13 @@ impl Host {
     fn take(&mut self, input: &Input) {
         match input {
             Input::Engine(line) => {
-                let todo = self.session.engine_said(&String::from_utf8_lossy(line));
+                let todo = self.session.engine_line(&String::from_utf8_lossy(line));
                 self.pipes.to_host(line.clone());
                 self.act(todo);
             }
             Input::Host(line) => {
-                let (passes, todo) = self.session.host_said(&String::from_utf8_lossy(line));
-                if passes == Passing::On {
+                let (passes, todo) = self.session.host_line(&String::from_utf8_lossy(line));
+                if passes == Forward::On {
                     self.pipes.to_engine(line.clone());
                 }
                 self.act(todo);
@@ -165,13 +165,13 @@ impl Host {
         }
     }
 
-    fn act(&mut self, todo: Vec<Do>) {
+    fn act(&mut self, todo: Vec<Step>) {
         for act in todo {
             match act {
-                Do::Tell(line) => self.pipes.to_engine(format!("{line}\n").into_bytes()),
-                Do::Ask { key, call } => self.asks.open(key, *call),
-                Do::TakeBack { key, why } => self.asks.take_back(&key, why),
-                Do::Note(text) => say::aside(&text),
+                Step::Send(line) => self.pipes.to_engine(format!("{line}\n").into_bytes()),
+                Step::Submit { key, call } => self.asks.open(key, *call),
+                Step::Cancel { key, why } => self.asks.take_back(&key, why),
+                Step::Log(text) => say::aside(&text),
             }
         }
     }

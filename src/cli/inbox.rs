@@ -12,15 +12,16 @@ use std::{fs, time::Duration};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The address is a new one at every start of the daemon. It is read from the daemon's own folder: where the
-daemon runs as another user, run this as that user, such as with `sudo -u countersign`.")]
-pub(super) struct Args {
+The address is a new one at every start of the daemon. It is read from the daemon's own folder:
+where the daemon runs as another user, run this as that user, such as with
+`sudo -u countersign`.")]
+pub(super) struct InboxArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: &InboxArgs) -> Result<Exit> {
     let config = context.config()?;
     let server = Server::Unix(config.daemon.socket.clone());
     // The daemon's own socket, whatever [client] names: only who runs it can have put that there.

@@ -58,43 +58,43 @@ Exit codes of ask and run: 0 allowed, 1 fault, 2 usage, 3 denied, 4 refused toke
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the daemon in the foreground
-    Serve(serve::Args),
+    Serve(serve::ServeArgs),
     /// Write a commented config with fresh tokens
     Init(init::Args),
     /// Check everything that is set up, and say how to mend it
     Doctor(doctor::Args),
     /// Ask whether a command may run, or ask a person a question
-    Ask(ask::Args),
+    Ask(ask::AskArgs),
     /// Ask whether a command may run, and run it if so
-    Run(run::Args),
+    Run(run::RunArgs),
     /// Be the hook of an agent: its JSON on stdin, the decision on stdout
-    Hook(hook::Args),
+    Hook(hook::HookArgs),
     /// Be the host of an engine: run it, and answer for its requests
-    Host(host::Args),
+    Host(host::HostArgs),
     /// Put the hooks into an agent's settings
-    Connect(connect::Args),
+    Connect(connect::ConnectArgs),
     /// Take the hooks out of an agent's settings
-    Disconnect(connect::Args),
+    Disconnect(connect::ConnectArgs),
     /// List what waits for an answer
-    Pending(pending::Args),
+    Pending(pending::PendingArgs),
     /// Print the inbox's address, for you alone: whoever has it may answer
-    Inbox(inbox::Args),
+    Inbox(inbox::InboxArgs),
     /// Approve what waits; needs the approver's token
-    Approve(answer::Approve),
+    Approve(answer::ApproveArgs),
     /// Deny what waits; needs the approver's token
-    Deny(answer::Deny),
+    Deny(answer::DenyArgs),
     /// Answer questions that wait; needs the approver's token
-    Answer(answer::Answer),
+    Answer(answer::AnswerArgs),
     /// List what was approved for longer than once, or revoke it
-    Grants(grants::Args),
+    Grants(grants::GrantsArgs),
     /// Copy the store into a file, also while the daemon runs
-    Backup(backup::Args),
+    Backup(backup::BackupArgs),
     /// Rule on calls, explain rulings, test and import rules; needs no daemon
-    Policy(policy::Args),
+    Policy(policy::PolicyArgs),
     /// Print completions for a shell
-    Completions(completions::Args),
+    Completions(completions::CompletionsArgs),
     /// Print the description of the HTTP API for machines
-    Schema(schema::Args),
+    Schema(schema::SchemaArgs),
 }
 
 /// Parses the arguments, runs the command, says what went wrong.

@@ -5,13 +5,13 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct PendingArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
     let client = context.client()?;
     if args.json {
         say::json(&json!({ "asks": client.pending().await? }))?;

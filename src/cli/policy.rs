@@ -18,7 +18,7 @@ use std::{
 };
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct PolicyArgs {
     #[command(subcommand)]
     act: Act,
 }
@@ -26,9 +26,9 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Act {
     /// Rule on calls: one JSON line in, one out, in order
-    Check(check::Args),
+    Check(check::CheckArgs),
     /// Say which word of which command meets which rule
-    Explain(explain::Args),
+    Explain(explain::ExplainArgs),
     /// Run the examples that stand beside rules; for CI
     Test(Test),
     /// Print the rules of another agent as permissions.jsonc
@@ -73,7 +73,7 @@ struct Score {
     corpora: PathBuf,
 }
 
-pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
+pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Exit> {
     match args.act {
         Act::Check(args) => check::run(&args),
         Act::Explain(args) => explain::run(context, args),

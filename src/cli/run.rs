@@ -11,10 +11,11 @@ use std::{io, os::unix::process::CommandExt, process::Command};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The card shows the command exactly as it will run. Once allowed it runs in place of this process, with
-its own input, output and exit code. Otherwise it does not run: 3 denied, 5 nobody answered in time.
+The card shows the command exactly as it will run. Once allowed it runs in place of this process,
+with its own input, output and exit code. Otherwise it does not run: 3 denied, 5 nobody answered
+in time.
 A shell's own words need a shell: countersign run -- bash -c 'make && make install'")]
-pub(super) struct Args {
+pub(super) struct RunArgs {
     #[command(flatten)]
     caller: Caller,
     /// The command, after --
@@ -22,8 +23,8 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
-    let Args { caller, command } = args;
+pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
+    let RunArgs { caller, command } = args;
     let call = caller.call("shell_exec", caller::shell(&command)?)?;
     let client = context.client()?;
     let waited = wait(asking::wait(&client, &call, |id| {

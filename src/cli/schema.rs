@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The documents of this version stand in docs/openapi.json and docs/schema.json too.")]
-pub(super) struct Args {
+pub(super) struct SchemaArgs {
     /// Which description
     #[arg(value_enum, default_value = "openapi")]
     form: Form,
@@ -23,7 +23,7 @@ enum Form {
     JsonSchema,
 }
 
-pub(super) fn run(args: &Args) -> Result<Exit> {
+pub(super) fn run(args: &SchemaArgs) -> Result<Exit> {
     say::json(&document(args.form))?;
     Ok(Exit::Good)
 }

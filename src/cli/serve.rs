@@ -15,7 +15,7 @@ Prints one line `ready URL` on stdout when it takes asks; the URL is the inbox. 
 says goes to stderr. SIGTERM stops it cleanly, and asks that wait then wait on at the next start.
 Where there is no config yet, it makes one first, as `countersign init` does.
 COUNTERSIGN_LOG=debug says more; COUNTERSIGN_LOG_FORMAT=json says it in JSON.")]
-pub(super) struct Args {
+pub(super) struct ServeArgs {
     /// Open a first ask, to have something to press
     #[arg(long)]
     demo: bool,
@@ -24,7 +24,7 @@ pub(super) struct Args {
     new_store: bool,
 }
 
-pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
+pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
     let file = Config::file(context.flag.as_deref())?;
     if context.named().is_none() && !file.exists() {
         let made = init::write(&file, false)?;

@@ -141,7 +141,8 @@ mod tests {
             json!({"verdict": "answered", "ask": "a1", "state": "answered",
                 "answer": {"decision": "answer", "at": "T", "by": {"kind": "timeout"}}}),
             json!({"verdict": "allow", "ask": "a1", "state": "answered", "answer":
-                {"decision": "approve", "at": "T", "answers": {"q": "Deny"}, "by": {"kind": "timeout"}}}),
+                {"decision": "approve", "at": "T", "answers": {"q": "Deny"},
+                    "by": {"kind": "timeout"}}}),
             json!({"verdict": "answered", "ask": "a1", "state": "expired"}),
         ] {
             assert!(read(reply.clone()).is_err(), "{reply}");

@@ -8,7 +8,7 @@ use crate::{connections, gate};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at the address, and as many at the socket.
-    pub connections: connections::Limits,
+    pub connections: connections::ConnectionLimits,
     /// What may be open.
     pub open: gate::Limits,
 }
@@ -16,7 +16,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         // On most machines all agents are one peer: loopback, or a reverse proxy.
-        let connections = connections::Limits { connections: 1000, per_peer: 750 };
+        let connections = connections::ConnectionLimits { connections: 1000, per_peer: 750 };
         Self { connections, open: gate::Limits::default() }
     }
 }
@@ -24,7 +24,7 @@ impl Default for Limits {
 /// Reads the section.
 pub(super) fn read(mut section: Section<'_>) -> Limits {
     let usual = Limits::default();
-    let connections = connections::Limits {
+    let connections = connections::ConnectionLimits {
         connections: section.get("connections", count).unwrap_or(usual.connections.connections),
         per_peer: section.get("connections_per_peer", count).unwrap_or(usual.connections.per_peer),
     };

@@ -212,7 +212,7 @@ fn everything_can_be_set() {
             inbox: Some(false),
         },
         limits: Limits {
-            connections: connections::Limits { connections: 9, per_peer: 3 },
+            connections: connections::ConnectionLimits { connections: 9, per_peer: 3 },
             open: gate::Limits {
                 asks: 8,
                 asks_per_agent: 7,

@@ -44,8 +44,8 @@ pub(super) fn in_time(body: Incoming) -> Body {
     }
     let size = body.size_hint().upper().map_or(LARGEST, |bytes| (bytes / 1024).min(LARGEST));
     let room = match u32::try_from(size).unwrap_or(u32::MAX) {
-        size if u64::from(size) <= SMALL => Room::Taken { _permit: None },
-        size => Room::Needed(size, room()),
+        size if u64::from(size) <= SMALL => BodyRoom::Taken { _permit: None },
+        size => BodyRoom::Needed(size, room()),
     };
     Body::new(InTime { body: Body::new(body), late: Box::pin(sleep(WHOLE)), room })
 }
@@ -74,11 +74,11 @@ impl KeptUntilWritten {
 struct InTime {
     body: Body,
     late: Pin<Box<Sleep>>,
-    room: Room,
+    room: BodyRoom,
 }
 
 /// The memory for a body, taken before the first of it is read.
-enum Room {
+enum BodyRoom {
     Needed(u32, PollSemaphore),
     Taken { _permit: Option<OwnedSemaphorePermit> },
 }
@@ -94,8 +94,8 @@ impl InTime {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        if let Room::Needed(size, room) = &mut self.room {
-            self.room = Room::Taken { _permit: ready!(room.poll_acquire_many(context, *size)) };
+        if let BodyRoom::Needed(size, room) = &mut self.room {
+            self.room = BodyRoom::Taken { _permit: ready!(room.poll_acquire_many(context, *size)) };
         }
         Pin::new(&mut self.body).poll_frame(context)
     }

@@ -1,7 +1,7 @@
 //! Every connection is an open file, and systems let a process open few of them unless it asks for
 //! more.
 
-use super::Limits;
+use super::ConnectionLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What else is open: the store, chats, rules files.
@@ -10,7 +10,7 @@ const OTHERS: u64 = 200;
 /// Asks for as many files as two listeners with these limits may need. What remains of the limits
 /// where the system allows fewer: the store and the chats must never lack files because of
 /// connections.
-pub(crate) fn as_far_as_files_reach(wanted: Limits) -> Limits {
+pub(crate) fn as_far_as_files_reach(wanted: ConnectionLimits) -> ConnectionLimits {
     let needed = u64::try_from(wanted.connections).unwrap_or(u64::MAX / 4) * 2 + OTHERS;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let (now, most) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
@@ -32,9 +32,12 @@ pub(crate) fn as_far_as_files_reach(wanted: Limits) -> Limits {
     fit
 }
 
-fn fitting(wanted: Limits, files: u64) -> Limits {
+fn fitting(wanted: ConnectionLimits, files: u64) -> ConnectionLimits {
     let room = usize::try_from(files.saturating_sub(OTHERS) / 2).unwrap_or(usize::MAX).max(8);
-    Limits { connections: wanted.connections.min(room), per_peer: wanted.per_peer.min(room) }
+    ConnectionLimits {
+        connections: wanted.connections.min(room),
+        per_peer: wanted.per_peer.min(room),
+    }
 }
 
 #[cfg(test)]
@@ -43,9 +46,9 @@ mod tests {
 
     #[test]
     fn connections_leave_files_to_the_store_and_the_chats() {
-        let wanted = Limits { connections: 1000, per_peer: 750 };
+        let wanted = ConnectionLimits { connections: 1000, per_peer: 750 };
         assert_eq!(fitting(wanted, 2200), wanted);
-        assert_eq!(fitting(wanted, 1024), Limits { connections: 412, per_peer: 412 });
-        assert_eq!(fitting(wanted, 64), Limits { connections: 8, per_peer: 8 });
+        assert_eq!(fitting(wanted, 1024), ConnectionLimits { connections: 412, per_peer: 412 });
+        assert_eq!(fitting(wanted, 64), ConnectionLimits { connections: 8, per_peer: 8 });
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// How many connections are held at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// In all.
     pub connections: usize,
     /// Of one address, or of one process at the socket.
@@ -19,19 +19,19 @@ pub struct Limits {
 /// The connections of one listener.
 #[derive(Debug)]
 pub(super) struct Table {
-    limits: Limits,
-    state: Mutex<State>,
+    limits: ConnectionLimits,
+    state: Mutex<TableState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TableState {
     next: u64,
     /// By number, so that the oldest comes first.
-    seats: BTreeMap<u64, Taken>,
+    seats: BTreeMap<u64, SeatState>,
 }
 
 #[derive(Debug)]
-struct Taken {
+struct SeatState {
     peer: Peer,
     proven: bool,
     /// How many of its requests are under way.
@@ -58,7 +58,7 @@ pub struct Connection {
 pub(super) struct UnderWay(Option<Arc<Connection>>);
 
 impl Table {
-    pub(super) fn new(limits: Limits) -> Arc<Self> {
+    pub(super) fn new(limits: ConnectionLimits) -> Arc<Self> {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
@@ -72,34 +72,34 @@ impl Table {
         }
         let (number, make_way) = (state.next, CancellationToken::new());
         state.next += 1;
-        let taken = Taken { peer, proven: false, under_way: 0, make_way: make_way.clone() };
+        let taken = SeatState { peer, proven: false, under_way: 0, make_way: make_way.clone() };
         state.seats.insert(number, taken);
         drop(state);
         let connection = Arc::new(Connection { table: self.clone(), number });
         Some(Seat { connection, make_way })
     }
 
-    fn change(&self, number: u64, change: impl FnOnce(&mut Taken)) {
+    fn change(&self, number: u64, change: impl FnOnce(&mut SeatState)) {
         if let Some(taken) = self.lock().seats.get_mut(&number) {
             change(taken);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TableState> {
         // Nothing that is done under the lock can panic halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TableState {
     fn of(&self, peer: Peer) -> usize {
         self.seats.values().filter(|taken| taken.peer == peer).count()
     }
 
     /// Ends one of these connections, if one may be ended.
     // SECURITY: who has shown no token never displaces a request of who has.
-    fn make_way(&mut self, among: impl Fn(&Taken) -> bool) -> Option<()> {
-        let first = |may: &dyn Fn(&Taken) -> bool| {
+    fn make_way(&mut self, among: impl Fn(&SeatState) -> bool) -> Option<()> {
+        let first = |may: &dyn Fn(&SeatState) -> bool| {
             let mut seats = self.seats.iter();
             seats.find(|(_, taken)| among(taken) && may(taken)).map(|(number, _)| *number)
         };
@@ -151,7 +151,7 @@ impl UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         if let Some(connection) = &self.0 {
-            let less = |taken: &mut Taken| taken.under_way = taken.under_way.saturating_sub(1);
+            let less = |taken: &mut SeatState| taken.under_way = taken.under_way.saturating_sub(1);
             connection.table.change(connection.number, less);
         }
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn table(connections: usize, per_peer: usize) -> Arc<Table> {
-        Table::new(Limits { connections, per_peer })
+        Table::new(ConnectionLimits { connections, per_peer })
     }
 
     fn proven(table: &Arc<Table>, from: u8) -> Seat {

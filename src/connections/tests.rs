@@ -81,7 +81,7 @@ impl Server {
             );
         let (doors, listener) = mpsc::unbounded_channel();
         let drain = CancellationToken::new();
-        let limits = Limits { connections, per_peer: connections };
+        let limits = ConnectionLimits { connections, per_peer: connections };
         tokio::spawn(serve(Doors(listener), router, limits, drain.clone()));
         Self { doors, drain }
     }

@@ -118,8 +118,8 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<AskView>(generator, "200", "The ask"),
         Operation::new("get", routes::EVENTS, "Follow what happens", Access::Agent).stream(
             generator.subschema_for::<EventView>(),
-            "Server-sent events; the data of each is an EventView, in events named `ask` an AskView, in \
-             events named `forgotten` a ForgottenView",
+            "Server-sent events; the data of each is an EventView, in events named `ask` an \
+             AskView, in events named `forgotten` a ForgottenView",
         ),
         Operation::new("post", session("mode"), "Set a session's mode", Access::Approver)
             .body::<ModeRequest>(generator)
@@ -130,8 +130,11 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("post", session("end"), "End a session", Access::Agent)
             .body::<SessionRequest>(generator)
             .reply::<CancelledReply>(generator, "200", "How many asks were cancelled"),
-        Operation::new("get", routes::GRANTS, "List grants", Access::Agent)
-            .reply::<GrantsPage>(generator, "200", "The grants in force"),
+        Operation::new("get", routes::GRANTS, "List grants", Access::Agent).reply::<GrantsPage>(
+            generator,
+            "200",
+            "The grants in force",
+        ),
         Operation::new("delete", routes::GRANT, "Revoke a grant", Access::Approver)
             .reply::<RevokeReply>(generator, "200", "The grant that was revoked"),
         Operation::new("get", routes::NONCE, "Get a nonce to show a token with", Access::Anybody)

@@ -4,8 +4,8 @@ use crate::{Hands, rows, text};
 use countersign_policy::{Call, Guardrail, ProfileFacts, Rule, Rules, Verdict};
 use countersign_profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root};
 use countersign_wcore::{
-    DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, Outcome, RequestError,
-    Resolution, ToolApprovalManager, ToolApprovalResult, Waiting,
+    DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, RequestError, Resolution,
+    ToolApprovalManager, ToolApprovalResult, Waiting, WaitingOutcome,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -175,10 +175,10 @@ impl Run {
         let (_, Waiter { waiting, call }) =
             self.waiting.remove(self.waiting.iter().position(mine).unwrap());
         let (kind, told) = match waiting.outcome(&call).await {
-            Outcome::Approved { answer } => ("approved", answer),
-            Outcome::Denied { reason } => ("denied", Some(reason)),
-            Outcome::Aborted => ("aborted", None),
-            Outcome::Changed => ("error", Outcome::Changed.told()),
+            WaitingOutcome::Approved { answer } => ("approved", answer),
+            WaitingOutcome::Denied { reason } => ("denied", Some(reason)),
+            WaitingOutcome::Aborted => ("aborted", None),
+            WaitingOutcome::Changed => ("error", WaitingOutcome::Changed.text_for_model()),
         };
         assert_eq!(kind, text(step, "expect"), "{step}");
         for key in ["reason", "answer"] {
@@ -258,8 +258,8 @@ async fn the_last_moment_is_too_late_and_the_denial_says_so() {
     assert_eq!(manager.reap_now(), 1);
     let outcome = waiting.outcome(&Call::new("Bash", json!({}))).await;
     let reason = "approval timed out (no host response)";
-    assert_eq!(outcome, Outcome::Denied { reason: reason.to_owned() });
-    assert_eq!(outcome.told(), Some(format!("Tool denied: {reason}")));
+    assert_eq!(outcome, WaitingOutcome::Denied { reason: reason.to_owned() });
+    assert_eq!(outcome.text_for_model(), Some(format!("Tool denied: {reason}")));
 }
 
 #[tokio::test]

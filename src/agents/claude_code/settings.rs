@@ -209,8 +209,9 @@ mod tests {
             {"type": "command", "command": COMMAND, "async": true}]}]);
         let end = json!([{"hooks": [{"type": "command", "command": COMMAND, "async": true}]}]);
         let expected = json!({"hooks": {
-            "PermissionRequest": [{"matcher": "*", "hooks": [{"type": "command",
-                "command": COMMAND, "timeout": 86400, "statusMessage": "Waiting for countersign"}]}],
+            "PermissionRequest": [{"matcher": "*", "hooks": [{
+                "type": "command", "command": COMMAND, "timeout": 86400,
+                "statusMessage": "Waiting for countersign"}]}],
             "PostToolUse": over, "PostToolUseFailure": over, "Stop": end, "SessionEnd": end,
         }});
         let text = connect("", COMMAND).unwrap();
@@ -236,13 +237,17 @@ mod tests {
 
     #[test]
     fn only_our_own_hooks_are_taken_out() {
-        let mixed = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"},{"type":"command","command":"countersign hook claude-code"}]},{"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}}"#;
+        let hook = |command: &str| json!({"type": "command", "command": command});
+        let mixed = json!({"hooks": {"Stop": [
+            {"hooks": [hook("say done"), hook("countersign hook claude-code")]},
+            {"hooks": [hook("echo countersign hook claude-code")]}]}});
+        let mixed = mixed.to_string();
         let left = json!({"hooks":{"Stop":[
             {"hooks":[{"type":"command","command":"say done"}]},
             {"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}});
-        let text = disconnect(mixed).unwrap();
+        let text = disconnect(&mixed).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), left);
-        assert_eq!(installed(mixed), Ok(None));
+        assert_eq!(installed(&mixed), Ok(None));
     }
 
     #[test]

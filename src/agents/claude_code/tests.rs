@@ -74,7 +74,10 @@ fn a_request_becomes_a_call_with_everything_a_person_needs() {
         "host": "laptop",
         "cwd": "/home/ana/shop",
         "tool": "Bash",
-        "args": {"command": "git push --force origin main", "description": "Push the release branch"},
+        "args": {
+            "command": "git push --force origin main",
+            "description": "Push the release branch",
+        },
         "description": "Push the release branch",
         "agent_mode": "default",
         "meta": {"permission_mode": "default"},

@@ -23,7 +23,7 @@ const MOST_CHOICES: usize = 20;
 
 /// What stands around every call of an engine.
 #[derive(Debug, Clone)]
-pub struct Around {
+pub struct EngineContext {
     /// The conversation's name.
     pub session: String,
     /// This run's own name: a key from it is in no other run.
@@ -36,7 +36,7 @@ pub struct Around {
     pub capabilities: Value,
 }
 
-impl Around {
+impl EngineContext {
     /// A conversation without a name yet, in this folder.
     #[must_use]
     pub fn new(session: Option<String>, host: Option<String>, cwd: Option<String>) -> Self {

@@ -1,4 +1,4 @@
-//! wayland-core engines: what they ask, and what they are told. Pure; `cli::host` moves the lines.
+//! wayland-core engines: their requests and our replies. Pure; `cli::host` moves the lines.
 //!
 //! A line of the engine's is passed on to our own host unchanged, whatever is made of it here.
 //!
@@ -10,7 +10,7 @@ mod call;
 #[cfg(test)]
 mod tests;
 
-pub use call::{AGENT, Around};
+pub use call::{AGENT, EngineContext};
 
 use crate::profiles::wcore::{SessionMode, Source};
 use crate::{
@@ -28,9 +28,9 @@ pub const HOST_GONE: &str = "the host closed its input while this approval was p
 
 /// One engine's conversation.
 #[derive(Debug)]
-pub struct Session {
-    around: Around,
-    rights: Rights,
+pub struct EngineSession {
+    around: EngineContext,
+    rights: LaunchOptions,
     open: HashMap<String, Open>,
     /// How many requests there have been; each has a key of its own, whatever its engine calls it.
     count: u64,
@@ -39,7 +39,7 @@ pub struct Session {
 
 /// What was said at launch.
 #[derive(Debug, Clone, Copy)]
-pub struct Rights {
+pub struct LaunchOptions {
     /// Who our own host counts as when it changes the mode.
     pub modes: Source,
     /// Whether the engine hears what an approval covers, as its own hosts would tell it.
@@ -50,41 +50,41 @@ pub struct Rights {
 
 /// What is to be done next, in order.
 #[derive(Debug, PartialEq)]
-pub enum Do {
-    /// Say this line to the engine.
-    Tell(String),
-    /// Hand this call in.
-    Ask {
+pub enum Step {
+    /// Send this line to the engine.
+    Send(String),
+    /// Submit this call.
+    Submit {
         /// Its key.
         key: String,
         /// The call.
         call: Box<Call>,
     },
-    /// Take the call of this key back.
-    TakeBack {
+    /// Cancel the call of this key.
+    Cancel {
         /// The key.
         key: String,
         /// Why.
         why: CancelReason,
     },
-    /// Say this to whoever runs us.
-    Note(String),
+    /// Log this for the person who runs us.
+    Log(String),
 }
 
 /// Whether a line of our own host reaches the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Passing {
+pub enum Forward {
     /// Unchanged.
     On,
     /// It does not.
     Stays,
 }
 
-impl Session {
+impl EngineSession {
     /// A conversation that has not begun.
     #[must_use]
-    pub fn new(around: Around, rights: Rights) -> Self {
+    pub fn new(around: EngineContext, rights: LaunchOptions) -> Self {
         Self { around, rights, open: HashMap::new(), count: 0, host_gone: false }
     }
 
@@ -94,8 +94,8 @@ impl Session {
         &self.around.session
     }
 
-    /// The engine said a line.
-    pub fn engine_said(&mut self, line: &str) -> Vec<Do> {
+    /// Receives a line of the engine.
+    pub fn engine_line(&mut self, line: &str) -> Vec<Step> {
         let event = match Event::read(line) {
             Ok(event) => event,
             Err((why, call)) => return unreadable(&why, call),
@@ -121,15 +121,15 @@ impl Session {
         }
     }
 
-    /// Our own host said a line.
-    pub fn host_said(&mut self, line: &str) -> (Passing, Vec<Do>) {
-        let refused = |why: String| (Passing::Stays, vec![Do::Note(why)]);
+    /// Receives a line of our own host.
+    pub fn host_line(&mut self, line: &str) -> (Forward, Vec<Step>) {
+        let refused = |why: String| (Forward::Stays, vec![Step::Log(why)]);
         match Command::read(line) {
             Ok(Command::ToolApprove { call_id, .. } | Command::ToolDeny { call_id, .. }) => {
-                (Passing::On, self.settled(&call_id, CancelReason::AnsweredElsewhere))
+                (Forward::On, self.settled(&call_id, CancelReason::AnsweredElsewhere))
             }
             Ok(Command::ApprovalResume { resume_token, .. }) => {
-                (Passing::On, self.resumed(&resume_token, CancelReason::AnsweredElsewhere))
+                (Forward::On, self.resumed(&resume_token, CancelReason::AnsweredElsewhere))
             }
             // SECURITY: an engine in force asks about nothing, and what it does not ask about no
             // guardrail sees.
@@ -142,7 +142,7 @@ impl Session {
                 ))
             }
             Ok(Command::SetMode { .. } | Command::Ping) | Err(Mistake::Other(_)) => {
-                (Passing::On, Vec::new())
+                (Forward::On, Vec::new())
             }
             Err(Mistake::Malformed(why)) => {
                 refused(format!("a line of the host was not passed on: {why}"))
@@ -151,32 +151,32 @@ impl Session {
     }
 
     /// The daemon has an answer, or could not be asked.
-    pub fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Do> {
+    pub fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
         let Some(open) = self.open.remove(key) else { return Vec::new() };
         answer::commands(&open, decided, self.rights.compat)
             .iter()
-            .map(|line| Do::Tell(line.clone()))
+            .map(|line| Step::Send(line.clone()))
             .collect()
     }
 
     /// Our own host closed its end: nobody is there to see the work.
-    pub fn host_ended(&mut self) -> Vec<Do> {
+    pub fn host_ended(&mut self) -> Vec<Step> {
         self.host_gone = true;
         let gone = self.open.drain().flat_map(|(key, open)| {
             [
-                Do::Tell(answer::denial(&open, HOST_GONE)),
-                Do::TakeBack { key, why: CancelReason::Aborted },
+                Step::Send(answer::denial(&open, HOST_GONE)),
+                Step::Cancel { key, why: CancelReason::Aborted },
             ]
         });
         gone.collect()
     }
 
     /// The engine is gone, and with it whoever waited.
-    pub fn engine_ended(&mut self, why: CancelReason) -> Vec<Do> {
-        self.open.drain().map(|(key, _)| Do::TakeBack { key, why }).collect()
+    pub fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
+        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
     }
 
-    fn ready(&mut self, session: Option<String>, capabilities: Value) -> Vec<Do> {
+    fn ready(&mut self, session: Option<String>, capabilities: Value) -> Vec<Step> {
         if let Some(session) = session.filter(|name| !self.rights.named && !name.trim().is_empty())
         {
             self.around.session = session;
@@ -185,7 +185,7 @@ impl Session {
         Vec::new()
     }
 
-    fn requested(&mut self, request: Request) -> Vec<Do> {
+    fn requested(&mut self, request: Request) -> Vec<Step> {
         // The engine has given the earlier one up; a press on its card must not answer this one.
         let mut todo = self.settled(&request.call_id, CancelReason::Aborted);
         let call = self.around.call(&request);
@@ -193,7 +193,7 @@ impl Session {
         todo
     }
 
-    fn suspended(&mut self, wanted: Suspension, token: ResumeToken) -> Vec<Do> {
+    fn suspended(&mut self, wanted: Suspension, token: ResumeToken) -> Vec<Step> {
         let known = |open: &Open| matches!(open, Open::Suspended(_, known) if *known == token);
         if self.open.values().any(known) {
             return Vec::new();
@@ -202,40 +202,40 @@ impl Session {
         self.ask(Open::Suspended(wanted, token), call)
     }
 
-    fn ask(&mut self, open: Open, call: Result<Call, String>) -> Vec<Do> {
+    fn ask(&mut self, open: Open, call: Result<Call, String>) -> Vec<Step> {
         let call = match call {
-            _ if self.host_gone => return vec![Do::Tell(answer::denial(&open, HOST_GONE))],
+            _ if self.host_gone => return vec![Step::Send(answer::denial(&open, HOST_GONE))],
             // FAIL-CLOSED: what cannot be shown is denied, not left waiting.
-            Err(why) => return vec![Do::Tell(answer::denial(&open, &why)), Do::Note(why)],
+            Err(why) => return vec![Step::Send(answer::denial(&open, &why)), Step::Log(why)],
             Ok(call) => call,
         };
         self.count += 1;
         let key = format!("{}-{}", self.around.run, self.count);
         self.open.insert(key.clone(), open);
-        vec![Do::Ask { call: Box::new(Call { key: Some(key.clone()), ..call }), key }]
+        vec![Step::Submit { call: Box::new(Call { key: Some(key.clone()), ..call }), key }]
     }
 
-    fn settled(&mut self, call_id: &str, why: CancelReason) -> Vec<Do> {
-        self.take_back(|open| matches!(open, Open::Call(known) if known.call_id == call_id), why)
+    fn settled(&mut self, call_id: &str, why: CancelReason) -> Vec<Step> {
+        self.cancel_where(|open| matches!(open, Open::Call(known) if known.call_id == call_id), why)
     }
 
-    fn resumed(&mut self, token: &ResumeToken, why: CancelReason) -> Vec<Do> {
-        self.take_back(|open| matches!(open, Open::Suspended(_, known) if known == token), why)
+    fn resumed(&mut self, token: &ResumeToken, why: CancelReason) -> Vec<Step> {
+        self.cancel_where(|open| matches!(open, Open::Suspended(_, known) if known == token), why)
     }
 
-    fn take_back(&mut self, which: impl Fn(&Open) -> bool, why: CancelReason) -> Vec<Do> {
+    fn cancel_where(&mut self, which: impl Fn(&Open) -> bool, why: CancelReason) -> Vec<Step> {
         let taken = self.open.extract_if(|_, open| which(open));
-        taken.map(|(key, _)| Do::TakeBack { key, why }).collect()
+        taken.map(|(key, _)| Step::Cancel { key, why }).collect()
     }
 }
 
 /// A request that cannot be read is denied, where it says which it is.
-fn unreadable(why: &str, call: Option<String>) -> Vec<Do> {
-    let note = Do::Note(format!("a line of the engine cannot be read: {why}"));
+fn unreadable(why: &str, call: Option<String>) -> Vec<Step> {
+    let note = Step::Log(format!("a line of the engine cannot be read: {why}"));
     let is_request = why.starts_with("`tool_request`");
     let deny = call.filter(|_| is_request).map(|call_id| {
         let reason = format!("countersign cannot read this request: {why}");
-        Do::Tell(Command::ToolDeny { call_id, reason }.line())
+        Step::Send(Command::ToolDeny { call_id, reason }.line())
     });
     deny.into_iter().chain([note]).collect()
 }

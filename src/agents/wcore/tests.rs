@@ -13,12 +13,12 @@ use crate::{
 };
 use serde_json::{Map, json};
 
-fn session(modes: Source, compat: bool) -> Session {
-    let around = Around::new(None, Some("mill".into()), Some("/home/ana/shop".into()));
-    Session::new(around, Rights { modes, compat, named: false })
+fn session(modes: Source, compat: bool) -> EngineSession {
+    let around = EngineContext::new(None, Some("mill".into()), Some("/home/ana/shop".into()));
+    EngineSession::new(around, LaunchOptions { modes, compat, named: false })
 }
 
-fn plain() -> Session {
+fn plain() -> EngineSession {
     session(Source::Wire, false)
 }
 
@@ -35,16 +35,16 @@ fn bash(call_id: &str) -> String {
 }
 
 /// The one ask among what is to be done.
-fn asked(todo: Vec<Do>) -> (String, Call) {
-    match <[Do; 1]>::try_from(todo) {
-        Ok([Do::Ask { key, call }]) => (key, *call),
+fn asked(todo: Vec<Step>) -> (String, Call) {
+    match <[Step; 1]>::try_from(todo) {
+        Ok([Step::Submit { key, call }]) => (key, *call),
         other => panic!("no single ask: {other:?}"),
     }
 }
 
-fn told(todo: &[Do]) -> Vec<Value> {
+fn told(todo: &[Step]) -> Vec<Value> {
     let lines = todo.iter().map(|act| match act {
-        Do::Tell(line) => serde_json::from_str(line).unwrap(),
+        Step::Send(line) => serde_json::from_str(line).unwrap(),
         other => panic!("not told: {other:?}"),
     });
     lines.collect()
@@ -72,8 +72,8 @@ fn decided(decision: Decision, ending: Ending) -> Decided {
 fn a_request_becomes_a_call_with_all_that_is_known_about_it() {
     let mut session = plain();
     let ready = json!({ "type": "ready", "session_id": "s1", "capabilities": { "mcp": true } });
-    assert_eq!(session.engine_said(&ready.to_string()), []);
-    let (key, call) = asked(session.engine_said(&bash("c-9f3a")));
+    assert_eq!(session.engine_line(&ready.to_string()), []);
+    let (key, call) = asked(session.engine_line(&bash("c-9f3a")));
     assert_eq!(call.key.as_ref(), Some(&key));
     assert_eq!((call.agent.as_str(), call.session.as_str()), ("wcore", "s1"));
     assert_eq!((call.tool.as_str(), call.category.as_deref()), ("Bash", Some("exec")));
@@ -86,16 +86,18 @@ fn a_request_becomes_a_call_with_all_that_is_known_about_it() {
 #[test]
 fn every_request_has_a_key_of_its_own_even_under_an_old_id() {
     let mut session = plain();
-    let (first, _) = asked(session.engine_said(&bash("c1")));
+    let (first, _) = asked(session.engine_line(&bash("c1")));
     let approved = decided(Decision::Approve, by_ana(Some("once"), false, None));
     assert_eq!(session.decided(&first, Ok(&approved)).len(), 1);
-    let (second, _) = asked(session.engine_said(&bash("c1")));
+    let (second, _) = asked(session.engine_line(&bash("c1")));
     assert_ne!(first, second, "an old answer must not answer a new request");
-    assert_ne!(asked(plain().engine_said(&bash("c1"))).0, first);
-    let again = session.engine_said(&bash("c1"));
-    assert!(
-        matches!(&again[..], [Do::TakeBack { key, why: CancelReason::Aborted }, Do::Ask { .. }] if *key == second)
-    );
+    assert_ne!(asked(plain().engine_line(&bash("c1"))).0, first);
+    let again = session.engine_line(&bash("c1"));
+    assert!(matches!(
+        &again[..],
+        [Step::Cancel { key, why: CancelReason::Aborted }, Step::Submit { .. }]
+            if *key == second
+    ));
 }
 
 #[test]
@@ -113,7 +115,7 @@ fn the_engine_hears_once_whatever_was_granted_unless_it_is_compat() {
         ),
     ] {
         let mut session = session(Source::Wire, compat);
-        let (key, _) = asked(session.engine_said(&bash("c1")));
+        let (key, _) = asked(session.engine_line(&bash("c1")));
         let approved = decided(Decision::Approve, by_ana(Some(scope), false, None));
         let approve = json!({ "type": "tool_approve", "call_id": "c1", "scope": heard });
         assert_eq!(told(&session.decided(&key, Ok(&approved))), [approve]);
@@ -129,14 +131,14 @@ fn denials_say_why_and_stop_ends_the_turn() {
         (Ending::Cancelled, None, "denied by Ana (telegram): no"),
     ] {
         let mut session = plain();
-        let (key, _) = asked(session.engine_said(&bash("c1")));
+        let (key, _) = asked(session.engine_line(&bash("c1")));
         let message = message.map(str::to_owned);
         let denied = Decided { message, ..decided(Decision::Deny, ending) };
         let deny = json!({ "type": "tool_deny", "call_id": "c1", "reason": reason });
         assert_eq!(told(&session.decided(&key, Ok(&denied))), [deny]);
     }
     let mut session = plain();
-    let (key, _) = asked(session.engine_said(&bash("c1")));
+    let (key, _) = asked(session.engine_line(&bash("c1")));
     let stopped = decided(Decision::Deny, by_ana(None, true, None));
     assert_eq!(told(&session.decided(&key, Ok(&stopped)))[1], json!({ "type": "stop" }));
 }
@@ -144,7 +146,7 @@ fn denials_say_why_and_stop_ends_the_turn() {
 #[test]
 fn a_daemon_that_cannot_be_asked_is_a_denial() {
     let mut session = plain();
-    let (key, _) = asked(session.engine_said(&bash("c1")));
+    let (key, _) = asked(session.engine_line(&bash("c1")));
     let lines = told(&session.decided(&key, Err("the daemon is away".into())));
     let reason = "nobody could be asked: the daemon is away";
     assert_eq!(lines, [json!({ "type": "tool_deny", "call_id": "c1", "reason": reason })]);
@@ -158,10 +160,10 @@ fn an_answer_by_hand_takes_the_ask_back_and_the_late_one_is_dropped() {
         r#"{"type":"tool_deny","call_id":"c1","reason":"no"}"#,
     ] {
         let mut session = plain();
-        let (key, _) = asked(session.engine_said(&bash("c1")));
-        let (passes, todo) = session.host_said(line);
-        assert_eq!(passes, Passing::On);
-        assert_eq!(todo, [Do::TakeBack { key: key.clone(), why: CancelReason::AnsweredElsewhere }]);
+        let (key, _) = asked(session.engine_line(&bash("c1")));
+        let (passes, todo) = session.host_line(line);
+        assert_eq!(passes, Forward::On);
+        assert_eq!(todo, [Step::Cancel { key: key.clone(), why: CancelReason::AnsweredElsewhere }]);
         let approved = decided(Decision::Approve, by_ana(Some("once"), false, None));
         assert_eq!(session.decided(&key, Ok(&approved)), []);
     }
@@ -174,9 +176,9 @@ fn what_the_engine_settled_by_itself_is_taken_back() {
         ("tool_cancelled", CancelReason::Aborted),
     ] {
         let mut session = plain();
-        let (key, _) = asked(session.engine_said(&bash("c1")));
+        let (key, _) = asked(session.engine_line(&bash("c1")));
         let line = json!({ "type": kind, "call_id": "c1" }).to_string();
-        assert_eq!(session.engine_said(&line), [Do::TakeBack { key, why }]);
+        assert_eq!(session.engine_line(&line), [Step::Cancel { key, why }]);
     }
 }
 
@@ -197,7 +199,7 @@ fn a_question_is_asked_in_any_shape_and_answered_in_words() {
     ] {
         let mut session = plain();
         let line = request("c1", "AskUserQuestion", &args);
-        let (key, call) = asked(session.engine_said(&line));
+        let (key, call) = asked(session.engine_line(&line));
         assert!(!call.questions.is_empty());
         let done = decided(Decision::Answer, by_ana(None, false, Some(answers)));
         let approve =
@@ -210,15 +212,15 @@ fn a_question_is_asked_in_any_shape_and_answered_in_words() {
 fn answers_go_with_questions_only_and_a_question_without_one_is_denied() {
     let approved = |answers| decided(Decision::Approve, by_ana(None, false, answers));
     let mut session = plain();
-    let (key, _) = asked(session.engine_said(&bash("c1")));
+    let (key, _) = asked(session.engine_line(&bash("c1")));
     let fabricated = approved(Some(json!({ "x": "all tests passed" })));
     let lines = told(&session.decided(&key, Ok(&fabricated)));
     assert_eq!(lines, [json!({ "type": "tool_approve", "call_id": "c1", "scope": "once" })]);
-    let (key, _) = asked(session.engine_said(&bash("c3")));
+    let (key, _) = asked(session.engine_line(&bash("c3")));
     let answered = decided(Decision::Answer, by_ana(None, false, Some(json!({ "x": "Approve" }))));
     assert_eq!(told(&session.decided(&key, Ok(&answered)))[0]["type"], "tool_deny");
     let question = request("c2", "AskUserQuestion", &json!({ "question": "Which?" }));
-    let (key, _) = asked(session.engine_said(&question));
+    let (key, _) = asked(session.engine_line(&question));
     assert_eq!(told(&session.decided(&key, Ok(&approved(None))))[0]["type"], "tool_deny");
 }
 
@@ -239,8 +241,8 @@ fn a_suspended_request_is_a_question_whose_secret_stays_here() {
         ("egress to example.com", json!({ "q": "sure, whatever" }), false),
     ] {
         let mut session = plain();
-        let (key, call) = asked(session.engine_said(&required(context)));
-        assert_eq!(session.engine_said(&suspend.to_string()), [], "it is one request");
+        let (key, call) = asked(session.engine_line(&required(context)));
+        assert_eq!(session.engine_line(&suspend.to_string()), [], "it is one request");
         assert!(!serde_json::to_string(&call).unwrap().contains("rt-9b3c"), "{call:?}");
         assert!(call.questions[0].question.contains(context.rsplit(": ").next().unwrap()));
         let answer = answers["q"].clone();
@@ -252,10 +254,10 @@ fn a_suspended_request_is_a_question_whose_secret_stays_here() {
         assert_eq!(told(&session.decided(&key, Ok(&done))), [resume]);
     }
     let mut session = plain();
-    let (key, _) = asked(session.engine_said(&suspend.to_string()));
+    let (key, _) = asked(session.engine_line(&suspend.to_string()));
     let (_, todo) =
-        session.host_said(r#"{"type":"approval_resume","resume_token":"rt-9b3c","approved":true}"#);
-    assert_eq!(todo, [Do::TakeBack { key, why: CancelReason::AnsweredElsewhere }]);
+        session.host_line(r#"{"type":"approval_resume","resume_token":"rt-9b3c","approved":true}"#);
+    assert_eq!(todo, [Step::Cancel { key, why: CancelReason::AnsweredElsewhere }]);
 }
 
 #[test]
@@ -265,60 +267,60 @@ fn an_ordinary_gate_of_a_later_engine_is_asked_once() {
         "type": "approval_required", "call_id": "c1", "resume_token": "", "correlation_id": "c1",
         "reason": "r", "context": "c",
     });
-    assert_eq!(session.engine_said(&required.to_string()), []);
-    asked(session.engine_said(&bash("c1")));
+    assert_eq!(session.engine_line(&required.to_string()), []);
+    asked(session.engine_line(&bash("c1")));
 }
 
 #[test]
 fn our_hosts_end_denies_everything_now_and_later() {
     let mut session = plain();
-    let (key, _) = asked(session.engine_said(&bash("c1")));
+    let (key, _) = asked(session.engine_line(&bash("c1")));
     let deny = |call: &str| {
         let reason = HOST_GONE;
         let line = json!({ "type": "tool_deny", "call_id": call, "reason": reason });
-        Do::Tell(line.to_string())
+        Step::Send(line.to_string())
     };
     assert_eq!(
         session.host_ended(),
-        [deny("c1"), Do::TakeBack { key, why: CancelReason::Aborted }]
+        [deny("c1"), Step::Cancel { key, why: CancelReason::Aborted }]
     );
-    assert_eq!(session.engine_said(&bash("c2")), [deny("c2")]);
+    assert_eq!(session.engine_line(&bash("c2")), [deny("c2")]);
 }
 
 #[test]
 fn a_mode_that_asks_less_needs_a_word_at_launch_and_unknown_words_go_nowhere() {
     let set = |mode: &str| json!({ "type": "set_mode", "mode": mode }).to_string();
-    let passes = |modes, mode| session(modes, false).host_said(&set(mode)).0;
-    assert_eq!(passes(Source::Wire, "default"), Passing::On);
-    assert_eq!(passes(Source::WireOptedIn, "yolo"), Passing::On);
+    let passes = |modes, mode| session(modes, false).host_line(&set(mode)).0;
+    assert_eq!(passes(Source::Wire, "default"), Forward::On);
+    assert_eq!(passes(Source::WireOptedIn, "yolo"), Forward::On);
     for mode in ["force", "auto_edit", "yolo"] {
-        assert_eq!(passes(Source::Wire, mode), Passing::Stays, "{mode}");
+        assert_eq!(passes(Source::Wire, mode), Forward::Stays, "{mode}");
     }
-    assert_eq!(passes(Source::WireOptedIn, "Force"), Passing::Stays);
+    assert_eq!(passes(Source::WireOptedIn, "Force"), Forward::Stays);
     let forever = r#"{"type":"tool_approve","call_id":"c1","scope":"forever"}"#;
     let mut session = plain();
-    asked(session.engine_said(&bash("c1")));
-    let (passed, todo) = session.host_said(forever);
-    assert!(passed == Passing::Stays && matches!(&todo[..], [Do::Note(_)]), "{todo:?}");
+    asked(session.engine_line(&bash("c1")));
+    let (passed, todo) = session.host_line(forever);
+    assert!(passed == Forward::Stays && matches!(&todo[..], [Step::Log(_)]), "{todo:?}");
     let message = r#"{"type":"message","msg_id":"m1","content":"hello"}"#;
-    assert_eq!(session.host_said(message), (Passing::On, Vec::new()));
+    assert_eq!(session.host_line(message), (Forward::On, Vec::new()));
 }
 
 #[test]
 fn a_request_that_cannot_be_read_or_shown_is_denied_at_once() {
     let unread = r#"{"type":"tool_request","call_id":"c1","tool":{"name":"x","category":"all"}}"#;
-    let todo = plain().engine_said(unread);
-    assert!(matches!(&todo[..], [Do::Tell(deny), Do::Note(_)] if deny.contains("tool_deny")));
-    let todo = plain().engine_said(&request("c1", &"x".repeat(300), &json!({})));
-    assert!(matches!(&todo[..], [Do::Tell(deny), Do::Note(_)] if deny.contains("tool_deny")));
+    let todo = plain().engine_line(unread);
+    assert!(matches!(&todo[..], [Step::Send(deny), Step::Log(_)] if deny.contains("tool_deny")));
+    let todo = plain().engine_line(&request("c1", &"x".repeat(300), &json!({})));
+    assert!(matches!(&todo[..], [Step::Send(deny), Step::Log(_)] if deny.contains("tool_deny")));
 }
 
 #[test]
 fn the_end_of_an_engine_takes_everything_back() {
     let mut session = plain();
-    let (key, _) = asked(session.engine_said(&bash("c1")));
+    let (key, _) = asked(session.engine_line(&bash("c1")));
     assert_eq!(
         session.engine_ended(CancelReason::Aborted),
-        [Do::TakeBack { key, why: CancelReason::Aborted }]
+        [Step::Cancel { key, why: CancelReason::Aborted }]
     );
 }

@@ -18,10 +18,10 @@ use std::{
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Reads lines such as {\"tool\": \"shell_exec\", \"args\": {\"command\": \"git push\"}} and answers each with
-one line, flushed at once. A line that cannot be read gets {\"error\": …}, and the rest goes on.
+Reads lines such as {\"tool\": \"shell_exec\", \"args\": {\"command\": \"git push\"}} and answers each
+with one line, flushed at once. A line that cannot be read gets {\"error\": …}, and the rest goes on.
 With --one it reads one call, and its exit code is the ruling: 0 allow, 3 deny, 8 ask.")]
-pub(super) struct Args {
+pub(super) struct CheckArgs {
     /// The policy dialect: standard, wcore, connectonion, molf, ohmypi or zeptoclaw
     #[arg(long, default_value = "standard")]
     profile: Profile,
@@ -39,7 +39,7 @@ pub(super) struct Args {
     one: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<Exit> {
+pub(super) fn run(args: &CheckArgs) -> Result<Exit> {
     let mut checker = Checker::new(args)?;
     if args.one {
         let line = io::read_to_string(io::stdin().lock()).context("stdin cannot be read")?;
@@ -75,7 +75,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn new(args: &Args) -> Result<Self> {
+    fn new(args: &CheckArgs) -> Result<Self> {
         let base = Options {
             profile: args.profile,
             mode: args.mode.clone(),

@@ -16,7 +16,7 @@ Examples:
   countersign policy explain -- git push --force origin main
   countersign policy explain --shell 'make && make install | tee log'
   countersign policy explain --tool write_file --args '{\"path\": \".env\"}'")]
-pub(super) struct Args {
+pub(super) struct ExplainArgs {
     /// The rules [default: the file that the daemon uses, else the built-in ones]
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
+pub(super) fn run(context: &Context, args: ExplainArgs) -> Result<Exit> {
     let (mode, json) = (args.mode.mode(), args.json);
     let loaded = rules::load(context, args.rules.as_deref())?;
     let config = context.config()?;
@@ -62,8 +62,8 @@ pub(super) fn run(context: &Context, args: Args) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-fn call(args: Args) -> Result<Call> {
-    let Args { tool, args, shell, command, .. } = args;
+fn call(args: ExplainArgs) -> Result<Call> {
+    let ExplainArgs { tool, args, shell, command, .. } = args;
     let args = match (args, shell) {
         (Some(json), _) => serde_json::from_str(&json).context("--args is not JSON")?,
         (None, Some(text)) => serde_json::json!({ "command": text }),

@@ -19,8 +19,8 @@ pub(in crate::cli) fn lines(context: &Context) -> Result<String> {
     let profile = context.config()?.policy.profile;
     if profile != Profile::Standard {
         return Ok(format!(
-            "The profile {profile} rules, with its system's own rules; `countersign policy check --profile \
-             {profile}` tries them."
+            "The profile {profile} rules, with its system's own rules; \
+             `countersign policy check --profile {profile}` tries them."
         ));
     }
     Ok(of(&rules::load(context, None)?.rules))
@@ -79,12 +79,12 @@ mod tests {
     fn the_lines_say_what_the_rules_say() {
         assert_eq!(
             of(&Rules::parse(DEFAULT_RULES, "rules", None).unwrap()),
-            "Asked:   read_file: *.env.example; everything else: what changes, runs, sends or reads \
-             elsewhere\n\
-             Allowed: what only reads, inside the project and without secrets (read_file, glob, grep, \
-             shell_exec)\n\
-             Denied:  read_file: *.env; read_file: *.env.*; read_file: *credentials*; read_file: *secret*; \
-             write_file: *.env; 3 more rules"
+            "Asked:   read_file: *.env.example; everything else: what changes, runs, sends or \
+             reads elsewhere\n\
+             Allowed: what only reads, inside the project and without secrets (read_file, glob, \
+             grep, shell_exec)\n\
+             Denied:  read_file: *.env; read_file: *.env.*; read_file: *credentials*; \
+             read_file: *secret*; write_file: *.env; 3 more rules"
         );
         let own = r#"{"*": "allow", "shell_exec": {"git push *": "ask"}}"#;
         assert_eq!(

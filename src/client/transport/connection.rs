@@ -34,7 +34,7 @@ pub(super) struct Connection {
     token: Option<Secret>,
 }
 
-type Reply = (StatusCode, String);
+type RawReply = (StatusCode, String);
 
 impl Connection {
     pub(super) fn new(
@@ -77,7 +77,7 @@ impl Connection {
         &self,
         asked: &ApiRequest<'_>,
         special: Option<&Secret>,
-    ) -> Result<Reply, ClientError> {
+    ) -> Result<RawReply, ClientError> {
         let mut request = self.request(asked)?;
         match (special.or(self.token.as_ref()), &self.server) {
             (None, Server::Http(url)) if url.scheme() != "https" => Err(ClientError::Refused(
@@ -93,12 +93,12 @@ impl Connection {
     }
 
     /// A request that shows nothing.
-    pub(super) async fn plain(&self, asked: &ApiRequest<'_>) -> Result<Reply, ClientError> {
+    pub(super) async fn plain(&self, asked: &ApiRequest<'_>) -> Result<RawReply, ClientError> {
         let request = self.request(asked)?;
         self.exchange(request).await.map(|(status, text, _)| (status, text))
     }
 
-    async fn proven(&self, mut request: Request, token: &Secret) -> Result<Reply, ClientError> {
+    async fn proven(&self, mut request: Request, token: &Secret) -> Result<RawReply, ClientError> {
         let nonce = match self.nonce().await? {
             Ok(nonce) => nonce,
             Err(refused) => return Ok(refused),
@@ -130,7 +130,7 @@ impl Connection {
     }
 
     /// A nonce, or what was said instead by a daemon that stops or a proxy before one that starts.
-    async fn nonce(&self) -> Result<Result<String, Reply>, ClientError> {
+    async fn nonce(&self) -> Result<Result<String, RawReply>, ClientError> {
         let ask = ApiRequest {
             method: Method::GET,
             path: &["v1", "nonce"],

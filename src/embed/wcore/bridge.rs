@@ -20,7 +20,7 @@ const REDACTED: &str = "[REDACTED]";
 pub struct ApprovalBridge {
     ttl: Duration,
     now: Clock,
-    state: Mutex<State>,
+    state: Mutex<BridgeState>,
 }
 
 /// A request that waits: what to tell the host, and where its answer comes.
@@ -60,13 +60,13 @@ pub enum CancelCause {
 }
 
 #[derive(Default)]
-struct State {
-    by_secret: HashMap<String, Pending>,
+struct BridgeState {
+    by_secret: HashMap<String, PendingRequest>,
     /// The newest secret of each public id.
     newest: HashMap<String, String>,
 }
 
-struct Pending {
+struct PendingRequest {
     sender: oneshot::Sender<ApprovalOutcome>,
     public: String,
     expires_at: Instant,
@@ -98,7 +98,7 @@ impl ApprovalBridge {
         let expires_at = (self.now)() + ttl;
         let mut state = self.state();
         state.newest.insert(public.to_owned(), secret.clone());
-        let pending = Pending { sender, public: public.to_owned(), expires_at };
+        let pending = PendingRequest { sender, public: public.to_owned(), expires_at };
         state.by_secret.insert(secret.clone(), pending);
         Suspended { token: ResumeToken::new(secret), outcome }
     }
@@ -146,7 +146,8 @@ impl ApprovalBridge {
     /// Cancels what has waited too long, and forgets what nobody waits for any more; how many.
     pub fn reap_now(&self) -> usize {
         let now = (self.now)();
-        let over = |pending: &Pending| pending.expires_at <= now || pending.sender.is_closed();
+        let over =
+            |pending: &PendingRequest| pending.expires_at <= now || pending.sender.is_closed();
         self.cancel_where(over, CancelCause::Expired)
     }
 
@@ -161,7 +162,7 @@ impl ApprovalBridge {
         every(interval, move || bridge.reap_now())
     }
 
-    fn cancel_where(&self, over: impl Fn(&Pending) -> bool, cause: CancelCause) -> usize {
+    fn cancel_where(&self, over: impl Fn(&PendingRequest) -> bool, cause: CancelCause) -> usize {
         let mut state = self.state();
         let secrets: Vec<String> = state
             .by_secret
@@ -169,7 +170,7 @@ impl ApprovalBridge {
             .filter(|(_, pending)| over(pending))
             .map(|(secret, _)| secret.clone())
             .collect();
-        let cancelled: Vec<Pending> = secrets.iter().filter_map(|s| state.take(s)).collect();
+        let cancelled: Vec<PendingRequest> = secrets.iter().filter_map(|s| state.take(s)).collect();
         drop(state);
         let count = cancelled.len();
         for pending in cancelled {
@@ -178,14 +179,14 @@ impl ApprovalBridge {
         count
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BridgeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl BridgeState {
     /// Removes a request; its public id, too, unless a newer request has that now.
-    fn take(&mut self, secret: &str) -> Option<Pending> {
+    fn take(&mut self, secret: &str) -> Option<PendingRequest> {
         let pending = self.by_secret.remove(secret)?;
         if self.newest.get(&pending.public).is_some_and(|newest| newest == secret) {
             self.newest.remove(&pending.public);

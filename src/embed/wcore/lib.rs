@@ -27,9 +27,9 @@ pub mod wire;
 
 pub use bridge::{ApprovalBridge, ApprovalOutcome, CancelCause, Suspended};
 pub use manager::ToolApprovalManager;
-pub use rest::{Session, router};
+pub use rest::{SessionHandles, router};
 pub use result::{RequestError, Resolution, ToolApprovalResult};
-pub use waiting::{Outcome, Waiting};
+pub use waiting::{Waiting, WaitingOutcome};
 
 use std::{
     sync::Arc,

@@ -28,15 +28,15 @@ pub struct ToolApprovalManager {
     guardrail: Guardrail,
     ttl: Duration,
     now: Clock,
-    state: Mutex<State>,
+    state: Mutex<ManagerState>,
 }
 
-struct State {
-    pending: HashMap<String, Pending>,
+struct ManagerState {
+    pending: HashMap<String, PendingCall>,
     memory: Memory,
 }
 
-struct Pending {
+struct PendingCall {
     sender: oneshot::Sender<ToolApprovalResult>,
     category: Category,
     tool: String,
@@ -47,7 +47,7 @@ impl ToolApprovalManager {
     /// A session in default mode without grants.
     #[must_use]
     pub fn new(rules: Wcore) -> Self {
-        let state = State { pending: HashMap::new(), memory: Memory::new(None, false) };
+        let state = ManagerState { pending: HashMap::new(), memory: Memory::new(None, false) };
         Self {
             rules,
             guardrail: Guardrail::default(),
@@ -80,7 +80,7 @@ impl ToolApprovalManager {
     #[must_use]
     pub fn with_authority(self, floor: Option<SessionMode>, wire_may_loosen: bool) -> Self {
         let memory = Memory::new(floor, wire_may_loosen);
-        Self { state: Mutex::new(State { pending: HashMap::new(), memory }), ..self }
+        Self { state: Mutex::new(ManagerState { pending: HashMap::new(), memory }), ..self }
     }
 
     /// Rules on a call as the session stands: allow, ask, or deny by a guardrail.
@@ -119,7 +119,7 @@ impl ToolApprovalManager {
         if waits && !self.rules.is_compat() {
             return Err(RequestError::Duplicate(call_id.to_owned()));
         }
-        let pending = Pending { sender, category, tool: tool.to_owned(), expires_at };
+        let pending = PendingCall { sender, category, tool: tool.to_owned(), expires_at };
         state.pending.insert(call_id.to_owned(), pending);
         Ok(receiver)
     }
@@ -160,7 +160,7 @@ impl ToolApprovalManager {
         answer: Option<String>,
     ) -> Resolution {
         let mut state = self.state();
-        let Some(Pending { sender, category, tool, .. }) = state.pending.remove(call_id) else {
+        let Some(PendingCall { sender, category, tool, .. }) = state.pending.remove(call_id) else {
             return Resolution::Unknown;
         };
         let kept = match scope {
@@ -218,7 +218,7 @@ impl ToolApprovalManager {
     /// Denies what has waited too long, and forgets what nobody waits for any more; how many.
     pub fn reap_now(&self) -> usize {
         let now = (self.now)();
-        let over = |pending: &Pending| pending.expires_at <= now || pending.sender.is_closed();
+        let over = |pending: &PendingCall| pending.expires_at <= now || pending.sender.is_closed();
         self.deny_where(over, TIMED_OUT)
     }
 
@@ -271,8 +271,8 @@ impl ToolApprovalManager {
         Resolution::Resolved
     }
 
-    fn deny_where(&self, over: impl Fn(&Pending) -> bool, reason: &str) -> usize {
-        let denied: Vec<Pending> =
+    fn deny_where(&self, over: impl Fn(&PendingCall) -> bool, reason: &str) -> usize {
+        let denied: Vec<PendingCall> =
             self.state().pending.extract_if(|_, pending| over(pending)).map(|(_, p)| p).collect();
         let count = denied.len();
         for pending in denied {
@@ -282,7 +282,7 @@ impl ToolApprovalManager {
     }
 
     /// A panic elsewhere leaves nothing half done in here.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ManagerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,9 +16,9 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// A session's two ways of waiting.
-pub type Session = (Arc<ToolApprovalManager>, Arc<ApprovalBridge>);
+pub type SessionHandles = (Arc<ToolApprovalManager>, Arc<ApprovalBridge>);
 
-type Find = dyn Fn(&str) -> Option<Session> + Send + Sync;
+type Find = dyn Fn(&str) -> Option<SessionHandles> + Send + Sync;
 
 #[derive(Clone)]
 struct Served {
@@ -53,7 +53,7 @@ enum Scope {
 /// without the token; 400 with a sentence for a body that cannot be taken.
 pub fn router(
     token: TokenHash,
-    find: impl Fn(&str) -> Option<Session> + Send + Sync + 'static,
+    find: impl Fn(&str) -> Option<SessionHandles> + Send + Sync + 'static,
 ) -> Router {
     Router::new()
         .route("/v1/sessions/{id}/approvals/{call_id}/resolve", post(resolve))

@@ -15,7 +15,7 @@ pub struct Waiting {
 /// What a call may do now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub enum Outcome {
+pub enum WaitingOutcome {
     /// It runs. For a question: its answer is the output.
     Approved {
         /// The answer to a question.
@@ -36,26 +36,29 @@ impl Waiting {
     /// Waits for the answer, and binds it to the call that was asked about: `now` is the call as it
     /// would run.
     // SECURITY: whatever changed a call after a person saw it, the approval was for another one.
-    pub async fn outcome(self, now: &Call) -> Outcome {
+    pub async fn outcome(self, now: &Call) -> WaitingOutcome {
         match self.receiver.await {
-            Ok(ToolApprovalResult::Approved { .. }) if *now != self.asked => Outcome::Changed,
-            Ok(ToolApprovalResult::Approved { answer }) => Outcome::Approved { answer },
-            Ok(ToolApprovalResult::Denied { reason }) => Outcome::Denied { reason },
+            Ok(ToolApprovalResult::Approved { .. }) if *now != self.asked => {
+                WaitingOutcome::Changed
+            }
+            Ok(ToolApprovalResult::Approved { answer }) => WaitingOutcome::Approved { answer },
+            Ok(ToolApprovalResult::Denied { reason }) => WaitingOutcome::Denied { reason },
             // FAIL-CLOSED: no answer is none.
-            Err(_) => Outcome::Aborted,
+            Err(_) => WaitingOutcome::Aborted,
         }
     }
 }
 
-impl Outcome {
+impl WaitingOutcome {
     /// The text of the tool's error result; `None` where the call runs, or the turn is over anyway.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn text_for_model(&self) -> Option<String> {
         match self {
             Self::Approved { .. } | Self::Aborted => None,
             Self::Denied { reason } => Some(denied(reason)),
             Self::Changed => Some(denied(
-                "its arguments changed after the approval; changed arguments require a fresh approval",
+                "its arguments changed after the approval; changed arguments require a fresh \
+                 approval",
             )),
         }
     }

@@ -13,7 +13,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Asks people through a daemon whose profile is `zeptoclaw`.
 ///
 /// ```no_run
-/// # async fn example(call: countersign_zeptoclaw::ToolCall) -> Result<(), Box<dyn std::error::Error>> {
+/// # use countersign_zeptoclaw::{ClientError, ToolCall};
+/// # async fn example(call: ToolCall) -> Result<(), ClientError> {
 /// use countersign_zeptoclaw::{
 ///     AgentMode, ApprovalConfig, ApprovalGate, Approvals, Channel, ClientSettings, Daemon,
 ///     ModePolicy, Outcome, Server,

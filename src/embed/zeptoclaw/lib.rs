@@ -22,7 +22,7 @@ mod gate;
 mod request;
 
 pub use approvals::{Approvals, Channel, ToolCall, Trust};
-pub use countersign_client::{ClientSettings, Server};
+pub use countersign_client::{ClientError, ClientSettings, Server};
 pub use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig},

@@ -1,7 +1,7 @@
 //! The agent's end: what its plugin sends becomes an ask, what people press goes back.
 
 use super::{
-    connection::{Incoming, Whose, incoming, text},
+    connection::{ConnectionParams, Incoming, incoming, text},
     receive::{self, Received},
     wire::{self, Reported},
 };
@@ -22,18 +22,18 @@ const ROUND: Duration = Duration::from_secs(600);
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// What the agent waits for: the id of its request, and the frame that will answer it.
-struct Pending {
+struct OpenRequest {
     id: String,
     answer: BoxFuture<'static, Option<Value>>,
 }
 
 /// Serves an agent until it leaves or the daemon stops.
-pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: Whose) {
+pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionParams) {
     // A connection without a name of its own is a session of its own.
     whose.session.get_or_insert_with(ids::ask_id);
     let (mut out, mut frames) = socket.split();
     let mut mailbox = Mailbox::default();
-    let mut pending: Option<Pending> = None;
+    let mut pending: Option<OpenRequest> = None;
     loop {
         let reply = tokio::select! {
             message = frames.next() => match incoming(message) {
@@ -41,7 +41,7 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: Whose) {
                 Incoming::Idle => continue,
                 Incoming::Malformed(why) => Some(wire::error(&why)),
                 Incoming::Frame(frame) => {
-                    match wanted(&api.gate, &whose, &mut mailbox, &mut pending, &frame).await {
+                    match receive(&api.gate, &whose, &mut mailbox, &mut pending, &frame).await {
                         Ok(now) => now,
                         Err(why) => Some(wire::error(&why)),
                     }
@@ -63,11 +63,11 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: Whose) {
             break;
         }
     }
-    // FAIL-CLOSED: whoever leaves while an ask is open takes it back, unless it returns at once.
+    // FAIL-CLOSED: an agent that leaves while an ask is open cancels it, unless it returns at once.
 }
 
 /// The answer, once there is one; `None` when the daemon stops first.
-async fn answered(pending: &mut Option<Pending>) -> Option<Value> {
+async fn answered(pending: &mut Option<OpenRequest>) -> Option<Value> {
     match pending {
         Some(pending) => (&mut pending.answer).await,
         None => std::future::pending().await,
@@ -75,11 +75,11 @@ async fn answered(pending: &mut Option<Pending>) -> Option<Value> {
 }
 
 /// Takes a frame. The frame to send at once, where there is one.
-async fn wanted(
+async fn receive(
     gate: &Arc<Gate>,
-    whose: &Whose,
+    whose: &ConnectionParams,
     mailbox: &mut Mailbox,
-    pending: &mut Option<Pending>,
+    pending: &mut Option<OpenRequest>,
     frame: &Value,
 ) -> Result<Option<Value>, String> {
     let Received::Call(mut call) = receive::decode(frame, whose)? else { return Ok(None) };
@@ -91,12 +91,12 @@ async fn wanted(
         return Ok(None);
     }
     match submit(gate, *call).await {
-        Ok(Taken::Now(answer)) => {
+        Ok(Submission::Now(answer)) => {
             let _ = mailbox.answer(&answer);
             Ok(Some(answer))
         }
-        Ok(Taken::Later(answer)) => {
-            *pending = Some(Pending { id, answer });
+        Ok(Submission::Later(answer)) => {
+            *pending = Some(OpenRequest { id, answer });
             Ok(None)
         }
         Err(why) => {
@@ -106,21 +106,21 @@ async fn wanted(
     }
 }
 
-enum Taken {
+enum Submission {
     Now(Value),
     Later(BoxFuture<'static, Option<Value>>),
 }
 
-async fn submit(gate: &Arc<Gate>, call: Call) -> Result<Taken, String> {
+async fn submit(gate: &Arc<Gate>, call: Call) -> Result<Submission, String> {
     match gate.submit(call.clone(), true).await.map_err(|error| error.to_string())? {
         Submitted::Ruled(ruling) => {
             let message = gate.text_for_denial(&call, &ruling);
-            Ok(Taken::Now(wire::of_ruling(&call, &ruling, message)))
+            Ok(Submission::Now(wire::of_ruling(&call, &ruling, message)))
         }
         Submitted::Asked(ask, Some(caller)) => {
-            Ok(Taken::Later(Box::pin(wait(gate.clone(), *ask, caller))))
+            Ok(Submission::Later(Box::pin(wait(gate.clone(), *ask, caller))))
         }
-        Submitted::Asked(ask, None) => Ok(Taken::Now(answer_of(gate, &ask))),
+        Submitted::Asked(ask, None) => Ok(Submission::Now(answer_of(gate, &ask))),
     }
 }
 

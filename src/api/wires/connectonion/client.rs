@@ -2,7 +2,7 @@
 //! agent itself.
 
 use super::{
-    connection::{Incoming, Whose, incoming, text},
+    connection::{ConnectionParams, Incoming, incoming, text},
     wire,
 };
 use crate::{
@@ -25,10 +25,10 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// One client of ConnectOnion's.
-struct Client<'c> {
+struct WireClient<'c> {
     gate: &'c Arc<Gate>,
     store: &'c Store,
-    whose: Whose,
+    whose: ConnectionParams,
     who: Who,
     /// The ask that it is shown, and how far that was.
     shown: Option<Ask>,
@@ -36,32 +36,32 @@ struct Client<'c> {
 }
 
 /// Serves a client until it leaves or the daemon stops.
-pub(super) async fn serve(api: &Api, socket: WebSocket, whose: Whose, who: Who) {
+pub(super) async fn serve(api: &Api, socket: WebSocket, whose: ConnectionParams, who: Who) {
     let (mut out, mut frames) = socket.split();
     let mut changes = api.gate.changes();
     let (gate, store, mailbox) = (&api.gate, &api.store, Mailbox::default());
-    let mut client = Client { gate, store, whose, who, shown: None, mailbox };
+    let mut client = WireClient { gate, store, whose, who, shown: None, mailbox };
     loop {
         changes.mark_unchanged();
-        let mut told = match client.look().await {
-            Ok(told) => told,
+        let mut frames_out = match client.look().await {
+            Ok(frames) => frames,
             Err(error) => {
                 tracing::warn!(%error, "a client of ConnectOnion's cannot be shown what is open");
                 break;
             }
         };
-        if told.is_empty() {
+        if frames_out.is_empty() {
             tokio::select! {
                 message = frames.next() => match incoming(message) {
                     Incoming::Closed => break,
                     Incoming::Idle => {}
-                    Incoming::Malformed(why) => told.push(wire::error(&why)),
-                    Incoming::Frame(frame) => told.extend(client.said(&frame).await),
+                    Incoming::Malformed(why) => frames_out.push(wire::error(&why)),
+                    Incoming::Frame(frame) => frames_out.extend(client.receive(&frame).await),
                 },
                 changed = changes.changed() => if changed.is_err() || gate.is_stopping() { break },
             }
         }
-        for frame in told {
+        for frame in frames_out {
             if out.send(text(&frame)).await.is_err() {
                 return;
             }
@@ -69,21 +69,21 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, whose: Whose, who: Who) 
     }
 }
 
-impl Client<'_> {
+impl WireClient<'_> {
     /// What has changed since it last looked: the end of what it is shown, then what is open next.
     async fn look(&mut self) -> Result<Vec<Value>, StoreError> {
-        let mut told = Vec::new();
+        let mut news = Vec::new();
         if let Some(shown) = &self.shown {
             let now = self.store.whole_ask(&shown.id).await?;
             match now.filter(Ask::is_open) {
-                Some(now) if now.progress.current() == shown.progress.current() => return Ok(told),
+                Some(now) if now.progress.current() == shown.progress.current() => return Ok(news),
                 Some(now) => {
-                    told.push(wire::shown(&now));
+                    news.push(wire::shown(&now));
                     self.shown = Some(now);
-                    return Ok(told);
+                    return Ok(news);
                 }
                 None => {
-                    told.push(json!({ "type": "approval_resolved", "id": shown.id }));
+                    news.push(json!({ "type": "approval_resolved", "id": shown.id }));
                     // An answer that is on its way is stale now.
                     self.mailbox = Mailbox::default();
                     self.shown = None;
@@ -100,10 +100,10 @@ impl Client<'_> {
         if let Some(next) = oldest
             && self.mailbox.ask(&next.id).is_ok()
         {
-            told.push(wire::shown(&next));
+            news.push(wire::shown(&next));
             self.shown = Some(next);
         }
-        Ok(told)
+        Ok(news)
     }
 
     fn is_for(&self, ask: &Ask) -> bool {
@@ -113,7 +113,7 @@ impl Client<'_> {
     }
 
     /// Takes a frame.
-    async fn said(&mut self, frame: &Value) -> Option<Value> {
+    async fn receive(&mut self, frame: &Value) -> Option<Value> {
         let kind = frame.get("type").and_then(Value::as_str);
         match kind {
             None | Some("APPROVAL_RESPONSE" | "response") if frame.get("answer").is_none() => {

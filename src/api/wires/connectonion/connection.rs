@@ -5,10 +5,10 @@ use axum::extract::ws;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Whose connection it is, from the address: `?agent=shop-bot&session=7`.
+/// Who connects, from the query: `?agent=shop-bot&session=7`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Whose {
+pub(super) struct ConnectionParams {
     /// The agent's name on cards.
     #[serde(default = "nameless")]
     pub(super) agent: String,
@@ -18,7 +18,7 @@ pub(super) struct Whose {
     pub(super) cwd: Option<String>,
     /// How far the agent's host trusts whoever it works for.
     pub(super) requester: Option<String>,
-    /// Whose the sessions are that this connection speaks of.
+    /// The owner of this connection's sessions.
     #[serde(skip)]
     pub(super) owner: Option<Owner>,
 }

@@ -21,7 +21,7 @@ use axum::{
     response::Response,
     routing::get,
 };
-use connection::Whose;
+use connection::ConnectionParams;
 
 /// The largest frame that is read; bytes.
 const LARGEST: usize = 1 << 20;
@@ -36,10 +36,10 @@ async fn connect(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Extension(owner): Extension<Owner>,
-    Query(whose): Query<Whose>,
+    Query(whose): Query<ConnectionParams>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let whose = Whose { owner: Some(owner), ..whose };
+    let whose = ConnectionParams { owner: Some(owner), ..whose };
     upgrade.max_message_size(LARGEST).on_upgrade(move |socket| async move {
         match handle.answerer() {
             Ok(who) => client::serve(&api, socket, whose, who).await,

@@ -1,6 +1,6 @@
 //! Decodes what agents send. Pure.
 
-use super::connection::Whose;
+use super::connection::ConnectionParams;
 use crate::gate::{
     call::{Batch, Behind, Call},
     question::{Choice, Question},
@@ -20,7 +20,7 @@ pub(super) enum Received {
 ///
 /// # Errors
 /// A sentence that names what is wrong with it.
-pub(super) fn decode(frame: &Value, whose: &Whose) -> Result<Received, String> {
+pub(super) fn decode(frame: &Value, whose: &ConnectionParams) -> Result<Received, String> {
     let kind = frame.get("type").and_then(Value::as_str);
     let kind = kind.ok_or("a frame has a `type`, which is a text")?;
     match kind {
@@ -30,7 +30,7 @@ pub(super) fn decode(frame: &Value, whose: &Whose) -> Result<Received, String> {
     }
 }
 
-fn approval(frame: &Value, whose: &Whose) -> Result<Call, String> {
+fn approval(frame: &Value, whose: &ConnectionParams) -> Result<Call, String> {
     let tool = required(frame, "tool")?;
     let args = match frame.get("arguments") {
         Some(args @ Value::Object(_)) => args.clone(),
@@ -61,7 +61,7 @@ fn approval(frame: &Value, whose: &Whose) -> Result<Call, String> {
 }
 
 /// The parts of a call that every frame has.
-fn call(frame: &Value, whose: &Whose, tool: &str, args: Value) -> Result<Call, String> {
+fn call(frame: &Value, whose: &ConnectionParams, tool: &str, args: Value) -> Result<Call, String> {
     let session = optional(frame, "session_id")?.or_else(|| whose.session.clone());
     let level = match frame.get("requester") {
         None | Some(Value::Null) => whose.requester.clone(),
@@ -83,7 +83,7 @@ fn call(frame: &Value, whose: &Whose, tool: &str, args: Value) -> Result<Call, S
 }
 
 /// `ask_user`: its question, then one for every field.
-fn question(frame: &Value, whose: &Whose) -> Result<Call, String> {
+fn question(frame: &Value, whose: &ConnectionParams) -> Result<Call, String> {
     let asked = match frame.get("question") {
         Some(_) => required(frame, "question")?,
         None => required(frame, "text")?,
@@ -154,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     fn call(frame: &Value) -> Call {
-        let whose: Whose =
+        let whose: ConnectionParams =
             serde_json::from_value(json!({ "agent": "shop-bot", "session": "seven" })).unwrap();
         match decode(frame, &whose).unwrap() {
             Received::Call(call) => *call,

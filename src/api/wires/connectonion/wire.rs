@@ -161,13 +161,13 @@ pub(super) fn shown(ask: &Ask) -> Value {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::super::{
-        connection::Whose,
+        connection::ConnectionParams,
         receive::{Received, decode},
     };
     use super::*;
 
     fn call(frame: &Value) -> Call {
-        let whose: Whose = serde_json::from_value(json!({})).unwrap();
+        let whose: ConnectionParams = serde_json::from_value(json!({})).unwrap();
         match decode(frame, &whose).unwrap() {
             Received::Call(call) => *call,
             Received::Notice => panic!("{frame} wants nothing"),
@@ -178,7 +178,10 @@ mod tests {
     fn fields_are_questions_of_their_own_and_come_back_by_name() {
         let asked = call(&json!({
             "type": "ask_user", "question": "Who are you?", "options": [],
-            "fields": [{ "name": "user", "label": "User name", "type": "text" }, { "name": "team" }],
+            "fields": [
+                { "name": "user", "label": "User name", "type": "text" },
+                { "name": "team" },
+            ],
         }));
         let questions: Vec<&str> = asked.questions.iter().map(|one| &*one.question).collect();
         assert_eq!(questions, ["User name", "team"]);

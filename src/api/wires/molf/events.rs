@@ -25,7 +25,7 @@ use std::{collections::HashSet, convert::Infallible};
 /// What happens to an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-enum Happened {
+enum ApprovalEvent {
     ToolApprovalRequired {
         approval_id: String,
         tool_name: String,
@@ -38,14 +38,14 @@ enum Happened {
     },
     ToolApprovalResolved {
         approval_id: String,
-        outcome: Outcome,
+        outcome: ApprovalEnd,
         session_id: String,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Outcome {
+enum ApprovalEnd {
     Approved,
     Denied,
     Cancelled,
@@ -53,30 +53,30 @@ enum Outcome {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Which {
+pub(super) struct EventsQuery {
     session_id: Option<String>,
 }
 
 pub(super) async fn stream(
     State(api): State<Api>,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     only_with_molf(&api)?;
-    let Query(Which { session_id }) = which?;
+    let Query(EventsQuery { session_id }) = which?;
     let tail = Tail::of_now(&api.store).await?;
-    let approvals = Approvals { session: session_id, open: HashSet::new() };
+    let approvals = ApprovalFeed { session: session_id, open: HashSet::new() };
     Ok(live::serve(&api, tail, Backlog::From(None), approvals))
 }
 
 /// What one reader gets.
-struct Approvals {
+struct ApprovalFeed {
     /// Only this session's.
     session: Option<String>,
     /// The approvals that the reader believes to be open.
     open: HashSet<String>,
 }
 
-impl Feed for Approvals {
+impl Feed for ApprovalFeed {
     fn event(&mut self, news: News) -> Option<(Event, usize)> {
         match news {
             News::Open(ask) | News::Happened { ask: Some(ask), .. } => self.tell(&ask),
@@ -85,7 +85,7 @@ impl Feed for Approvals {
     }
 }
 
-impl Approvals {
+impl ApprovalFeed {
     /// What is new about the ask for the reader.
     fn tell(&mut self, ask: &Ask) -> Option<(Event, usize)> {
         let session = &ask.body.call.session;
@@ -100,7 +100,7 @@ impl Approvals {
             (Some(outcome), true) => {
                 self.open.remove(&ask.id);
                 let session_id = session.clone();
-                Happened::ToolApprovalResolved {
+                ApprovalEvent::ToolApprovalResolved {
                     approval_id: approval_id(ask),
                     outcome,
                     session_id,
@@ -114,9 +114,9 @@ impl Approvals {
     }
 }
 
-fn required(ask: &Ask) -> Happened {
+fn required(ask: &Ask) -> ApprovalEvent {
     let call = &ask.body.call;
-    Happened::ToolApprovalRequired {
+    ApprovalEvent::ToolApprovalRequired {
         approval_id: approval_id(ask),
         tool_name: call.tool.clone(),
         arguments: call.args.to_string(),
@@ -126,17 +126,17 @@ fn required(ask: &Ask) -> Happened {
 }
 
 /// How the approval ended; `None` while it is open.
-fn outcome(ask: &Ask) -> Option<Outcome> {
+fn outcome(ask: &Ask) -> Option<ApprovalEnd> {
     let answer = ask.answer()?;
     Some(match (&ask.state, answer.decision) {
-        (_, Decision::Approve) => Outcome::Approved,
+        (_, Decision::Approve) => ApprovalEnd::Approved,
         // A question is none of molf's approvals.
-        (_, Decision::Answer) => Outcome::Cancelled,
+        (_, Decision::Answer) => ApprovalEnd::Cancelled,
         (AskState::Cancelled(answer), _) => match answer.reason.as_deref() {
-            Some(SESSION_ENDED | WORKER_GONE) => Outcome::Denied,
-            _ => Outcome::Cancelled,
+            Some(SESSION_ENDED | WORKER_GONE) => ApprovalEnd::Denied,
+            _ => ApprovalEnd::Cancelled,
         },
-        (_, Decision::Deny) => Outcome::Denied,
+        (_, Decision::Deny) => ApprovalEnd::Denied,
     })
 }
 
@@ -145,7 +145,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::{live::Live, *};
     use crate::{
-        api::Turns,
+        api::LargeReplies,
         bridge::fault_injection::{Scenario, chat::Chat},
         store::engines::on_both,
     };
@@ -158,8 +158,9 @@ mod tests {
             let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
             let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
-            let (gate, turns, tail) = (scenario.gate.clone(), Turns::default(), Tail::after(0));
-            let approvals = Approvals { session: None, open: HashSet::new() };
+            let (gate, turns, tail) =
+                (scenario.gate.clone(), LargeReplies::default(), Tail::after(0));
+            let approvals = ApprovalFeed { session: None, open: HashSet::new() };
             let live = Live::new(gate, store, turns, tail, Backlog::From(None), approvals);
             let (required, _) = live.next().await.unwrap();
             let required = format!("{required:?}");
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn events_have_the_fields_that_molfs_clients_read() {
-        let required = Happened::ToolApprovalRequired {
+        let required = ApprovalEvent::ToolApprovalRequired {
             approval_id: "s:00000001".into(),
             tool_name: "shell_exec".into(),
             arguments: "{\"command\":\"python script.py\"}".into(),
@@ -183,9 +184,9 @@ mod tests {
                 "toolName": "shell_exec", "arguments": "{\"command\":\"python script.py\"}",
                 "sessionId": "s", "always": []})
         );
-        let resolved = Happened::ToolApprovalResolved {
+        let resolved = ApprovalEvent::ToolApprovalResolved {
             approval_id: "s:00000001".into(),
-            outcome: Outcome::Cancelled,
+            outcome: ApprovalEnd::Cancelled,
             session_id: "s".into(),
         };
         assert_eq!(

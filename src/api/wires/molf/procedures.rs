@@ -19,7 +19,7 @@ use serde_json::{Value, json as value};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Approve {
+struct ToolApprove {
     session_id: String,
     approval_id: String,
     #[serde(default)]
@@ -28,7 +28,7 @@ struct Approve {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Deny {
+struct ToolDeny {
     session_id: String,
     approval_id: String,
     feedback: Option<String>,
@@ -36,7 +36,7 @@ struct Deny {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Gone {
+struct WorkerGone {
     agent: String,
     worker_id: String,
 }
@@ -46,7 +46,7 @@ pub(super) async fn approve(
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
-    let Approve { session_id, approval_id, always } = json(&body?)?;
+    let ToolApprove { session_id, approval_id, always } = json(&body?)?;
     let scope = if always { Scope::Always } else { Scope::Once };
     reply(&api, handle, &session_id, &approval_id, Action::Approve { scope }).await
 }
@@ -56,7 +56,7 @@ pub(super) async fn deny(
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
-    let Deny { session_id, approval_id, feedback } = json(&body?)?;
+    let ToolDeny { session_id, approval_id, feedback } = json(&body?)?;
     let reason = feedback.filter(|words| !words.is_empty());
     reply(&api, handle, &session_id, &approval_id, Action::Deny { reason, then: None }).await
 }
@@ -86,7 +86,7 @@ pub(super) async fn worker_disconnected(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Fault> {
     only_with_molf(&api)?;
-    let Gone { agent, worker_id } = json(&body?)?;
+    let WorkerGone { agent, worker_id } = json(&body?)?;
     let cancelled = api.gate.worker_gone(&agent, &worker_id).await?;
     Ok(Json(value!({"cancelled": cancelled})))
 }

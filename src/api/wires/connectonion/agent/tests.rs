@@ -21,7 +21,7 @@ async fn waits(store: &Store) -> (Scenario, JoinHandle<Option<Value>>, String) {
     let scenario = Scenario::open(store, &chat).await;
     let mut call = Call::new("a", "s", "shell_exec", json!({"command": "git push"}));
     call.key = Some("k".to_owned());
-    let Ok(Taken::Later(answer)) = submit(&scenario.gate, call).await else {
+    let Ok(Submission::Later(answer)) = submit(&scenario.gate, call).await else {
         panic!("it is asked")
     };
     let agent = tokio::spawn(answer);
