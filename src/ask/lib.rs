@@ -11,7 +11,7 @@ pub mod question;
 use attached::AttachedDaemons;
 use call::Call;
 use countersign_policy::Rule;
-use countersign_profiles::{Choice, GrantLifetime, OnDeny};
+use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
 use owner::Owner;
 use question::Progress;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -74,7 +74,7 @@ pub struct Body {
     pub rules_problem: Option<String>,
     /// What its card offers beside Approve and Deny.
     #[serde(default = "every_choice")]
-    pub choices: Vec<Choice>,
+    pub choices: Vec<PromptChoice>,
     /// What a plain Deny does beside denying.
     #[serde(default)]
     pub deny: OnDeny,
@@ -243,11 +243,11 @@ impl Body {
     pub fn offers(&self, scope: Scope) -> bool {
         let choice = match scope {
             Scope::Once => return true,
-            Scope::Session => Choice::Session,
-            Scope::Always => Choice::Always,
-            Scope::Exact => Choice::Exact,
-            Scope::Prefix => Choice::Prefix,
-            Scope::Timed(_) => Choice::Timed,
+            Scope::Session => PromptChoice::Session,
+            Scope::Always => PromptChoice::Always,
+            Scope::Exact => PromptChoice::Exact,
+            Scope::Prefix => PromptChoice::Prefix,
+            Scope::Timed(_) => PromptChoice::Timed,
         };
         self.choices.contains(&choice) && !self.remembers(scope).is_empty()
     }
@@ -275,8 +275,8 @@ impl Body {
 }
 
 /// What cards of the profile `standard` offer; asks of earlier versions name none.
-fn every_choice() -> Vec<Choice> {
-    vec![Choice::Always, Choice::Timed, Choice::Session, Choice::Exact]
+fn every_choice() -> Vec<PromptChoice> {
+    vec![PromptChoice::Always, PromptChoice::Timed, PromptChoice::Session, PromptChoice::Exact]
 }
 
 fn durable() -> GrantLifetime {

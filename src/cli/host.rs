@@ -4,7 +4,7 @@ mod asks;
 mod pipes;
 
 use super::{Context, Exit, asking::Signals, caller, say, token};
-use crate::profiles::{Profile, wcore::Source};
+use crate::profiles::{Profile, wcore::ModeChangeSource};
 use crate::{
     agents::wcore::{EngineContext, EngineSession, Forward, LaunchOptions, Step},
     client::Client,
@@ -61,8 +61,8 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
     let rights = LaunchOptions {
         modes: match args.allow_set_mode || compat {
-            true => Source::WireOptedIn,
-            false => Source::Wire,
+            true => ModeChangeSource::WireOptedIn,
+            false => ModeChangeSource::Wire,
         },
         compat,
         named: args.session.is_some(),

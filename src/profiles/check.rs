@@ -48,7 +48,7 @@ impl Default for Options {
 
 /// A line in, beside the call itself.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct CallLine {
     #[serde(flatten)]
     call: Call,
     #[serde(default)]
@@ -79,7 +79,7 @@ struct Granted {
 
 /// A line out.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct RulingLine {
     verdict: Verdict,
     rule: Option<String>,
     reason: String,
@@ -97,7 +97,7 @@ impl Options {
         let answer = self.answer(json);
         answer
             .and_then(|answer| {
-                serde_json::to_string(&Answer::of(answer)).map_err(|error| error.to_string())
+                serde_json::to_string(&RulingLine::of(answer)).map_err(|error| error.to_string())
             })
             .unwrap_or_else(|error| json!({ "error": error }).to_string())
     }
@@ -112,7 +112,7 @@ impl Options {
 
     /// The decision, and the name that rules files use for its tool.
     fn answer(&self, json: &str) -> Result<(Decision, String), String> {
-        let line: Line =
+        let line: CallLine =
             serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
         let home = line.call.home.clone();
         let home = home.as_deref();
@@ -144,7 +144,7 @@ impl Options {
     }
 }
 
-impl Answer {
+impl RulingLine {
     fn of((decision, tool): (Decision, String)) -> Self {
         Self {
             verdict: decision.verdict,
@@ -179,7 +179,7 @@ fn text_of(config: &Value) -> Result<String, String> {
 }
 
 /// Runtime rules and grants, both as the profiles keep them and as rules.
-fn grants(line: &Line, home: Option<&str>) -> Result<Grants, String> {
+fn grants(line: &CallLine, home: Option<&str>) -> Result<Grants, String> {
     let runtime = match &line.runtime_rules {
         Some(rules) => rules_of(rules, "runtime_rules", home)?,
         None => Rules::default(),

@@ -23,10 +23,10 @@ pub use call_end::CallEnd;
 pub use grants::{Grants, Prefix};
 pub use profile::Profile;
 pub use prompt_behaviour::{
-    Choice, DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour,
+    DefaultTimeout, GrantLifetime, OnDeny, OnDisconnect, PromptBehaviour, PromptChoice,
 };
 pub use rule_forms::rules_of;
-pub use system::{EvaluationContext, System, Turn};
+pub use system::{EvaluationContext, ModeTurn, System};
 pub use worker_files::WorkerFiles;
 
 use countersign_policy::agent_mode;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptBehaviour {
     /// What people are offered beside Approve and Deny, in the order of the buttons.
-    pub choices: &'static [Choice],
+    pub choices: &'static [PromptChoice],
     /// What a plain Deny does beside denying.
     pub deny: OnDeny,
     /// How long what Always remembers lasts.
@@ -22,7 +22,7 @@ pub struct PromptBehaviour {
 /// An answer that a card may offer beside Approve and Deny.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Choice {
+pub enum PromptChoice {
     /// Approve, and remember for the session what `Decision::always` names.
     Session,
     /// Approve, and remember it for ten minutes or for a day.

@@ -28,7 +28,7 @@ pub trait System: fmt::Debug + Send + Sync {
     fn has_mode(&self, word: &str) -> bool;
 
     /// What one more call costs in a mode that lasts for a number of turns; `None` for all others.
-    fn turn(&self, _mode: &str) -> Option<Turn> {
+    fn turn(&self, _mode: &str) -> Option<ModeTurn> {
         None
     }
 
@@ -57,7 +57,7 @@ pub struct EvaluationContext<'a> {
 
 /// A turn of a mode that has a number of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ModeTurn {
     /// The rule that decisions name which the mode has decided; only these cost a turn.
     pub rule: String,
     /// The mode with one turn less.

@@ -7,8 +7,8 @@ use crate::{
     telegram_server::{ANA, GROUP, Message, Telegram},
 };
 use countersign_zeptoclaw::{
-    AgentMode, ApprovalConfig, ApprovalGate, ApprovalPolicyConfig, Approvals, Channel,
-    ClientSettings, Daemon as Asker, ModePolicy, Outcome, Secret, Server, ToolCall, ToolCategory,
+    AgentMode, ApprovalConfig, ApprovalGate, ApprovalPolicyConfig, Approvals, CallOutcome, Channel,
+    ClientSettings, Daemon as Asker, ModePolicy, Secret, Server, ToolCall, ToolCategory,
 };
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ async fn an_embedded_gate_is_answered_in_telegram() {
     let world = start(0, "").await;
     let approvals = world.approvals(0);
     let (call, reading) = (deploy(), call("read_file", json!({"path": "README.md"})));
-    assert_eq!(approvals.decide(&reading, Channel::Remote).await, Outcome::Run, "not gated");
+    assert_eq!(approvals.decide(&reading, Channel::Remote).await, CallOutcome::Run, "not gated");
 
     let press = async |label: &str| {
         let card = world.card().await;
@@ -96,10 +96,10 @@ async fn an_embedded_gate_is_answered_in_telegram() {
         world.closed(card.id).await;
     };
     let (outcome, ()) = tokio::join!(approvals.decide(&call, Channel::Remote), press("Approve"));
-    assert_eq!(outcome, Outcome::Run);
+    assert_eq!(outcome, CallOutcome::Run);
     let (outcome, ()) = tokio::join!(approvals.decide(&call, Channel::Remote), press("Deny"));
     let told = "Tool 'shell' was denied by user approval. denied by Ana (telegram)";
-    assert_eq!(outcome, Outcome::Skip(told.into()));
+    assert_eq!(outcome, CallOutcome::Skip(told.into()));
     assert_eq!(world.telegram.violations(), Vec::<String>::new());
 }
 
@@ -122,7 +122,7 @@ async fn an_embedded_gate_is_answered_in_discord() {
     let batch = [deploy(), deploy()];
     let (outcomes, ()) = tokio::join!(approvals.decide_all(&batch, Channel::Remote), press);
     let told = "Tool 'shell' was denied by user approval. denied by Ana (discord)";
-    assert_eq!(outcomes, [Outcome::Run, Outcome::Skip(told.into())]);
+    assert_eq!(outcomes, [CallOutcome::Run, CallOutcome::Skip(told.into())]);
     assert_eq!(world.discord.violations(), Vec::<String>::new());
 }
 
@@ -134,7 +134,7 @@ async fn silence_approves_what_the_operator_names_and_the_card_said_so() {
     let (outcome, card) = tokio::join!(approvals.decide(&write, Channel::Remote), world.card());
     assert!(card.text.contains("If nobody answers, it is approved at "), "{}", card.text);
     assert!(!card.text.contains("Expires"), "{}", card.text);
-    assert_eq!(outcome, Outcome::Run);
+    assert_eq!(outcome, CallOutcome::Run);
     let after = world.closed(card.id).await;
     assert!(after.text.contains("approved by the deadline"), "{}", after.text);
 }
@@ -147,7 +147,7 @@ async fn silence_denies_what_the_operator_does_not_name() {
     let (outcome, card) = tokio::join!(approvals.decide(&deploy, Channel::Remote), world.card());
     assert!(!card.text.contains("If nobody answers"), "{}", card.text);
     let told = "Tool 'shell' approval timed out and was not executed.";
-    assert_eq!(outcome, Outcome::Skip(told.into()));
+    assert_eq!(outcome, CallOutcome::Skip(told.into()));
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn a_daemon_that_is_away_is_a_denial() {
     world.daemon.kill().await;
     let outcome = world.approvals(0).decide(&deploy(), Channel::Remote).await;
     assert!(
-        matches!(&outcome, Outcome::Skip(words) if words.contains("Nobody could be asked")),
+        matches!(&outcome, CallOutcome::Skip(words) if words.contains("Nobody could be asked")),
         "{outcome:?}"
     );
 }
@@ -197,5 +197,5 @@ async fn what_the_embedder_wants_asked_is_asked_whatever_the_daemons_list_says()
         world.telegram.press(GROUP, card.id, "Approve", ANA).await;
     };
     let (outcome, ()) = tokio::join!(approvals.decide(&echo, Channel::Remote), press);
-    assert_eq!(outcome, Outcome::Run);
+    assert_eq!(outcome, CallOutcome::Run);
 }

@@ -10,7 +10,9 @@
 use std::collections::HashMap;
 
 use countersign_policy::{Call, Guardrail, Verdict};
-use countersign_profiles::molf::approvals::{Approvals, Ended, Event, Outcome, Reply};
+use countersign_profiles::molf::approvals::{
+    ApprovalEvent, ApprovalReply, ApprovalResolution, Ended, MolfGate,
+};
 use countersign_profiles::molf::{approval_id, file};
 use countersign_profiles::rules_of;
 use countersign_profiles::{CallEnd, EvaluationContext, Grants, Profile};
@@ -24,16 +26,16 @@ fn rows(file: &str) -> Vec<Value> {
 
 /// A gate, and what its waiters have been told.
 struct Run {
-    gate: Approvals,
+    gate: MolfGate,
     compat: bool,
     names: HashMap<String, String>,
     ended: Vec<Ended>,
-    events: Vec<Event>,
+    events: Vec<ApprovalEvent>,
 }
 
 impl Run {
     fn new(compat: bool) -> Self {
-        let gate = Approvals::new(compat, Some("/home/u"));
+        let gate = MolfGate::new(compat, Some("/home/u"));
         Self { gate, compat, names: HashMap::new(), ended: Vec::new(), events: Vec::new() }
     }
 
@@ -54,9 +56,9 @@ impl Run {
             "reply" => {
                 let id = text("id").unwrap_or_else(|| &self.names[text("of").unwrap()]);
                 let reply = match text("response").unwrap() {
-                    "once" => Reply::Once,
-                    "always" => Reply::Always,
-                    _ => Reply::Reject(text("feedback")),
+                    "once" => ApprovalReply::Once,
+                    "always" => ApprovalReply::Always,
+                    _ => ApprovalReply::Reject(text("feedback")),
                 };
                 let owner = id.split(':').next().unwrap();
                 let replied = self.gate.reply(id, text("session").unwrap_or(owner), reply, 0);
@@ -73,9 +75,12 @@ impl Run {
                 let id = &self.names[text("of").unwrap()];
                 let ended = self.ended.iter().find(|ended| ended.id == *id);
                 let ended = ended.unwrap_or_else(|| panic!("{at}: still waits"));
-                let rejected = ended.message.is_some() || ended.outcome == Outcome::Denied;
+                let rejected =
+                    ended.message.is_some() || ended.outcome == ApprovalResolution::Denied;
                 match text("expect") {
-                    Some("approved") => assert_eq!(ended.outcome, Outcome::Approved, "{at}"),
+                    Some("approved") => {
+                        assert_eq!(ended.outcome, ApprovalResolution::Approved, "{at}")
+                    }
                     Some("rejected") => assert!(rejected, "{at}: {ended:?}"),
                     None => {}
                     Some(other) => panic!("{at}: {other}"),
@@ -142,9 +147,9 @@ fn files_are_seeded_read_each_time_and_left_alone() {
             "{words}"
         );
     };
-    let mut gate = Approvals::new(false, Some("/home/u"));
+    let mut gate = MolfGate::new(false, Some("/home/u"));
     let ls = Call::shell("ls -la");
-    let verdict = |gate: &mut Approvals| gate.evaluate(&ls, "s", "w", 0).unwrap().verdict;
+    let verdict = |gate: &mut MolfGate| gate.evaluate(&ls, "s", "w", 0).unwrap().verdict;
     case("missing file is seeded");
     assert_eq!((verdict(&mut gate), gate.file("w")), (Verdict::Ask, file::DEFAULT));
     case("file is read on every evaluation");
@@ -157,12 +162,12 @@ fn files_are_seeded_read_each_time_and_left_alone() {
 
 #[test]
 fn a_dead_rule_behind_a_catch_all_is_told() {
-    let mut gate = Approvals::new(false, None);
+    let mut gate = MolfGate::new(false, None);
     gate.set_file("w", r#"{ "shell_exec": { "ls *": "allow" }, "*": "ask" }"#);
     let push = Call::shell("git push origin");
     let ruling = gate.evaluate(&push, "s", "w", 0).unwrap();
     let id = gate.ask(push.clone(), "s", "w", &ruling, 1);
-    let replied = gate.reply(&id, "s", Reply::Always, 0);
+    let replied = gate.reply(&id, "s", ApprovalReply::Always, 0);
     assert!(replied.but.unwrap().starts_with("the stored rule does not win"));
     // In the session it holds, as with molf; in the next it asks again.
     assert_eq!(gate.evaluate(&push, "s", "w", 0).unwrap().verdict, Verdict::Allow);
@@ -176,10 +181,10 @@ fn a_pipeline_is_remembered_whole_and_under_compat_by_its_last_command() {
         (false, json!({"*": "ask", "cat *": "allow", "grep *": "allow", "wc *": "allow"})),
         (true, json!({"*": "ask", "wc *": "allow"})),
     ] {
-        let mut gate = Approvals::new(compat, None);
+        let mut gate = MolfGate::new(compat, None);
         let ruling = gate.evaluate(&pipeline, "s", "w", 0).unwrap();
         let id = gate.ask(pipeline.clone(), "s", "w", &ruling, 1);
-        let _ = gate.reply(&id, "s", Reply::Always, 0);
+        let _ = gate.reply(&id, "s", ApprovalReply::Always, 0);
         let text: String = gate.file("w").lines().filter(|l| !l.starts_with("//")).collect();
         let file: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(file["shell_exec"], stored, "compat {compat}");
@@ -188,15 +193,15 @@ fn a_pipeline_is_remembered_whole_and_under_compat_by_its_last_command() {
 
 #[test]
 fn a_cascade_does_not_pass_the_agents_veto() {
-    let mut gate = Approvals::new(false, None);
+    let mut gate = MolfGate::new(false, None);
     let curl = |host: &str| Call::shell(format!("curl https://{host}"));
-    let ask = |gate: &mut Approvals, host: &str, random: u32| {
+    let ask = |gate: &mut MolfGate, host: &str, random: u32| {
         let ruling = gate.evaluate(&curl(host), "s", "w", 0).unwrap();
         gate.ask(curl(host), "s", "w", &ruling, random)
     };
     let (one, two) = (ask(&mut gate, "a.com", 1), ask(&mut gate, "b.com", 2));
     gate.set_agent("s", rules_of(&json!({"*": "deny"}), "agent", None).unwrap());
-    let replied = gate.reply(&one, "s", Reply::Always, 0);
+    let replied = gate.reply(&one, "s", ApprovalReply::Always, 0);
     assert_eq!(replied.ended.len(), 1);
     assert_eq!(gate.pending()[0].id, two);
 }
@@ -215,7 +220,7 @@ fn ids_and_errors() {
             (_, Some(error), _) => assert!(denied(".env").starts_with(error.as_str().unwrap())),
             (.., Some(event)) => {
                 let call = Call::shell("python script.py");
-                let mut gate = Approvals::new(false, None);
+                let mut gate = MolfGate::new(false, None);
                 let ruling = gate.evaluate(&call, session, "w", 0).unwrap();
                 let id = gate.ask(call, session, "w", &ruling, 1);
                 let mut wanted = event.clone();

@@ -13,12 +13,12 @@ use countersign_policy::ProfileFacts;
 use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::ohmypi::{
     bash,
-    config::Settings,
+    config::OhMyPiSettings,
     critical,
     declare::{Declared, Tier},
-    mode::Mode,
+    mode::ApprovalMode,
     prompt,
-    resolve::{Source, resolve, word},
+    resolve::{ApprovalSource, resolve, word},
 };
 use countersign_profiles::{EvaluationContext, Grants, Profile};
 use proptest::{collection::vec, prop_assert, proptest};
@@ -77,13 +77,14 @@ fn who_decided_and_why_is_as_recorded() {
     for file in ["resolve_seed.jsonl", "resolve_head.jsonl"] {
         vectors().each(file, |row, _| {
             let line = resolution(row);
-            let settings = Settings::read(&line["config"].to_string(), "config", false).unwrap();
+            let settings =
+                OhMyPiSettings::read(&line["config"].to_string(), "config", false).unwrap();
             let resolved =
                 resolve("some_tool", &declared(&line), settings.mode, &settings.approval);
             let by = match resolved.source {
-                Source::Tool => "tool",
-                Source::User => "user",
-                Source::Mode => "mode",
+                ApprovalSource::Tool => "tool",
+                ApprovalSource::User => "user",
+                ApprovalSource::Mode => "mode",
             };
             let wanted = row.get("decided_by").cloned();
             let (wanted, got) = match wanted {
@@ -155,7 +156,7 @@ fn bash_patterns_declare_what_they_say() {
         let command = row["command"].as_str().unwrap();
         let compat = check.kind == Kind::Compat;
         let config = bash_config(row, "always-ask");
-        let settings = Settings::read(&config.to_string(), "config", compat).unwrap();
+        let settings = OhMyPiSettings::read(&config.to_string(), "config", compat).unwrap();
         let declared = bash::declare(command, &settings.bash, compat);
         let answer = check
             .line(&json!({ "tool": "bash", "args": { "command": command }, "config": config }));
@@ -435,11 +436,11 @@ fn mistakes_in_a_config_are_named() {
 #[test]
 fn a_users_yaml_is_read_as_it_stands() {
     let yaml = "theme: dark\ntools:\n  approvalMode: write\n  approval:\n    bash: Prompt\n    read: allow\n";
-    let settings = Settings::read(yaml, "config.yml", false).unwrap();
-    assert_eq!(settings.mode, Mode::Write);
+    let settings = OhMyPiSettings::read(yaml, "config.yml", false).unwrap();
+    assert_eq!(settings.mode, ApprovalMode::Write);
     assert_eq!(settings.approval.of("bash", None), (Some(Verdict::Ask), "bash"));
     assert_eq!(settings.approval.of("write", Some("read")), (Some(Verdict::Allow), "read"));
-    assert_eq!(Settings::read("", "config.yml", false).unwrap().mode, Mode::Yolo);
+    assert_eq!(OhMyPiSettings::read("", "config.yml", false).unwrap().mode, ApprovalMode::Yolo);
 }
 
 #[test]

@@ -11,7 +11,8 @@ use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::check::Options;
 use countersign_profiles::wcore::question::{self, Approved};
 use countersign_profiles::wcore::{
-    ApprovalScope, Category, Change, Remembered, SessionMode, Source, Wcore, card, change, literal,
+    ApprovalScope, Category, ModeChange, ModeChangeSource, RememberedApproval, SessionMode, Wcore,
+    card, change, literal,
 };
 use countersign_profiles::{EvaluationContext, Grants, Profile, System};
 use serde_json::{Value, json};
@@ -142,15 +143,15 @@ fn who_may_change_the_mode() {
     for row in rows("mode_wire_authority") {
         let mode = |value: &Value| value.as_str().map(|word| word.parse::<SessionMode>().unwrap());
         let source = match (row["source"].as_str().unwrap(), row["opt_in"].as_bool().unwrap()) {
-            ("local", _) => Source::Local,
-            (_, true) => Source::WireOptedIn,
-            (_, false) => Source::Wire,
+            ("local", _) => ModeChangeSource::Local,
+            (_, true) => ModeChangeSource::WireOptedIn,
+            (_, false) => ModeChangeSource::Wire,
         };
         let (applied, after) =
             match change(mode(&row["request"]).unwrap(), source, mode(&row["floor"])) {
-                Change::Applied(mode) => (true, mode),
-                Change::Clamped(mode) => (false, mode),
-                Change::Refused => (false, SessionMode::Default),
+                ModeChange::Applied(mode) => (true, mode),
+                ModeChange::Clamped(mode) => (false, mode),
+                ModeChange::Refused => (false, SessionMode::Default),
             };
         assert_eq!(json!([applied, after]), json!([row["applied"], row["mode_after"]]), "{row}");
     }
@@ -195,10 +196,10 @@ fn questions_and_their_answers() {
 fn look(path: &str, mode: &str, scope: ApprovalScope, compat: bool) -> Verdict {
     let mut grants = Grants { categories: vec!["info".into()], ..Grants::default() };
     match scope.remembers("Read", Category::Info) {
-        Remembered::Nothing => {}
-        Remembered::Tool(tool) => grants.tools.push(tool),
-        Remembered::Prefix(prefix) => grants.prefixes.push(prefix),
-        Remembered::Path { root, write } => grants.roots.open(&root, write, None).unwrap(),
+        RememberedApproval::Nothing => {}
+        RememberedApproval::Tool(tool) => grants.tools.push(tool),
+        RememberedApproval::Prefix(prefix) => grants.prefixes.push(prefix),
+        RememberedApproval::Path { root, write } => grants.roots.open(&root, write, None).unwrap(),
     }
     let config = r#"{"tools":{"allow_list":["Read"]}}"#;
     let wcore = Wcore::read(Some(config), "config", compat).unwrap();

@@ -13,11 +13,11 @@ mod support;
 use countersign_policy::{Call, Guardrail, Verdict};
 use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
-    config::{ApprovalConfig, ApprovalPolicyConfig, Settings},
-    ending::{self, ApprovalResponse, Outcome},
+    config::{ApprovalConfig, ApprovalPolicyConfig, ZeptoclawSettings},
+    ending::{self, ApprovalResponse, CallOutcome},
     messages,
     policy::ApprovalPolicy,
-    replies::{CliAnswer, Reply, cli_answer, reply},
+    replies::{ChatReply, CliAnswer, cli_answer, reply},
 };
 use countersign_profiles::{CallEnd, DefaultTimeout, EvaluationContext, Grants, OnDeny, Profile};
 use serde_json::{Value, json};
@@ -128,7 +128,9 @@ fn every_category_is_ruled_on_as_in(mode: AgentMode, word: &Value, check: &Check
 
 #[test]
 fn a_mode_that_is_none_is_named_and_on_a_line_it_is_a_mistake() {
-    let read = |compat| Settings::read(r#"{"agent_mode":{"mode":"typo"}}"#, "config.json", compat);
+    let read = |compat| {
+        ZeptoclawSettings::read(r#"{"agent_mode":{"mode":"typo"}}"#, "config.json", compat)
+    };
     assert_eq!(read(true).unwrap().mode, AgentMode::Autonomous);
     let strict = read(false).unwrap();
     assert_eq!(strict.mode, AgentMode::Assistant);
@@ -159,8 +161,8 @@ fn the_terminal_reads_its_answers_closed() {
 fn chat_words_decide_by_the_first_and_small_talk_decides_nothing() {
     vectors().each("text_replies.jsonl", |row, check| {
         let got = match reply(row["text"].as_str().unwrap(), check.kind == Kind::Compat) {
-            Some(Reply::Approved { reason }) => json!(["approved", reason]),
-            Some(Reply::Rejected { reason }) => json!(["rejected", reason]),
+            Some(ChatReply::Approved { reason }) => json!(["approved", reason]),
+            Some(ChatReply::Rejected { reason }) => json!(["rejected", reason]),
             None => Value::Null,
         };
         let wanted = match &row["decision"] {
@@ -232,8 +234,8 @@ fn answers_end_as_the_loop_ends_them() {
         let (requires, trusted) = (row["requires"] == true, row["trusted_local"] == true);
         let got = ending::outcome("shell", &json!({}), requires, trusted, handled.as_ref());
         let (word, said) = match got {
-            Outcome::Run => ("run", String::new()),
-            Outcome::Skip(said) => ("skip", said),
+            CallOutcome::Run => ("run", String::new()),
+            CallOutcome::Skip(said) => ("skip", said),
         };
         let contains = row["result_contains"].as_str().unwrap_or_default();
         assert!(said.contains(contains), "{row}: {said}");
@@ -272,7 +274,8 @@ fn sections_are_read_with_the_defaults_of_their_time() {
 
 #[test]
 fn a_file_without_the_section_is_gated_and_under_compat_it_is_not() {
-    let read = |text: &str, compat| Settings::read(text, "config.json", compat).unwrap().approval;
+    let read =
+        |text: &str, compat| ZeptoclawSettings::read(text, "config.json", compat).unwrap().approval;
     assert_eq!(read("{}", false), ApprovalConfig::careful());
     assert!(!read(r#"{"agents":{}}"#, true).enabled);
     let alone = read(r#"{"enabled":true,"policy":"always_require"}"#, false);
@@ -284,7 +287,7 @@ fn a_file_without_the_section_is_gated_and_under_compat_it_is_not() {
         (r#"{"agent_mode":{"mode":3}}"#, "agent_mode.mode"),
         ("{", "config.json"),
     ] {
-        let error = Settings::read(text, "config.json", false).unwrap_err();
+        let error = ZeptoclawSettings::read(text, "config.json", false).unwrap_err();
         assert!(error.contains(named), "{text}: {error}");
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::{Hands, rows, text};
 use countersign_policy::{Call, Guardrail, ProfileFacts, Rule, Rules, Verdict};
-use countersign_profiles::wcore::{ApprovalScope, Change, Source, Wcore, paths::Root};
+use countersign_profiles::wcore::{
+    ApprovalScope, ModeChange, ModeChangeSource, Wcore, paths::Root,
+};
 use countersign_wcore::{
     DEFAULT_APPROVAL_TTL, DEFAULT_REAP_INTERVAL, DELIBERATION_TTL, RequestError, Resolution,
     ToolApprovalManager, ToolApprovalResult, Waiting, WaitingOutcome,
@@ -81,7 +83,10 @@ impl Run {
             "sleep_ms" => self.hands.pass(Duration::from_millis(step["v"].as_u64().unwrap())),
             "mode" => {
                 let mode = text(step, "mode").parse().unwrap();
-                assert_eq!(self.manager.set_mode(mode, Source::Local), Change::Applied(mode));
+                assert_eq!(
+                    self.manager.set_mode(mode, ModeChangeSource::Local),
+                    ModeChange::Applied(mode)
+                );
             }
             "policy" => {
                 assert_eq!(text(step, "verdict"), "deny");
@@ -89,7 +94,7 @@ impl Run {
                 let deny = Rule { tool, verdict: Verdict::Deny, ..Rule::allow("", "*") };
                 self.manager = manager(self.compat, &self.hands)
                     .with_guardrail(Guardrail::default().with_denies(Rules::from_rules(&[deny])));
-                let _ = self.manager.set_mode("force".parse().unwrap(), Source::Local);
+                let _ = self.manager.set_mode("force".parse().unwrap(), ModeChangeSource::Local);
             }
             "add_category" => self.manager.add_category(text(step, "category").parse().unwrap()),
             "restore_tool" => {
@@ -303,8 +308,8 @@ fn a_grant_that_is_refused_says_why_and_the_call_runs_all_the_same() {
 fn a_peer_on_the_wire_loosens_nothing_unless_somebody_opted_in() {
     let force = "force".parse().unwrap();
     let manager = manager(false, &Hands::new());
-    assert_eq!(manager.set_mode(force, Source::Wire), Change::Refused);
+    assert_eq!(manager.set_mode(force, ModeChangeSource::Wire), ModeChange::Refused);
     let opted_in = ToolApprovalManager::new(Wcore::default()).with_authority(None, true);
-    assert_eq!(opted_in.set_mode(force, Source::Wire), Change::Applied(force));
+    assert_eq!(opted_in.set_mode(force, ModeChangeSource::Wire), ModeChange::Applied(force));
     assert_eq!(opted_in.mode(), force);
 }

@@ -112,8 +112,8 @@ pub(super) fn asks_for_words(wanted: &Suspension) -> Option<&str> {
     (!question.is_empty()).then_some(question)
 }
 
-fn asked(question: question::Question) -> Question {
-    let question::Question { text, choices, several } = question;
+fn asked(question: question::EngineQuestion) -> Question {
+    let question::EngineQuestion { text, choices, several } = question;
     let text = if text.is_empty() { "The agent asks a question.".to_owned() } else { text };
     if choices.len() > MOST_CHOICES {
         let list: Vec<String> = choices.iter().map(|c| format!("- {}", c.label)).collect();

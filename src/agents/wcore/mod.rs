@@ -12,7 +12,7 @@ mod tests;
 
 pub use call::{AGENT, EngineContext};
 
-use crate::profiles::wcore::{SessionMode, Source};
+use crate::profiles::wcore::{ModeChangeSource, SessionMode};
 use crate::{
     client::Decided,
     gate::call::Call,
@@ -41,7 +41,7 @@ pub struct EngineSession {
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchOptions {
     /// Who our own host counts as when it changes the mode.
-    pub modes: Source,
+    pub modes: ModeChangeSource,
     /// Whether the engine hears what an approval covers, as its own hosts would tell it.
     pub compat: bool,
     /// Whether the conversation's name is given; else it is the engine's own.
@@ -134,7 +134,7 @@ impl EngineSession {
             // SECURITY: an engine in force asks about nothing, and what it does not ask about no
             // guardrail sees.
             Ok(Command::SetMode { mode })
-                if mode != SessionMode::Default && self.rights.modes == Source::Wire =>
+                if mode != SessionMode::Default && self.rights.modes == ModeChangeSource::Wire =>
             {
                 refused(format!(
                     "the mode {mode} was not passed on; say --allow-set-mode at the start to let \

@@ -13,13 +13,13 @@ use crate::{
 };
 use serde_json::{Map, json};
 
-fn session(modes: Source, compat: bool) -> EngineSession {
+fn session(modes: ModeChangeSource, compat: bool) -> EngineSession {
     let around = EngineContext::new(None, Some("mill".into()), Some("/home/ana/shop".into()));
     EngineSession::new(around, LaunchOptions { modes, compat, named: false })
 }
 
 fn plain() -> EngineSession {
-    session(Source::Wire, false)
+    session(ModeChangeSource::Wire, false)
 }
 
 fn request(call_id: &str, tool: &str, args: &Value) -> String {
@@ -114,7 +114,7 @@ fn the_engine_hears_once_whatever_was_granted_unless_it_is_compat() {
             json!({ "always_prefix": { "prefix": infer_prefix("cargo test") } }),
         ),
     ] {
-        let mut session = session(Source::Wire, compat);
+        let mut session = session(ModeChangeSource::Wire, compat);
         let (key, _) = asked(session.engine_line(&bash("c1")));
         let approved = decided(Decision::Approve, by_ana(Some(scope), false, None));
         let approve = json!({ "type": "tool_approve", "call_id": "c1", "scope": heard });
@@ -291,12 +291,12 @@ fn our_hosts_end_denies_everything_now_and_later() {
 fn a_mode_that_asks_less_needs_a_word_at_launch_and_unknown_words_go_nowhere() {
     let set = |mode: &str| json!({ "type": "set_mode", "mode": mode }).to_string();
     let passes = |modes, mode| session(modes, false).host_line(&set(mode)).0;
-    assert_eq!(passes(Source::Wire, "default"), Forward::On);
-    assert_eq!(passes(Source::WireOptedIn, "yolo"), Forward::On);
+    assert_eq!(passes(ModeChangeSource::Wire, "default"), Forward::On);
+    assert_eq!(passes(ModeChangeSource::WireOptedIn, "yolo"), Forward::On);
     for mode in ["force", "auto_edit", "yolo"] {
-        assert_eq!(passes(Source::Wire, mode), Forward::Stays, "{mode}");
+        assert_eq!(passes(ModeChangeSource::Wire, mode), Forward::Stays, "{mode}");
     }
-    assert_eq!(passes(Source::WireOptedIn, "Force"), Forward::Stays);
+    assert_eq!(passes(ModeChangeSource::WireOptedIn, "Force"), Forward::Stays);
     let forever = r#"{"type":"tool_approve","call_id":"c1","scope":"forever"}"#;
     let mut session = plain();
     asked(session.engine_line(&bash("c1")));

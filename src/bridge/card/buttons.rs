@@ -7,7 +7,7 @@ use super::{
 };
 use crate::gate::ask::{Ask, Scope};
 use countersign_port::{Button, ButtonStyle};
-use countersign_profiles::{Choice as Way, OnDeny};
+use countersign_profiles::{OnDeny, PromptChoice as Way};
 
 /// All rows of them.
 pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {

@@ -9,7 +9,7 @@ use crate::{
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_port::{Block, ButtonStyle};
-use countersign_profiles::{Choice as Way, GrantLifetime, OnDeny};
+use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice as Way};
 use serde_json::{Value, json};
 
 const CARD: Origin<'_> = Origin { nonce: "k3J9sQ0aZ_-b4LmX7yTn2w", store: "0wn5t0re" };

@@ -8,8 +8,8 @@ use countersign_policy::{Call, Decision, Guardrail};
 use countersign_profiles::{
     EvaluationContext, Grants,
     wcore::{
-        ApprovalScope, Category, Change, DENIED_BY_HOST, Remembered, SessionMode, Source,
-        TIMED_OUT, Wcore, asks_every_time, question,
+        ApprovalScope, Category, DENIED_BY_HOST, ModeChange, ModeChangeSource, RememberedApproval,
+        SessionMode, TIMED_OUT, Wcore, asks_every_time, question,
     },
 };
 use std::{
@@ -234,7 +234,7 @@ impl ToolApprovalManager {
     }
 
     /// The mode for later calls; what waits goes on waiting.
-    pub fn set_mode(&self, mode: SessionMode, from: Source) -> Change {
+    pub fn set_mode(&self, mode: SessionMode, from: ModeChangeSource) -> ModeChange {
         self.state().memory.set_mode(mode, from)
     }
 
@@ -254,7 +254,7 @@ impl ToolApprovalManager {
     /// # Errors
     /// A sentence, for a tool that no grant covers.
     pub fn restore_tool(&self, tool: &str) -> Result<(), String> {
-        self.state().memory.keep(Remembered::Tool(tool.to_owned()))
+        self.state().memory.keep(RememberedApproval::Tool(tool.to_owned()))
     }
 
     /// What has been granted: tools, categories, prefixes, and directories beyond the workspace.

@@ -2,7 +2,9 @@
 
 use countersign_profiles::{
     Grants,
-    wcore::{Change, Remembered, SessionMode, Source, asks_every_time, change},
+    wcore::{
+        ModeChange, ModeChangeSource, RememberedApproval, SessionMode, asks_every_time, change,
+    },
 };
 
 #[derive(Debug)]
@@ -20,22 +22,22 @@ impl Memory {
     }
 
     /// The reason is why nothing is remembered although something was asked for.
-    pub(super) fn keep(&mut self, remembered: Remembered) -> Result<(), String> {
+    pub(super) fn keep(&mut self, remembered: RememberedApproval) -> Result<(), String> {
         match remembered {
-            Remembered::Nothing => Ok(()),
-            Remembered::Tool(tool) if asks_every_time(&tool) => Err(every_time(&tool)),
-            Remembered::Tool(tool) => {
+            RememberedApproval::Nothing => Ok(()),
+            RememberedApproval::Tool(tool) if asks_every_time(&tool) => Err(every_time(&tool)),
+            RememberedApproval::Tool(tool) => {
                 push(&mut self.grants.tools, tool);
                 Ok(())
             }
-            Remembered::Prefix(prefix) if prefix.text.trim().is_empty() => {
+            RememberedApproval::Prefix(prefix) if prefix.text.trim().is_empty() => {
                 Err("an empty prefix covers nothing".to_owned())
             }
-            Remembered::Prefix(prefix) => {
+            RememberedApproval::Prefix(prefix) => {
                 push(&mut self.grants.prefixes, prefix);
                 Ok(())
             }
-            Remembered::Path { root, write } => self.grants.roots.open(&root, write, None),
+            RememberedApproval::Path { root, write } => self.grants.roots.open(&root, write, None),
         }
     }
 
@@ -43,13 +45,13 @@ impl Memory {
         push(&mut self.grants.categories, category.to_owned());
     }
 
-    pub(super) fn set_mode(&mut self, wanted: SessionMode, from: Source) -> Change {
+    pub(super) fn set_mode(&mut self, wanted: SessionMode, from: ModeChangeSource) -> ModeChange {
         let from = match from {
-            Source::Wire if self.wire_may_loosen => Source::WireOptedIn,
+            ModeChangeSource::Wire if self.wire_may_loosen => ModeChangeSource::WireOptedIn,
             other => other,
         };
         let changed = change(wanted, from, self.floor);
-        if let Change::Applied(mode) | Change::Clamped(mode) = changed {
+        if let ModeChange::Applied(mode) | ModeChange::Clamped(mode) = changed {
             self.mode = mode;
         }
         changed

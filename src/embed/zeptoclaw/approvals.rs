@@ -3,7 +3,7 @@
 use super::{ApprovalGate, ApprovalHandler};
 use countersign_profiles::zeptoclaw::{
     agent_mode::{CategoryPermission, ModePolicy, ToolCategory},
-    ending::{self, Outcome},
+    ending::{self, CallOutcome},
 };
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub struct ToolCall {
 
 impl Approvals {
     /// Decides about one call.
-    pub async fn decide(&self, call: &ToolCall, channel: Channel) -> Outcome {
+    pub async fn decide(&self, call: &ToolCall, channel: Channel) -> CallOutcome {
         let (tool, args) = (call.name.as_str(), &call.arguments);
         let requires = self.gate.requires_approval(tool);
         let (mode, category) = (self.mode.mode(), call.category);
@@ -64,7 +64,7 @@ impl Approvals {
         };
         if blocked {
             let words = format!("Tool '{tool}' is blocked: mode {mode}, category {category}.");
-            return Outcome::Skip(words);
+            return CallOutcome::Skip(words);
         }
         let trusted = channel == Channel::Terminal { trust: Trust::On };
         let response = match &self.handler {
@@ -78,7 +78,7 @@ impl Approvals {
 
     /// Decides about a batch, one call after another: nobody is asked about a call before the one
     /// before it is answered.
-    pub async fn decide_all(&self, calls: &[ToolCall], channel: Channel) -> Vec<Outcome> {
+    pub async fn decide_all(&self, calls: &[ToolCall], channel: Channel) -> Vec<CallOutcome> {
         let mut outcomes = Vec::with_capacity(calls.len());
         for call in calls {
             outcomes.push(self.decide(call, channel).await);
@@ -141,7 +141,7 @@ mod tests {
         let approvals = approvals(AgentMode::Autonomous, Some(handler));
         let batch = [shell("one"), shell("two"), shell("three")];
         let outcomes = approvals.decide_all(&batch, Channel::Remote).await;
-        assert_eq!(outcomes, [Outcome::Run, Outcome::Run, Outcome::Run]);
+        assert_eq!(outcomes, [CallOutcome::Run, CallOutcome::Run, CallOutcome::Run]);
         assert_eq!(asked.load(Ordering::SeqCst), 3);
     }
 
@@ -150,19 +150,21 @@ mod tests {
         let (handler, asked) = counting();
         let trusted = Channel::Terminal { trust: Trust::On };
         let free = approvals(AgentMode::Autonomous, Some(handler.clone()));
-        assert_eq!(free.decide(&shell("ls"), trusted).await, Outcome::Run);
+        assert_eq!(free.decide(&shell("ls"), trusted).await, CallOutcome::Run);
         assert_eq!(asked.load(Ordering::SeqCst), 0, "nobody was asked");
-        assert_eq!(free.decide(&shell("ls"), Channel::Remote).await, Outcome::Run);
+        assert_eq!(free.decide(&shell("ls"), Channel::Remote).await, CallOutcome::Run);
         assert_eq!(asked.load(Ordering::SeqCst), 1, "a remote channel asks");
         let watched = approvals(AgentMode::Observer, Some(handler));
         let outcome = watched.decide(&shell("ls"), trusted).await;
-        assert!(matches!(outcome, Outcome::Skip(words) if words.contains("blocked")));
+        assert!(matches!(outcome, CallOutcome::Skip(words) if words.contains("blocked")));
     }
 
     #[tokio::test]
     async fn without_anybody_to_ask_the_call_is_skipped_with_its_question() {
         let approvals = approvals(AgentMode::Autonomous, None);
         let outcome = approvals.decide(&shell("ls"), Channel::Remote).await;
-        assert!(matches!(outcome, Outcome::Skip(words) if words.contains("[Approval Required]")));
+        assert!(
+            matches!(outcome, CallOutcome::Skip(words) if words.contains("[Approval Required]"))
+        );
     }
 }

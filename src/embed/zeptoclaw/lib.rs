@@ -26,9 +26,9 @@ pub use countersign_client::{ClientError, ClientSettings, Server};
 pub use countersign_profiles::zeptoclaw::{
     agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory},
     config::{ApprovalConfig, ApprovalPolicyConfig},
-    ending::{ApprovalResponse, Outcome, arguments},
+    ending::{ApprovalResponse, CallOutcome, arguments},
     policy::ApprovalPolicy,
-    replies::{CliAnswer, Reply, cli_answer, reply},
+    replies::{ChatReply, CliAnswer, cli_answer, reply},
 };
 pub use countersign_tokens::secret::Secret;
 pub use daemon::Daemon;

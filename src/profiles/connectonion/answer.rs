@@ -6,9 +6,9 @@ use crate::OnDeny;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PromptAnswer {
     /// It may run.
-    Approved(Scope),
+    Approved(PromptScope),
     /// It may not.
     Rejected {
         /// What else that does.
@@ -24,14 +24,14 @@ pub enum Answer {
 
 /// What an approval covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum PromptScope {
     /// This call.
     Once,
     /// Every call of the tool, until the session ends.
     Session,
 }
 
-impl Answer {
+impl PromptAnswer {
     const HARD: Self = Self::Rejected { then: OnDeny::Stop, feedback: None };
 
     /// Reads an answer.
@@ -49,8 +49,8 @@ impl Answer {
             return Self::HARD;
         };
         let scope = match word("scope") {
-            None | Some("once") => Scope::Once,
-            Some("session") => Scope::Session,
+            None | Some("once") => PromptScope::Once,
+            Some("session") => PromptScope::Session,
             Some(_) => return Self::HARD,
         };
         if approved {
@@ -77,7 +77,7 @@ impl Answer {
         let word = |name: &str| frame.get(name).and_then(Value::as_str);
         if frame.get("approved").is_some_and(truthy) {
             let session = word("scope") == Some("session");
-            return Self::Approved(if session { Scope::Session } else { Scope::Once });
+            return Self::Approved(if session { PromptScope::Session } else { PromptScope::Once });
         }
         let then = match frame.get("mode").map(|mode| mode.as_str().unwrap_or("?")) {
             None | Some("reject_hard") => OnDeny::Stop,
@@ -140,8 +140,8 @@ impl Mailbox {
     ///
     /// # Errors
     /// Nothing is pending: the answer is early, late or the second one.
-    pub fn answer(&mut self, frame: &Value) -> Result<(String, Answer), &'static str> {
+    pub fn answer(&mut self, frame: &Value) -> Result<(String, PromptAnswer), &'static str> {
         let id = self.pending.take().ok_or(Self::STALE)?;
-        Ok((id, Answer::read(frame)))
+        Ok((id, PromptAnswer::read(frame)))
     }
 }

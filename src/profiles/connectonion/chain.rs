@@ -4,8 +4,8 @@
 //! ConnectOnion's second look, which compares `Bash(ls *)` with `ls -F && rm -rf /` as a whole.
 
 use super::bash::{self, Unread};
-use super::cover::Judge;
-use super::permission::{Permission, Permissions, Source, command_fits};
+use super::cover::CoverCheck;
+use super::permission::{Permission, PermissionSource, Permissions, command_fits};
 use countersign_policy::call::Call;
 use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Scan, Via};
@@ -20,7 +20,7 @@ pub(super) enum Chain {
         /// The last permission that was needed.
         key: String,
         /// Who gave it.
-        source: Source,
+        source: PermissionSource,
     },
     /// Some command is not.
     Refused(String),
@@ -93,7 +93,7 @@ pub(super) fn strict(
     if let Some(refusal) = &scan.refusal {
         return Chain::Unreadable(format!("The command cannot be read with certainty: {refusal}."));
     }
-    let judge = Judge { call, text, given, dirs };
+    let judge = CoverCheck { call, text, given, dirs };
     let mut last = None;
     for command in scan.commands.iter().filter(|command| command.via != Via::Guess) {
         match judge.command(command, 0) {

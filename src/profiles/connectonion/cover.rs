@@ -1,6 +1,6 @@
 //! What a permission covers of a command that bash would run, and what goes beyond it.
 
-use super::permission::{Form, Permission, Permissions, command_fits};
+use super::permission::{Permission, PermissionForm, Permissions, command_fits};
 use countersign_policy::builtins::{Builtin, builtin};
 use countersign_policy::call::Call;
 use countersign_policy::obeyed;
@@ -14,14 +14,14 @@ const MAX_DEPTH: u32 = 4;
 
 /// Compares the commands of one text with what is permitted.
 #[derive(Clone, Copy)]
-pub(super) struct Judge<'j> {
+pub(super) struct CoverCheck<'j> {
     pub(super) call: &'j Call,
     pub(super) text: &'j str,
     pub(super) given: &'j Permissions,
     pub(super) dirs: Directories<'j>,
 }
 
-impl<'j> Judge<'j> {
+impl<'j> CoverCheck<'j> {
     /// The permission of a command; none for an assignment alone.
     pub(super) fn command(
         &self,
@@ -70,9 +70,9 @@ impl<'j> Judge<'j> {
         written: Option<&str>,
     ) -> Option<usize> {
         let named = match &permission.key.form {
-            Form::Tool => return self.glob(permission, argv),
-            Form::Exact(exact) => (written == Some(exact.as_str())).then_some(argv.len()),
-            Form::Prefix(beginning) => {
+            PermissionForm::Tool => return self.glob(permission, argv),
+            PermissionForm::Exact(exact) => (written == Some(exact.as_str())).then_some(argv.len()),
+            PermissionForm::Prefix(beginning) => {
                 begins(argv, beginning).then(|| beginning.split_whitespace().count())
             }
         };
@@ -99,7 +99,7 @@ impl<'j> Judge<'j> {
         named: usize,
         depth: u32,
     ) -> Result<(), String> {
-        if named == argv.len() && !matches!(permission.key.form, Form::Prefix(_)) {
+        if named == argv.len() && !matches!(permission.key.form, PermissionForm::Prefix(_)) {
             return Ok(());
         }
         let itself = options::exceeds(argv.get(..named).unwrap_or_default(), false, self.dirs);
@@ -143,7 +143,7 @@ impl<'j> Judge<'j> {
             Inner::Argv { argv, open: false } => self.argv(argv, None, depth + 1).map(drop),
             Inner::Script { text, dialect } => {
                 let scan = shell::scan_as(text, *dialect);
-                let inner = Judge { text, ..*self };
+                let inner = CoverCheck { text, ..*self };
                 match &scan.refusal {
                     Some(refusal) => Err(format!("`{text}` cannot be read: {refusal}.")),
                     None => {

@@ -9,7 +9,7 @@ pub(super) fn fnmatch(text: &str, pattern: &str) -> bool {
     let mut retry: Option<(usize, usize)> = None;
     while at < text.len() {
         match (parts.get(part), text.get(at)) {
-            (Some(Part::Star), _) => {
+            (Some(FnmatchPart::Star), _) => {
                 part += 1;
                 retry = Some((at, part));
             }
@@ -24,18 +24,18 @@ pub(super) fn fnmatch(text: &str, pattern: &str) -> bool {
             }
         }
     }
-    parts.iter().skip(part).all(|part| matches!(part, Part::Star))
+    parts.iter().skip(part).all(|part| matches!(part, FnmatchPart::Star))
 }
 
 /// A part of a pattern.
-enum Part {
+enum FnmatchPart {
     Star,
     Any,
     One(char),
     Class { negated: bool, ranges: Vec<(char, char)> },
 }
 
-impl Part {
+impl FnmatchPart {
     fn fits(&self, char: char) -> bool {
         match self {
             Self::Star => false,
@@ -48,30 +48,30 @@ impl Part {
     }
 }
 
-fn parts(pattern: &str) -> Vec<Part> {
+fn parts(pattern: &str) -> Vec<FnmatchPart> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut parts = Vec::new();
     let mut at = 0;
     while let Some(char) = chars.get(at) {
         at += 1;
         parts.push(match char {
-            '*' => Part::Star,
-            '?' => Part::Any,
+            '*' => FnmatchPart::Star,
+            '?' => FnmatchPart::Any,
             '[' => match class(chars.get(at..).unwrap_or_default()) {
                 Some((class, length)) => {
                     at += length;
                     class
                 }
-                None => Part::One('['),
+                None => FnmatchPart::One('['),
             },
-            char => Part::One(*char),
+            char => FnmatchPart::One(*char),
         });
     }
     parts
 }
 
 /// What stands behind a `[`, and how long it is; `None` where no `]` closes it.
-fn class(behind: &[char]) -> Option<(Part, usize)> {
+fn class(behind: &[char]) -> Option<(FnmatchPart, usize)> {
     let negated = behind.first() == Some(&'!');
     let start = usize::from(negated);
     // A `]` right at the start is one of the characters.
@@ -90,7 +90,7 @@ fn class(behind: &[char]) -> Option<(Part, usize)> {
             }
         }
     }
-    Some((Part::Class { negated, ranges }, end + 1))
+    Some((FnmatchPart::Class { negated, ranges }, end + 1))
 }
 
 #[cfg(test)]

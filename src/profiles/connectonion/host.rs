@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::mode::{Mode, Turns};
-use super::permission::{Expires, Key, Permission, Permissions, Source};
+use super::mode::{FullAccessTurns, PermissionMode};
+use super::permission::{Expires, Permission, PermissionKey, PermissionSource, Permissions};
 
 /// What every project of ConnectOnion's is permitted.
 const TEMPLATE: &str = include_str!("template.yaml");
@@ -28,11 +28,11 @@ const HOSTING: &[&str] = &[
 
 /// A `host.yaml`, read.
 #[derive(Clone, Debug)]
-pub(super) struct Host {
+pub(super) struct HostFile {
     /// What is permitted without asking.
     pub(super) permissions: Permissions,
     /// The profile of sessions that name none.
-    pub(super) mode: Mode,
+    pub(super) mode: PermissionMode,
     /// Which ConnectOnion.
     pub(super) era: Era,
 }
@@ -65,7 +65,7 @@ const SEED_SAFE: &[&str] = &[
 ///
 /// # Errors
 /// A sentence that names the mistake and its place.
-pub(super) fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Host, String> {
+pub(super) fn read(text: Option<&str>, name: &str, compat: bool) -> Result<HostFile, String> {
     let text = text.unwrap_or("{}");
     let (value, whole): (Value, bool) = if text.trim_start().starts_with('{') {
         (serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?, true)
@@ -80,7 +80,7 @@ pub(super) fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Host,
     host(&file, whole, compat).map_err(|error| format!("{name}: {error}"))
 }
 
-fn host(file: &Map<String, Value>, whole: bool, compat: bool) -> Result<Host, String> {
+fn host(file: &Map<String, Value>, whole: bool, compat: bool) -> Result<HostFile, String> {
     const OURS: &[&str] = &["permissions", "profile", "grant", "era"];
     if let Some(key) =
         file.keys().find(|key| !OURS.contains(&key.as_str()) && !HOSTING.contains(&key.as_str()))
@@ -102,13 +102,15 @@ fn host(file: &Map<String, Value>, whole: bool, compat: bool) -> Result<Host, St
     };
     own.iter().flat_map(Permissions::iter).for_each(|one| all.put(one.clone()));
     let word: Option<String> = field(file, "profile")?;
-    let mode = match (word.as_deref().map(Mode::parse).transpose()?, field::<Turns>(file, "grant")?)
-    {
-        (Some(Mode::FullAccess(None)), grant) => Mode::FullAccess(grant),
-        (mode, None) => mode.unwrap_or(Mode::ReadOnly),
+    let mode = match (
+        word.as_deref().map(PermissionMode::parse).transpose()?,
+        field::<FullAccessTurns>(file, "grant")?,
+    ) {
+        (Some(PermissionMode::FullAccess(None)), grant) => PermissionMode::FullAccess(grant),
+        (mode, None) => mode.unwrap_or(PermissionMode::ReadOnly),
         (_, Some(_)) => return Err("grant goes with the profile :danger-full-access alone".into()),
     };
-    Ok(Host { permissions: all, mode, era })
+    Ok(HostFile { permissions: all, mode, era })
 }
 
 fn field<T: serde::de::DeserializeOwned>(
@@ -126,7 +128,7 @@ fn template(era: Era) -> Result<Permissions, String> {
     let file: Value = serde_saphyr::from_str(TEMPLATE).map_err(|error| error.to_string())?;
     let shipped = permissions(file.get("permissions").unwrap_or(&Value::Null), false)?;
     let safe = SEED_SAFE.iter().map(|tool| Permission {
-        source: Source::Safe,
+        source: PermissionSource::Safe,
         expires: Expires::Never,
         reason: "a safe tool".to_owned(),
         ..Permission::session(tool)
@@ -134,7 +136,8 @@ fn template(era: Era) -> Result<Permissions, String> {
     Ok(match era {
         Era::Head => shipped,
         Era::Seed => {
-            let commands = shipped.iter().filter(|one| one.source != Source::Safe).cloned();
+            let commands =
+                shipped.iter().filter(|one| one.source != PermissionSource::Safe).cloned();
             safe.chain(commands).collect()
         }
     })
@@ -151,7 +154,7 @@ fn permissions(value: &Value, compat: bool) -> Result<Permissions, String> {
             .map(|name| {
                 let name = name.as_str().ok_or("permissions: a list has names of tools")?;
                 Ok(Permission {
-                    source: Source::Config,
+                    source: PermissionSource::Config,
                     expires: Expires::Never,
                     ..Permission::session(name)
                 })
@@ -185,21 +188,22 @@ fn permission(key: &str, entry: &Value, compat: bool) -> Result<Permission, Stri
             .transpose()
     };
     let source = match word("source")? {
-        None | Some("config") => Source::Config,
-        Some("safe") => Source::Safe,
-        Some("skill") => Source::Skill,
-        Some("user") => Source::User,
-        Some("mode") => Source::Mode,
+        None | Some("config") => PermissionSource::Config,
+        Some("safe") => PermissionSource::Safe,
+        Some("skill") => PermissionSource::Skill,
+        Some("user") => PermissionSource::User,
+        Some("mode") => PermissionSource::Mode,
         Some(other) => {
             return Err(at(&format!(
                 "there is no source {other:?}; the sources are safe, config, skill, user and mode"
             )));
         }
     };
-    let key = Key::new(key);
+    let key = PermissionKey::new(key);
     let mut when = conditions(fields.get("when")).map_err(|error| at(&error))?;
     if compat
-        && let super::permission::Form::Exact(_) | super::permission::Form::Prefix(_) = &key.form
+        && let super::permission::PermissionForm::Exact(_)
+        | super::permission::PermissionForm::Prefix(_) = &key.form
     {
         // ConnectOnion puts the command itself in the place of any other condition.
         let command = key.text().trim_start_matches("Bash(").trim_end_matches(')');
@@ -238,14 +242,15 @@ fn expires(value: Option<&Value>) -> Result<Expires, String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-    use super::{Expires, Mode, Source, read};
+    use super::{Expires, PermissionMode, PermissionSource, read};
 
     #[test]
     fn the_shipped_template_has_its_87_permissions() {
         let host = read(None, "host.yaml", false).unwrap();
         assert_eq!(host.permissions.allowed().count(), 87);
-        let tools = host.permissions.allowed().filter(|one| one.source == Source::Safe).count();
-        assert_eq!((tools, host.mode), (11, Mode::ReadOnly));
+        let tools =
+            host.permissions.allowed().filter(|one| one.source == PermissionSource::Safe).count();
+        assert_eq!((tools, host.mode), (11, PermissionMode::ReadOnly));
         assert!(host.permissions.iter().all(|one| one.expires == Expires::Never));
     }
 

@@ -16,16 +16,16 @@ mod told;
 mod words;
 mod workspace;
 
-pub use answer::{Answer, Mailbox, Scope};
+pub use answer::{Mailbox, PromptAnswer, PromptScope};
 pub use control::is_control_file;
-pub use mode::{Mode, Requester, Turns};
-pub use permission::{Expires, Key, Permission, Permissions, Source};
-pub use session::{Outcome, Session, Step};
+pub use mode::{FullAccessTurns, PermissionMode, Requester};
+pub use permission::{Expires, Permission, PermissionKey, PermissionSource, Permissions};
+pub use session::{AgentSession, AnswerOutcome, CheckOutcome};
 pub use workspace::{POLICY, WorkspaceDecision};
 
 use super::{
-    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
-    PromptBehaviour, System, Turn,
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, ModeTurn, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
 };
 use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
@@ -36,13 +36,13 @@ use countersign_policy::shell::{self, Scan, Via};
 use countersign_policy::tools::Kind;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
-use host::Host;
-use permit::{Found, Standing};
+use host::HostFile;
+use permit::{PermitContext, PermitResult};
 
 /// A `host.yaml`, and how literally it is taken.
 #[derive(Clone, Debug)]
 pub struct ConnectOnion {
-    host: Host,
+    host: HostFile,
     compat: bool,
 }
 
@@ -91,9 +91,9 @@ impl System for ConnectOnion {
         granted
             .chain(ruled.map(|rule| Permission::session(&rule.tool)))
             .for_each(|one| permissions.put(one));
-        let standing = Standing {
+        let permit_context = PermitContext {
             permissions: &permissions,
-            mode: context.mode.map_or(Ok(self.host.mode), Mode::parse)?,
+            mode: context.mode.map_or(Ok(self.host.mode), PermissionMode::parse)?,
             era: self.host.era,
             requester: Requester::of(call.own.requester.as_deref()),
             reachable: context.reachable,
@@ -101,13 +101,18 @@ impl System for ConnectOnion {
             compat: self.compat,
         };
         let scan = scan_of(call);
-        let found = permit::permit(call, scan.as_ref(), dirs, &standing)?;
+        let found = permit::permit(call, scan.as_ref(), dirs, &permit_context)?;
         Ok(ruling(call, scan.as_ref(), dirs, found))
     }
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
         PromptBehaviour {
-            choices: &[Choice::Session, Choice::DenyAndStop, Choice::Skip, Choice::DenyAndExplain],
+            choices: &[
+                PromptChoice::Session,
+                PromptChoice::DenyAndStop,
+                PromptChoice::Skip,
+                PromptChoice::DenyAndExplain,
+            ],
             deny: OnDeny::Stop,
             always: GrantLifetime::Session,
             timeout: DefaultTimeout::Wait,
@@ -121,14 +126,16 @@ impl System for ConnectOnion {
     }
 
     fn has_mode(&self, word: &str) -> bool {
-        Mode::parse(word).is_ok()
+        PermissionMode::parse(word).is_ok()
     }
 
-    fn turn(&self, mode: &str) -> Option<Turn> {
-        let Ok(Mode::FullAccess(Some(turns))) = Mode::parse(mode) else { return None };
-        let mode = |turns| Mode::FullAccess(Some(turns)).to_string();
-        let next = mode(Turns { used: turns.used.saturating_add(1), ..turns });
-        turns.holds().then(|| Turn { rule: mode(turns), next })
+    fn turn(&self, mode: &str) -> Option<ModeTurn> {
+        let Ok(PermissionMode::FullAccess(Some(turns))) = PermissionMode::parse(mode) else {
+            return None;
+        };
+        let mode = |turns| PermissionMode::FullAccess(Some(turns)).to_string();
+        let next = mode(FullAccessTurns { used: turns.used.saturating_add(1), ..turns });
+        turns.holds().then(|| ModeTurn { rule: mode(turns), next })
     }
 
     /// The tool `ask_user` may run without approval; what it asks comes as a question of its own.
@@ -146,7 +153,12 @@ fn scan_of(call: &Call) -> Option<Scan<'_>> {
     text.filter(|_| shell || call.kind() == Kind::Shell).map(shell::scan)
 }
 
-fn ruling(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, found: Found) -> Decision {
+fn ruling(
+    call: &Call,
+    scan: Option<&Scan<'_>>,
+    dirs: Directories<'_>,
+    found: PermitResult,
+) -> Decision {
     let asks = found.verdict == Verdict::Ask;
     let always = match asks && !found.critical && call.kind() != Kind::Question {
         true => vec![Rule::allow(&call.tool, "*")],

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// The permission profile of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum PermissionMode {
     /// What is not permitted asks.
     ReadOnly,
     /// A fixed policy allows reads, edits of the workspace and focused tests; the rest asks.
     Workspace,
     /// Nothing asks, for a number of turns. The name alone is no authority.
-    FullAccess(Option<Turns>),
+    FullAccess(Option<FullAccessTurns>),
     /// Calls that no model made (`remote.call`): permitted ones run, the rest is denied.
     RemoteExec,
     /// Before the profiles: the agent makes a plan and touches nothing.
@@ -22,7 +22,7 @@ pub enum Mode {
 /// How many turns of full access a session has, and how many are spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turns {
+pub struct FullAccessTurns {
     /// How many it was given.
     pub turns: u32,
     /// How many are spent.
@@ -31,7 +31,7 @@ pub struct Turns {
     pub skip: bool,
 }
 
-impl Turns {
+impl FullAccessTurns {
     /// Whether it still is authority.
     #[must_use]
     pub fn holds(self) -> bool {
@@ -39,7 +39,7 @@ impl Turns {
     }
 }
 
-impl Mode {
+impl PermissionMode {
     /// Reads a profile's name, or what it was called before and is called since.
     /// `:danger-full-access 1/5` is one with one turn of five spent.
     ///
@@ -71,22 +71,22 @@ impl Mode {
     }
 }
 
-fn turns(word: &str) -> Option<Turns> {
+fn turns(word: &str) -> Option<FullAccessTurns> {
     let (name, spent) = word.split_once(' ')?;
     let (used, turns) = spent.split_once('/')?;
-    if !matches!(Mode::parse(name), Ok(Mode::FullAccess(None))) {
+    if !matches!(PermissionMode::parse(name), Ok(PermissionMode::FullAccess(None))) {
         return None;
     }
-    Some(Turns { turns: turns.parse().ok()?, used: used.parse().ok()?, skip: true })
+    Some(FullAccessTurns { turns: turns.parse().ok()?, used: used.parse().ok()?, skip: true })
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for PermissionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ReadOnly => f.write_str(":read-only"),
             Self::Workspace => f.write_str(":workspace"),
             Self::FullAccess(None) => f.write_str(":danger-full-access"),
-            Self::FullAccess(Some(Turns { turns, used, .. })) => {
+            Self::FullAccess(Some(FullAccessTurns { turns, used, .. })) => {
                 write!(f, ":danger-full-access {used}/{turns}")
             }
             Self::RemoteExec => f.write_str("remote-exec"),

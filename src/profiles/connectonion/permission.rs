@@ -8,11 +8,11 @@ use super::fnmatch::fnmatch;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
     /// Which calls.
-    pub key: Key,
+    pub key: PermissionKey,
     /// An entry that does not allow is skipped; there are no denying ones.
     pub allowed: bool,
     /// Who gave it.
-    pub source: Source,
+    pub source: PermissionSource,
     /// Why, for people.
     pub reason: String,
     /// Globs that these arguments must fit as well.
@@ -23,7 +23,7 @@ pub struct Permission {
 
 /// Who gave a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PermissionSource {
     /// The template of ConnectOnion itself.
     Safe,
     /// A `host.yaml`.
@@ -36,7 +36,7 @@ pub enum Source {
     Mode,
 }
 
-impl Source {
+impl PermissionSource {
     /// The source's own word.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -63,14 +63,14 @@ pub enum Expires {
 
 /// Which calls a permission is for: a tool's name, `Bash(command)` or `Bash(beginning *)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct PermissionKey {
     text: String,
-    pub(super) form: Form,
+    pub(super) form: PermissionForm,
 }
 
 /// The three forms of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PermissionForm {
     /// Every call of the tool of this name.
     Tool,
     /// The shell tool with this very command.
@@ -79,16 +79,16 @@ pub(super) enum Form {
     Prefix(String),
 }
 
-impl Key {
+impl PermissionKey {
     /// Reads a key; every text is one.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let command = text.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
         let form = match command {
-            None => Form::Tool,
+            None => PermissionForm::Tool,
             Some(command) => match command.strip_suffix(" *") {
-                Some(beginning) => Form::Prefix(beginning.to_owned()),
-                None => Form::Exact(command.to_owned()),
+                Some(beginning) => PermissionForm::Prefix(beginning.to_owned()),
+                None => PermissionForm::Exact(command.to_owned()),
             },
         };
         Self { text: text.to_owned(), form }
@@ -109,7 +109,7 @@ impl Key {
         if self.text == tool {
             return Ok(true);
         }
-        if self.form == Form::Tool || !is_bash(tool) {
+        if self.form == PermissionForm::Tool || !is_bash(tool) {
             return Ok(false);
         }
         let command = args.get("command").map_or("", |command| command.as_str().unwrap_or(""));
@@ -124,9 +124,9 @@ impl Key {
             })
         };
         Ok(match &self.form {
-            Form::Tool => self.text == "bash",
-            Form::Exact(exact) => exact == command || first().map(|_| false)?,
-            Form::Prefix(beginning) => {
+            PermissionForm::Tool => self.text == "bash",
+            PermissionForm::Exact(exact) => exact == command || first().map(|_| false)?,
+            PermissionForm::Prefix(beginning) => {
                 begins(command, beginning)
                     || format!("{beginning} *") == command
                     || first()? == beginning
@@ -140,7 +140,7 @@ impl Permission {
     #[must_use]
     pub fn session(tool: &str) -> Self {
         Self {
-            source: Source::User,
+            source: PermissionSource::User,
             reason: "approved for session".to_owned(),
             expires: Expires::SessionEnd,
             ..Self::skill(tool)
@@ -151,9 +151,9 @@ impl Permission {
     #[must_use]
     pub fn skill(pattern: &str) -> Self {
         Self {
-            key: Key::new(pattern),
+            key: PermissionKey::new(pattern),
             allowed: true,
-            source: Source::Skill,
+            source: PermissionSource::Skill,
             reason: "allowed by a skill".to_owned(),
             when: Vec::new(),
             expires: Expires::TurnEnd,
@@ -205,7 +205,7 @@ impl Permissions {
     /// Those alone that a person gave.
     #[must_use]
     pub fn of_people(&self) -> Self {
-        Self(self.0.iter().filter(|one| one.source == Source::User).cloned().collect())
+        Self(self.0.iter().filter(|one| one.source == PermissionSource::User).cloned().collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::chain::{self, Chain};
 use super::control;
 use super::host::Era;
-use super::mode::{Mode, Requester};
+use super::mode::{PermissionMode, Requester};
 use super::permission::{Permission, Permissions, is_bash};
 use super::workspace::{self, EDITS, POLICY, WorkspaceDecision};
 use countersign_policy::call::Call;
@@ -14,12 +14,12 @@ use countersign_policy::shell::Scan;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
 
-/// What stands around a call.
+/// What the checks of a call need to know of its session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing<'s> {
+pub(super) struct PermitContext<'s> {
     /// Everything that is permitted: the file's, skills', people's.
     pub(super) permissions: &'s Permissions,
-    pub(super) mode: Mode,
+    pub(super) mode: PermissionMode,
     pub(super) era: Era,
     pub(super) requester: Requester,
     /// Whether anybody could answer.
@@ -32,7 +32,7 @@ pub(super) struct Standing<'s> {
 
 /// What the checks come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PermitResult {
     pub(super) verdict: Verdict,
     /// The permission or policy that decided.
     pub(super) rule: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct Found {
     pub(super) critical: bool,
 }
 
-impl Found {
+impl PermitResult {
     fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
         Self { verdict, rule: None, reason: reason.into(), policy: None, critical: false }
     }
@@ -79,20 +79,25 @@ pub(super) fn permit(
     call: &Call,
     scan: Option<&Scan<'_>>,
     dirs: Directories<'_>,
-    standing: &Standing<'_>,
-) -> Result<Found, String> {
+    context: &PermitContext<'_>,
+) -> Result<PermitResult, String> {
     if let Some(refusal) = control::refusal(call) {
-        return Ok(Found::new(Verdict::Deny, refusal));
+        return Ok(PermitResult::new(Verdict::Deny, refusal));
     }
-    let found = by_the_rules(call, scan, dirs, standing)?;
-    if standing.compat {
+    let found = by_the_rules(call, scan, dirs, context)?;
+    if context.compat {
         return Ok(found);
     }
     Ok(careful(call, scan, dirs, found))
 }
 
 /// What always wants a person, whatever allows it.
-fn careful(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, mut found: Found) -> Found {
+fn careful(
+    call: &Call,
+    scan: Option<&Scan<'_>>,
+    dirs: Directories<'_>,
+    mut found: PermitResult,
+) -> PermitResult {
     let critical = match scan {
         Some(scan) => critical::critical(scan),
         None => files::critical(call.kind(), &Values::of(call), &call.resolved, dirs),
@@ -108,48 +113,48 @@ fn careful(call: &Call, scan: Option<&Scan<'_>>, dirs: Directories<'_>, mut foun
         }
         _ => return found,
     };
-    Found { verdict: Verdict::Ask, reason: why, ..found }
+    PermitResult { verdict: Verdict::Ask, reason: why, ..found }
 }
 
 fn by_the_rules(
     call: &Call,
     scan: Option<&Scan<'_>>,
     dirs: Directories<'_>,
-    standing: &Standing<'_>,
-) -> Result<Found, String> {
-    let stopped = || Found::new(Verdict::Deny, super::told::BATCH_STOPPED);
+    context: &PermitContext<'_>,
+) -> Result<PermitResult, String> {
+    let stopped = || PermitResult::new(Verdict::Deny, super::told::BATCH_STOPPED);
     // ConnectOnion lets permitted calls of a stopped batch run.
-    if standing.stopped && !standing.compat {
+    if context.stopped && !context.compat {
         return Ok(stopped());
     }
-    let policy = (standing.mode == Mode::Workspace && standing.requester.is_operator())
-        .then(|| workspace::decide(call, scan.filter(|_| !standing.compat), dirs))
-        .map(|decision| headless(decision, standing.reachable));
+    let policy = (context.mode == PermissionMode::Workspace && context.requester.is_operator())
+        .then(|| workspace::decide(call, scan.filter(|_| !context.compat), dirs))
+        .map(|decision| headless(decision, context.reachable));
     if let Some(decision) = policy.as_ref().filter(|decision| decision.verdict != Verdict::Ask) {
-        let found = Found::new(decision.verdict, decision.reason.clone()).by(POLICY);
-        return Ok(Found { policy, ..found });
+        let found = PermitResult::new(decision.verdict, decision.reason.clone()).by(POLICY);
+        return Ok(PermitResult { policy, ..found });
     }
-    let people = standing.permissions.of_people();
+    let people = context.permissions.of_people();
     let given = match &policy {
         Some(decision) if decision.requires_human => &people,
-        _ => standing.permissions,
+        _ => context.permissions,
     };
-    let mut why = match permitted(call, scan, dirs, given, standing)? {
-        Permit::Yes(found) => return Ok(Found { policy, ..found }),
+    let mut why = match permitted(call, scan, dirs, given, context)? {
+        Permit::Yes(found) => return Ok(PermitResult { policy, ..found }),
         Permit::No(why) => why,
     };
     if let Some(decision) = &policy {
         why.clone_from(&decision.reason);
     }
-    if matches!(standing.mode, Mode::FullAccess(Some(turns)) if turns.holds())
-        && standing.requester.is_operator()
+    if matches!(context.mode, PermissionMode::FullAccess(Some(turns)) if turns.holds())
+        && context.requester.is_operator()
     {
-        return Ok(Found::new(Verdict::Allow, "Full access.").by(standing.mode.to_string()));
+        return Ok(PermitResult::new(Verdict::Allow, "Full access.").by(context.mode.to_string()));
     }
-    if standing.stopped {
+    if context.stopped {
         return Ok(stopped());
     }
-    Ok(Found { policy, ..unpermitted(call, standing, why) })
+    Ok(PermitResult { policy, ..unpermitted(call, context, why) })
 }
 
 /// Without anybody to ask, what would be asked is denied.
@@ -166,42 +171,50 @@ fn headless(decision: WorkspaceDecision, reachable: bool) -> WorkspaceDecision {
 }
 
 /// What becomes of a call that nothing permits.
-fn unpermitted(call: &Call, standing: &Standing<'_>, why: String) -> Found {
+fn unpermitted(call: &Call, context: &PermitContext<'_>, why: String) -> PermitResult {
     let tool = &call.tool;
     let dangerous = DANGEROUS.contains(&tool.as_str());
-    let seed = standing.era == Era::Seed;
-    if !standing.reachable {
+    let seed = context.era == Era::Seed;
+    if !context.reachable {
         // FAIL-CLOSED: ConnectOnion runs what it cannot ask about.
-        return match standing.compat {
-            true => Found::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it."),
-            false => Found::new(Verdict::Deny, format!("{why} No approval channel is available.")),
+        return match context.compat {
+            true => {
+                PermitResult::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it.")
+            }
+            false => {
+                PermitResult::new(Verdict::Deny, format!("{why} No approval channel is available."))
+            }
         };
     }
-    if seed && standing.mode == Mode::Plan && dangerous {
-        return Found::new(Verdict::Deny, format!("Tool '{tool}' is blocked in Plan Mode."));
+    if seed && context.mode == PermissionMode::Plan && dangerous {
+        return PermitResult::new(Verdict::Deny, format!("Tool '{tool}' is blocked in Plan Mode."));
     }
-    if seed && !dangerous && standing.compat {
-        return Found::new(Verdict::Allow, "The first version takes unknown tools for safe.");
+    if seed && !dangerous && context.compat {
+        return PermitResult::new(
+            Verdict::Allow,
+            "The first version takes unknown tools for safe.",
+        );
     }
     let edits = EDITS.contains(&tool.as_str());
-    if standing.mode == Mode::Workspace && edits && standing.requester.is_operator() && seed {
-        return Found::new(Verdict::Allow, "Edits need no approval in this mode.")
-            .by(standing.mode.to_string());
+    if context.mode == PermissionMode::Workspace && edits && context.requester.is_operator() && seed
+    {
+        return PermitResult::new(Verdict::Allow, "Edits need no approval in this mode.")
+            .by(context.mode.to_string());
     }
-    if standing.requester == Requester::Stranger {
-        return Found::new(
+    if context.requester == Requester::Stranger {
+        return PermitResult::new(
             Verdict::Deny,
             format!("{tool} needs approval from an authenticated contact or admin."),
         );
     }
-    if standing.mode == Mode::RemoteExec {
-        return Found::new(Verdict::Deny, why);
+    if context.mode == PermissionMode::RemoteExec {
+        return PermitResult::new(Verdict::Deny, why);
     }
-    Found::new(Verdict::Ask, why)
+    PermitResult::new(Verdict::Ask, why)
 }
 
 enum Permit {
-    Yes(Found),
+    Yes(PermitResult),
     No(String),
 }
 
@@ -210,11 +223,11 @@ fn permitted(
     scan: Option<&Scan<'_>>,
     dirs: Directories<'_>,
     given: &Permissions,
-    standing: &Standing<'_>,
+    context: &PermitContext<'_>,
 ) -> Result<Permit, String> {
     let text = call.args.get("command").and_then(serde_json::Value::as_str);
-    if standing.compat {
-        return literally(call, text, given, standing);
+    if context.compat {
+        return literally(call, text, given, context);
     }
     let (Some(text), Some(scan), true) = (text, scan, is_bash(&call.tool)) else {
         return Ok(by_name(call, given, false)?.unwrap_or_else(|| nothing_permits(call)));
@@ -222,8 +235,10 @@ fn permitted(
     Ok(match chain::strict(call, text, scan, given, dirs) {
         Chain::Permitted { commands, key, source } => Permit::Yes(chained(commands, key, source)),
         Chain::Refused(why) => Permit::No(why),
-        Chain::Unreadable(why) if standing.mode == Mode::RemoteExec && standing.reachable => {
-            Permit::Yes(Found::new(Verdict::Ask, why))
+        Chain::Unreadable(why)
+            if context.mode == PermissionMode::RemoteExec && context.reachable =>
+        {
+            Permit::Yes(PermitResult::new(Verdict::Ask, why))
         }
         Chain::Unreadable(why) => Permit::No(why),
     })
@@ -234,9 +249,9 @@ fn literally(
     call: &Call,
     text: Option<&str>,
     given: &Permissions,
-    standing: &Standing<'_>,
+    context: &PermitContext<'_>,
 ) -> Result<Permit, String> {
-    let remote = standing.mode == Mode::RemoteExec;
+    let remote = context.mode == PermissionMode::RemoteExec;
     if given.iter().next().is_none() {
         return Ok(nothing_permits(call));
     }
@@ -252,12 +267,16 @@ fn literally(
     Ok(by_name(call, given, true)?.unwrap_or_else(|| nothing_permits(call)))
 }
 
-fn chained(commands: usize, key: String, source: super::permission::Source) -> Found {
+fn chained(
+    commands: usize,
+    key: String,
+    source: super::permission::PermissionSource,
+) -> PermitResult {
     let reason = match commands {
         0 | 1 => format!("permitted ({})", source.word()),
         _ => format!("safe chain ({commands} commands, {})", source.word()),
     };
-    Found::new(Verdict::Allow, reason).by(key)
+    PermitResult::new(Verdict::Allow, reason).by(key)
 }
 
 /// The first permission that fits the call as a whole.
@@ -276,7 +295,7 @@ fn by_name(call: &Call, given: &Permissions, literally: bool) -> Result<Option<P
     for permission in given.allowed() {
         if fits(permission)? {
             let reason = format!("{} ({})", permission.reason, permission.source.word());
-            let found = Found::new(Verdict::Allow, reason).by(permission.key.text());
+            let found = PermitResult::new(Verdict::Allow, reason).by(permission.key.text());
             return Ok(Some(Permit::Yes(found)));
         }
     }

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::answer::{Answer, Scope};
-use super::mode::{Mode, Requester, Turns};
-use super::permission::{Expires, Permission, Permissions, Source};
-use super::permit::{Found, Standing};
+use super::answer::{PromptAnswer, PromptScope};
+use super::mode::{FullAccessTurns, PermissionMode, Requester};
+use super::permission::{Expires, Permission, PermissionSource, Permissions};
+use super::permit::{PermitContext, PermitResult};
 use super::workspace::{POLICY, WorkspaceDecision};
 use super::{ConnectOnion, scan_of, told};
 use crate::{CallEnd, OnDeny};
@@ -16,10 +16,10 @@ use countersign_policy::verdict::Verdict;
 
 /// A session.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct AgentSession {
     host: Arc<ConnectOnion>,
     permissions: Permissions,
-    mode: Mode,
+    mode: PermissionMode,
     requester: Requester,
     reachable: bool,
     /// Why the turn was stopped.
@@ -30,7 +30,7 @@ pub struct Session {
 
 /// What happens to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum CheckOutcome {
     /// It runs.
     Run,
     /// A person is asked; the policy's decision goes along.
@@ -41,7 +41,7 @@ pub enum Step {
 
 /// What an answer comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AnswerOutcome {
     /// The call runs.
     Run,
     /// It does not, and the model is told this.
@@ -50,7 +50,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-impl Session {
+impl AgentSession {
     /// A session under a `host.yaml`, for somebody.
     #[must_use]
     pub fn new(host: Arc<ConnectOnion>, requester: Requester, reachable: bool) -> Self {
@@ -69,24 +69,24 @@ impl Session {
     ///
     /// # Errors
     /// As [`ConnectOnion`] rules.
-    pub fn check(&self, call: &Call) -> Result<Step, String> {
+    pub fn check(&self, call: &Call) -> Result<CheckOutcome, String> {
         let found = self.found(call)?;
         let forbidden = |reason: &str, rule: Option<&str>| {
             told::told(call, &CallEnd::Forbidden { reason, rule }).unwrap_or_default()
         };
         Ok(match found.verdict {
-            Verdict::Allow => Step::Run,
-            Verdict::Ask => Step::Prompt(found.policy),
+            Verdict::Allow => CheckOutcome::Run,
+            Verdict::Ask => CheckOutcome::Prompt(found.policy),
             Verdict::Deny if found.policy.is_some() => {
-                Step::Refused(forbidden(&found.reason, Some(POLICY)))
+                CheckOutcome::Refused(forbidden(&found.reason, Some(POLICY)))
             }
-            Verdict::Deny => Step::Refused(forbidden(&found.reason, None)),
+            Verdict::Deny => CheckOutcome::Refused(forbidden(&found.reason, None)),
         })
     }
 
-    fn found(&self, call: &Call) -> Result<Found, String> {
+    fn found(&self, call: &Call) -> Result<PermitResult, String> {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
-        let standing = Standing {
+        let context = PermitContext {
             permissions: &self.permissions,
             mode: self.mode,
             era: self.host.host.era,
@@ -95,37 +95,37 @@ impl Session {
             stopped: self.stopped.is_some(),
             compat: self.host.compat,
         };
-        super::permit::permit(call, scan_of(call).as_ref(), dirs, &standing)
+        super::permit::permit(call, scan_of(call).as_ref(), dirs, &context)
     }
 
     /// Takes the answer to a prompt.
-    pub fn answered(&mut self, call: &Call, answer: Answer) -> Outcome {
+    pub fn answered(&mut self, call: &Call, answer: PromptAnswer) -> AnswerOutcome {
         match answer {
-            Answer::Approved(scope) => {
-                if scope == Scope::Session {
+            PromptAnswer::Approved(scope) => {
+                if scope == PromptScope::Session {
                     self.permissions.put(Permission::session(&call.tool));
                 }
-                Outcome::Run
+                AnswerOutcome::Run
             }
-            Answer::Rejected { then, feedback } => {
+            PromptAnswer::Rejected { then, feedback } => {
                 let reason = feedback.as_deref();
                 let told = told::told(call, &CallEnd::Denied { by: "user", reason, then });
                 if then == OnDeny::Stop {
                     let why = || format!("User rejected tool '{}'.", call.tool);
                     self.stopped = Some(feedback.unwrap_or_else(why));
                 }
-                Outcome::Refused(told.unwrap_or_default())
+                AnswerOutcome::Refused(told.unwrap_or_default())
             }
-            Answer::Closed => {
+            PromptAnswer::Closed => {
                 let told = told::told(call, &CallEnd::Cancelled { reason: "closed" });
                 if !self.host.compat {
                     self.reachable = false;
                 }
-                Outcome::Refused(told.unwrap_or_default())
+                AnswerOutcome::Refused(told.unwrap_or_default())
             }
-            Answer::Interrupted => {
+            PromptAnswer::Interrupted => {
                 self.stopped = Some("Interrupted by user".to_owned());
-                Outcome::Interrupted
+                AnswerOutcome::Interrupted
             }
         }
     }
@@ -151,13 +151,14 @@ impl Session {
 
     /// The turn ends: what skills brought goes, what people granted stays.
     pub fn turn_ends(&mut self) {
-        if let Mode::FullAccess(Some(turns)) = &mut self.mode {
+        if let PermissionMode::FullAccess(Some(turns)) = &mut self.mode {
             turns.used = turns.used.saturating_add(1);
         }
         let Some(before) = self.before_skills.take() else { return };
         let now = std::mem::replace(&mut self.permissions, before);
-        let given =
-            now.iter().filter(|one| one.source == Source::User && one.expires != Expires::TurnEnd);
+        let given = now
+            .iter()
+            .filter(|one| one.source == PermissionSource::User && one.expires != Expires::TurnEnd);
         given.for_each(|one| self.permissions.put(one.clone()));
     }
 
@@ -169,29 +170,40 @@ impl Session {
 
     /// The profile.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> PermissionMode {
         self.mode
     }
 
     /// Takes the profile that a stored session names.
     pub fn restore(&mut self, word: &str) {
-        self.mode = Mode::restored(word);
+        self.mode = PermissionMode::restored(word);
     }
 
     /// A client wants another profile. Says the profile that it is told of; nothing where it is not
     /// told anything, because nothing changed or the word is unknown.
-    pub fn wants(&mut self, word: &str, turns: Option<u32>) -> Option<Mode> {
+    pub fn wants(&mut self, word: &str, turns: Option<u32>) -> Option<PermissionMode> {
         let old = self.mode;
-        let (wanted, always_told) = match Mode::parse(word) {
-            Ok(Mode::Plan) => (Mode::ReadOnly, true),
-            Ok(Mode::FullAccess(_)) if !self.requester.is_operator() => (Mode::ReadOnly, true),
-            Ok(Mode::FullAccess(_)) => match turns.filter(|turns| *turns > 0) {
-                Some(turns) => (Mode::FullAccess(Some(Turns { turns, used: 0, skip: true })), true),
-                None => (Mode::ReadOnly, true),
+        let (wanted, always_told) = match PermissionMode::parse(word) {
+            Ok(PermissionMode::Plan) => (PermissionMode::ReadOnly, true),
+            Ok(PermissionMode::FullAccess(_)) if !self.requester.is_operator() => {
+                (PermissionMode::ReadOnly, true)
+            }
+            Ok(PermissionMode::FullAccess(_)) => match turns.filter(|turns| *turns > 0) {
+                Some(turns) => (
+                    PermissionMode::FullAccess(Some(FullAccessTurns {
+                        turns,
+                        used: 0,
+                        skip: true,
+                    })),
+                    true,
+                ),
+                None => (PermissionMode::ReadOnly, true),
             },
-            Ok(Mode::Workspace) if !self.requester.is_operator() => (Mode::ReadOnly, true),
-            Ok(mode @ (Mode::ReadOnly | Mode::Workspace)) => (mode, false),
-            Ok(Mode::RemoteExec) | Err(_) => return None,
+            Ok(PermissionMode::Workspace) if !self.requester.is_operator() => {
+                (PermissionMode::ReadOnly, true)
+            }
+            Ok(mode @ (PermissionMode::ReadOnly | PermissionMode::Workspace)) => (mode, false),
+            Ok(PermissionMode::RemoteExec) | Err(_) => return None,
         };
         self.mode = wanted;
         (always_told || wanted != old).then_some(wanted)

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-pub use super::events::{Event, Outcome};
+pub use super::events::{ApprovalEvent, ApprovalResolution};
 use super::{approval_id, events::required, file};
 use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use countersign_policy::call::Call;
@@ -15,25 +15,25 @@ use countersign_policy::verdict::Verdict;
 
 /// The gate of one molf server.
 #[derive(Debug, Default)]
-pub struct Approvals {
+pub struct MolfGate {
     compat: bool,
     home: Option<String>,
     /// The text of every worker's `permissions.jsonc`.
     files: BTreeMap<String, String>,
-    sessions: BTreeMap<String, Session>,
-    pending: Vec<Pending>,
-    events: Vec<Event>,
+    sessions: BTreeMap<String, SessionRules>,
+    pending: Vec<PendingApproval>,
+    events: Vec<ApprovalEvent>,
 }
 
 #[derive(Debug, Default)]
-struct Session {
+struct SessionRules {
     runtime: Vec<Rule>,
     agent: Option<Rules>,
 }
 
 /// A call that waits for a person.
 #[derive(Clone, Debug)]
-pub struct Pending {
+pub struct PendingApproval {
     /// What clients know it by.
     pub id: String,
     /// The call.
@@ -47,7 +47,7 @@ pub struct Pending {
 
 /// What a person says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply<'a> {
+pub enum ApprovalReply<'a> {
     /// This call may run.
     Once,
     /// So may every call that the offered patterns cover.
@@ -62,7 +62,7 @@ pub struct Ended {
     /// Which.
     pub id: String,
     /// How.
-    pub outcome: Outcome,
+    pub outcome: ApprovalResolution,
     /// What the model is told; nothing where the call runs or the turn is over.
     pub message: Option<String>,
 }
@@ -78,7 +78,7 @@ pub struct Replied {
     pub but: Option<String>,
 }
 
-impl Approvals {
+impl MolfGate {
     /// A gate without workers; `home` is what `~/` stands for.
     #[must_use]
     pub fn new(compat: bool, home: Option<&str>) -> Self {
@@ -113,14 +113,14 @@ impl Approvals {
         now_ms: i64,
     ) -> Result<Decision, String> {
         self.files.entry(worker.to_owned()).or_insert_with(|| file::DEFAULT.to_owned());
-        let none = Session::default();
+        let none = SessionRules::default();
         self.rule(call, self.sessions.get(session).unwrap_or(&none), worker, now_ms)
     }
 
     fn rule(
         &self,
         call: &Call,
-        session: &Session,
+        session: &SessionRules,
         worker: &str,
         now_ms: i64,
     ) -> Result<Decision, String> {
@@ -137,7 +137,7 @@ impl Approvals {
         crate::decide(&*system, call, &context)
     }
 
-    /// Has a call wait for a person; `decision` is what [`Approvals::evaluate`] said of it. Its id.
+    /// Has a call wait for a person; `decision` is what [`MolfGate::evaluate`] said of it. Its id.
     pub fn ask(
         &mut self,
         call: Call,
@@ -148,7 +148,7 @@ impl Approvals {
     ) -> String {
         let id = approval_id(session, random);
         self.events.push(required(&id, &call, session));
-        self.pending.push(Pending {
+        self.pending.push(PendingApproval {
             id: id.clone(),
             call,
             session: session.to_owned(),
@@ -160,36 +160,46 @@ impl Approvals {
 
     /// What waits in a session: replayed to clients that come back.
     #[must_use]
-    pub fn replay(&self, session: &str) -> Vec<Event> {
+    pub fn replay(&self, session: &str) -> Vec<ApprovalEvent> {
         let here = self.pending.iter().filter(|pending| pending.session == session);
         here.map(|pending| required(&pending.id, &pending.call, session)).collect()
     }
 
     /// Everything that waits.
     #[must_use]
-    pub fn pending(&self) -> &[Pending] {
+    pub fn pending(&self) -> &[PendingApproval] {
         &self.pending
     }
 
     /// The events since the last call of this.
-    pub fn events(&mut self) -> Vec<Event> {
+    pub fn events(&mut self) -> Vec<ApprovalEvent> {
         std::mem::take(&mut self.events)
     }
 
     /// Answers an approval. `session` is the one that the answer names: another one's approval is
     /// not answered, except under compat, which looks at the id alone.
-    pub fn reply(&mut self, id: &str, session: &str, reply: Reply<'_>, now_ms: i64) -> Replied {
-        let owned = |pending: &Pending| self.compat || pending.session == session;
+    pub fn reply(
+        &mut self,
+        id: &str,
+        session: &str,
+        reply: ApprovalReply<'_>,
+        now_ms: i64,
+    ) -> Replied {
+        let owned = |pending: &PendingApproval| self.compat || pending.session == session;
         let Some(at) = self.pending.iter().position(|one| one.id == id && owned(one)) else {
             return Replied::default();
         };
         let pending = self.pending.remove(at);
         let mut ended = match reply {
-            Reply::Reject(feedback) => vec![self.reject(&pending, feedback, Outcome::Denied)],
-            Reply::Once | Reply::Always => vec![self.end(&pending, Outcome::Approved, None)],
+            ApprovalReply::Reject(feedback) => {
+                vec![self.reject(&pending, feedback, ApprovalResolution::Denied)]
+            }
+            ApprovalReply::Once | ApprovalReply::Always => {
+                vec![self.end(&pending, ApprovalResolution::Approved, None)]
+            }
         };
         let mut but = None;
-        if reply == Reply::Always {
+        if reply == ApprovalReply::Always {
             but = self.remember(&pending, now_ms);
             ended.extend(self.cascade(&pending.session, now_ms));
         }
@@ -198,7 +208,7 @@ impl Approvals {
 
     /// Adds the patterns to the session and to the worker's file. Why that does not do what it
     /// should.
-    fn remember(&mut self, pending: &Pending, now_ms: i64) -> Option<String> {
+    fn remember(&mut self, pending: &PendingApproval, now_ms: i64) -> Option<String> {
         let rules = &pending.always;
         let text = self.file(&pending.worker);
         let after = if self.compat {
@@ -213,7 +223,7 @@ impl Approvals {
         }
         let session = self.sessions.entry(pending.session.clone()).or_default();
         session.runtime.extend(rules.iter().cloned());
-        let anew = Session { runtime: Vec::new(), agent: session.agent.clone() };
+        let anew = SessionRules { runtime: Vec::new(), agent: session.agent.clone() };
         match self.rule(&pending.call, &anew, &pending.worker, now_ms) {
             Ok(decision) if decision.verdict == Verdict::Allow => None,
             Ok(decision) => Some(format!("the stored rule does not win: {}", decision.reason)),
@@ -223,31 +233,31 @@ impl Approvals {
 
     /// Ends what else the session waits for and is allowed now. What cannot be ruled on waits on.
     fn cascade(&mut self, session: &str, now_ms: i64) -> Vec<Ended> {
-        let none = Session::default();
+        let none = SessionRules::default();
         let rules = self.sessions.get(session).unwrap_or(&none);
-        let allowed = |pending: &Pending| {
+        let allowed = |pending: &PendingApproval| {
             let decision = self.rule(&pending.call, rules, &pending.worker, now_ms);
             pending.session == session && decision.is_ok_and(|r| r.verdict == Verdict::Allow)
         };
         let (now, still): (Vec<_>, Vec<_>) = self.pending.iter().cloned().partition(allowed);
         self.pending = still;
-        now.iter().map(|pending| self.end(pending, Outcome::Approved, None)).collect()
+        now.iter().map(|pending| self.end(pending, ApprovalResolution::Approved, None)).collect()
     }
 
     /// Takes one back, silently for whoever waits.
     pub fn cancel(&mut self, id: &str) -> Vec<Ended> {
-        self.take(|pending| pending.id == id, None, Outcome::Cancelled)
+        self.take(|pending| pending.id == id, None, ApprovalResolution::Cancelled)
     }
 
     /// Ends a session's turn: what it waits for is cancelled; what was granted to it holds.
     pub fn abort(&mut self, session: &str) -> Vec<Ended> {
-        self.take(|pending| pending.session == session, None, Outcome::Cancelled)
+        self.take(|pending| pending.session == session, None, ApprovalResolution::Cancelled)
     }
 
     /// Ends a session: what it waits for is rejected, its own rules and its agent's are gone.
     pub fn clear_session(&mut self, session: &str) -> Vec<Ended> {
         self.sessions.remove(session);
-        self.take(|pending| pending.session == session, Some(None), Outcome::Denied)
+        self.take(|pending| pending.session == session, Some(None), ApprovalResolution::Denied)
     }
 
     /// Ends the sessions of a worker that is gone.
@@ -261,33 +271,43 @@ impl Approvals {
     /// Ends everything.
     pub fn clear_all(&mut self) -> Vec<Ended> {
         self.sessions.clear();
-        self.take(|_| true, Some(Some("Server shutting down")), Outcome::Cancelled)
+        self.take(|_| true, Some(Some("Server shutting down")), ApprovalResolution::Cancelled)
     }
 
     /// Ends what fits; `rejected` are the words for the model where it is told at all.
     fn take(
         &mut self,
-        fits: impl Fn(&Pending) -> bool,
+        fits: impl Fn(&PendingApproval) -> bool,
         rejected: Option<Option<&str>>,
-        outcome: Outcome,
+        outcome: ApprovalResolution,
     ) -> Vec<Ended> {
         let pending = std::mem::take(&mut self.pending);
         let (taken, left): (Vec<_>, Vec<_>) = pending.into_iter().partition(fits);
         self.pending = left;
-        let mut end = |pending: &Pending| match rejected {
+        let mut end = |pending: &PendingApproval| match rejected {
             Some(words) => self.reject(pending, words, outcome),
             None => self.end(pending, outcome, None),
         };
         taken.iter().map(&mut end).collect()
     }
 
-    fn reject(&mut self, pending: &Pending, words: Option<&str>, outcome: Outcome) -> Ended {
+    fn reject(
+        &mut self,
+        pending: &PendingApproval,
+        words: Option<&str>,
+        outcome: ApprovalResolution,
+    ) -> Ended {
         let end = CallEnd::Denied { by: "a person", reason: words, then: OnDeny::GoOn };
         self.end(pending, outcome, super::words::told(&pending.call, &end))
     }
 
-    fn end(&mut self, pending: &Pending, outcome: Outcome, message: Option<String>) -> Ended {
-        self.events.push(Event::ToolApprovalResolved {
+    fn end(
+        &mut self,
+        pending: &PendingApproval,
+        outcome: ApprovalResolution,
+        message: Option<String>,
+    ) -> Ended {
+        self.events.push(ApprovalEvent::ToolApprovalResolved {
             approval_id: pending.id.clone(),
             outcome,
             session_id: pending.session.clone(),

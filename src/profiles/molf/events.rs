@@ -8,7 +8,7 @@ use countersign_policy::call::Call;
 /// What clients are told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Event {
+pub enum ApprovalEvent {
     /// A call waits for a person.
     ToolApprovalRequired {
         /// What to answer with.
@@ -25,7 +25,7 @@ pub enum Event {
         /// Which.
         approval_id: String,
         /// How it ended.
-        outcome: Outcome,
+        outcome: ApprovalResolution,
         /// The conversation.
         session_id: String,
     },
@@ -34,7 +34,7 @@ pub enum Event {
 /// How an approval ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ApprovalResolution {
     /// The call may run.
     Approved,
     /// It may not.
@@ -44,8 +44,8 @@ pub enum Outcome {
 }
 
 /// The event that opens an approval, and that is sent again to clients that come back.
-pub(super) fn required(id: &str, call: &Call, session: &str) -> Event {
-    Event::ToolApprovalRequired {
+pub(super) fn required(id: &str, call: &Call, session: &str) -> ApprovalEvent {
+    ApprovalEvent::ToolApprovalRequired {
         approval_id: id.to_owned(),
         tool_name: call.tool.clone(),
         arguments: match &call.args {

@@ -9,7 +9,7 @@ use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::{Map, Value};
 
 use super::lenient;
-use super::ruleset::{Action, Ruleset, Setting};
+use super::ruleset::{RuleAction, Ruleset, Setting};
 use crate::worker_files::WorkerFiles;
 use countersign_policy::rules::OPTIONS;
 
@@ -105,7 +105,7 @@ fn anew(text: &str, tool: &str, patterns: &[&str], home: Option<&str>) -> String
         let setting = Setting {
             permission: tool.to_owned(),
             pattern: (*pattern).to_owned(),
-            action: Action::Known(countersign_policy::Verdict::Allow),
+            action: RuleAction::Known(countersign_policy::Verdict::Allow),
         };
         if !settings.contains(&setting) {
             settings.push(setting);

@@ -9,13 +9,14 @@ const MAX_DEPTH: usize = 100;
 /// The value that can be made out in the text.
 #[must_use]
 pub fn read(text: &str) -> Option<Value> {
-    let mut reader = Reader { rest: text.trim_start_matches('\u{feff}'), token: Token::End };
+    let mut reader =
+        JsoncReader { rest: text.trim_start_matches('\u{feff}'), token: JsoncToken::End };
     reader.next();
     reader.value(0)
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum JsoncToken {
     Open(char),
     Close(char),
     Comma,
@@ -25,21 +26,23 @@ enum Token {
     End,
 }
 
-struct Reader<'t> {
+struct JsoncReader<'t> {
     rest: &'t str,
-    token: Token,
+    token: JsoncToken,
 }
 
-impl Reader<'_> {
+impl JsoncReader<'_> {
     /// `None` where no value begins.
     fn value(&mut self, depth: usize) -> Option<Value> {
         let value = match &mut self.token {
-            Token::Open(_) if depth > MAX_DEPTH => return None,
-            Token::Open('{') => return Some(self.object(depth)),
-            Token::Open(_) => return Some(self.array(depth)),
-            Token::Text(text) => Value::String(std::mem::take(text)),
-            Token::Word(word) => word.parse().ok()?,
-            Token::Close(_) | Token::Comma | Token::Colon | Token::End => return None,
+            JsoncToken::Open(_) if depth > MAX_DEPTH => return None,
+            JsoncToken::Open('{') => return Some(self.object(depth)),
+            JsoncToken::Open(_) => return Some(self.array(depth)),
+            JsoncToken::Text(text) => Value::String(std::mem::take(text)),
+            JsoncToken::Word(word) => word.parse().ok()?,
+            JsoncToken::Close(_) | JsoncToken::Comma | JsoncToken::Colon | JsoncToken::End => {
+                return None;
+            }
         };
         self.next();
         Some(value)
@@ -48,15 +51,15 @@ impl Reader<'_> {
     fn object(&mut self, depth: usize) -> Value {
         let mut object = Map::new();
         self.next();
-        while !matches!(self.token, Token::Close('}') | Token::End) {
-            match std::mem::replace(&mut self.token, Token::Comma) {
-                Token::Comma => {
+        while !matches!(self.token, JsoncToken::Close('}') | JsoncToken::End) {
+            match std::mem::replace(&mut self.token, JsoncToken::Comma) {
+                JsoncToken::Comma => {
                     self.next();
                     continue;
                 }
-                Token::Text(key) => {
+                JsoncToken::Text(key) => {
                     self.next();
-                    if self.token == Token::Colon {
+                    if self.token == JsoncToken::Colon {
                         self.next();
                         match self.value(depth + 1) {
                             Some(value) => {
@@ -81,8 +84,8 @@ impl Reader<'_> {
     fn array(&mut self, depth: usize) -> Value {
         let mut array = Vec::new();
         self.next();
-        while !matches!(self.token, Token::Close(']') | Token::End) {
-            if self.token == Token::Comma {
+        while !matches!(self.token, JsoncToken::Close(']') | JsoncToken::End) {
+            if self.token == JsoncToken::Comma {
                 self.next();
                 continue;
             }
@@ -96,7 +99,8 @@ impl Reader<'_> {
     }
 
     fn skip_to(&mut self, close: char) {
-        while !matches!(self.token, Token::Comma | Token::End) && self.token != Token::Close(close)
+        while !matches!(self.token, JsoncToken::Comma | JsoncToken::End)
+            && self.token != JsoncToken::Close(close)
         {
             self.next();
         }
@@ -106,11 +110,11 @@ impl Reader<'_> {
         self.blanks_and_comments();
         let mut chars = self.rest.chars();
         let token = match chars.next() {
-            None => Token::End,
-            Some(open @ ('{' | '[')) => Token::Open(open),
-            Some(close @ ('}' | ']')) => Token::Close(close),
-            Some(',') => Token::Comma,
-            Some(':') => Token::Colon,
+            None => JsoncToken::End,
+            Some(open @ ('{' | '[')) => JsoncToken::Open(open),
+            Some(close @ ('}' | ']')) => JsoncToken::Close(close),
+            Some(',') => JsoncToken::Comma,
+            Some(':') => JsoncToken::Colon,
             Some('"') => {
                 self.rest = chars.as_str();
                 self.token = self.text();
@@ -122,7 +126,7 @@ impl Reader<'_> {
                 let length = self.rest.find(ends).unwrap_or(self.rest.len()).max(1);
                 let (word, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
                 self.rest = rest;
-                self.token = Token::Word(word.to_owned());
+                self.token = JsoncToken::Word(word.to_owned());
                 return;
             }
         };
@@ -145,7 +149,7 @@ impl Reader<'_> {
     }
 
     /// A string behind its quote; a line's end ends it too.
-    fn text(&mut self) -> Token {
+    fn text(&mut self) -> JsoncToken {
         let mut text = String::new();
         let mut chars = self.rest.chars();
         loop {
@@ -161,7 +165,7 @@ impl Reader<'_> {
             }
         }
         self.rest = chars.as_str();
-        Token::Text(text)
+        JsoncToken::Text(text)
     }
 }
 

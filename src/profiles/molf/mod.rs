@@ -21,26 +21,26 @@ use jsonc_parser::parse_to_serde_value;
 use serde_json::Value;
 
 use super::{
-    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
-    PromptBehaviour, System,
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
 };
 use commands::Piece;
 use countersign_policy::call::Call;
 use countersign_policy::decision::{self, Decision, Layers, Mode};
 use countersign_policy::rules::{OPTIONS, Rule, Rules, sentences};
 use countersign_policy::verdict::Verdict;
-use ruleset::{Action, Ruleset};
+use ruleset::{RuleAction, Ruleset};
 
 /// molf's gate with a worker's rules.
 #[derive(Clone, Debug)]
 struct Molf {
-    rules: Read,
+    rules: PermissionsFile,
     home: Option<String>,
 }
 
 /// A `permissions.jsonc`, read.
 #[derive(Clone, Debug)]
-enum Read {
+enum PermissionsFile {
     Strict(Rules),
     Compat(Ruleset),
 }
@@ -63,11 +63,13 @@ pub fn open(
 ) -> Result<Box<dyn System>, String> {
     let text = text.unwrap_or(file::DEFAULT);
     let rules = if compat {
-        Read::Compat(file::load(text, home))
+        PermissionsFile::Compat(file::load(text, home))
     } else {
         // An object that says nothing is no decision: molf's defaults hold.
         let text = if says_nothing(text) { file::DEFAULT } else { text };
-        Read::Strict(Rules::parse(text, name, home).map_err(|problems| sentences(&problems))?)
+        PermissionsFile::Strict(
+            Rules::parse(text, name, home).map_err(|problems| sentences(&problems))?,
+        )
     };
     Ok(Box::new(Molf { rules, home: home.map(ToOwned::to_owned) }))
 }
@@ -88,8 +90,8 @@ impl System for Molf {
             }
         };
         let mut decision = match &self.rules {
-            Read::Strict(rules) => self.strict(rules, call, &pieces, context)?,
-            Read::Compat(rules) => self.literal(rules, call, &pieces, context)?,
+            PermissionsFile::Strict(rules) => self.strict(rules, call, &pieces, context)?,
+            PermissionsFile::Compat(rules) => self.literal(rules, call, &pieces, context)?,
         };
         if !on && !self.vetoed(call, &pieces, context)? {
             decision.verdict = Verdict::Allow;
@@ -102,7 +104,7 @@ impl System for Molf {
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
         PromptBehaviour {
-            choices: &[Choice::Always],
+            choices: &[PromptChoice::Always],
             deny: OnDeny::GoOn,
             always: GrantLifetime::Durable,
             timeout: DefaultTimeout::Wait,
@@ -136,10 +138,10 @@ impl Molf {
         let tool = call.tool.as_str();
         let veto: &[&Ruleset] = &agent.iter().collect::<Vec<_>>();
         let deciding = match ruleset::evaluate(tool, pieces, veto)? {
-            Action::Known(Verdict::Deny) => veto,
+            RuleAction::Known(Verdict::Deny) => veto,
             _ => &layers,
         };
-        let Action::Known(verdict) = ruleset::evaluate(tool, pieces, deciding)? else {
+        let RuleAction::Known(verdict) = ruleset::evaluate(tool, pieces, deciding)? else {
             // FAIL-CLOSED: molf runs a call on an action that is none of its three words.
             return Err("a rule says neither allow nor ask nor deny".to_owned());
         };
@@ -182,7 +184,7 @@ impl Molf {
         pieces: &[Piece],
         context: &EvaluationContext<'_>,
     ) -> Result<bool, String> {
-        let (Some(agent), Read::Strict(_)) = (context.agent_rules, &self.rules) else {
+        let (Some(agent), PermissionsFile::Strict(_)) = (context.agent_rules, &self.rules) else {
             return Ok(false);
         };
         let none = Rules::default();
@@ -196,6 +198,6 @@ impl Molf {
         let theirs = Ruleset::of(agent, self.home.as_deref(), context.now_ms);
         let theirs = ruleset::evaluate(call.canonical_tool(), pieces, &[&theirs])?;
         let ours = decision::decide(call, &only, Mode::Default).verdict;
-        Ok(theirs == Action::Known(Verdict::Deny) || ours == Verdict::Deny)
+        Ok(theirs == RuleAction::Known(Verdict::Deny) || ours == Verdict::Deny)
     }
 }

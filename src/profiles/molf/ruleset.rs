@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::commands::Piece;
-pub use super::setting::{Action, Setting};
+pub use super::setting::{RuleAction, Setting};
 use countersign_policy::glob::{Glob, GlobError};
 use countersign_policy::paths::expand_home;
 use countersign_policy::rules::Rules;
@@ -13,12 +13,12 @@ use countersign_policy::verdict::Verdict;
 /// Rules in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Ruleset {
-    lines: Vec<Line>,
+    lines: Vec<RulesetEntry>,
 }
 
 /// A rule, compiled, with what it is called.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct RulesetEntry {
     /// The rule.
     pub setting: Setting,
     /// The rule in words, with its place where that is known.
@@ -42,7 +42,7 @@ impl Ruleset {
     pub fn new(settings: impl IntoIterator<Item = Setting>, home: Option<&str>) -> Self {
         let lines = settings.into_iter().map(|mut setting| {
             setting.pattern = expand(&setting.pattern, home);
-            Line::new(setting, None)
+            RulesetEntry::new(setting, None)
         });
         Self { lines: lines.collect() }
     }
@@ -54,7 +54,7 @@ impl Ruleset {
         let rules = rules.in_force(now_ms).filter(|(rule, _)| !rule.pattern.is_empty());
         let lines = rules.map(|(rule, label)| {
             let pattern = expand(&rule.pattern, home);
-            Line::new(Setting { pattern, ..rule.into() }, Some(label))
+            RulesetEntry::new(Setting { pattern, ..rule.into() }, Some(label))
         });
         Self { lines: lines.collect() }
     }
@@ -66,7 +66,7 @@ impl Ruleset {
         for (permission, value) in listed(config) {
             let mut push = |pattern: &str, action: &Value| {
                 let (permission, pattern) = (permission.clone(), pattern.to_owned());
-                settings.push(Setting { permission, pattern, action: Action::of(action) });
+                settings.push(Setting { permission, pattern, action: RuleAction::of(action) });
             };
             match value {
                 Value::String(_) => push("*", value),
@@ -132,18 +132,18 @@ impl Ruleset {
 ///
 /// # Errors
 /// As [`last`].
-pub fn evaluate(tool: &str, pieces: &[Piece], layers: &[&Ruleset]) -> Result<Action, String> {
+pub fn evaluate(tool: &str, pieces: &[Piece], layers: &[&Ruleset]) -> Result<RuleAction, String> {
     let pieces = or_every_call(pieces);
     if let [one] = &*pieces {
         return Ok(action(last(tool, one, Covers::Text, layers)?));
     }
     let mut worst = Verdict::Allow;
     for piece in pieces.iter() {
-        if let Action::Known(verdict) = action(last(tool, piece, Covers::Text, layers)?) {
+        if let RuleAction::Known(verdict) = action(last(tool, piece, Covers::Text, layers)?) {
             worst = worst.max(verdict);
         }
     }
-    Ok(Action::Known(worst))
+    Ok(RuleAction::Known(worst))
 }
 
 /// What makes an allow rule cover a piece.
@@ -165,9 +165,9 @@ pub fn last<'r>(
     piece: &Piece,
     covers: Covers,
     layers: &[&'r Ruleset],
-) -> Result<Option<&'r Line>, String> {
+) -> Result<Option<&'r RulesetEntry>, String> {
     for line in layers.iter().rev().flat_map(|layer| layer.lines.iter().rev()) {
-        let allows = line.setting.action == Action::Known(Verdict::Allow);
+        let allows = line.setting.action == RuleAction::Known(Verdict::Allow);
         let stored = covers == Covers::TextOrAlways
             && allows
             && line.setting.pattern == piece.always
@@ -189,8 +189,8 @@ pub fn or_every_call(pieces: &[Piece]) -> std::borrow::Cow<'_, [Piece]> {
     pieces.into()
 }
 
-fn action(line: Option<&Line>) -> Action {
-    line.map_or(Action::Known(Verdict::Ask), |line| line.setting.action.clone())
+fn action(line: Option<&RulesetEntry>) -> RuleAction {
+    line.map_or(RuleAction::Known(Verdict::Ask), |line| line.setting.action.clone())
 }
 
 /// `~`, `~/…`, `$HOME` and `$HOME/…` in front.
@@ -207,7 +207,7 @@ fn listed(config: &Map<String, Value>) -> Vec<(&String, &Value)> {
     listed
 }
 
-impl Line {
+impl RulesetEntry {
     fn new(setting: Setting, label: Option<&str>) -> Self {
         let label = label.map_or_else(|| setting.to_string(), ToOwned::to_owned);
         let (tool, value) = (Matcher::new(&setting.permission), Matcher::new(&setting.pattern));

@@ -16,20 +16,20 @@ pub struct Setting {
     /// What is matched against the call's pieces.
     pub pattern: String,
     /// What the rule says.
-    pub action: Action,
+    pub action: RuleAction,
 }
 
 /// What a rule says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Action {
+pub enum RuleAction {
     /// One of the three words.
     Known(Verdict),
     /// Any other word: molf keeps it, and it is neither a deny nor an ask.
     Odd(String),
 }
 
-impl Action {
+impl RuleAction {
     /// The verdict.
     // FAIL-CLOSED: a word that says nothing denies.
     pub fn verdict(&self) -> Verdict {
@@ -51,7 +51,7 @@ impl From<&Rule> for Setting {
         Self {
             permission: rule.tool.clone(),
             pattern: rule.pattern.clone(),
-            action: Action::Known(rule.verdict),
+            action: RuleAction::Known(rule.verdict),
         }
     }
 }
@@ -62,7 +62,7 @@ impl fmt::Display for Setting {
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for RuleAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known(verdict) => verdict.fmt(f),

@@ -1,7 +1,7 @@
 //! molf's decision with the engine of the profile `standard` over it; the stricter one holds.
 
 use super::commands::Piece;
-use super::ruleset::{self, Covers, Line, Ruleset, Setting, or_every_call};
+use super::ruleset::{self, Covers, Ruleset, RulesetEntry, Setting, or_every_call};
 use super::{Molf, words};
 use crate::EvaluationContext;
 use countersign_policy::call::Call;
@@ -63,7 +63,7 @@ impl Molf {
 /// molf's verdict and the rule behind it.
 struct Theirs<'r> {
     verdict: Verdict,
-    line: Option<&'r Line>,
+    line: Option<&'r RulesetEntry>,
     /// A deny of the agent's own rules.
     veto: bool,
 }

@@ -3,7 +3,7 @@
 use super::chain::{Link, chain, controls};
 use super::critical;
 use super::declare::{Declared, Tier};
-use super::pattern::{Pattern, Star, normal};
+use super::pattern::{BashPattern, Star, normal};
 use super::segments::segments;
 use countersign_policy::always::spoken;
 use countersign_policy::shell::{self, Word};
@@ -17,7 +17,7 @@ pub const TOOL: &str = "bash";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bash {
     /// `bash.patterns`: the first that matches wins.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<BashPattern>,
     /// `bash.allowCompoundCommands`: chains with `&&` are looked at command by command.
     pub compound: bool,
     /// `shellPath`: the shell that runs the commands; bash where it is not set.
@@ -31,13 +31,13 @@ const MAX_DEPTH: u32 = 4;
 /// prompt.
 #[must_use]
 pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
-    let looker = Looker { patterns: &settings.patterns, compat };
+    let looker = PatternMatcher { patterns: &settings.patterns, compat };
     let links = chain(command).filter(|_| settings.compound && is_posix(settings.shell.as_deref()));
     let rule = match &links {
         Some(links) => looker.links(command, links),
-        None => looker.first(command).map_or(Found::Nothing, Found::Rule),
+        None => looker.first(command).map_or(PatternMatch::Nothing, PatternMatch::Rule),
     };
-    if let Found::Rule(pattern) = rule
+    if let PatternMatch::Rule(pattern) = rule
         && pattern.verdict() == Verdict::Deny
     {
         return restricted(pattern);
@@ -47,32 +47,32 @@ pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
         || canonical
         || !compat && countersign_policy::critical::critical(&shell::scan(command)).is_some();
     match rule {
-        Found::Rule(pattern) if pattern.verdict() == Verdict::Ask && links.is_some() => {
+        PatternMatch::Rule(pattern) if pattern.verdict() == Verdict::Ask && links.is_some() => {
             restricted(pattern)
         }
         _ if critical && !command.is_empty() => Declared::critical(),
-        Found::Rule(pattern) if pattern.verdict() == Verdict::Ask => restricted(pattern),
-        Found::Rule(_) | Found::Every => Declared {
+        PatternMatch::Rule(pattern) if pattern.verdict() == Verdict::Ask => restricted(pattern),
+        PatternMatch::Rule(_) | PatternMatch::Every => Declared {
             tier: Some(Tier::Write),
             policy: Some(Verdict::Allow),
             ..Declared::default()
         },
-        Found::Nothing => Declared { tier: Some(Tier::Exec), ..Declared::default() },
+        PatternMatch::Nothing => Declared { tier: Some(Tier::Exec), ..Declared::default() },
     }
 }
 
 /// What the patterns say about a text.
 #[derive(Clone, Copy, Debug)]
-enum Found<'p> {
+enum PatternMatch<'p> {
     /// One decides.
-    Rule(&'p Pattern),
+    Rule(&'p BashPattern),
     /// Every command of the chain is allowed by one.
     Every,
     /// None, or not for all of the chain.
     Nothing,
 }
 
-fn restricted(pattern: &Pattern) -> Declared {
+fn restricted(pattern: &BashPattern) -> Declared {
     let (text, denied) = (pattern.text(), pattern.verdict() == Verdict::Deny);
     let words = if denied { "Blocked by" } else { "Prompt required by" };
     Declared {
@@ -93,17 +93,17 @@ fn is_posix(shell: Option<&str>) -> bool {
 }
 
 #[derive(Clone, Copy)]
-struct Looker<'p> {
-    patterns: &'p [Pattern],
+struct PatternMatcher<'p> {
+    patterns: &'p [BashPattern],
     compat: bool,
 }
 
-impl<'p> Looker<'p> {
+impl<'p> PatternMatcher<'p> {
     /// The first pattern that applies: an allow vouches for the whole text, a deny or prompt fires
     /// on any command in it.
     // SECURITY: a prompt that fires because more is seen here must not hide a deny behind it that
     // the system itself would have met first.
-    fn first(&self, text: &str) -> Option<&'p Pattern> {
+    fn first(&self, text: &str) -> Option<&'p BashPattern> {
         let first = self.patterns.iter().find(|pattern| match pattern.verdict() {
             Verdict::Allow => self.vouches(pattern, text),
             Verdict::Ask | Verdict::Deny => self.fires(pattern, text),
@@ -111,15 +111,15 @@ impl<'p> Looker<'p> {
         if self.compat {
             return first;
         }
-        let literal = Looker { compat: true, ..*self }.first(text);
-        let stricter = |it: &&Pattern| first.is_none_or(|first| it.verdict() > first.verdict());
+        let literal = PatternMatcher { compat: true, ..*self }.first(text);
+        let stricter = |it: &&BashPattern| first.is_none_or(|first| it.verdict() > first.verdict());
         literal.filter(|it| it.verdict() != Verdict::Allow).filter(stricter).or(first)
     }
 
     /// Each command by its own first pattern, the strictest of them; a deny or prompt that matches
     /// only the whole chain is a veto.
-    fn links(&self, text: &str, links: &[Link]) -> Found<'p> {
-        let found: Vec<Option<&Pattern>> =
+    fn links(&self, text: &str, links: &[Link]) -> PatternMatch<'p> {
+        let found: Vec<Option<&BashPattern>> =
             links.iter().map(|link| self.first(&link.text)).collect();
         let whole = self.patterns.iter().filter(|pattern| {
             pattern.verdict() != Verdict::Allow
@@ -130,9 +130,9 @@ impl<'p> Looker<'p> {
         let strictest =
             all.reduce(|best, next| if next.verdict() > best.verdict() { next } else { best });
         match strictest {
-            Some(pattern) if pattern.verdict() != Verdict::Allow => Found::Rule(pattern),
-            Some(_) if found.iter().all(Option::is_some) => Found::Every,
-            _ => Found::Nothing,
+            Some(pattern) if pattern.verdict() != Verdict::Allow => PatternMatch::Rule(pattern),
+            Some(_) if found.iter().all(Option::is_some) => PatternMatch::Every,
+            _ => PatternMatch::Nothing,
         }
     }
 
@@ -140,7 +140,7 @@ impl<'p> Looker<'p> {
         if self.compat { Star::OneLine } else { Star::Everything }
     }
 
-    fn fires(&self, pattern: &Pattern, text: &str) -> bool {
+    fn fires(&self, pattern: &BashPattern, text: &str) -> bool {
         let whole = normal(text);
         let covers = |text: &str| pattern.covers(text, self.star());
         if whole.is_empty() {
@@ -151,7 +151,7 @@ impl<'p> Looker<'p> {
             || !self.compat && commands(text, 0).iter().any(|command| covers(command))
     }
 
-    fn vouches(&self, pattern: &Pattern, text: &str) -> bool {
+    fn vouches(&self, pattern: &BashPattern, text: &str) -> bool {
         let whole = normal(text);
         !whole.is_empty()
             && !controls(text)
@@ -161,14 +161,14 @@ impl<'p> Looker<'p> {
 
     /// Our own scanner sees one command of plain words, and what runs behind it is allowed as well.
     // SECURITY: `env *` or `*` vouches for no more than for the commands that run in the end.
-    fn is_only(&self, pattern: &Pattern, text: &str) -> bool {
+    fn is_only(&self, pattern: &BashPattern, text: &str) -> bool {
         let scan = shell::scan(text);
         let [command] = scan.commands.as_slice() else { return false };
         let plain = scan.understood() && command.redirects.is_empty() && command.assigns.is_empty();
         plain && !scan.background && self.reaches_no_further(pattern, &command.argv, 0)
     }
 
-    fn reaches_no_further(&self, pattern: &Pattern, argv: &[Word<'_>], depth: u32) -> bool {
+    fn reaches_no_further(&self, pattern: &BashPattern, argv: &[Word<'_>], depth: u32) -> bool {
         let Some(behind) = unwrap(argv).filter(|_| !pattern.is_exact()) else { return true };
         if depth > MAX_DEPTH || behind.passage == Passage::DenyOnly {
             return false;

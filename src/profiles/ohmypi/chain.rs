@@ -51,7 +51,7 @@ pub(super) fn chain(text: &str) -> Option<Vec<Link>> {
         return None;
     }
     let mut links = Vec::new();
-    let mut reader = Reader { chars: text.char_indices().peekable(), argv: Vec::new() };
+    let mut reader = ChainReader { chars: text.char_indices().peekable(), argv: Vec::new() };
     let mut start = 0;
     loop {
         let end = reader.link()?;
@@ -67,12 +67,12 @@ pub(super) fn chain(text: &str) -> Option<Vec<Link>> {
     (links.len() > 1).then_some(links)
 }
 
-struct Reader<'t> {
+struct ChainReader<'t> {
     chars: std::iter::Peekable<std::str::CharIndices<'t>>,
     argv: Vec<String>,
 }
 
-impl Reader<'_> {
+impl ChainReader<'_> {
     /// Reads to the next `&&`, and says where that is; `Some(None)` at the end of the text.
     fn link(&mut self) -> Option<Option<usize>> {
         let mut word: Option<String> = None;

@@ -4,17 +4,17 @@ use serde_json::{Map, Value};
 
 use super::bash::Bash;
 use super::declare::from_word;
-use super::mode::Mode;
-use super::pattern::Pattern;
+use super::mode::ApprovalMode;
+use super::pattern::BashPattern;
 use countersign_policy::rules::suggest::nearest;
 use countersign_policy::verdict::Verdict;
 
 /// What of a `config.yml` bears on approvals. Everything else in the file is the system's own
 /// business.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct OhMyPiSettings {
     /// `tools.approvalMode`; yolo where it is not set.
-    pub mode: Mode,
+    pub mode: ApprovalMode,
     /// `tools.approval`.
     pub approval: Approval,
     /// `bash` and `shellPath`.
@@ -25,7 +25,7 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval(Map<String, Value>);
 
-impl Settings {
+impl OhMyPiSettings {
     /// Reads YAML, and with it JSON. Settings may be nested or written with dots (`bash.patterns`).
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Settings {
         }
         let at = |path| setting(&file, path);
         let mode = match at("tools.approvalMode") {
-            None => Mode::Yolo,
+            None => ApprovalMode::Yolo,
             Some(Value::String(word)) => {
                 word.trim().parse().map_err(|why| format!("{name}: tools.approvalMode: {why}"))?
             }
@@ -111,7 +111,7 @@ fn mistyped(file: &Value, section: &str, ours: &[&str], name: &str) -> Result<()
 
 /// The patterns, in order. The system passes over an entry that it cannot read; here that is a
 /// mistake, because the entry may have been a deny.
-fn patterns(list: Option<&Value>, name: &str, compat: bool) -> Result<Vec<Pattern>, String> {
+fn patterns(list: Option<&Value>, name: &str, compat: bool) -> Result<Vec<BashPattern>, String> {
     let entries = match list {
         None => return Ok(Vec::new()),
         Some(Value::Array(entries)) => entries,
@@ -122,7 +122,7 @@ fn patterns(list: Option<&Value>, name: &str, compat: bool) -> Result<Vec<Patter
     for (at, entry) in entries.iter().enumerate() {
         let text = entry.get("match").and_then(Value::as_str);
         let verdict = entry.get("approval").and_then(Value::as_str).and_then(from_word);
-        match text.zip(verdict).and_then(|(text, verdict)| Pattern::new(text, verdict)) {
+        match text.zip(verdict).and_then(|(text, verdict)| BashPattern::new(text, verdict)) {
             Some(pattern) => patterns.push(pattern),
             None if compat => {}
             None => {

@@ -19,10 +19,10 @@ mod segments;
 use serde_json::Value;
 
 use super::{
-    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, Grants, OnDeny,
-    OnDisconnect, PromptBehaviour, System,
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, Grants, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
 };
-use config::Settings;
+use config::OhMyPiSettings;
 use countersign_policy::call::Call;
 use countersign_policy::decision::{self, Decision};
 use countersign_policy::glob::escape;
@@ -30,13 +30,13 @@ use countersign_policy::rules::Rule;
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use declare::Declared;
-use mode::Mode;
-use resolve::{Resolved, Source};
+use mode::ApprovalMode;
+use resolve::{ApprovalSource, Resolved};
 
 /// oh-my-pi's configuration, read.
 #[derive(Debug)]
 struct Ohmypi {
-    settings: Settings,
+    settings: OhMyPiSettings,
     name: String,
     compat: bool,
 }
@@ -46,7 +46,7 @@ struct Ohmypi {
 /// # Errors
 /// Sentences that name each mistake and its place.
 pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn System>, String> {
-    let settings = Settings::read(text.unwrap_or_default(), name, compat)?;
+    let settings = OhMyPiSettings::read(text.unwrap_or_default(), name, compat)?;
     Ok(Box::new(Ohmypi { settings, name: name.to_owned(), compat }))
 }
 
@@ -75,7 +75,7 @@ impl System for Ohmypi {
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
         PromptBehaviour {
-            choices: &[Choice::Session, Choice::Exact],
+            choices: &[PromptChoice::Session, PromptChoice::Exact],
             deny: OnDeny::GoOn,
             always: GrantLifetime::Session,
             timeout: DefaultTimeout::Wait,
@@ -109,7 +109,7 @@ impl System for Ohmypi {
     }
 
     fn has_mode(&self, word: &str) -> bool {
-        word.parse::<Mode>().is_ok()
+        word.parse::<ApprovalMode>().is_ok()
     }
 }
 
@@ -136,7 +136,7 @@ impl Ohmypi {
         context: &EvaluationContext<'_>,
         resolved: &Resolved,
     ) -> Verdict {
-        let covered = resolved.source != Source::Tool && granted(call, context.grants);
+        let covered = resolved.source != ApprovalSource::Tool && granted(call, context.grants);
         let wanted = match resolved.verdict {
             Verdict::Deny => return Verdict::Deny,
             // SECURITY: what the model's provider holds back for a person is for a person in any
@@ -152,19 +152,25 @@ impl Ohmypi {
         }
     }
 
-    fn rule_behind(&self, resolved: &Resolved, mode: Mode) -> Option<String> {
+    fn rule_behind(&self, resolved: &Resolved, mode: ApprovalMode) -> Option<String> {
         let name = &self.name;
         Some(match &resolved.source {
-            Source::User => {
+            ApprovalSource::User => {
                 let word = resolve::word(resolved.verdict);
                 format!("tools.approval.{}: {word} ({name})", resolved.key)
             }
-            Source::Mode => format!("tools.approvalMode: {mode} ({name})"),
-            Source::Tool => return None,
+            ApprovalSource::Mode => format!("tools.approvalMode: {mode} ({name})"),
+            ApprovalSource::Tool => return None,
         })
     }
 
-    fn reason(&self, call: &Call, resolved: &Resolved, verdict: Verdict, mode: Mode) -> String {
+    fn reason(
+        &self,
+        call: &Call,
+        resolved: &Resolved,
+        verdict: Verdict,
+        mode: ApprovalMode,
+    ) -> String {
         let tool = &call.tool;
         let held = held_by_provider(call);
         match (verdict, &resolved.reason) {
@@ -179,14 +185,18 @@ impl Ohmypi {
                 format!("{tool} is approved for this session.")
             }
             (Verdict::Allow, None) => match resolved.source {
-                Source::Tool => "The tool's own policy allows it.".to_owned(),
-                Source::User => "The user's policy allows it.".to_owned(),
-                Source::Mode => format!("Mode {mode} allows calls of tier {}.", resolved.tier),
+                ApprovalSource::Tool => "The tool's own policy allows it.".to_owned(),
+                ApprovalSource::User => "The user's policy allows it.".to_owned(),
+                ApprovalSource::Mode => {
+                    format!("Mode {mode} allows calls of tier {}.", resolved.tier)
+                }
             },
             (Verdict::Ask, None) => match resolved.source {
-                Source::Tool => "The tool itself asks for a person.".to_owned(),
-                Source::User => "The user's policy asks for a person.".to_owned(),
-                Source::Mode => format!("Mode {mode} asks about calls of tier {}.", resolved.tier),
+                ApprovalSource::Tool => "The tool itself asks for a person.".to_owned(),
+                ApprovalSource::User => "The user's policy asks for a person.".to_owned(),
+                ApprovalSource::Mode => {
+                    format!("Mode {mode} asks about calls of tier {}.", resolved.tier)
+                }
             },
         }
     }
@@ -215,7 +225,7 @@ const SUBAGENT: &str = "task";
 
 fn offers_grants(call: &Call, resolved: &Resolved) -> bool {
     call.tool != SUBAGENT
-        && resolved.source != Source::Tool
+        && resolved.source != ApprovalSource::Tool
         && call.kind() != Kind::Question
         && !held_by_provider(call)
 }

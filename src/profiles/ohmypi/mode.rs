@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Which tiers run without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ApprovalMode {
     /// Only reads.
     AlwaysAsk,
     /// Reads and writes.
@@ -15,7 +15,7 @@ pub enum Mode {
     Yolo,
 }
 
-impl Mode {
+impl ApprovalMode {
     /// The broadest tier that runs without asking.
     pub(super) fn most(self) -> Tier {
         match self {
@@ -26,7 +26,7 @@ impl Mode {
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for ApprovalMode {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
@@ -41,7 +41,7 @@ impl FromStr for Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for ApprovalMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AlwaysAsk => "always-ask",

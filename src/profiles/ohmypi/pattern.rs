@@ -4,7 +4,7 @@ use countersign_policy::verdict::Verdict;
 
 /// Commands of a form, and what happens to them. A `*` stands for any text, also for none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct BashPattern {
     text: String,
     verdict: Verdict,
 }
@@ -18,7 +18,7 @@ pub(super) enum Star {
     OneLine,
 }
 
-impl Pattern {
+impl BashPattern {
     /// A pattern; `None` for an empty one.
     #[must_use]
     pub fn new(text: &str, verdict: Verdict) -> Option<Self> {
@@ -72,12 +72,12 @@ pub(super) fn normal(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-    use super::{Pattern, Star, Verdict};
+    use super::{BashPattern, Star, Verdict};
 
     #[test]
     fn a_star_stands_for_any_text_between_its_neighbours() {
         let covers = |pattern: &str, text: &str| {
-            Pattern::new(pattern, Verdict::Deny).unwrap().covers(text, Star::Everything)
+            BashPattern::new(pattern, Verdict::Deny).unwrap().covers(text, Star::Everything)
         };
         for (pattern, text) in [
             ("git *", "git status"),
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_systems_own_star_ends_with_the_line() {
-        let rm = Pattern::new("rm *", Verdict::Deny).unwrap();
+        let rm = BashPattern::new("rm *", Verdict::Deny).unwrap();
         assert!(rm.covers("rm a\nb", Star::Everything));
         assert!(!rm.covers("rm a\nb", Star::OneLine));
     }

@@ -2,12 +2,12 @@
 
 use super::config::Approval;
 use super::declare::{Declared, Tier};
-use super::mode::Mode;
+use super::mode::ApprovalMode;
 use countersign_policy::verdict::Verdict;
 
 /// Who decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ApprovalSource {
     /// The tool's own declaration.
     Tool,
     /// `tools.approval`.
@@ -24,7 +24,7 @@ pub struct Resolved {
     /// The tier that was compared.
     pub tier: Tier,
     /// Who decided.
-    pub source: Source,
+    pub source: ApprovalSource,
     /// The tool's reason, where the tool is why somebody is asked.
     pub reason: Option<String>,
     /// The name under `tools.approval` that decided, or would have.
@@ -38,37 +38,39 @@ pub struct Resolved {
 /// the tool's allow or prompt, then the user, then the tier. A tool without a policy of its own
 /// meets exactly the six steps of the system's first document.
 #[must_use]
-pub fn resolve(tool: &str, declared: &Declared, mode: Mode, users: &Approval) -> Resolved {
+pub fn resolve(tool: &str, declared: &Declared, mode: ApprovalMode, users: &Approval) -> Resolved {
     let (user, key) = users.of(tool, declared.policy_key.as_deref());
     let by = |source, verdict| Resolved {
         verdict,
         tier: declared.tier(),
         source,
-        reason: declared.reason.clone().filter(|_| source == Source::Tool),
+        reason: declared.reason.clone().filter(|_| source == ApprovalSource::Tool),
         key: key.to_owned(),
     };
     if declared.policy == Some(Verdict::Deny) {
-        return by(Source::Tool, Verdict::Deny);
+        return by(ApprovalSource::Tool, Verdict::Deny);
     }
     if user == Some(Verdict::Deny) {
-        return by(Source::User, Verdict::Deny);
+        return by(ApprovalSource::User, Verdict::Deny);
     }
-    if mode == Mode::Yolo {
+    if mode == ApprovalMode::Yolo {
         return match (declared.policy, user) {
-            (Some(Verdict::Allow), _) => by(Source::Tool, Verdict::Allow),
-            (_, Some(user)) => by(Source::User, user),
-            (Some(tool), None) => by(Source::Tool, tool),
-            (None, None) => by(Source::Mode, Verdict::Allow),
+            (Some(Verdict::Allow), _) => by(ApprovalSource::Tool, Verdict::Allow),
+            (_, Some(user)) => by(ApprovalSource::User, user),
+            (Some(tool), None) => by(ApprovalSource::Tool, tool),
+            (None, None) => by(ApprovalSource::Mode, Verdict::Allow),
         };
     }
     match (declared.overrides, declared.policy, user) {
-        (true, Some(Verdict::Allow), _) => by(Source::Tool, Verdict::Allow),
-        (true, ..) => by(Source::Tool, Verdict::Ask),
-        (false, Some(tool), _) => by(Source::Tool, tool),
-        (false, None, Some(user)) => by(Source::User, user),
-        (false, None, None) if declared.tier() <= mode.most() => by(Source::Mode, Verdict::Allow),
+        (true, Some(Verdict::Allow), _) => by(ApprovalSource::Tool, Verdict::Allow),
+        (true, ..) => by(ApprovalSource::Tool, Verdict::Ask),
+        (false, Some(tool), _) => by(ApprovalSource::Tool, tool),
+        (false, None, Some(user)) => by(ApprovalSource::User, user),
+        (false, None, None) if declared.tier() <= mode.most() => {
+            by(ApprovalSource::Mode, Verdict::Allow)
+        }
         (false, None, None) => {
-            Resolved { reason: declared.reason.clone(), ..by(Source::Mode, Verdict::Ask) }
+            Resolved { reason: declared.reason.clone(), ..by(ApprovalSource::Mode, Verdict::Ask) }
         }
     }
 }
@@ -77,7 +79,7 @@ impl Resolved {
     /// The system's own error for a call that is denied.
     #[must_use]
     pub fn error(&self, tool: &str) -> String {
-        if self.source == Source::Tool {
+        if self.source == ApprovalSource::Tool {
             let reason = self.reason.as_ref();
             let reason = reason.map(|reason| format!("\nReason: {reason}")).unwrap_or_default();
             return format!("Tool \"{tool}\" is blocked by tool policy.{reason}");

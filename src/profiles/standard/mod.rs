@@ -1,8 +1,8 @@
 //! The profile `standard`: `permissions.jsonc`, with everything this project adds to it.
 
 use super::{
-    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
-    PromptBehaviour, System,
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
 };
 use countersign_policy::call::Call;
 use countersign_policy::decision::{self, Decision, Layers, Mode};
@@ -53,7 +53,12 @@ impl System for Standard {
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
         PromptBehaviour {
-            choices: &[Choice::Always, Choice::Timed, Choice::Session, Choice::Exact],
+            choices: &[
+                PromptChoice::Always,
+                PromptChoice::Timed,
+                PromptChoice::Session,
+                PromptChoice::Exact,
+            ],
             deny: OnDeny::GoOn,
             always: GrantLifetime::Durable,
             timeout: DefaultTimeout::Deny(300),

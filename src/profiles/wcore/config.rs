@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// The settings that rule.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Config {
+pub(super) struct WcoreConfig {
     #[serde(default)]
     pub(super) tools: Tools,
 }
@@ -19,7 +19,7 @@ pub(super) struct Tools {
     pub(super) allow_list: Vec<String>,
 }
 
-impl Config {
+impl WcoreConfig {
     // FAIL-CLOSED: where nothing is configured nothing is listed; wayland-core's own installer
     // writes a list, so what is allowed stands in a file that somebody can read.
     pub(super) fn read(text: Option<&str>, name: &str) -> Result<Self, String> {
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_list_is_read_and_nothing_configured_lists_nothing() {
-        let read = |text| Config::read(text, "config.json").unwrap().tools.allow_list;
+        let read = |text| WcoreConfig::read(text, "config.json").unwrap().tools.allow_list;
         assert_eq!(read(Some(r#"{"tools":{"allow_list":["Read","Grep"]}}"#)), ["Read", "Grep"]);
         assert_eq!(read(Some("{}")), Vec::<String>::new());
         assert_eq!(read(None), Vec::<String>::new());
@@ -64,7 +64,7 @@ mod tests {
             r#"{"tools":{"allow_list":[" "]}}"#,
             r#"{"tools":{},"tools":{"allow_list":["Bash"]}}"#,
         ] {
-            let mistake = Config::read(Some(text), "config.json").unwrap_err();
+            let mistake = WcoreConfig::read(Some(text), "config.json").unwrap_err();
             assert!(mistake.starts_with("config.json: "), "{text}: {mistake}");
         }
     }

@@ -18,15 +18,15 @@ mod stage;
 mod words;
 
 pub use category::Category;
-pub use mode::{Change, SessionMode, Source, change};
-pub use scope::{ApprovalScope, Remembered, asks_every_time};
+pub use mode::{ModeChange, ModeChangeSource, SessionMode, change};
+pub use scope::{ApprovalScope, RememberedApproval, asks_every_time};
 pub use words::{DENIED_BY_HOST, TIMED_OUT, denied, reason, reason_of};
 
 use super::{
-    CallEnd, Choice, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
-    PromptBehaviour, System,
+    CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
+    PromptBehaviour, PromptChoice, System,
 };
-use config::Config;
+use config::WcoreConfig;
 use countersign_policy::call::Call;
 use countersign_policy::decision::{self, Decision};
 use countersign_policy::rules::Rule;
@@ -58,7 +58,7 @@ impl Wcore {
     /// # Errors
     /// Sentences that name each mistake and its place.
     pub fn read(text: Option<&str>, name: &str, compat: bool) -> Result<Self, String> {
-        let allow_list = Config::read(text, name)?.tools.allow_list;
+        let allow_list = WcoreConfig::read(text, name)?.tools.allow_list;
         Ok(Self { allow_list, compat })
     }
 
@@ -114,7 +114,7 @@ impl System for Wcore {
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
         PromptBehaviour {
-            choices: &[Choice::Prefix, Choice::Always],
+            choices: &[PromptChoice::Prefix, PromptChoice::Always],
             deny: OnDeny::GoOn,
             always: GrantLifetime::Session,
             timeout: DefaultTimeout::Deny(PATIENCE_S),

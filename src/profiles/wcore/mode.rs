@@ -20,7 +20,7 @@ pub enum SessionMode {
 
 /// Where a change of mode comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ModeChangeSource {
     /// A person at this machine.
     Local,
     /// A peer on the wire; nobody at this machine allowed such peers to loosen anything.
@@ -32,7 +32,7 @@ pub enum Source {
 /// What a change of mode came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Change {
+pub enum ModeChange {
     /// The mode is now the one that was asked for.
     Applied(SessionMode),
     /// The managed floor is stricter; the mode is the floor.
@@ -69,13 +69,17 @@ impl SessionMode {
 
 /// Whether `wanted` becomes the mode, given who wants it and a floor that only the operator sets.
 // SECURITY: a peer on the wire never loosens a session unless somebody opted in at launch.
-pub fn change(wanted: SessionMode, from: Source, floor: Option<SessionMode>) -> Change {
-    if from == Source::Wire && wanted != SessionMode::Default {
-        return Change::Refused;
+pub fn change(
+    wanted: SessionMode,
+    from: ModeChangeSource,
+    floor: Option<SessionMode>,
+) -> ModeChange {
+    if from == ModeChangeSource::Wire && wanted != SessionMode::Default {
+        return ModeChange::Refused;
     }
     match floor {
-        Some(floor) if floor > wanted => Change::Clamped(floor),
-        _ => Change::Applied(wanted),
+        Some(floor) if floor > wanted => ModeChange::Clamped(floor),
+        _ => ModeChange::Applied(wanted),
     }
 }
 

@@ -7,18 +7,18 @@ pub const TOOL: &str = "AskUserQuestion";
 
 /// A question with its choices; where there are none a person answers in their own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct EngineQuestion {
     /// What is asked.
     pub text: String,
     /// What to choose from.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<EngineChoice>,
     /// Whether several may be chosen.
     pub several: bool,
 }
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct EngineChoice {
     /// What is answered when it is chosen.
     pub label: String,
     /// What it means.
@@ -51,14 +51,14 @@ pub fn approved(tool: &str, answer: Option<String>) -> Approved {
 /// Reads the arguments of a question in any of the shapes that models give them: `question`,
 /// `header` or `prompt` with `choices` or `options`, or a list `questions` of such.
 #[must_use]
-pub fn parse_all(args: &Value) -> Vec<Question> {
+pub fn parse_all(args: &Value) -> Vec<EngineQuestion> {
     let list = args.get("questions").and_then(Value::as_array).filter(|list| !list.is_empty());
     list.map_or_else(|| vec![question(args)], |list| list.iter().map(question).collect())
 }
 
 /// The first question, which is the only one that wayland-core's own card shows.
 #[must_use]
-pub fn parse(args: &Value) -> Question {
+pub fn parse(args: &Value) -> EngineQuestion {
     parse_all(args).into_iter().next().unwrap_or_default()
 }
 
@@ -85,21 +85,21 @@ pub fn schema() -> Value {
     })
 }
 
-fn question(from: &Value) -> Question {
+fn question(from: &Value) -> EngineQuestion {
     let choices = ["choices", "options"].iter().find_map(|key| from.get(key)?.as_array());
-    Question {
+    EngineQuestion {
         text: text(from, &["question", "header", "prompt"]).unwrap_or_default(),
         choices: choices.into_iter().flatten().filter_map(choice).collect(),
         several: from.get("multiSelect").and_then(Value::as_bool).unwrap_or(false),
     }
 }
 
-fn choice(item: &Value) -> Option<Choice> {
+fn choice(item: &Value) -> Option<EngineChoice> {
     let label = match item {
         Value::String(label) => Some(label.trim().to_owned()).filter(|label| !label.is_empty()),
         _ => text(item, &["label", "header", "value"]),
     };
-    Some(Choice { label: label?, description: text(item, &["description"]) })
+    Some(EngineChoice { label: label?, description: text(item, &["description"]) })
 }
 
 fn text(from: &Value, keys: &[&str]) -> Option<String> {

@@ -33,7 +33,7 @@ pub enum ApprovalScope {
 
 /// What an approval leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remembered {
+pub enum RememberedApproval {
     /// Nothing.
     Nothing,
     /// A tool by its name.
@@ -53,15 +53,16 @@ impl ApprovalScope {
     /// What an approval of this scope leaves behind for a call of `tool`.
     // SECURITY: always is about the tool, never about its whole category.
     #[must_use]
-    pub fn remembers(self, tool: &str, category: Category) -> Remembered {
+    pub fn remembers(self, tool: &str, category: Category) -> RememberedApproval {
         match self {
-            Self::Once => Remembered::Nothing,
-            Self::Always if asks_every_time(tool) => Remembered::Nothing,
-            Self::Always => Remembered::Tool(tool.to_owned()),
-            Self::AlwaysPrefix { prefix } => {
-                Remembered::Prefix(Prefix { text: prefix, category: category.word().to_owned() })
-            }
-            Self::AlwaysPath { root, write } => Remembered::Path { root, write },
+            Self::Once => RememberedApproval::Nothing,
+            Self::Always if asks_every_time(tool) => RememberedApproval::Nothing,
+            Self::Always => RememberedApproval::Tool(tool.to_owned()),
+            Self::AlwaysPrefix { prefix } => RememberedApproval::Prefix(Prefix {
+                text: prefix,
+                category: category.word().to_owned(),
+            }),
+            Self::AlwaysPath { root, write } => RememberedApproval::Path { root, write },
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct ApprovalConfig {
 
 /// What of a `config.json` bears on approvals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ZeptoclawSettings {
     /// The `approval` section.
     pub approval: ApprovalConfig,
     /// `agent_mode.mode`.
@@ -108,7 +108,7 @@ impl ApprovalConfig {
 const KEYS: [&str; 5] =
     ["enabled", "policy", "require_for", "dangerous_tools", "auto_approve_timeout_secs"];
 
-impl Settings {
+impl ZeptoclawSettings {
     /// Reads a whole `config.json`, or its approval section alone. Other sections are the system's
     /// own business.
     ///

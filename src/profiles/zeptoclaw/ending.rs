@@ -17,7 +17,7 @@ pub enum ApprovalResponse {
 /// What the agent does with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Outcome {
+pub enum CallOutcome {
     /// It runs.
     Run,
     /// It does not, and the model reads this instead of a result.
@@ -48,15 +48,15 @@ pub fn outcome(
     requires: bool,
     trusted_local: bool,
     handled: Option<&ApprovalResponse>,
-) -> Outcome {
+) -> CallOutcome {
     if !requires || trusted_local {
-        return Outcome::Run;
+        return CallOutcome::Run;
     }
     let told = match handled {
         Some(response) => response.told(tool),
         None => Some(unasked(tool, args)),
     };
-    told.map_or(Outcome::Run, Outcome::Skip)
+    told.map_or(CallOutcome::Run, CallOutcome::Skip)
 }
 
 /// What the model is told of a call that nobody could be asked about.

@@ -17,7 +17,7 @@ use super::{
     PromptBehaviour, System,
 };
 use agent_mode::{AgentMode, CategoryPermission, ModePolicy, ToolCategory};
-use config::Settings;
+use config::ZeptoclawSettings;
 use countersign_policy::call::Call;
 use countersign_policy::decision::{self, Decision};
 use countersign_policy::verdict::Verdict;
@@ -27,7 +27,7 @@ use policy::ApprovalPolicy;
 /// zeptoclaw's configuration, read.
 #[derive(Debug)]
 struct Zeptoclaw {
-    settings: Settings,
+    settings: ZeptoclawSettings,
     policy: ApprovalPolicy,
     name: String,
 }
@@ -40,7 +40,7 @@ struct Zeptoclaw {
 /// # Errors
 /// Sentences that name each mistake and its place.
 pub fn open(text: Option<&str>, name: &str, compat: bool) -> Result<Box<dyn System>, String> {
-    let settings = Settings::read(text.unwrap_or("{}"), name, compat)?;
+    let settings = ZeptoclawSettings::read(text.unwrap_or("{}"), name, compat)?;
     let policy = ApprovalPolicy::of(&settings.approval);
     Ok(Box::new(Zeptoclaw { settings, policy, name: name.to_owned() }))
 }

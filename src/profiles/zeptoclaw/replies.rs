@@ -15,7 +15,7 @@ pub enum CliAnswer {
 /// What a chat message decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Reply {
+pub enum ChatReply {
     /// It approves.
     Approved {
         /// The words behind the first.
@@ -46,7 +46,7 @@ pub fn cli_answer(line: Option<&str>) -> CliAnswer {
 /// system does.
 // FAIL-CLOSED: a rejection is taken at its first word, as in the system.
 #[must_use]
-pub fn reply(text: &str, compat: bool) -> Option<Reply> {
+pub fn reply(text: &str, compat: bool) -> Option<ChatReply> {
     let text = text.trim();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let reason = rest.trim().to_owned();
@@ -54,8 +54,12 @@ pub fn reply(text: &str, compat: bool) -> Option<Reply> {
     match first.to_lowercase().as_str() {
         "y" | "ok" if small_talk => None,
         "approve" | "approved" | "yes" | "lgtm" if small_talk && text.ends_with('?') => None,
-        "approve" | "approved" | "yes" | "y" | "lgtm" | "ok" => Some(Reply::Approved { reason }),
-        "reject" | "rejected" | "no" | "n" | "deny" | "denied" => Some(Reply::Rejected { reason }),
+        "approve" | "approved" | "yes" | "y" | "lgtm" | "ok" => {
+            Some(ChatReply::Approved { reason })
+        }
+        "reject" | "rejected" | "no" | "n" | "deny" | "denied" => {
+            Some(ChatReply::Rejected { reason })
+        }
         _ => None,
     }
 }

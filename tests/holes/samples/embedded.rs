@@ -31,8 +31,8 @@ async fn sample(server: countersign_zeptoclaw::Server, secret: Option<countersig
         handler: Some(Daemon::new(&settings, "zeptoclaw", session_id)?.handler()),
     };
     match approvals.decide(&call, Channel::Remote).await {
-        Outcome::Run => run(call).await,
-        Outcome::Skip(words) => answer_the_model_with(words),
+        CallOutcome::Run => run(call).await,
+        CallOutcome::Skip(words) => answer_the_model_with(words),
     }
     // END
     Ok(())

@@ -2,7 +2,8 @@
 
 use countersign_policy::Call;
 use countersign_profiles::connectonion::{
-    Answer, Expires, Mailbox, Outcome, Requester, Session, Source, Step,
+    AgentSession, AnswerOutcome, CheckOutcome, Expires, Mailbox, PermissionSource, PromptAnswer,
+    Requester,
 };
 use countersign_profiles::{CallEnd, OnDeny, System};
 use serde_json::{Value, json};
@@ -16,14 +17,15 @@ fn answers_are_what_they_say_and_nothing_else_approves() {
         let call = Call::new("bash", json!({ "command": "npm install" }));
         let mut session =
             session(&json!({ "permissions": [] }), Requester::Local, true, check.kind);
-        assert_eq!(session.check(&call).unwrap(), Step::Prompt(None));
+        assert_eq!(session.check(&call).unwrap(), CheckOutcome::Prompt(None));
         let (response, wanted) = (&row["response"], &row["outcome"]);
         if let Some(error) = wanted.get("error") {
             return (error.clone(), Mailbox::default().answer(response).unwrap_err().into()).into();
         }
         // The raw handler is the one without a mailbox before it.
         let raw = check.kind == Kind::Compat && response.get("type").is_none();
-        let answer = if raw { Answer::read_literally(response) } else { Answer::read(response) };
+        let answer =
+            if raw { PromptAnswer::read_literally(response) } else { PromptAnswer::read(response) };
         let outcome = session.answered(&call, answer);
         let fields = wanted.as_object().unwrap().iter();
         let got = fields.map(|(name, value)| (name.clone(), seen(name, value, &session, &outcome)));
@@ -32,14 +34,14 @@ fn answers_are_what_they_say_and_nothing_else_approves() {
 }
 
 /// A field of an outcome as it came to be.
-fn seen(field: &str, wanted: &Value, session: &Session, outcome: &Outcome) -> Value {
+fn seen(field: &str, wanted: &Value, session: &AgentSession, outcome: &AnswerOutcome) -> Value {
     match (field, outcome) {
-        ("run", _) => json!(*outcome == Outcome::Run),
+        ("run", _) => json!(*outcome == AnswerOutcome::Run),
         ("stop", _) => json!(session.stopped().is_some()),
         ("stop_signal", _) => json!(session.stopped()),
         ("remember", _) => remembered(session),
-        ("raises", _) => json!((*outcome == Outcome::Interrupted).then_some("UserInterrupt")),
-        ("message_contains", Outcome::Refused(message)) => {
+        ("raises", _) => json!((*outcome == AnswerOutcome::Interrupted).then_some("UserInterrupt")),
+        ("message_contains", AnswerOutcome::Refused(message)) => {
             let found = names(wanted).into_iter().filter(|part| message.contains(part));
             json!(found.collect::<Vec<_>>())
         }
@@ -47,8 +49,8 @@ fn seen(field: &str, wanted: &Value, session: &Session, outcome: &Outcome) -> Va
     }
 }
 
-fn remembered(session: &Session) -> Value {
-    let given = session.permissions().iter().filter(|one| one.source == Source::User);
+fn remembered(session: &AgentSession) -> Value {
+    let given = session.permissions().iter().filter(|one| one.source == PermissionSource::User);
     let mut all = serde_json::Map::new();
     for one in given {
         assert_eq!((one.when.len(), one.expires), (0, Expires::SessionEnd));
@@ -80,7 +82,7 @@ fn alone(row: &Value, kind: Kind) -> (Value, Value) {
         let config = json!({ "permissions": [], "profile": row["profile"] });
         let call = Call::new(row["tool"].as_str().unwrap(), json!({ "command": "npm i" }));
         let step = session(&config, Requester::Local, false, kind).check(&call).unwrap();
-        let got = if step == Step::Run { "run" } else { word(&step) };
+        let got = if step == CheckOutcome::Run { "run" } else { word(&step) };
         return (row["expect"].clone(), got.into());
     }
     // A permitted call never comes as far as a prompt; that a prompt is stored before anybody waits
@@ -97,16 +99,17 @@ fn run(calls: &[Call], answers: &[Value], kind: Kind) -> Value {
     let mut answers = answers.iter();
     for (at, call) in calls.iter().enumerate() {
         ran.push(match session.check(call).unwrap() {
-            Step::Run => true,
-            Step::Refused(_) => {
+            CheckOutcome::Run => true,
+            CheckOutcome::Refused(_) => {
                 rejected.push(at);
                 false
             }
-            Step::Prompt(_) => {
+            CheckOutcome::Prompt(_) => {
                 let behind: Vec<&str> = calls[at + 1..].iter().map(|call| &*call.tool).collect();
                 prompts.push(json!({ "tool": call.tool, "batch_remaining": behind }));
-                let answer = Answer::read(answers.next().expect("an answer for every prompt"));
-                session.answered(call, answer) == Outcome::Run
+                let answer =
+                    PromptAnswer::read(answers.next().expect("an answer for every prompt"));
+                session.answered(call, answer) == AnswerOutcome::Run
             }
         });
     }
@@ -122,11 +125,11 @@ fn in_a_stopped_batch_permitted_calls_run_only_under_compat() {
     for (kind, runs) in [(Kind::Strict, false), (Kind::Compat, true)] {
         let mut session = session(&json!({}), Requester::Local, true, kind);
         let call = Call::new("write", json!({ "path": "x" }));
-        session.answered(&call, Answer::read(&json!({ "approved": false })));
+        session.answered(&call, PromptAnswer::read(&json!({ "approved": false })));
         let step = session.check(&Call::new("read_file", json!({ "path": "x" }))).unwrap();
-        assert_eq!(step == Step::Run, runs, "{kind}");
+        assert_eq!(step == CheckOutcome::Run, runs, "{kind}");
         session.turn_begins();
-        assert_eq!(session.check(&call).unwrap(), Step::Prompt(None));
+        assert_eq!(session.check(&call).unwrap(), CheckOutcome::Prompt(None));
     }
 }
 
@@ -148,7 +151,7 @@ fn a_second_answer_and_a_second_request_are_errors() {
     mailbox.ask("one").unwrap();
     let error = mailbox.ask("two").unwrap_err();
     assert_eq!(error, "one still waits for its answer; one request at a time");
-    let hard = Answer::Rejected { then: OnDeny::Stop, feedback: None };
+    let hard = PromptAnswer::Rejected { then: OnDeny::Stop, feedback: None };
     assert_eq!(mailbox.answer(&json!({ "approved": "yes" })), Ok(("one".into(), hard)));
     assert_eq!(mailbox.answer(&json!({ "approved": true })), Err(Mailbox::STALE));
 }

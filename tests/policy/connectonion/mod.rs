@@ -7,7 +7,7 @@ mod verdicts;
 use std::sync::Arc;
 
 use countersign_profiles::Profile;
-use countersign_profiles::connectonion::{ConnectOnion, Requester, Session, Step};
+use countersign_profiles::connectonion::{AgentSession, CheckOutcome, ConnectOnion, Requester};
 use serde_json::{Value, json};
 
 use crate::support::{Check, Kind, Vectors};
@@ -21,8 +21,8 @@ fn host(config: &Value, kind: Kind) -> ConnectOnion {
     ConnectOnion::read(Some(&text), "config", kind == Kind::Compat).unwrap()
 }
 
-fn session(config: &Value, requester: Requester, io: bool, kind: Kind) -> Session {
-    Session::new(Arc::new(host(config, kind)), requester, io)
+fn session(config: &Value, requester: Requester, io: bool, kind: Kind) -> AgentSession {
+    AgentSession::new(Arc::new(host(config, kind)), requester, io)
 }
 
 /// The verdict on a line; `error:Name` where ConnectOnion itself stumbles.
@@ -34,11 +34,11 @@ fn ruled(check: &Check, line: &Value) -> Value {
     }
 }
 
-fn word(step: &Step) -> &'static str {
+fn word(step: &CheckOutcome) -> &'static str {
     match step {
-        Step::Run => "allow",
-        Step::Prompt(_) => "ask",
-        Step::Refused(_) => "deny",
+        CheckOutcome::Run => "allow",
+        CheckOutcome::Prompt(_) => "ask",
+        CheckOutcome::Refused(_) => "deny",
     }
 }
 

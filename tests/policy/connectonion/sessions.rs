@@ -1,7 +1,9 @@
 //! What a session remembers, and for how long.
 
 use countersign_policy::Call;
-use countersign_profiles::connectonion::{Answer, Mode, Outcome, Requester, Step};
+use countersign_profiles::connectonion::{
+    AnswerOutcome, CheckOutcome, PermissionMode, PromptAnswer, Requester,
+};
 use serde_json::json;
 
 use super::{names, session, vectors};
@@ -49,8 +51,8 @@ fn skills_grants_end_with_their_turn_and_peoples_stay() {
                 "end_turn" => session.turn_ends(),
                 "user_session" => {
                     let call = Call::new(value.as_str().unwrap(), json!({}));
-                    let yes = Answer::read(&json!({ "approved": true, "scope": "session" }));
-                    assert_eq!(session.answered(&call, yes), Outcome::Run);
+                    let yes = PromptAnswer::read(&json!({ "approved": true, "scope": "session" }));
+                    assert_eq!(session.answered(&call, yes), AnswerOutcome::Run);
                 }
                 other => panic!("{other}"),
             }
@@ -64,11 +66,11 @@ fn skills_grants_end_with_their_turn_and_peoples_stay() {
 fn full_access_ends_with_its_turns() {
     let mut session = session(&json!({}), Requester::Admin, true, Kind::Strict);
     let call = Call::new("my_tool", json!({}));
-    assert_eq!(session.wants(":danger-full-access", None), Some(Mode::ReadOnly));
+    assert_eq!(session.wants(":danger-full-access", None), Some(PermissionMode::ReadOnly));
     session.wants("ulw", Some(2));
     for left in [2, 1, 0] {
         let step = session.check(&call).unwrap();
-        assert_eq!(step == Step::Run, left > 0, "{left} turns left");
+        assert_eq!(step == CheckOutcome::Run, left > 0, "{left} turns left");
         session.turn_ends();
     }
 }

@@ -4,7 +4,7 @@ use countersign_policy::Call;
 use countersign_profiles::Profile;
 use countersign_profiles::check::Options;
 use countersign_profiles::connectonion::{
-    ConnectOnion, Key, Permission, Requester, description, is_control_file,
+    ConnectOnion, Permission, PermissionKey, Requester, description, is_control_file,
 };
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn a_key_matches_the_calls_that_it_spells() {
         let globs = of.and_then(|permission| permission["when"].as_object()).into_iter().flatten();
         let when = globs.map(|(name, glob)| (name.clone(), glob.as_str().unwrap().to_owned()));
         let permission = Permission { when: when.collect(), ..Permission::skill(key) };
-        let got = match Key::new(key).matches(tool, &row["args"]) {
+        let got = match PermissionKey::new(key).matches(tool, &row["args"]) {
             Ok(matches) => json!(matches && permission.fits_args(&row["args"], true)),
             Err(error) => format!("error:{}", error.split(':').next().unwrap()).into(),
         };

@@ -18,7 +18,7 @@ use crate::{
 use axum::extract::ws::WebSocket;
 use countersign_profiles::{
     OnDeny,
-    connectonion::{Answer, Mailbox, Scope as Covers},
+    connectonion::{Mailbox, PromptAnswer, PromptScope as Covers},
 };
 use futures::{SinkExt, StreamExt};
 use serde_json::{Map, Value, json};
@@ -185,12 +185,14 @@ impl WireClient<'_> {
 }
 
 /// What an answer asks for.
-fn action(answer: Answer) -> Action {
+fn action(answer: PromptAnswer) -> Action {
     match answer {
-        Answer::Approved(Covers::Once) => Action::Approve { scope: Scope::Once },
-        Answer::Approved(Covers::Session) => Action::Approve { scope: Scope::Session },
-        Answer::Rejected { then, feedback } => Action::Deny { reason: feedback, then: Some(then) },
-        Answer::Closed | Answer::Interrupted => Action::Deny {
+        PromptAnswer::Approved(Covers::Once) => Action::Approve { scope: Scope::Once },
+        PromptAnswer::Approved(Covers::Session) => Action::Approve { scope: Scope::Session },
+        PromptAnswer::Rejected { then, feedback } => {
+            Action::Deny { reason: feedback, then: Some(then) }
+        }
+        PromptAnswer::Closed | PromptAnswer::Interrupted => Action::Deny {
             reason: Some("the turn was interrupted".to_owned()),
             then: Some(OnDeny::Stop),
         },

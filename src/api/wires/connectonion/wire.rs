@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use countersign_policy::{self as policy, Verdict};
-use countersign_profiles::{OnDeny, connectonion::Answer as Said};
+use countersign_profiles::{OnDeny, connectonion::PromptAnswer as Said};
 use serde_json::{Map, Value, json};
 
 /// An answer to an agent that waits, whatever it asked.
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn an_error_reads_as_a_hard_rejection() {
-        use countersign_profiles::connectonion::Answer;
-        let read = [Answer::read(&error("no")), Answer::read_literally(&error("no"))];
-        let hard = Answer::Rejected { then: OnDeny::Stop, feedback: Some("no".into()) };
+        use countersign_profiles::connectonion::PromptAnswer;
+        let read = [PromptAnswer::read(&error("no")), PromptAnswer::read_literally(&error("no"))];
+        let hard = PromptAnswer::Rejected { then: OnDeny::Stop, feedback: Some("no".into()) };
         assert_eq!(read, [hard.clone(), hard]);
     }
 }

@@ -1,6 +1,6 @@
 //! Lists, pipelines and compound commands.
 
-use super::{MAX_DEPTH, Reader, Simple, Unread};
+use super::{BashReader, MAX_DEPTH, Simple, Unread};
 
 /// Words that mean something at the start of a command only.
 const RESERVED: &[&str] = &[
@@ -8,7 +8,7 @@ const RESERVED: &[&str] = &[
     "in", "case", "esac", "select", "time", "coproc", "function",
 ];
 
-impl Reader {
+impl BashReader {
     pub(super) fn program(&mut self) -> Result<(), Unread> {
         self.lines()?;
         if self.peek().is_none() {

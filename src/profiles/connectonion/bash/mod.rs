@@ -55,7 +55,7 @@ impl fmt::Display for Unread {
 /// # Errors
 /// What the parser gives up on.
 pub(super) fn read(text: &str) -> Result<Vec<Simple>, Unread> {
-    let mut reader = Reader::new(text);
+    let mut reader = BashReader::new(text);
     reader.program()?;
     if reader.out.is_empty() {
         // A text without commands (`A=1`, `> x`) stands for itself.
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Simple>, Unread> {
 const MAX_DEPTH: usize = 100;
 
 /// Where the reading stands.
-struct Reader {
+struct BashReader {
     chars: Vec<char>,
     at: usize,
     depth: usize,
@@ -77,7 +77,7 @@ struct Reader {
     bodies: Vec<(String, bool)>,
 }
 
-impl Reader {
+impl BashReader {
     fn new(text: &str) -> Self {
         let chars = joined(text).chars().collect();
         Self { chars, at: 0, depth: 0, out: Vec::new(), bodies: Vec::new() }

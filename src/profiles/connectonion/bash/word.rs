@@ -1,12 +1,12 @@
 //! Words, quotes, substitutions and redirects.
 
-use super::{Reader, Simple, Unread};
+use super::{BashReader, Simple, Unread};
 
 /// Operators that redirect, the longer ones first.
 const REDIRECTS: &[&str] =
     &["&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"];
 
-impl Reader {
+impl BashReader {
     /// `NAME=` or `NAME+=` stands here.
     pub(super) fn assigns(&self) -> bool {
         let name = (0..)
