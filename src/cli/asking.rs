@@ -21,7 +21,7 @@ pub(super) async fn wait(
     call: &Call,
     opened: impl FnOnce(&str),
 ) -> Result<Option<Decided>> {
-    let mut signals = Signals::new()?;
+    let mut signals = InterruptSignals::new()?;
     let id = tokio::select! {
         submitted = client.submit(call) => match submitted? {
             Submitted::Decided(decided) => return Ok(Some(*decided)),
@@ -53,13 +53,13 @@ async fn show(client: &Client, id: &str) {
 }
 
 /// The signals that end a wait.
-pub(super) struct Signals {
+pub(super) struct InterruptSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hang_up: tokio::signal::unix::Signal,
 }
 
-impl Signals {
+impl InterruptSignals {
     pub(super) fn new() -> Result<Self> {
         let of = |kind| signal(kind).context("signals cannot be received");
         Ok(Self {

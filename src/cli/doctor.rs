@@ -7,21 +7,21 @@ mod local;
 use super::{Context, Exit, say};
 use crate::config::Config;
 use anyhow::Result;
-use finding::{Finding, State, fail, show};
+use finding::{CheckState, DoctorCheck, fail, show};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit code 1 when any line says fail.")]
-pub(super) struct Args {
+pub(super) struct DoctorArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
+pub(super) async fn run(context: &Context, args: &DoctorArgs) -> Result<Exit> {
     let findings = examine(context).await;
-    let failed = findings.iter().any(|finding| finding.state == State::Fail);
+    let failed = findings.iter().any(|finding| finding.state == CheckState::Fail);
     if args.json {
         say::json(&json!({ "ok": !failed, "checks": findings }))?;
     } else {
@@ -31,7 +31,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<Exit> {
     Ok(if failed { Exit::Fault } else { Exit::Good })
 }
 
-async fn examine(context: &Context) -> Vec<Finding> {
+async fn examine(context: &Context) -> Vec<DoctorCheck> {
     let config = match Config::load(context.flag.as_deref()) {
         Ok(config) => config,
         Err(error) => {

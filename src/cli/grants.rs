@@ -13,18 +13,18 @@ pub(super) struct GrantsArgs {
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
-    act: Option<Act>,
+    command: Option<GrantsCommand>,
 }
 
 #[cfg(test)]
 impl GrantsArgs {
     pub(super) fn revokes(&self) -> bool {
-        self.act.is_some()
+        self.command.is_some()
     }
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Act {
+enum GrantsCommand {
     /// Take a grant back; needs the approver's token. It works at once
     Revoke {
         /// The grant, as `countersign grants` shows it
@@ -34,8 +34,8 @@ enum Act {
 }
 
 pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
-    match args.act {
-        Some(Act::Revoke { grant }) => {
+    match args.command {
+        Some(GrantsCommand::Revoke { grant }) => {
             let gone = token::approver(context)?.revoke(&grant).await?;
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }

@@ -4,7 +4,7 @@
 //! own prompt stays and decides. Where the hook is installed under an event that has no prompt
 //! behind it, it blocks instead.
 
-use super::{Context, Exit, agent, asking::Signals, caller, say, wait};
+use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
     agents::{HookAgent, HookEvent, HookReply, HookRequest},
     client::{Client, Submitted},
@@ -60,7 +60,7 @@ pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
 async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     let (agent, verbose) = (args.agent, args.verbose);
     // From the first moment: a signal must not end the process before the ask is taken back.
-    let (mut signals, parent) = (Signals::new()?, Parent::new(agent.process_variable()));
+    let (mut signals, parent) = (InterruptSignals::new()?, Parent::new(agent.process_variable()));
     let event = agent.decode(&stdin()?).map_err(anyhow::Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
@@ -95,7 +95,7 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
 async fn decide(
     client: &Client,
     request: &dyn HookRequest,
-    (signals, parent): (&mut Signals, &Parent),
+    (signals, parent): (&mut InterruptSignals, &Parent),
     opened_as: impl FnOnce(&str),
 ) -> Result<HookReply> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;

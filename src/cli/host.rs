@@ -3,7 +3,7 @@
 mod asks;
 mod pipes;
 
-use super::{Context, Exit, asking::Signals, caller, say, token};
+use super::{Context, Exit, asking::InterruptSignals, caller, say, token};
 use crate::profiles::{Profile, wcore::ModeChangeSource};
 use crate::{
     agents::wcore::{EngineContext, EngineSession, Forward, LaunchOptions, Step},
@@ -12,7 +12,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, anyhow};
 use asks::Asks;
-use pipes::{Input, Pipes};
+use pipes::{HostInput, Pipes};
 use std::{process::ExitStatus, time::Duration};
 use tokio::{
     process::{Child, Command},
@@ -25,13 +25,13 @@ const FAREWELL: Duration = Duration::from_secs(5);
 #[derive(Debug, clap::Args)]
 pub(super) struct HostArgs {
     #[command(subcommand)]
-    system: System,
+    system: HostedSystem,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum System {
+enum HostedSystem {
     /// A wayland-core engine: JSON lines on its stdin and stdout
-    Wcore(Wcore),
+    Wcore(HostWcoreArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ The engine's lines are passed on to stdout unchanged, and lines on stdin to the 
 messages, set_mode, and answers by hand, which take the ask back. When stdin ends, everything that
 waits is denied at once.
 Example: countersign host wcore -- wayland-core --json-stream")]
-struct Wcore {
+struct HostWcoreArgs {
     /// The conversation that approvals for a session cover [default: the engine's own session]
     #[arg(long)]
     session: Option<String>,
@@ -53,9 +53,9 @@ struct Wcore {
 }
 
 pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
-    let System::Wcore(args) = args.system;
+    let HostedSystem::Wcore(args) = args.system;
     // From the first moment: a signal must not end the process before its asks are taken back.
-    let mut signals = Signals::new()?;
+    let mut signals = InterruptSignals::new()?;
     let config = context.config()?;
     let client = Client::new(&config.client, Duration::from_secs(5))?;
     let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
@@ -70,7 +70,7 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     let cwd = std::env::current_dir().context("the current folder is not there")?;
     let around = EngineContext::new(args.session, caller::host(), Some(cwd.display().to_string()));
     let mut engine = start(&args.engine)?;
-    let host = Host {
+    let host = EngineHost {
         session: EngineSession::new(around, rights),
         pipes: Pipes::new(&mut engine)?,
         asks: Asks::new(client),
@@ -90,15 +90,15 @@ enum HostEnd {
 }
 
 /// One engine with all that goes to and from it.
-struct Host {
+struct EngineHost {
     session: EngineSession,
     pipes: Pipes,
     asks: Asks,
 }
 
-impl Host {
+impl EngineHost {
     /// Moves lines until the engine is gone.
-    async fn serve(mut self, mut engine: Child, signals: &mut Signals) -> Result<Exit> {
+    async fn serve(mut self, mut engine: Child, signals: &mut InterruptSignals) -> Result<Exit> {
         let end = loop {
             tokio::select! {
                 input = self.pipes.next() => match input {
@@ -134,21 +134,21 @@ impl Host {
         exit
     }
 
-    fn take(&mut self, input: &Input) {
+    fn take(&mut self, input: &HostInput) {
         match input {
-            Input::Engine(line) => {
+            HostInput::Engine(line) => {
                 let todo = self.session.engine_line(&String::from_utf8_lossy(line));
                 self.pipes.to_host(line.clone());
                 self.act(todo);
             }
-            Input::Host(line) => {
+            HostInput::Host(line) => {
                 let (passes, todo) = self.session.host_line(&String::from_utf8_lossy(line));
                 if passes == Forward::On {
                     self.pipes.to_engine(line.clone());
                 }
                 self.act(todo);
             }
-            Input::HostEnded => {
+            HostInput::HostEnded => {
                 let todo = self.session.host_ended();
                 self.act(todo);
                 self.pipes.close_engine();
@@ -159,7 +159,7 @@ impl Host {
     /// What an engine said before it ended.
     async fn rest(&mut self) {
         while let Ok(Some(input)) = timeout(Duration::from_millis(500), self.pipes.next()).await {
-            if let Input::Engine(line) = input {
+            if let HostInput::Engine(line) = input {
                 self.pipes.to_host(line);
             }
         }

@@ -19,7 +19,7 @@ use std::{
 #[command(after_help = "\
 Writes the config with two fresh tokens as hashes, the agent token itself under [client], and the
 approver token itself into approver.token beside it; all readable by you alone.")]
-pub(super) struct Args {
+pub(super) struct InitArgs {
     /// Write over a config that is there; its tokens stop working
     #[arg(long)]
     force: bool,
@@ -31,7 +31,7 @@ pub(super) struct Made {
     pub(super) token: PathBuf,
 }
 
-pub(super) fn run(context: &Context, args: &Args) -> Result<Exit> {
+pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     let made = write(&Config::file(context.flag.as_deref())?, args.force)?;
     say::out(&format!(
         "Made {config} and {token}.\n\n\

@@ -42,7 +42,7 @@ struct Cli {
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 const FIRST_STEPS: &str = "\
@@ -56,13 +56,13 @@ Exit codes of ask and run: 0 allowed, 1 fault, 2 usage, 3 denied, 4 refused toke
 8 still pending, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Run the daemon in the foreground
     Serve(serve::ServeArgs),
     /// Write a commented config with fresh tokens
-    Init(init::Args),
+    Init(init::InitArgs),
     /// Check everything that is set up, and say how to mend it
-    Doctor(doctor::Args),
+    Doctor(doctor::DoctorArgs),
     /// Ask whether a command may run, or ask a person a question
     Ask(ask::AskArgs),
     /// Ask whether a command may run, and run it if so
@@ -114,27 +114,27 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn dispatch(context: &Context, command: Command) -> Result<Exit> {
+fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
     match command {
-        Command::Serve(args) => serve::run(context, &args),
-        Command::Init(args) => init::run(context, &args),
-        Command::Doctor(args) => wait(doctor::run(context, &args)),
-        Command::Ask(args) => wait(ask::run(context, args)),
-        Command::Run(args) => run::run(context, args),
-        Command::Hook(args) => Ok(hook::run(context, &args)),
-        Command::Host(args) => wait(host::run(context, args)),
-        Command::Connect(args) => connect::connect(context, &args),
-        Command::Disconnect(args) => connect::disconnect(&args),
-        Command::Pending(args) => wait(pending::run(context, &args)),
-        Command::Inbox(args) => wait(inbox::run(context, &args)),
-        Command::Approve(args) => wait(answer::approve(context, args)),
-        Command::Deny(args) => wait(answer::deny(context, args)),
-        Command::Answer(args) => wait(answer::answer(context, args)),
-        Command::Grants(args) => wait(grants::run(context, args)),
-        Command::Backup(args) => wait(backup::run(context, args)),
-        Command::Policy(args) => policy::run(context, args),
-        Command::Completions(args) => completions::run::<Cli>(&args),
-        Command::Schema(args) => schema::run(&args),
+        CliCommand::Serve(args) => serve::run(context, &args),
+        CliCommand::Init(args) => init::run(context, &args),
+        CliCommand::Doctor(args) => wait(doctor::run(context, &args)),
+        CliCommand::Ask(args) => wait(ask::run(context, args)),
+        CliCommand::Run(args) => run::run(context, args),
+        CliCommand::Hook(args) => Ok(hook::run(context, &args)),
+        CliCommand::Host(args) => wait(host::run(context, args)),
+        CliCommand::Connect(args) => connect::connect(context, &args),
+        CliCommand::Disconnect(args) => connect::disconnect(&args),
+        CliCommand::Pending(args) => wait(pending::run(context, &args)),
+        CliCommand::Inbox(args) => wait(inbox::run(context, &args)),
+        CliCommand::Approve(args) => wait(answer::approve(context, args)),
+        CliCommand::Deny(args) => wait(answer::deny(context, args)),
+        CliCommand::Answer(args) => wait(answer::answer(context, args)),
+        CliCommand::Grants(args) => wait(grants::run(context, args)),
+        CliCommand::Backup(args) => wait(backup::run(context, args)),
+        CliCommand::Policy(args) => policy::run(context, args),
+        CliCommand::Completions(args) => completions::run::<Cli>(&args),
+        CliCommand::Schema(args) => schema::run(&args),
     }
 }
 
@@ -266,15 +266,15 @@ mod tests {
             }
             let Ok(Cli { command, .. }) = Cli::try_parse_from(&words) else { continue };
             let decides = match command {
-                Command::Approve(_)
-                | Command::Deny(_)
-                | Command::Answer(_)
-                | Command::Init(_)
-                | Command::Serve(_)
-                | Command::Connect(_)
-                | Command::Disconnect(_)
-                | Command::Backup(_) => true,
-                Command::Grants(args) => args.revokes(),
+                CliCommand::Approve(_)
+                | CliCommand::Deny(_)
+                | CliCommand::Answer(_)
+                | CliCommand::Init(_)
+                | CliCommand::Serve(_)
+                | CliCommand::Connect(_)
+                | CliCommand::Disconnect(_)
+                | CliCommand::Backup(_) => true,
+                CliCommand::Grants(args) => args.revokes(),
                 _ => false,
             };
             let ruled = decide_briefly(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;

@@ -20,27 +20,27 @@ use std::{
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     #[command(subcommand)]
-    act: Act,
+    command: PolicyCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Act {
+enum PolicyCommand {
     /// Rule on calls: one JSON line in, one out, in order
     Check(check::CheckArgs),
     /// Say which word of which command meets which rule
     Explain(explain::ExplainArgs),
     /// Run the examples that stand beside rules; for CI
-    Test(Test),
+    Test(PolicyTestArgs),
     /// Print the rules of another agent as permissions.jsonc
-    Import(Import),
+    Import(PolicyImportArgs),
     /// Score the policy on corpora of cases, and print the table
-    Score(Score),
+    Score(PolicyScoreArgs),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit code 1 when the file cannot be used or an example is ruled on otherwise than it says.")]
-struct Test {
+struct PolicyTestArgs {
     /// The rules file [default: the one that the daemon uses]
     #[arg(value_name = "FILE")]
     rules: Option<PathBuf>,
@@ -49,7 +49,7 @@ struct Test {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: countersign policy import claude-code ~/.claude/settings.json > permissions.jsonc")]
-struct Import {
+struct PolicyImportArgs {
     /// Whose settings these are
     #[arg(value_enum)]
     from: From,
@@ -67,23 +67,23 @@ enum From {
 }
 
 #[derive(Debug, clap::Args)]
-struct Score {
+struct PolicyScoreArgs {
     /// A folder with bypass.jsonl, benign.jsonl and the like
     #[arg(value_name = "DIR")]
     corpora: PathBuf,
 }
 
 pub(super) fn run(context: &Context, args: PolicyArgs) -> Result<Exit> {
-    match args.act {
-        Act::Check(args) => check::run(&args),
-        Act::Explain(args) => explain::run(context, args),
-        Act::Test(args) => test(context, &args),
-        Act::Import(args) => import(&args),
-        Act::Score(args) => score(&args.corpora),
+    match args.command {
+        PolicyCommand::Check(args) => check::run(&args),
+        PolicyCommand::Explain(args) => explain::run(context, args),
+        PolicyCommand::Test(args) => test(context, &args),
+        PolicyCommand::Import(args) => import(&args),
+        PolicyCommand::Score(args) => score(&args.corpora),
     }
 }
 
-fn test(context: &Context, args: &Test) -> Result<Exit> {
+fn test(context: &Context, args: &PolicyTestArgs) -> Result<Exit> {
     let loaded = rules::load(context, args.rules.as_deref())?;
     for warning in loaded.rules.warnings() {
         say::aside(&warning.to_string());
@@ -97,7 +97,7 @@ fn test(context: &Context, args: &Test) -> Result<Exit> {
     Ok(if wrong == 0 { Exit::Good } else { Exit::Fault })
 }
 
-fn import(args: &Import) -> Result<Exit> {
+fn import(args: &PolicyImportArgs) -> Result<Exit> {
     let text = read(&args.file)?;
     let imported = match args.from {
         From::ClaudeCode => import::claude_settings(&text),

@@ -12,11 +12,11 @@ The documents of this version stand in docs/openapi.json and docs/schema.json to
 pub(super) struct SchemaArgs {
     /// Which description
     #[arg(value_enum, default_value = "openapi")]
-    form: Form,
+    form: SchemaFormat,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
+enum SchemaFormat {
     /// The routes with their requests and responses, OpenAPI 3.1
     Openapi,
     /// The requests and responses alone, JSON Schema 2020-12
@@ -28,10 +28,10 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-fn document(form: Form) -> Value {
+fn document(form: SchemaFormat) -> Value {
     match form {
-        Form::Openapi => openapi::document(),
-        Form::JsonSchema => openapi::json_schema(),
+        SchemaFormat::Openapi => openapi::document(),
+        SchemaFormat::JsonSchema => openapi::json_schema(),
     }
 }
 
@@ -42,9 +42,10 @@ mod tests {
 
     #[test]
     fn the_documents_in_docs_are_those_of_this_version() {
-        for (file, form) in
-            [("docs/openapi.json", Form::Openapi), ("docs/schema.json", Form::JsonSchema)]
-        {
+        for (file, form) in [
+            ("docs/openapi.json", SchemaFormat::Openapi),
+            ("docs/schema.json", SchemaFormat::JsonSchema),
+        ] {
             let current = serde_json::to_string_pretty(&document(form)).unwrap() + "\n";
             // As rustfmt and insta do: the test writes what it wants when it is told to.
             if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -17,7 +17,7 @@ const PROJECT: &str = "/home/u/work";
 
 /// One line of a corpus; which fields matter depends on the corpus.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Case {
+pub struct CorpusCase {
     /// Its name.
     pub id: String,
     /// 1 to 4 in the bypass and critical corpora.
@@ -53,13 +53,13 @@ pub struct Case {
     resolved: Vec<String>,
     /// What the command does, for the score of the built-in rules alone.
     #[serde(default)]
-    effect: Option<Effect>,
+    effect: Option<CommandEffect>,
 }
 
 /// What a command of the corpora does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum CommandEffect {
     /// It only reads, inside the project and without secrets.
     Reads,
     /// It changes, runs or sends something, or reads what is no project's.
@@ -83,12 +83,12 @@ pub struct Row {
 
 /// The whole table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct ScoreTable {
     /// Its lines, in order of their first case.
     pub rows: Vec<Row>,
 }
 
-impl Table {
+impl ScoreTable {
     /// The line of that name.
     #[must_use]
     pub fn row(&self, name: &str) -> Option<&Row> {
@@ -120,7 +120,7 @@ impl Row {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for ScoreTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<28} {:>6} {:>6} {:>8}", "corpus", "right", "cases", "share")?;
         for row in &self.rows {
@@ -141,8 +141,8 @@ impl fmt::Display for Table {
 ///
 /// # Errors
 /// A line that is no case, named by corpus and line.
-pub fn score(corpora: &[(String, String)]) -> Result<Table, String> {
-    let mut table = Table::default();
+pub fn score(corpora: &[(String, String)]) -> Result<ScoreTable, String> {
+    let mut table = ScoreTable::default();
     for (name, text) in corpora {
         let name = name.trim_end_matches(".jsonl");
         for case in cases_of(name, text) {
@@ -152,14 +152,14 @@ pub fn score(corpora: &[(String, String)]) -> Result<Table, String> {
     Ok(table)
 }
 
-fn cases(corpora: &[(String, String)]) -> Result<Vec<Case>, String> {
+fn cases(corpora: &[(String, String)]) -> Result<Vec<CorpusCase>, String> {
     corpora
         .iter()
         .flat_map(|(name, text)| cases_of(name.trim_end_matches(".jsonl"), text))
         .collect()
 }
 
-fn cases_of(name: &str, text: &str) -> impl Iterator<Item = Result<Case, String>> {
+fn cases_of(name: &str, text: &str) -> impl Iterator<Item = Result<CorpusCase, String>> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(move |(at, line)| {
         serde_json::from_str(line).map_err(|error| format!("{name}, line {}: {error}", at + 1))
@@ -176,24 +176,30 @@ fn layers(rules: &Rules) -> Layers<'_> {
 ///
 /// # Errors
 /// As [`score`].
-pub fn defaults(corpora: &[(String, String)]) -> Result<Table, String> {
-    let mut table = Table::default();
+pub fn defaults(corpora: &[(String, String)]) -> Result<ScoreTable, String> {
+    let mut table = ScoreTable::default();
     let rules = Rules::parse(DEFAULT_RULES, "the built-in rules", Some(HOME))
         .map_err(|problems| sentences(&problems))?;
     for case in cases(corpora)? {
         let ruling = decide(&case.at_home(), &layers(&rules), Mode::Default);
         let (row, right) = match case.effect {
             None => continue,
-            Some(Effect::Reads) => ("reading commands, silent", ruling.verdict == Verdict::Allow),
-            Some(Effect::Changes) => ("changing commands, asked", ruling.verdict != Verdict::Allow),
-            Some(Effect::Unseen) => ("reading unseen, asked", ruling.verdict != Verdict::Allow),
+            Some(CommandEffect::Reads) => {
+                ("reading commands, silent", ruling.verdict == Verdict::Allow)
+            }
+            Some(CommandEffect::Changes) => {
+                ("changing commands, asked", ruling.verdict != Verdict::Allow)
+            }
+            Some(CommandEffect::Unseen) => {
+                ("reading unseen, asked", ruling.verdict != Verdict::Allow)
+            }
         };
         table.count(row, right, || case.wrong(&ruling));
     }
     Ok(table)
 }
 
-fn judge(table: &mut Table, corpus: &str, case: &Case) {
+fn judge(table: &mut ScoreTable, corpus: &str, case: &CorpusCase) {
     if case.is_for_defaults_alone() {
         return;
     }
@@ -227,7 +233,7 @@ fn judge(table: &mut Table, corpus: &str, case: &Case) {
     }
 }
 
-impl Case {
+impl CorpusCase {
     /// Rules on the case by the rules that it names.
     pub fn ruling(&self) -> Decision {
         let tool = self.tool.as_deref().unwrap_or("shell_exec");

@@ -7,7 +7,7 @@
     reason = "tests fail by panicking"
 )]
 
-use countersign_policy_tools::score::{Table, defaults, score};
+use countersign_policy_tools::score::{ScoreTable, defaults, score};
 
 fn read(names: &[&str]) -> Vec<(String, String)> {
     let folder = format!("{}/../../tests/corpus", env!("CARGO_MANIFEST_DIR"));
@@ -18,7 +18,7 @@ fn read(names: &[&str]) -> Vec<(String, String)> {
     names.iter().map(file).collect()
 }
 
-fn corpora() -> Table {
+fn corpora() -> ScoreTable {
     score(&read(&["bypass", "benign", "critical", "always", "defaults"])).unwrap()
 }
 

@@ -1,10 +1,10 @@
 //! What only the chat platforms can tell: whether accounts are valid and targets can be reached.
 
-use super::finding::{Finding, fail, ok, warn};
+use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::config::{ChatAccount, Config};
 
 /// Every account that is configured, and its targets.
-pub(super) async fn all(config: &Config) -> Vec<Finding> {
+pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     let mut findings = Vec::new();
     for chat in &config.chats {
         findings.extend(account(chat).await);
@@ -13,7 +13,7 @@ pub(super) async fn all(config: &Config) -> Vec<Finding> {
     findings
 }
 
-async fn account(chat: &ChatAccount) -> Vec<Finding> {
+async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
     let (name, key) = (chat.name(), chat.platform.description().account);
     let mut findings = vec![match chat.platform.check(&chat.settings).await {
         Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
@@ -32,7 +32,7 @@ async fn account(chat: &ChatAccount) -> Vec<Finding> {
     findings
 }
 
-fn left_out(name: &str) -> Finding {
+fn left_out(name: &str) -> DoctorCheck {
     let says = format!("[{name}] is set, but this program was built without it");
     fail(name, says, format!("cargo install --features {name}"))
 }

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 /// How one thing is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
+pub(super) struct DoctorCheck {
     pub(super) check: String,
-    pub(super) state: State,
+    pub(super) state: CheckState,
     pub(super) says: String,
     /// The command or edit that mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,32 +19,32 @@ pub(super) struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum State {
+pub(super) enum CheckState {
     Ok,
     Warn,
     Fail,
 }
 
-pub(super) fn ok(check: &str, says: impl Into<String>) -> Finding {
-    Finding { check: check.into(), state: State::Ok, says: says.into(), mend: None }
+pub(super) fn ok(check: &str, says: impl Into<String>) -> DoctorCheck {
+    DoctorCheck { check: check.into(), state: CheckState::Ok, says: says.into(), mend: None }
 }
 
-pub(super) fn warn(check: &str, says: impl Into<String>, mend: impl Into<String>) -> Finding {
+pub(super) fn warn(check: &str, says: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
     let mend = Some(mend.into());
-    Finding { check: check.into(), state: State::Warn, says: says.into(), mend }
+    DoctorCheck { check: check.into(), state: CheckState::Warn, says: says.into(), mend }
 }
 
-pub(super) fn fail(check: &str, says: impl Into<String>, mend: impl Into<String>) -> Finding {
+pub(super) fn fail(check: &str, says: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
     let mend = Some(mend.into());
-    Finding { check: check.into(), state: State::Fail, says: says.into(), mend }
+    DoctorCheck { check: check.into(), state: CheckState::Fail, says: says.into(), mend }
 }
 
 /// The finding as a line, and how to fix it on another.
-pub(super) fn show(finding: &Finding) -> String {
+pub(super) fn show(finding: &DoctorCheck) -> String {
     let (word, colour) = match finding.state {
-        State::Ok => ("ok  ", Colour::Green),
-        State::Warn => ("warn", Colour::Yellow),
-        State::Fail => ("fail", Colour::Red),
+        CheckState::Ok => ("ok  ", Colour::Green),
+        CheckState::Warn => ("warn", Colour::Yellow),
+        CheckState::Fail => ("fail", Colour::Red),
     };
     let line = format!("{} {:<12} {}", paint(colour, word), finding.check, visible(&finding.says));
     match &finding.mend {

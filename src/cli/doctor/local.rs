@@ -1,6 +1,6 @@
 //! What can be checked on this machine: files, store, daemon, approvers, hook.
 
-use super::finding::{Finding, fail, ok, warn};
+use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::{
     agents::{AGENTS, HookAgent},
     cli::{Context, say, token},
@@ -18,7 +18,7 @@ use std::{
 };
 
 /// The config itself, and who else could read it.
-pub(super) fn config(context: &Context, config: &Config) -> Vec<Finding> {
+pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     let Some(file) = &config.path else {
         let says = "there is none; defaults hold, and nobody has a token";
         return vec![warn("config", says, "countersign init")];
@@ -53,7 +53,7 @@ pub(super) fn serves_here(config: &Config) -> bool {
 }
 
 /// A finding when others may use this file or folder.
-fn private(path: &Path, mode: u32) -> Option<Finding> {
+fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     let found = fs::metadata(path).ok()?;
     let says = |what: String| format!("{} {what}", path.display());
     let mend = format!("chmod {mode:o} {}", path.display());
@@ -73,7 +73,7 @@ fn private(path: &Path, mode: u32) -> Option<Finding> {
 }
 
 /// Whether the store can be written.
-pub(super) fn store(config: &Config) -> Finding {
+pub(super) fn store(config: &Config) -> DoctorCheck {
     let Some(file) = config.store.database.file() else {
         return ok("store", format!("{}; the daemon tells how it is", config.store.database));
     };
@@ -95,7 +95,7 @@ pub(super) fn store(config: &Config) -> Finding {
 }
 
 /// Whether the daemons are there, take our token, and are well.
-pub(super) async fn daemon(config: &Config) -> Vec<Finding> {
+pub(super) async fn daemon(config: &Config) -> Vec<DoctorCheck> {
     let mut findings = Vec::new();
     for server in &config.client.url {
         let only = ClientSettings { url: vec![server.clone()], ..config.client.clone() };
@@ -104,7 +104,11 @@ pub(super) async fn daemon(config: &Config) -> Vec<Finding> {
     findings
 }
 
-async fn one_daemon(config: &Config, server: &Server, settings: &ClientSettings) -> Vec<Finding> {
+async fn one_daemon(
+    config: &Config,
+    server: &Server,
+    settings: &ClientSettings,
+) -> Vec<DoctorCheck> {
     let client = match Client::new(settings, Duration::from_secs(2)) {
         Ok(client) => client,
         Err(error) => return vec![fail("daemon", error.to_string(), "edit [client]")],
@@ -138,7 +142,7 @@ async fn one_daemon(config: &Config, server: &Server, settings: &ClientSettings)
 }
 
 /// Whether the daemon receives the presses of each chat: the platform alone cannot tell.
-fn receiving(ready: &Value) -> Vec<Finding> {
+fn receiving(ready: &Value) -> Vec<DoctorCheck> {
     let adapters = ready.get("adapters").and_then(Value::as_object);
     let finding = |(name, adapter): (&String, &Value)| {
         let text = |key: &str| adapter.get(key).and_then(Value::as_str).map(say::literal);
@@ -167,7 +171,7 @@ fn receiving(ready: &Value) -> Vec<Finding> {
 }
 
 /// Which daemon receives for each chat account, where more than one could.
-fn leaders(ready: &Value) -> Vec<Finding> {
+fn leaders(ready: &Value) -> Vec<DoctorCheck> {
     let shared = ready.get("shared").and_then(Value::as_bool).unwrap_or(false);
     let adapters = ready.get("adapters").and_then(Value::as_object).filter(|_| shared);
     let chats = adapters.into_iter().flatten().filter(|(name, _)| name.as_str() != "inbox");
@@ -186,7 +190,7 @@ fn leaders(ready: &Value) -> Vec<Finding> {
 }
 
 /// Deadlines go by each daemon's own clock.
-fn clock(ready: &Value) -> Option<Finding> {
+fn clock(ready: &Value) -> Option<DoctorCheck> {
     let ahead = ready.get("clock_ahead_ms").and_then(Value::as_i64)?;
     (ahead.abs() > 2_000).then(|| {
         let says = format!("the daemon's clock is {ahead} ms ahead of the database's");
@@ -195,7 +199,7 @@ fn clock(ready: &Value) -> Option<Finding> {
 }
 
 /// Whether anybody may answer.
-pub(super) fn approvers(config: &Config) -> Finding {
+pub(super) fn approvers(config: &Config) -> DoctorCheck {
     let who = daemon::approvers(&config.approvers);
     let count = |name: &str| who.chats.get(name).map_or(0, Members::count);
     let set_up: Vec<&str> = config.chats.iter().map(ChatAccount::name).collect();
@@ -216,7 +220,7 @@ pub(super) fn approvers(config: &Config) -> Finding {
 }
 
 /// Whether the agents of this machine ask here; all agents that we know where none is found.
-pub(super) fn hooks(context: &Context) -> Vec<Finding> {
+pub(super) fn hooks(context: &Context) -> Vec<DoctorCheck> {
     let mut agents: Vec<_> = AGENTS.iter().filter(|agent| agent.detect()).collect();
     if agents.is_empty() {
         agents = AGENTS.iter().collect();
@@ -224,7 +228,7 @@ pub(super) fn hooks(context: &Context) -> Vec<Finding> {
     agents.into_iter().map(|agent| hook(context, *agent)).collect()
 }
 
-fn hook(context: &Context, agent: &dyn HookAgent) -> Finding {
+fn hook(context: &Context, agent: &dyn HookAgent) -> DoctorCheck {
     let name = agent.name();
     let connect = format!("countersign connect {name}");
     let file = match agent.settings_file() {

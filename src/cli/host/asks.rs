@@ -17,12 +17,12 @@ use tokio::{
 const BACK: Duration = Duration::from_secs(5);
 
 /// A call's key, and how it was decided; `None` for one that was taken back.
-type Done = (String, Option<Result<Decided, ClientError>>);
+type FinishedAsk = (String, Option<Result<Decided, ClientError>>);
 
 /// All calls that wait.
 pub(super) struct Asks {
     client: Client,
-    waiting: JoinSet<Done>,
+    waiting: JoinSet<FinishedAsk>,
     back: HashMap<String, oneshot::Sender<CancelReason>>,
 }
 

@@ -19,7 +19,7 @@ use tokio::{
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// A line with its end, or the end of them.
-pub(super) enum Input {
+pub(super) enum HostInput {
     /// From the engine.
     Engine(Vec<u8>),
     /// From our own host.
@@ -55,14 +55,14 @@ impl Pipes {
     }
 
     /// The next line of either side; `None` when the engine says nothing more.
-    pub(super) async fn next(&mut self) -> Option<Input> {
+    pub(super) async fn next(&mut self) -> Option<HostInput> {
         tokio::select! {
-            line = self.engine.recv() => line.map(Input::Engine),
+            line = self.engine.recv() => line.map(HostInput::Engine),
             line = self.host.recv(), if !self.host_ended => Some(match line {
-                Some(line) => Input::Host(line),
+                Some(line) => HostInput::Host(line),
                 None => {
                     self.host_ended = true;
-                    Input::HostEnded
+                    HostInput::HostEnded
                 }
             }),
         }

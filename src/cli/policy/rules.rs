@@ -9,13 +9,13 @@ use anyhow::{Context as _, Result, anyhow};
 use std::{fs, path::Path};
 
 /// Rules and the name they go by.
-pub(super) struct Loaded {
+pub(super) struct NamedRules {
     pub(super) name: String,
     pub(super) rules: Rules,
 }
 
 /// The named file, else the one that the daemon uses, else the built-in rules.
-pub(super) fn load(context: &Context, named: Option<&Path>) -> Result<Loaded> {
+pub(super) fn load(context: &Context, named: Option<&Path>) -> Result<NamedRules> {
     let (name, text) = match named {
         Some(file) => (file.display().to_string(), text(file)?),
         None => {
@@ -27,7 +27,7 @@ pub(super) fn load(context: &Context, named: Option<&Path>) -> Result<Loaded> {
         }
     };
     let rules = parse(&text, &name, home().as_deref())?;
-    Ok(Loaded { name, rules })
+    Ok(NamedRules { name, rules })
 }
 
 /// Reads rules; the error names every mistake with its place.
