@@ -33,7 +33,7 @@ use crate::{
         ask::{Ask, Scope},
         call::Call,
     },
-    store::{Store, Tail, weather::Weather},
+    store::{Store, Tail, fault_injection::Faults},
 };
 use countersign_policy::Guardrail;
 use countersign_port::{Block, CancellationToken, NamedAdapter, Press, Presser, Presses, Receipt};
@@ -78,7 +78,7 @@ pub(crate) struct Scenario {
     pub gate: Arc<Gate>,
     pub handler: Arc<PressHandler>,
     pub store: Store,
-    weather: Weather,
+    faults: Faults,
     stop: CancellationToken,
     _still: Still,
 }
@@ -126,9 +126,9 @@ impl Scenario {
         let (stops, ends) = (stop.clone(), stop.clone());
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
-        let (store, weather) = (store.clone(), store.weather().clone());
+        let (store, faults) = (store.clone(), store.faults().clone());
         let handler = PressHandler::new(name, gate.clone(), store.clone());
-        let scenario = Self { gate, handler, store, weather, stop, _still: still };
+        let scenario = Self { gate, handler, store, faults, stop, _still: still };
         scenario.quiet().await;
         scenario
     }
@@ -192,10 +192,10 @@ impl Scenario {
             for _ in 0..TURNS {
                 yield_now().await;
             }
-            if self.weather.is_quiet() {
+            if self.faults.is_quiet() {
                 return;
             }
-            self.weather.quiet().await;
+            self.faults.quiet().await;
         }
     }
 

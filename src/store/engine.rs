@@ -1,87 +1,24 @@
-//! The engine under the store: SQLite or PostgreSQL, spoken to in the same words.
+//! The engine under the store: SQLite or PostgreSQL, queried in the same SQL.
 
 use super::{
     Database, StoreError,
+    connection::{Dialect, Limits, Reading, Tx, Work, connect, execute},
+    connection_pool::{ConnectionPool, PooledConnection},
     identity::identify,
-    lines::{Line, Lines},
-    migrations, private,
+    integrity, migrations, private,
     remembered::Remembered,
-    soundness,
     writer::{Writer, Writing},
 };
-use futures::future::BoxFuture;
 use sqlx::{
-    Any, AnyConnection, Connection, Executor,
-    any::{AnyArguments, AnyConnectOptions, AnyRow},
-    query::Query,
+    Connection,
+    any::{AnyConnectOptions, AnyRow},
 };
 use std::{
     fs::{File, TryLockError},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 use tokio::time::{Instant, timeout};
-
-/// A connection inside a transaction.
-pub(super) type Tx = AnyConnection;
-/// A query with its values.
-pub(super) type Reading<'q> = Query<'q, Any, AnyArguments>;
-pub(super) type Statement = Reading<'static>;
-/// What is done inside a transaction.
-pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
-
-/// How long the database is waited for. A line that was cut says nothing at all.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// For a connection.
-    pub(super) patience: Duration,
-    /// For one piece of work, and once more for its commit.
-    pub(super) longest: Duration,
-    /// For a hint, until the line that should bring it counts as dead.
-    pub(super) silence: Duration,
-}
-
-/// What a daemon goes by.
-pub(super) const LIMITS: Limits = Limits {
-    patience: Duration::from_secs(5),
-    longest: Duration::from_secs(10),
-    silence: Duration::from_secs(60),
-};
-
-/// FULL: an acknowledged press survives a power cut, not only a crash.
-const SQLITE: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
-                      PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
-/// A session that hangs gives its locks back before anybody has waited for long.
-const POSTGRES: &str = "SET synchronous_commit = on; SET statement_timeout = '10s'; \
-                        SET idle_in_transaction_session_timeout = '15s'";
-
-/// Which engine it is, for the few words that differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
-    Sqlite,
-    Postgres,
-}
-
-impl Dialect {
-    /// A migration as this engine spells it; the files are written for SQLite.
-    pub(super) fn spell(self, sql: &str) -> String {
-        match self {
-            Self::Sqlite => sql.to_owned(),
-            Self::Postgres => sql.replace(
-                "INTEGER PRIMARY KEY AUTOINCREMENT",
-                "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-            ),
-        }
-    }
-
-    fn set_up(self) -> &'static str {
-        match self {
-            Self::Sqlite => SQLITE,
-            Self::Postgres => POSTGRES,
-        }
-    }
-}
 
 /// The database. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -91,15 +28,15 @@ pub(super) struct Engine {
     /// The store's own id.
     pub(super) id: Arc<str>,
     options: AnyConnectOptions,
-    lines: Arc<Mutex<Lines>>,
-    file: Option<Hands>,
+    pool: Arc<Mutex<ConnectionPool>>,
+    file: Option<OwnedFile>,
     #[cfg(test)]
-    pub(super) weather: super::weather::Weather,
+    pub(super) faults: super::fault_injection::Faults,
 }
 
-/// An SQLite file in good hands.
+/// An SQLite file that this daemon owns.
 #[derive(Debug, Clone)]
-struct Hands {
+struct OwnedFile {
     /// SQLite has one writer whatever we do; ours is fair, and lets many share a commit.
     writer: Writer,
     _owned: Arc<File>,
@@ -121,7 +58,7 @@ impl Engine {
                 let owned = own(file)?;
                 // Made by us, for us alone: what SQLite makes beside it has the same mode.
                 private::open(file).map_err(|error| StoreError::from(sqlx::Error::Io(error)))?;
-                soundness::check_log(file)?;
+                integrity::check_log(file)?;
                 (Dialect::Sqlite, Some(Arc::new(owned)))
             }
             Database::Postgres(_) => (Dialect::Postgres, None),
@@ -130,7 +67,7 @@ impl Engine {
         // A pool says only that it waited in vain; one connection says what is wrong.
         let mut first = connect(&options, dialect).await?;
         if let Some(file) = database.file() {
-            soundness::check_pages(&mut first, file).await?;
+            integrity::check_pages(&mut first, file).await?;
         }
         if let Some(known) = known {
             known.check_tables(&mut first, database).await?;
@@ -140,21 +77,21 @@ impl Engine {
             identify(&mut first).await
         };
         let id = match dialect {
-            // A large file may take its time, and no line can break.
+            // A large file may take its time, and no connection can break.
             Dialect::Sqlite => brought.await?,
             Dialect::Postgres => {
                 timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?
             }
         };
         #[cfg(test)]
-        let weather = super::weather::Weather::default();
+        let faults = super::fault_injection::Faults::default();
         let file = match owned {
-            Some(owned) => Some(Hands {
+            Some(owned) => Some(OwnedFile {
                 writer: Writer::start(Writing {
                     connection: first,
                     options: options.clone(),
                     #[cfg(test)]
-                    weather: weather.clone(),
+                    faults: faults.clone(),
                 }),
                 _owned: owned,
             }),
@@ -163,40 +100,40 @@ impl Engine {
                 None
             }
         };
-        let lines = Arc::new(Mutex::new(Lines::new(&options, dialect, limits)));
+        let pool = Arc::new(Mutex::new(ConnectionPool::new(&options, dialect, limits)));
         Ok(Self {
             dialect,
             limits,
             id: id.into(),
             options,
-            lines,
+            pool,
             file,
             #[cfg(test)]
-            weather,
+            faults,
         })
     }
 
     /// All that the query finds; it sees everything that was committed before.
     pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
-        self.read(self.lines().all(query)).await
+        self.read(self.pool().all(query)).await
     }
 
     /// The first row of it.
     pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
-        self.read(self.lines().first(query)).await
+        self.read(self.pool().first(query)).await
     }
 
-    /// Another connection, which is not one of the lines.
+    /// Another connection, which does not belong to the pool.
     #[cfg(test)]
-    pub(super) async fn another(&self) -> Result<AnyConnection, sqlx::Error> {
+    pub(super) async fn another(&self) -> Result<sqlx::AnyConnection, sqlx::Error> {
         connect(&self.options, self.dialect).await
     }
 
-    fn lines(&self) -> Lines {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn pool(&self) -> ConnectionPool {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Awaits a reading query, but not for ever.
+    /// Awaits a reading query, within the limits.
     async fn read<T>(
         &self,
         query: impl Future<Output = Result<T, sqlx::Error>>,
@@ -216,16 +153,17 @@ impl Engine {
         if let Some(file) = &self.file {
             return file.writer.write(work).await;
         }
-        let (lines, began) = (self.lines(), Instant::now());
-        let begun = timeout(self.limits.longest, begin(lines, work)).await;
-        let (mut line, done) = self.replace_dead(begun.unwrap_or(Err(StoreError::Late)), began)?;
-        let commit = say(&mut line.connection, "COMMIT");
+        let (pool, began) = (self.pool(), Instant::now());
+        let begun = timeout(self.limits.longest, begin(pool, work)).await;
+        let (mut pooled, done) =
+            self.replace_dead(begun.unwrap_or(Err(StoreError::Late)), began)?;
+        let commit = execute(&mut pooled.connection, "COMMIT");
         #[cfg(test)]
-        let commit = self.weather.over(commit);
+        let commit = self.faults.over(commit);
         let committed = timeout(self.limits.longest, commit).await;
         let committed = committed.map_or(Err(StoreError::Late), |committed| Ok(committed?));
         match self.replace_dead(committed, began) {
-            Ok(()) => line.leave(),
+            Ok(()) => pooled.give_back(),
             Err(error) => return Err(StoreError::Uncertain(error.to_string())),
         }
         Ok(done)
@@ -233,67 +171,47 @@ impl Engine {
 
     /// Closes all connections; an SQLite file's write-ahead log is folded in.
     pub(super) async fn close(&self) {
-        let _ = timeout(self.limits.longest, self.lines().close()).await;
+        let _ = timeout(self.limits.longest, self.pool().close()).await;
         if let Some(file) = &self.file {
             file.writer.close().await;
         }
     }
 
-    /// What ends or silences one connection does it to all, and whoever tries another only finds
+    /// What ends or silences one connection does it to all, and the next user of another only finds
     /// that out about that one. So all are given up, unless that was done since the work began.
     fn replace_dead<T>(
         &self,
         done: Result<T, StoreError>,
         began: Instant,
     ) -> Result<T, StoreError> {
-        if self.dialect == Dialect::Postgres && done.as_ref().is_err_and(StoreError::is_of_the_line)
+        if self.dialect == Dialect::Postgres
+            && done.as_ref().is_err_and(StoreError::is_of_the_connection)
         {
-            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-            if lines.since <= began {
-                *lines = Lines::new(&self.options, self.dialect, self.limits);
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            if pool.since <= began {
+                *pool = ConnectionPool::new(&self.options, self.dialect, self.limits);
             }
         }
         done
     }
 }
 
-/// One connection, set up.
-pub(super) async fn connect(
-    options: &AnyConnectOptions,
-    dialect: Dialect,
-) -> Result<AnyConnection, sqlx::Error> {
-    let connecting = timeout(LIMITS.longest, async {
-        let mut connection = AnyConnection::connect_with(options).await?;
-        connection.execute(sqlx::raw_sql(dialect.set_up())).await?;
-        Ok(connection)
-    });
-    connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
-}
-
 /// Begins a transaction and does the work in it; what fails is undone.
-async fn begin<T, F>(lines: Lines, work: F) -> Result<(Line, T), StoreError>
+async fn begin<T, F>(pool: ConnectionPool, work: F) -> Result<(PooledConnection, T), StoreError>
 where
     F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T>,
 {
-    let mut line = lines.line().await?;
-    say(&mut line.connection, "BEGIN").await?;
-    match work(&mut line.connection).await {
-        Ok(done) => Ok((line, done)),
+    let mut pooled = pool.acquire().await?;
+    execute(&mut pooled.connection, "BEGIN").await?;
+    match work(&mut pooled.connection).await {
+        Ok(done) => Ok((pooled, done)),
         Err(error) => {
-            if say(&mut line.connection, "ROLLBACK").await.is_ok() {
-                line.leave();
+            if execute(&mut pooled.connection, "ROLLBACK").await.is_ok() {
+                pooled.give_back();
             }
             Err(error)
         }
     }
-}
-
-/// Says a word that has no values and asks for no rows.
-pub(super) async fn say(
-    connection: &mut AnyConnection,
-    word: &'static str,
-) -> Result<(), sqlx::Error> {
-    connection.execute(sqlx::raw_sql(word)).await.map(drop)
 }
 
 /// Makes sure that no other daemon writes this file, whatever its socket is called.

@@ -1,18 +1,9 @@
 //! The store's own id, made with the store: it tells daemons of one bot apart that have different
 //! stores.
 
-use super::{Store, StoreError, engine::Tx};
+use super::{StoreError, connection::Tx};
 use crate::ids;
 use sqlx::Row;
-
-impl Store {
-    /// The store's id: 8 characters `[0-9a-z]`, random and the same for as long as the store lives.
-    /// A copy of a store has the same id. It is no secret and carries no authority.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.engine.id
-    }
-}
 
 /// Reads the id, or makes one where there is none yet.
 // On the connection that opens the store: a pooled one would be idle, and dead when the server

@@ -1,6 +1,6 @@
 //! Leases: which daemon leads, for how long, and the epoch that fences its predecessors.
 
-use super::{Store, StoreError, Tx, engine::Dialect};
+use super::{Store, StoreError, Tx, connection::Dialect};
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The shape of the tables, one text for both engines.
 
-use super::{StoreError, engine::Dialect};
+use super::{StoreError, connection::Dialect};
 use sqlx::{
     AnyConnection, AssertSqlSafe, Row, SqlSafeStr,
     migrate::{MigrateError, Migration, MigrationType, Migrator},

@@ -8,27 +8,27 @@ mod asks;
 mod backup;
 mod cards;
 mod closing;
+mod connection;
+mod connection_pool;
 mod database;
 mod engine;
 mod error;
 mod events;
 mod grants;
 mod identity;
+mod integrity;
 mod lease;
-mod lines;
 mod listing;
 mod migrations;
 mod outbox;
 mod owed_text;
 pub mod private;
-
 mod reconcile;
 mod remembered;
 mod retention;
 mod rows;
 mod sessions;
 mod shared;
-mod soundness;
 mod tail;
 mod trouble;
 mod writer;
@@ -52,7 +52,8 @@ pub use trouble::Trouble;
 pub use database::Database;
 
 use crate::{clock, ids};
-use engine::{Engine, LIMITS, Limits, Reading, Statement, Tx, Work};
+use connection::{LIMITS, Limits, Reading, Statement, Tx, Work};
+use engine::Engine;
 use sqlx::any::AnyRow;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -100,6 +101,13 @@ impl Store {
         Ok(store)
     }
 
+    /// The store's id: 8 characters `[0-9a-z]`, random and the same for as long as the store lives.
+    /// A copy of a store has the same id. It is no secret and carries no authority.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.engine.id
+    }
+
     /// What is wrong with the store right now, if something is: it is written to, and read.
     pub async fn probe(&self) -> Option<Trouble> {
         let probe = sqlx::query(
@@ -112,10 +120,10 @@ impl Store {
         }))
     }
 
-    /// What tests do to it.
+    /// The faults that tests inject.
     #[cfg(test)]
-    pub(crate) fn weather(&self) -> &weather::Weather {
-        &self.engine.weather
+    pub(crate) fn faults(&self) -> &fault_injection::Faults {
+        &self.engine.faults
     }
 
     /// Closes all connections, so that the write-ahead log is folded in.
@@ -143,9 +151,9 @@ impl Store {
         reading: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         #[cfg(test)]
-        let _under_way = self.engine.weather.under_way();
+        let _under_way = self.engine.faults.under_way();
         #[cfg(test)]
-        let reading = self.engine.weather.seen_through(reading);
+        let reading = self.engine.faults.seen_through(reading);
         let read = reading.await;
         if read.is_err() {
             self.condition.note(&self.database, &read);
@@ -160,7 +168,7 @@ impl Store {
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
         #[cfg(test)]
-        let _under_way = self.engine.weather.under_way();
+        let _under_way = self.engine.faults.under_way();
         let written = self.engine.write(work).await;
         self.condition.note(&self.database, &written);
         written
@@ -180,10 +188,10 @@ mod damaged;
 #[cfg(test)]
 pub(crate) mod engines;
 #[cfg(test)]
+pub(crate) mod fault_injection;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod outages;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) mod weather;

@@ -1,7 +1,7 @@
 //! The store that this installation had: its id in a file of the state folder, so that a store that
 //! is gone or exchanged is noticed instead of begun anew without a word.
 
-use super::{Database, StoreError, engine::Tx, private};
+use super::{Database, StoreError, connection::Tx, private};
 use sqlx::Row;
 use std::{
     io,

@@ -4,7 +4,7 @@
 //! A hint says only that there may be something new, and may be lost; whoever hears it, or has
 //! heard nothing for a while, reads the rows.
 
-use super::{Store, engine::Dialect};
+use super::{Store, connection::Dialect};
 use sqlx::postgres::PgListener;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::timeout};

@@ -45,7 +45,7 @@ impl Condition {
 
 impl StoreError {
     /// Whether it says of the connection that it is dead, rather than of the work.
-    pub(super) fn is_of_the_line(&self) -> bool {
+    pub(super) fn is_of_the_connection(&self) -> bool {
         match self {
             Self::Late => true,
             Self::Sql(error) => match &**error {

@@ -5,7 +5,7 @@
 
 use super::{
     StoreError,
-    engine::{Dialect, Tx, Work, connect, say},
+    connection::{Dialect, Tx, Work, connect, execute},
 };
 use futures::future::BoxFuture;
 use sqlx::{AnyConnection, Connection, any::AnyConnectOptions};
@@ -20,10 +20,10 @@ const QUEUE: usize = 4096;
 /// The line before the writer. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
-    line: mpsc::Sender<Errand>,
+    line: mpsc::Sender<WriterCommand>,
 }
 
-enum Errand {
+enum WriterCommand {
     Work(Job),
     Close(oneshot::Sender<()>),
 }
@@ -48,14 +48,14 @@ pub(super) struct Writing {
     pub(super) connection: AnyConnection,
     pub(super) options: AnyConnectOptions,
     #[cfg(test)]
-    pub(super) weather: super::weather::Weather,
+    pub(super) faults: super::fault_injection::Faults,
 }
 
 impl Writer {
     /// Starts writing over this connection.
     pub(super) fn start(writing: Writing) -> Self {
-        let (line, errands) = mpsc::channel(QUEUE);
-        tokio::spawn(serve(writing, errands));
+        let (line, commands) = mpsc::channel(QUEUE);
+        tokio::spawn(serve(writing, commands));
         Self { line }
     }
 
@@ -90,28 +90,28 @@ impl Writer {
                 });
             }),
         };
-        self.line.send(Errand::Work(job)).await.map_err(|_| StoreError::Closed)?;
+        self.line.send(WriterCommand::Work(job)).await.map_err(|_| StoreError::Closed)?;
         told.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Ends after what is in line, and folds the write-ahead log in.
     pub(super) async fn close(&self) {
         let (closed, done) = oneshot::channel();
-        if self.line.send(Errand::Close(closed)).await.is_ok() {
+        if self.line.send(WriterCommand::Close(closed)).await.is_ok() {
             let _ = done.await;
         }
     }
 }
 
-async fn serve(mut writing: Writing, mut errands: mpsc::Receiver<Errand>) {
+async fn serve(mut writing: Writing, mut commands: mpsc::Receiver<WriterCommand>) {
     let mut line = Vec::with_capacity(BATCH);
-    while errands.recv_many(&mut line, BATCH).await > 0 {
+    while commands.recv_many(&mut line, BATCH).await > 0 {
         let mut jobs = Vec::with_capacity(line.len());
         let mut closing = Vec::new();
-        for errand in line.drain(..) {
-            match errand {
-                Errand::Work(job) => jobs.push(job),
-                Errand::Close(closed) => closing.push(closed),
+        for command in line.drain(..) {
+            match command {
+                WriterCommand::Work(job) => jobs.push(job),
+                WriterCommand::Close(closed) => closing.push(closed),
             }
         }
         if !jobs.is_empty() && !writing.commit_together(jobs).await {
@@ -146,23 +146,23 @@ impl Writing {
             jobs.into_iter().map(|Job { run, tell }| (run, tell)).unzip();
         told.extend(tells);
         if alone {
-            self.say("BEGIN IMMEDIATE").await?;
+            self.execute("BEGIN IMMEDIATE").await?;
             for run in runs {
                 if let Outcome::Undo(_) = run(&mut self.connection).await {
-                    return self.say("ROLLBACK").await;
+                    return self.execute("ROLLBACK").await;
                 }
             }
             return self.commit("COMMIT").await;
         }
-        // Whatever is said costs a journey to the connection's thread and back: two words in one.
+        // Each statement costs a round trip to the connection's thread: send two in one.
         let mut next = "BEGIN IMMEDIATE; SAVEPOINT job";
         for run in runs {
-            self.say(next).await?;
+            self.execute(next).await?;
             next = "RELEASE job; SAVEPOINT job";
             if let Outcome::Undo(why) = run(&mut self.connection).await {
                 // Some failures, such as a full disk, undo the whole transaction; then this fails,
                 // and nothing more may be written as if it still stood.
-                let undone = self.say("ROLLBACK TO job").await;
+                let undone = self.execute("ROLLBACK TO job").await;
                 undone.map_err(|error| why.unwrap_or(error))?;
             }
         }
@@ -171,20 +171,20 @@ impl Writing {
 
     async fn commit(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
         #[cfg(test)]
-        let weather = self.weather.clone();
-        let commit = self.say(word);
+        let faults = self.faults.clone();
+        let commit = self.execute(word);
         #[cfg(test)]
-        let commit = weather.over(commit);
+        let commit = faults.over(commit);
         commit.await
     }
 
-    async fn say(&mut self, word: &'static str) -> Result<(), Arc<sqlx::Error>> {
-        say(&mut self.connection, word).await.map_err(Arc::new)
+    async fn execute(&mut self, statement: &'static str) -> Result<(), Arc<sqlx::Error>> {
+        execute(&mut self.connection, statement).await.map_err(Arc::new)
     }
 
     /// After a failed commit: nothing of it may linger, and a broken connection is replaced.
     async fn mend(&mut self) {
-        let _ = self.say("ROLLBACK").await;
+        let _ = self.execute("ROLLBACK").await;
         // A file that is gone is not made anew: it would be an empty store.
         let mut options = self.options.clone();
         options.database_url.set_query(Some("mode=rw"));

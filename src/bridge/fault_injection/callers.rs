@@ -7,7 +7,7 @@ use crate::{
         ask::{Ask, Scope},
         call::Call,
     },
-    store::{Store, engines::on_both, weather::Fate},
+    store::{Store, engines::on_both, fault_injection::CommitFault},
 };
 use countersign_port::Presses;
 use serde_json::json;
@@ -24,7 +24,7 @@ fn keyed() -> Call {
 /// A scenario whose only caller left while its ask was committed.
 async fn left_in_the_commit(store: &Store) -> Scenario {
     let scenario = Scenario::open(store, &Arc::new(Chat::default())).await;
-    let (begun, go) = store.weather().next_is_slow();
+    let (begun, go) = store.faults().next_is_slow();
     let gate = scenario.gate.clone();
     let caller = tokio::spawn(async move { gate.submit(keyed(), true).await });
     begun.await.unwrap();
@@ -78,7 +78,7 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
         }
         let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
         for comes_again in [false, true] {
-            store.weather().next(Fate::AnswerLost);
+            store.faults().next(CommitFault::AnswerLost);
             scenario.gate.submit(keyed(), true).await.unwrap_err();
             assert_eq!(store.count_open().await.unwrap(), 1);
             let again = match comes_again {
@@ -98,10 +98,10 @@ async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_
         let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
         let handed = scenario.gate.submit(keyed(), true).await.unwrap();
         let Submitted::Asked(_, Some(caller)) = handed else { panic!("it is asked: {handed:?}") };
-        store.weather().set_fog(true);
+        store.faults().set_unreadable(true);
         drop(caller);
         scenario.pass(SECOND * 60).await;
-        store.weather().set_fog(false);
+        store.faults().set_unreadable(false);
         scenario.pass(SECOND * 60).await;
         assert_eq!(states(&store).await, [1, 0], "its caller may have been on its way back");
         scenario.pass(SECOND * 60).await;
@@ -116,7 +116,7 @@ async fn leaves_in_the_commit<F>(scenario: &Scenario, asked: Asked, deed: F) -> 
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let (begun, go) = scenario.weather.next_is_slow();
+    let (begun, go) = scenario.faults.next_is_slow();
     let doing = tokio::spawn(async move { drop(deed.await) });
     begun.await.unwrap();
     doing.abort();

@@ -11,7 +11,7 @@ use crate::{
     store::{
         Store,
         engines::{Fresh, on_both},
-        weather::Fate,
+        fault_injection::CommitFault,
     },
 };
 use countersign_port::{Outcome, Presses};
@@ -54,7 +54,7 @@ async fn a_press_whose_commit_fails_is_not_acknowledged_and_its_ask_stays_open()
     on_both(async |store| {
         let (chat, scenario, [ask], button) = one_card(&store).await;
         for _ in 0..3 {
-            store.weather().next(Fate::Fails);
+            store.faults().next(CommitFault::Fails);
             let receipt = scenario.press(&button).await;
             assert_eq!(
                 (receipt.outcome, receipt.sentence.as_str()),
@@ -81,7 +81,7 @@ async fn an_answer_whose_commit_cannot_be_known_is_found_by_pressing_again_and_b
             return; // A file's commit has an outcome.
         }
         let (chat, scenario, [ask], button) = one_card(&store).await;
-        store.weather().next(Fate::AnswerLost);
+        store.faults().next(CommitFault::AnswerLost);
         let receipt = scenario.press(&button).await;
         assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, UNCERTAIN));
         // Nobody was told, but the log of events tells the waiter within its next look.
@@ -100,7 +100,7 @@ async fn an_answer_whose_commit_cannot_be_known_is_found_by_pressing_again_and_b
 async fn a_slow_commit_delays_what_its_presser_hears_and_neither_loses_nor_doubles_it() {
     on_both(async |store| {
         let (chat, scenario, [ask], button) = one_card(&store).await;
-        let (begun, go) = store.weather().next_is_slow();
+        let (begun, go) = store.faults().next_is_slow();
         let (handler, press) = (scenario.handler.clone(), scenario.press_of(&button));
         let first = tokio::spawn(async move { handler.press(press).await });
         begun.await.unwrap();
@@ -137,9 +137,10 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
     on_both(async |store| {
         let chat = Arc::new(Chat::default());
         let scenario = Scenario::open(&store, &chat).await;
-        let fates = [Some(Fate::Fails), store.is_shared().then_some(Fate::AnswerLost)];
-        for (n, fate) in fates.into_iter().flatten().enumerate() {
-            store.weather().next(fate);
+        let commits =
+            [Some(CommitFault::Fails), store.is_shared().then_some(CommitFault::AnswerLost)];
+        for (n, fault) in commits.into_iter().flatten().enumerate() {
+            store.faults().next(fault);
             scenario.gate.submit(keyed(), true).await.unwrap_err();
             let Submitted::Asked(ask, _caller) = scenario.gate.submit(keyed(), true).await.unwrap()
             else {
@@ -163,11 +164,11 @@ async fn a_card_whose_note_fails_is_redrawn_and_shows_the_truth_whatever_happene
         let scenario = Scenario::open(&store, &chat).await;
         let mut asks = Vec::new();
         for answered_meanwhile in [false, true] {
-            store.weather().next(Fate::GoesWell);
-            store.weather().next(Fate::Fails);
+            store.faults().next(CommitFault::GoesWell);
+            store.faults().next(CommitFault::Fails);
             let ask = scenario.ask(&format!("noted-{answered_meanwhile}"), None).await;
             scenario.quiet().await;
-            assert!(store.weather().is_over(), "it was posted, and its note failed");
+            assert!(store.faults().is_over(), "it was posted, and its note failed");
             assert_eq!(chat.cards().len(), asks.len() + 1);
             if answered_meanwhile {
                 drop(scenario.approve(&ask).await);
@@ -177,11 +178,11 @@ async fn a_card_whose_note_fails_is_redrawn_and_shows_the_truth_whatever_happene
             scenario.tells_the_truth(&chat, &asks).await;
         }
         // The same for a redraw.
-        store.weather().next(Fate::GoesWell);
-        store.weather().next(Fate::Fails);
+        store.faults().next(CommitFault::GoesWell);
+        store.faults().next(CommitFault::Fails);
         drop(scenario.approve(&asks[0]).await);
         scenario.pass(SECOND * 40).await;
-        assert!(store.weather().is_over());
+        assert!(store.faults().is_over());
         scenario.tells_the_truth(&chat, &asks).await;
     })
     .await;
@@ -198,7 +199,7 @@ async fn an_always_whose_commit_fails_grants_nothing_and_the_next_one_holds() {
         scenario.quiet().await;
         let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
 
-        store.weather().next(Fate::Fails);
+        store.faults().next(CommitFault::Fails);
         let receipt = scenario.press(&always).await;
         assert_eq!((receipt.outcome, receipt.sentence.as_str()), (Outcome::Fault, fault(&store)));
         assert_eq!(store.grants(clock::now_ms()).await.unwrap(), []);
@@ -228,14 +229,14 @@ async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_wr
     let ask = scenario.ask("one", None).await;
     scenario.quiet().await;
     let always = chat.cards()[0].button.clone().unwrap().replace(".0.a", ".0.w");
-    store.weather().next(Fate::GoesWell);
-    store.weather().next(Fate::Fails);
+    store.faults().next(CommitFault::GoesWell);
+    store.faults().next(CommitFault::Fails);
     let receipt = scenario.press(&always).await;
     assert_eq!(receipt.outcome, Outcome::Applied);
     assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
     let written = std::fs::read_to_string(&rules).unwrap();
     assert!(written.contains("git push *"), "{written}");
-    assert!(store.weather().is_over());
+    assert!(store.faults().is_over());
     // What was not noted is made up for at the next start, and stands in the file once.
     assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
     scenario.gate.write_pending_grants().await.unwrap();

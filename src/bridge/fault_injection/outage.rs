@@ -182,7 +182,7 @@ async fn cards_that_never_arrive_keep_no_other_from_arriving() {
 async fn an_hour_away_leaves_no_trace_in_telegram() {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let telegram = InTelegram::start(store.weather()).await;
+    let telegram = InTelegram::start(store.faults()).await;
     let scenario = Scenario::open(&store, &telegram).await;
     an_hour_away(&scenario, &telegram).await;
 }
@@ -192,7 +192,7 @@ async fn an_hour_away_leaves_no_trace_in_telegram() {
 async fn an_hour_away_leaves_no_trace_in_discord() {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let discord = InDiscord::start(store.weather()).await;
+    let discord = InDiscord::start(store.faults()).await;
     let scenario = Scenario::open(&store, &discord).await;
     an_hour_away(&scenario, &discord).await;
 }

@@ -1,7 +1,7 @@
 //! The real adapters, before the stand-ins of their platforms.
 
 use super::{Place, Standing};
-use crate::store::weather::Weather;
+use crate::store::fault_injection::Faults;
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Posting, Presses, SendError,
     Signals, Target, async_trait,
@@ -30,25 +30,25 @@ pub(super) struct InDiscord {
 }
 
 impl InTelegram {
-    pub(super) async fn start(weather: &Weather) -> Self {
+    pub(super) async fn start(faults: &Faults) -> Self {
         let server = Telegram::start().await;
         let config = countersign_telegram::Config {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
         };
-        let adapter = seen("telegram", countersign_telegram::Telegram::new(config), weather);
+        let adapter = seen("telegram", countersign_telegram::Telegram::new(config), faults);
         Self { server, adapter }
     }
 }
 
 impl InDiscord {
-    pub(super) async fn start(weather: &Weather) -> Self {
+    pub(super) async fn start(faults: &Faults) -> Self {
         let server = FakeDiscord::start().await;
         let config = countersign_discord::Config {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
         };
-        let adapter = seen("discord", countersign_discord::Discord::new(config), weather);
+        let adapter = seen("discord", countersign_discord::Discord::new(config), faults);
         Self { server, adapter }
     }
 }
@@ -116,11 +116,11 @@ impl Place for InDiscord {
 /// An adapter whose requests count as under way: sockets take their own time.
 struct Seen<A> {
     adapter: A,
-    weather: Weather,
+    faults: Faults,
 }
 
-fn seen(name: &'static str, adapter: impl Adapter + 'static, weather: &Weather) -> NamedAdapter {
-    NamedAdapter { name, adapter: Arc::new(Seen { adapter, weather: weather.clone() }) }
+fn seen(name: &'static str, adapter: impl Adapter + 'static, faults: &Faults) -> NamedAdapter {
+    NamedAdapter { name, adapter: Arc::new(Seen { adapter, faults: faults.clone() }) }
 }
 
 #[async_trait]
@@ -135,12 +135,12 @@ impl<A: Adapter> Adapter for Seen<A> {
         card: &Card,
         posting: Posting,
     ) -> Result<MessageRef, SendError> {
-        let _under_way = self.weather.under_way();
+        let _under_way = self.faults.under_way();
         self.adapter.post(target, card, posting).await
     }
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
-        let _under_way = self.weather.under_way();
+        let _under_way = self.faults.under_way();
         self.adapter.update(message, card).await
     }
 

@@ -68,7 +68,7 @@ async fn a_burst_of_429s_in_telegram_loses_no_card_and_nothing_comes_too_soon() 
     use telegram::Fault;
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let chat = InTelegram::start(store.weather()).await;
+    let chat = InTelegram::start(store.faults()).await;
     chat.server.limit(20);
     chat.server.fail("sendMessage", Fault::RetryAfter(61), 1);
     let scenario = Scenario::open(&store, &chat).await;
@@ -82,7 +82,7 @@ async fn a_burst_of_429s_in_discord_loses_no_card_and_nothing_comes_too_soon() {
     use discord::Fault::Limited;
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let chat = InDiscord::start(store.weather()).await;
+    let chat = InDiscord::start(store.faults()).await;
     chat.server.fail("POST /channels", 1, Limited { retry_after: 61.5, global: true });
     let scenario = Scenario::open(&store, &chat).await;
     let again = |chat: &InDiscord| {

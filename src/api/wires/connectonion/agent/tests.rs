@@ -27,8 +27,8 @@ async fn waits(store: &Store) -> (Scenario, JoinHandle<Option<Value>>, String) {
     let agent = tokio::spawn(answer);
     scenario.quiet().await;
     let button = chat.cards()[0].button.clone().unwrap();
-    // Its next look at the row falls into the fog.
-    store.weather().set_fog(true);
+    // Its next look at the row falls into the unreadable.
+    store.faults().set_unreadable(true);
     scenario.pass(ROUND + SECOND * 10).await;
     (scenario, agent, button)
 }
@@ -39,7 +39,7 @@ async fn an_agent_waits_on_while_the_store_fails_and_gets_its_answer_after_that(
         let (scenario, agent, button) = waits(&store).await;
         assert!(!agent.is_finished());
         assert_eq!(scenario.press(&button).await.outcome, Outcome::Fault);
-        store.weather().set_fog(false);
+        store.faults().set_unreadable(false);
         scenario.pass(SECOND * 10).await;
         assert_eq!(store.count_open().await.unwrap(), 1, "nobody took it back");
         assert_eq!(scenario.press(&button).await.outcome, Outcome::Applied);
@@ -56,7 +56,7 @@ async fn a_daemon_that_stops_lets_an_agent_go_that_waits_for_the_store() {
         let (scenario, agent, _) = waits(&store).await;
         scenario.gate.stop();
         assert_eq!(agent.await.unwrap(), None);
-        store.weather().set_fog(false);
+        store.faults().set_unreadable(false);
         scenario.pass(SECOND * 10).await;
         assert_eq!(store.count_open().await.unwrap(), 1, "its agent comes back");
     })

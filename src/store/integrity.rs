@@ -1,9 +1,9 @@
-//! Whether an SQLite file is sound: looked at before a daemon works on it.
+//! The integrity check of an SQLite file, before a daemon works on it.
 //!
 //! SQLite itself notices damage only where it happens to read, and takes whatever whole commits it
-//! finds in the write-ahead log, saying nothing of what is gone.
+//! finds in the write-ahead log, and does not report what is missing.
 
-use super::{StoreError, engine::Tx};
+use super::{StoreError, connection::Tx};
 use sqlx::{Executor, Row};
 use std::{
     fs::File,

@@ -1,10 +1,10 @@
-//! The lines to the database: to a server, or to an SQLite file beside its one writer.
+//! The connections to the database: to a server, or to an SQLite file beside its one writer.
 //!
-//! sqlx's own pool asks a line after every use whether it still stands, which costs as much as the
-//! use did; other pools take back what was dropped in the middle of something. Here a line goes
-//! back only when all went well.
+//! We keep our own pool, because sqlx pings each connection after use, which costs as much as the
+//! use did, and other pools take back a connection that was dropped in the middle of a transaction.
+//! Here a connection goes back only after success.
 
-use super::engine::{Dialect, Limits, Reading, connect};
+use super::connection::{Dialect, Limits, Reading, connect};
 use sqlx::{
     AnyConnection, Connection,
     any::{AnyConnectOptions, AnyRow},
@@ -18,18 +18,18 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// To a server; more would only wait for each other there.
+/// To a server; more only wait for each other there.
 const TO_A_SERVER: u32 = 8;
-/// To a file: the second goes on while the first reads something long.
+/// To a file: the second works while the first reads something long.
 const TO_A_FILE: u32 = 2;
-/// A line that was used within this time is taken to stand still.
+/// A connection that was used within this time is taken as good.
 const IDLE: Duration = Duration::from_secs(1);
-/// Between two tries to reach a server that is being started again.
+/// Between two tries to reach a server that restarts.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Lines of one time. Cheap to clone.
+/// Connections that were made since one moment. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Lines {
+pub(super) struct ConnectionPool {
     options: AnyConnectOptions,
     dialect: Dialect,
     patience: Duration,
@@ -39,11 +39,11 @@ pub(super) struct Lines {
     pub(super) since: Instant,
 }
 
-/// Those that nobody uses, and since when; the one that was used last comes last.
+/// Idle connections, and since when; the one that was used last comes last.
 type Free = Arc<Mutex<Vec<(AnyConnection, Instant)>>>;
 
-impl Lines {
-    /// None stands yet: each is made when it is first needed.
+impl ConnectionPool {
+    /// Makes an empty pool: each connection is made when it is first needed.
     pub(super) fn new(options: &AnyConnectOptions, dialect: Dialect, limits: Limits) -> Self {
         let most = match dialect {
             Dialect::Sqlite => TO_A_FILE,
@@ -60,33 +60,33 @@ impl Lines {
         }
     }
 
-    /// A line that stands, as far as can be known.
-    pub(super) async fn line(&self) -> Result<Line, sqlx::Error> {
-        let line = timeout(self.patience, async {
+    /// A working connection, as far as can be known.
+    pub(super) async fn acquire(&self) -> Result<PooledConnection, sqlx::Error> {
+        let pooled = timeout(self.patience, async {
             let permit = self.permits.clone().acquire_owned().await;
             let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
-            let connection = match self.standing().await {
+            let connection = match self.idle().await {
                 Some(connection) => connection,
                 None => self.connect().await?,
             };
-            Ok(Line { connection, free: self.free.clone(), _permit: permit })
+            Ok(PooledConnection { connection, free: self.free.clone(), _permit: permit })
         });
-        line.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+        pooled.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
     /// All that the query finds; it sees everything that was committed before.
     pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
-        let mut line = self.line().await?;
-        let rows = query.fetch_all(&mut line.connection).await?;
-        line.leave();
+        let mut pooled = self.acquire().await?;
+        let rows = query.fetch_all(&mut pooled.connection).await?;
+        pooled.give_back();
         Ok(rows)
     }
 
     /// The first row of it.
     pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
-        let mut line = self.line().await?;
-        let row = query.fetch_optional(&mut line.connection).await?;
-        line.leave();
+        let mut pooled = self.acquire().await?;
+        let row = query.fetch_optional(&mut pooled.connection).await?;
+        pooled.give_back();
         Ok(row)
     }
 
@@ -100,7 +100,7 @@ impl Lines {
         }
     }
 
-    /// A server that is being started again is waited for.
+    /// Connects, and waits for a server that restarts.
     async fn connect(&self) -> Result<AnyConnection, sqlx::Error> {
         let until = Instant::now() + self.patience;
         loop {
@@ -113,7 +113,7 @@ impl Lines {
         }
     }
 
-    async fn standing(&self) -> Option<AnyConnection> {
+    async fn idle(&self) -> Option<AnyConnection> {
         loop {
             let (mut connection, since) = lock(&self.free).pop()?;
             let fresh = self.dialect == Dialect::Sqlite || since.elapsed() < IDLE;
@@ -124,16 +124,17 @@ impl Lines {
     }
 }
 
-/// A line in use. Dropped rather than left, it is closed, and what it was in the middle of undone.
-pub(super) struct Line {
+/// A connection in use. Dropped without [`give_back`](Self::give_back), it is closed, which rolls its
+/// transaction back.
+pub(super) struct PooledConnection {
     pub(super) connection: AnyConnection,
     free: Free,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Line {
-    /// All went well: the next one may use it.
-    pub(super) fn leave(self) {
+impl PooledConnection {
+    /// Returns it to the pool after success.
+    pub(super) fn give_back(self) {
         lock(&self.free).push((self.connection, Instant::now()));
     }
 }

@@ -1,5 +1,5 @@
-//! The store's weather in tests: commits that fail, wait or lose their outcome, times when nothing
-//! can be read; and when it is quiet.
+//! Fault injection for tests of the store: commits that fail, wait or lose their outcome, and times
+//! when nothing can be read. It also counts what is in progress.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
@@ -13,15 +13,15 @@ use tokio::sync::{oneshot, watch};
 
 /// What happens to commits, one after the other, and how much work is under way. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Weather {
-    fates: Arc<Mutex<VecDeque<Fate>>>,
-    fog: Arc<AtomicBool>,
+pub(crate) struct Faults {
+    commits: Arc<Mutex<VecDeque<CommitFault>>>,
+    unreadable: Arc<AtomicBool>,
     under_way: watch::Sender<usize>,
 }
 
 /// What happens to a commit.
 #[derive(Debug)]
-pub(crate) enum Fate {
+pub(crate) enum CommitFault {
     /// It goes well; it only stands before another in the line.
     GoesWell,
     /// Nothing of it is kept.
@@ -32,27 +32,27 @@ pub(crate) enum Fate {
     Slow(oneshot::Sender<()>, oneshot::Receiver<()>),
 }
 
-impl Weather {
+impl Faults {
     /// This happens to the next commit that nothing is foreseen for yet.
-    pub(crate) fn next(&self, fate: Fate) {
-        self.fates.lock().unwrap().push_back(fate);
+    pub(crate) fn next(&self, fault: CommitFault) {
+        self.commits.lock().unwrap().push_back(fault);
     }
 
     /// The next commit takes until the second is told; the first hears when it has begun.
     pub(crate) fn next_is_slow(&self) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
         let ((begin, begun), (go, gone)) = (oneshot::channel(), oneshot::channel());
-        self.next(Fate::Slow(begin, gone));
+        self.next(CommitFault::Slow(begin, gone));
         (begun, go)
     }
 
     /// Whether all that was foreseen has happened.
     pub(crate) fn is_over(&self) -> bool {
-        self.fates.lock().unwrap().is_empty()
+        self.commits.lock().unwrap().is_empty()
     }
 
     /// Nothing can be read from now on, or everything again.
-    pub(crate) fn set_fog(&self, fog: bool) {
-        self.fog.store(fog, Ordering::SeqCst);
+    pub(crate) fn set_unreadable(&self, unreadable: bool) {
+        self.unreadable.store(unreadable, Ordering::SeqCst);
     }
 
     /// Reads, unless nothing can be read.
@@ -60,8 +60,8 @@ impl Weather {
         &self,
         reading: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        if self.fog.load(Ordering::SeqCst) {
-            return Err(E::from(std::io::Error::other("the line broke").into()));
+        if self.unreadable.load(Ordering::SeqCst) {
+            return Err(E::from(std::io::Error::other("the connection was lost").into()));
         }
         reading.await
     }
@@ -71,13 +71,13 @@ impl Weather {
         &self,
         commit: impl Future<Output = Result<(), E>>,
     ) -> Result<(), E> {
-        let broken = || E::from(std::io::Error::other("the line broke").into());
-        let fate = self.fates.lock().unwrap().pop_front();
-        match fate {
-            None | Some(Fate::GoesWell) => commit.await,
-            Some(Fate::Fails) => Err(broken()),
-            Some(Fate::AnswerLost) => commit.await.and(Err(broken())),
-            Some(Fate::Slow(begun, go)) => {
+        let broken = || E::from(std::io::Error::other("the connection was lost").into());
+        let fault = self.commits.lock().unwrap().pop_front();
+        match fault {
+            None | Some(CommitFault::GoesWell) => commit.await,
+            Some(CommitFault::Fails) => Err(broken()),
+            Some(CommitFault::AnswerLost) => commit.await.and(Err(broken())),
+            Some(CommitFault::Slow(begun, go)) => {
                 let _ = begun.send(());
                 let _ = go.await;
                 commit.await
