@@ -1,5 +1,7 @@
 //! The engine under the store: SQLite or PostgreSQL, queried in the same SQL.
 
+#[cfg(test)]
+use super::fault_injection::Faults;
 use super::{
     Database, StoreError,
     connection::{Dialect, Limits, Reading, Tx, Work, connect, execute},
@@ -31,7 +33,7 @@ pub(super) struct Engine {
     pool: Arc<Mutex<ConnectionPool>>,
     file: Option<OwnedFile>,
     #[cfg(test)]
-    pub(super) faults: super::fault_injection::Faults,
+    pub(super) faults: Faults,
 }
 
 /// An SQLite file that this daemon owns.
@@ -84,7 +86,7 @@ impl Engine {
             }
         };
         #[cfg(test)]
-        let faults = super::fault_injection::Faults::default();
+        let faults = Faults::default();
         let file = match owned {
             Some(owned) => Some(OwnedFile {
                 writer: Writer::start(Writing {

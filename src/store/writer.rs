@@ -3,6 +3,8 @@
 //! INVARIANT: a caller hears of success only after the commit that holds its change.
 //! INVARIANT: work that fails is undone alone; its neighbours in the same transaction stand.
 
+#[cfg(test)]
+use super::fault_injection::Faults;
 use super::{
     StoreError,
     connection::{Dialect, Tx, Work, connect, execute},
@@ -48,7 +50,7 @@ pub(super) struct Writing {
     pub(super) connection: AnyConnection,
     pub(super) options: AnyConnectOptions,
     #[cfg(test)]
-    pub(super) faults: super::fault_injection::Faults,
+    pub(super) faults: Faults,
 }
 
 impl Writer {
