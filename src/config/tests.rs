@@ -13,7 +13,10 @@ use crate::{
     store::Database,
 };
 use countersign_port::{Setting, Settings, Target};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 fn places() -> Places {
     Places {
@@ -121,6 +124,35 @@ fn every_key_of_the_template_is_a_known_one() {
     let targets: Vec<_> = config.chats.iter().map(|it| (it.name(), it.targets.len())).collect();
     assert_eq!(targets, [("telegram", 2), ("discord", 1)]);
     assert_eq!(config.approvers.inbox, Some(true));
+}
+
+#[test]
+fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
+    let page = include_str!("../../docs/config.md");
+    let mut documented = BTreeMap::<&str, BTreeSet<&str>>::new();
+    let mut section = None;
+    for line in page.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            section = heading.strip_prefix("`[").and_then(|rest| rest.strip_suffix("]`"));
+        } else if let (Some(name), Some(row)) = (section, line.strip_prefix("| `")) {
+            documented.entry(name).or_default().insert(row.split_once('`').unwrap().0);
+        }
+    }
+    // An unknown key that resembles none gets the list of all that are known.
+    let known = |name: &str| {
+        let problems = mistakes(&format!("[{name}]\nqqq = 1\n"));
+        let unknown = problems.iter().find_map(|it| it.split_once("it has ").map(|it| it.1));
+        unknown.unwrap().split(", ").map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let sections = mistakes("[qqq]\n").remove(0);
+    for (name, keys) in &documented {
+        assert!(sections.contains(name), "{sections}");
+        assert_eq!(keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>(), known(name));
+    }
+    assert_eq!(
+        sections.split_once("the sections are ").unwrap().1.split(", ").count(),
+        documented.len()
+    );
 }
 
 #[test]
