@@ -26,7 +26,7 @@ struct Seen {
 }
 
 impl Foreign {
-    /// Takes note of a press on a card of this store, and logs what mends it where that is news.
+    /// Takes note of a press on a card of this store, and logs how to fix it where that is news.
     pub(super) fn note(&self, adapter: &'static str, store: &str) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.takes(store, Instant::now()) {

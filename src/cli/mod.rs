@@ -61,7 +61,7 @@ enum CliCommand {
     Serve(serve::ServeArgs),
     /// Write a commented config with fresh tokens
     Init(init::InitArgs),
-    /// Check everything that is set up, and say how to mend it
+    /// Check everything that is set up, and say how to fix it
     Doctor(doctor::DoctorArgs),
     /// Ask whether a command may run, or ask a person a question
     Ask(ask::AskArgs),

@@ -4,7 +4,7 @@ use super::{Database, StoreError};
 use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
 
-/// Why the store does not work, and what mends it.
+/// Why the store does not work, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trouble {
     /// What is wrong, in a sentence.
@@ -60,7 +60,7 @@ impl StoreError {
         }
     }
 
-    /// Whether one row does not read back: the store works, and waiting does not mend it.
+    /// Whether one row does not read back: the store works, and waiting does not fix it.
     #[must_use]
     pub fn is_of_a_row(&self) -> bool {
         match self {
@@ -180,11 +180,11 @@ fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
         "53100" => ("has no room left", "free space on the server's disk".to_owned()),
         "53300" => ("takes no more connections", "raise its max_connections".to_owned()),
         "25006" => ("is read-only", "name the primary server in [store] url".to_owned()),
-        "3D000" => ("is not there", "create the database, or mend [store] url".to_owned()),
+        "3D000" => ("is not there", "create the database, or correct [store] url".to_owned()),
         "42501" => ("refuses us", "grant this user the schema and its tables".to_owned()),
         "57014" => ("takes too long", "look at what else runs on the server".to_owned()),
         _ if code.starts_with("28") => {
-            ("lets us not in", "mend user or password in [store] url".to_owned())
+            ("lets us not in", "correct user or password in [store] url".to_owned())
         }
         _ if code.starts_with("57P") || code.starts_with("08") => {
             ("is not serving", reach(database))

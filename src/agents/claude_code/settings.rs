@@ -26,7 +26,7 @@ pub fn connect(text: &str, command: &str) -> Result<String, String> {
     }
     let root = tree(&disconnect(text)?)?;
     let settings = root.object_value_or_set();
-    let wrong = |what: &str| format!("`{what}` is not what Claude Code takes; mend it first");
+    let wrong = |what: &str| format!("`{what}` is not what Claude Code takes; fix it first");
     let hooks = settings.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
     for event in EVENTS {
         let groups =
@@ -256,10 +256,10 @@ mod tests {
             ("{\n  // mine\n}", "2:3: key must be a string"),
             ("{\"a\": 1,}", "1:9: trailing comma"),
             ("[]", "1:1: these settings are no object in { }"),
-            ("{\"hooks\": 5}", "`hooks` is not what Claude Code takes; mend it first"),
+            ("{\"hooks\": 5}", "`hooks` is not what Claude Code takes; fix it first"),
             (
                 "{\"hooks\": {\"Stop\": {}}}",
-                "`hooks.Stop` is not what Claude Code takes; mend it first",
+                "`hooks.Stop` is not what Claude Code takes; fix it first",
             ),
         ] {
             assert_eq!(connect(text, COMMAND), Err(place.into()), "{text}");

@@ -12,7 +12,7 @@ pub(super) struct DoctorCheck {
     pub(super) check: String,
     pub(super) state: CheckState,
     pub(super) says: String,
-    /// The command or edit that mends it.
+    /// The command or edit that fixes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mend: Option<String>,
 }
@@ -48,7 +48,7 @@ pub(super) fn show(finding: &DoctorCheck) -> String {
     };
     let line = format!("{} {:<12} {}", paint(colour, word), finding.check, visible(&finding.says));
     match &finding.mend {
-        Some(mend) => format!("{line}\n{:18}mend: {mend}", ""),
+        Some(mend) => format!("{line}\n{:18}fix: {mend}", ""),
         None => line,
     }
 }
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(show(&ok("store", "can be written")), "ok   store        can be written");
         assert_eq!(
             show(&fail("files", "/c may be read by others", "chmod 600 /c")),
-            "fail files        /c may be read by others\n                  mend: chmod 600 /c"
+            "fail files        /c may be read by others\n                  fix: chmod 600 /c"
         );
     }
 }

@@ -11,7 +11,7 @@ use crate::rules::verdict::Verdict;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read, so nothing is added to it.
-    #[error("the rules file is not valid JSONC ({0}); mend it first")]
+    #[error("the rules file is not valid JSONC ({0}); fix it first")]
     Syntax(String),
     /// It is neither an object nor a list.
     #[error("the rules file holds no rules object; begin it with {{ }}")]

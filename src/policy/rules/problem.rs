@@ -11,7 +11,7 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// A sentence that says what it is and how to mend it.
+    /// A sentence that says what it is and how to fix it.
     pub message: String,
     /// Whether the file can be used nevertheless.
     pub severity: Severity,
