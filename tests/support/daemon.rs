@@ -264,6 +264,14 @@ impl Daemon {
     }
 }
 
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the daemon said:\n{}", self.said());
+        }
+    }
+}
+
 pub fn private_file(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);

@@ -17,7 +17,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// # async fn example(call: ToolCall) -> Result<(), ClientError> {
 /// use countersign_zeptoclaw::{
 ///     AgentMode, ApprovalConfig, ApprovalGate, Approvals, Channel, ClientSettings, Daemon,
-///     ModePolicy, Outcome, Server,
+///     ModePolicy, CallOutcome, Server,
 /// };
 ///
 /// let settings = ClientSettings {
@@ -32,8 +32,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 ///     handler: Some(Daemon::new(&settings, "zeptoclaw", "session 1")?.handler()),
 /// };
 /// match approvals.decide(&call, Channel::Remote).await {
-///     Outcome::Run => println!("it runs"),
-///     Outcome::Skip(words) => println!("the model reads: {words}"),
+///     CallOutcome::Run => println!("it runs"),
+///     CallOutcome::Skip(words) => println!("the model reads: {words}"),
 /// }
 /// # Ok(())
 /// # }
