@@ -23,9 +23,9 @@ const CLOSED: &str = concat!(
 );
 
 /// The sizes of what a page begins with.
-const OPEN_SIZES: &str = "SELECT bytes FROM ask WHERE state = 'open' AND created_at >= $1 \
+const OPEN_SIZES: &str = "SELECT id, bytes FROM ask WHERE state = 'open' AND created_at >= $1 \
      AND (created_at > $1 OR id > $2) ORDER BY created_at, id LIMIT $3";
-const CLOSED_SIZES: &str = "SELECT bytes FROM ask WHERE closed_at <= $1 \
+const CLOSED_SIZES: &str = "SELECT id, bytes FROM ask WHERE closed_at <= $1 \
      AND (closed_at < $1 OR id < $2) AND state = $4 ORDER BY closed_at DESC, id DESC LIMIT $3";
 
 /// A page of asks.
@@ -87,12 +87,22 @@ impl Store {
             if open { query } else { query.bind(state.to_owned()) }
         };
         let all = if open { OPEN } else { CLOSED };
-        let sizes = self.all(page(all, true, Self::PAGE)).await?;
+        let found = self.all(page(all, true, Self::PAGE)).await?;
         let sizes =
-            sizes.iter().map(|row| row.try_get("bytes")).collect::<Result<Vec<i64>, _>>()?;
+            found.iter().map(|row| row.try_get("bytes")).collect::<Result<Vec<i64>, _>>()?;
         let fit = fitting(&sizes, Self::PAGE_BYTES);
         let rows = self.all(page(all, false, fit)).await?;
-        let more = fit < sizes.len() || sizes.len() == Self::PAGE;
+        // An ask that was closed between the two queries comes first in the second one, and pushes
+        // the last of the first one out of it.
+        let (expected, last) = (fit.checked_sub(1).and_then(|at| found.get(at)), rows.last());
+        let moved = match (expected, last) {
+            (Some(expected), Some(last)) => {
+                expected.try_get::<String, _>("id")? != last.try_get::<String, _>("id")?
+            }
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let more = moved || fit < sizes.len() || sizes.len() == Self::PAGE;
         let next = match rows.last().filter(|_| more) {
             Some(last) => Some(Place { at: last.try_get("place")?, id: last.try_get("id")? }),
             None => None,
