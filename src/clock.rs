@@ -1,4 +1,4 @@
-//! The only place that reads the clock.
+//! The only module that reads the clock.
 
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -13,8 +13,8 @@ fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// In this crate's own tests the time of day follows tokio's clock, so that an hour of a paused
-/// clock passes here too. Everywhere else it is the machine's, with every step that it makes.
+/// In this crate's unit tests the time of day follows tokio's clock, so that advancing a paused
+/// clock advances it too. Everywhere else it is the machine's clock, including its jumps.
 #[cfg(test)]
 fn now() -> Timestamp {
     static START: std::sync::LazyLock<(std::time::Instant, Timestamp)> =
@@ -24,19 +24,19 @@ fn now() -> Timestamp {
     at + now.saturating_duration_since(start) - start.saturating_duration_since(now)
 }
 
-/// A time for people, in this machine's zone, such as `12:03 CET`.
+/// A time for people in this machine's zone, such as `12:03 CET`.
 #[must_use]
 pub fn short(at_ms: i64) -> String {
     zoned(at_ms, "%H:%M %Z")
 }
 
-/// A time for machines, RFC 3339 in UTC.
+/// A time for programs: RFC 3339 in UTC.
 #[must_use]
 pub fn rfc3339(at_ms: i64) -> String {
     Timestamp::from_millisecond(at_ms).map(|at| at.to_string()).unwrap_or_default()
 }
 
-/// A length of time for people, such as `5 minutes`.
+/// A duration for people, such as `5 minutes`.
 #[must_use]
 pub fn span(ms: i64) -> String {
     let seconds = (ms + 500) / 1000;

@@ -1,4 +1,5 @@
-//! The config: one file, every key also from the environment, every mistake named with its place.
+//! The config: one file, with every key also settable from the environment. Every mistake is
+//! reported with its place.
 
 mod approvers;
 mod chats;
@@ -21,5 +22,5 @@ pub use error::ConfigError;
 pub use limits::Limits;
 pub(crate) use load::named;
 pub use load::secret_files;
-pub use model::{Approvers, ChatAccount, Config, Daemon, OnTimeout, Policy, Store};
+pub use model::{Approvers, ChatAccount, Config, Daemon, Policy, Store, TimeoutAnswer};
 pub use template::template;

@@ -1,9 +1,9 @@
-//! HTTP/1 on a listener, with bounds: how many connections there are, how many of one peer, and how
-//! long each may take for what it sends and reads.
+//! Serves HTTP/1 on a listener with limits on the number of connections, in total and per peer, and
+//! on the time that each may take to send and read.
 //!
-//! A connection that has shown a valid token is *proven*. When there are too many, those that have
-//! shown none make way first, the oldest first; then proven ones between two requests. A proven
-//! connection whose request is under way, such as a held one or a stream, never makes way.
+//! A connection that has authenticated is *proven*. When all places are taken, unproven connections
+//! are closed first, the oldest first; then proven ones without a request. A proven connection with
+//! a request in progress, such as a wait or a stream, is never closed for another.
 
 mod bodies;
 mod files;
@@ -29,15 +29,15 @@ use table::{Seat, Table};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long the head of a request may take, from the start of the connection or the end of the last
-/// response on: so an idle connection ends after this time too.
+/// The time limit for the head of a request, counted from the start of the connection or the end of
+/// the last response. An idle connection is closed after it, too.
 const HEAD: Duration = Duration::from_secs(30);
 
-/// The error of a connection for which there is no room.
+/// The error for a connection that finds no free place.
 const FULL: &str = "too many connections are in use here, so this one is closed; try again, or \
     raise [limits] connections and connections_per_peer";
 
-/// Serves until `drain`; then what is under way is served to its end.
+/// Serves connections until `drain` is cancelled, then finishes the requests in progress.
 pub(crate) async fn serve<L>(
     mut listener: L,
     router: Router,
@@ -51,7 +51,7 @@ pub(crate) async fn serve<L>(
     while let Some((mut io, _)) = drain.run_until_cancelled(listener.accept()).await {
         let Some(seat) = table.seat(io.peer()) else {
             tracing::warn!(peer = ?io.peer(), "no room for another connection");
-            // What the socket does not take at once is not waited for.
+            // Written without waiting: a peer that does not read must not delay other connections.
             let _ = io.write_all(full().as_bytes()).now_or_never();
             continue;
         };
@@ -61,7 +61,7 @@ pub(crate) async fn serve<L>(
     tasks.wait().await;
 }
 
-/// Serves one connection until it ends, breaks a time limit or has to make way.
+/// Serves one connection until it ends, exceeds a time limit or is closed for another.
 async fn attend<I>(io: I, router: Router, seat: Seat, drain: CancellationToken)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -84,15 +84,18 @@ where
                 return;
             }
             () = made_way.cancelled() => return,
+            // `if !draining`: a cancelled token is ready at once each time, and would keep this
+            // loop busy.
             () = drain.cancelled(), if !draining => {
                 draining = true;
+                // Finishes the request in progress and accepts no further one.
                 served.as_mut().graceful_shutdown();
             }
         }
     }
 }
 
-/// Answers one request, which is under way until the last of its response is written.
+/// Answers one request, which counts as in progress until the end of its response is written.
 async fn answer(
     router: TowerToHyperService<Router>,
     connection: Arc<Connection>,
@@ -103,6 +106,8 @@ async fn answer(
     request.extensions_mut().insert(connection);
     let response = service::Service::call(&router, request).await?;
     Ok(match response.status() {
+        // An upgraded connection has no response body whose end we see; it stays in progress for
+        // good.
         StatusCode::SWITCHING_PROTOCOLS => {
             under_way.until_it_ends();
             response
@@ -111,7 +116,8 @@ async fn answer(
     })
 }
 
-/// For the inbox, which checks its own key: who gets cards or presses a button has shown it.
+/// Marks connections of the inbox as proven. The inbox checks its own key: a page that gets cards
+/// or presses a button has sent it.
 pub(crate) async fn prove_by_inbox(request: axum::extract::Request, next: Next) -> Response<Body> {
     let connection = request.extensions().get::<Arc<Connection>>().cloned();
     let keyed = matches!(request.uri().path(), "/inbox/events" | "/inbox/press");

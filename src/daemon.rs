@@ -1,4 +1,4 @@
-//! Wires everything, starts it, drains it, stops it.
+//! Builds all parts of the daemon, starts them, and stops them.
 
 mod accounts;
 mod gate;
@@ -34,27 +34,27 @@ use tokio::{
     task::JoinSet,
 };
 
-/// How long open requests may take to end when the daemon stops.
+/// The time for requests in progress to end when the daemon stops.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long everything else may take, the outbox included.
+/// The time for all tasks to end, the outbox included.
 const LAST: Duration = Duration::from_secs(6);
 
-/// The signal for a file that became too large; Linux and macOS agree on its number.
+/// The signal for exceeding the limit on file size; it has the same number on Linux and macOS.
 const SIGXFSZ: i32 = 25;
 
-/// What `serve` was asked for beyond the config.
+/// Options of `serve` beyond the config.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServeOptions {
-    /// Open a first ask, so that a newcomer has something to press.
+    /// Opens a first ask, so that a new user has a button to press.
     pub demo: bool,
-    /// Whatever store is found is the store from now on, or a fresh one where there is none.
+    /// Accepts the store that is found, or creates one if there is none.
     pub new_store: bool,
 }
 
-/// Serves until SIGTERM or SIGINT.
+/// Runs the daemon until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// When it cannot start; the message says what is in the way and how to fix it.
+/// When it cannot start; the message names the cause and the fix.
 pub async fn run(
     mut config: Config,
     options: ServeOptions,
@@ -62,7 +62,8 @@ pub async fn run(
 ) -> Result<()> {
     let state = &config.daemon.state_dir;
     private::own_folder(state).map_err(anyhow::Error::msg)?;
-    // Bound first: a second daemon must not touch the store of the one that runs.
+    // Bound before the store is opened: a second daemon must fail here, not at the store of the
+    // first.
     let passed = inherited.unix(&config.daemon.socket)?;
     let socket_is_passed = passed.is_some();
     let socket = match passed {
@@ -74,7 +75,7 @@ pub async fn run(
         None => listen::tcp(config.daemon.listen).await?,
     };
     let address = tcp.local_addr().context("the HTTP listener has no address")?;
-    // Port 0 took a free one; that is the address that agents must not reach for.
+    // Port 0 took a free port; the guardrail protects the actual address.
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
@@ -83,6 +84,7 @@ pub async fn run(
     let accounts = Accounts::new(&config, &local, &daemon, store.is_shared());
     let (all, audience) = (accounts.adapters(), accounts.audience());
     let gate = gate::open(&config, store.clone(), daemon, audience).await?;
+    // Taken before any task runs, so that no event of theirs is missed.
     let tail = Tail::of_now(&store).await?;
     let keys = Keys::new(
         config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
@@ -107,11 +109,15 @@ pub async fn run(
     for account in accounts.into_leading(&store) {
         tasks.spawn(account.lead(gate.clone(), stop.clone()));
     }
-    let (told, stops) = (all.clone(), stop.clone());
+    let told = bridge::tell_notices(all.clone(), gate.clone(), store.clone());
+    let stops = stop.clone();
     tasks.spawn(async move {
-        let _ = stops.run_until_cancelled(bridge::tell_notices(told)).await;
+        let _ = stops.run_until_cancelled(told).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
+        gate.end_undo_windows(stop).await;
+    });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
@@ -120,12 +126,13 @@ pub async fn run(
     let on_socket = api::router(api.clone(), Surface::Socket);
     let page = page.layer(middleware::from_fn(connections::prove_by_inbox));
     let on_tcp = api::router(api, Surface::Tcp).merge(page);
-    // Each has its own connections, so that neither takes the other's.
+    // Each listener has its own limits, so that requests on one cannot exhaust the other.
     let limits = connections::as_far_as_files_reach(config.limits.connections);
     servers.spawn(connections::serve(socket, on_socket, limits, drain.clone()));
     servers.spawn(connections::serve(tcp, on_tcp, limits, drain.clone()));
 
-    // Before "ready" is said: whoever reads it may say stop at once.
+    // Registered before "ready" is printed: a script may send SIGTERM as soon as it reads that
+    // line.
     let told_to_stop = told_to_stop()?;
     welcome::greet(&config, &local, &all, address);
     if options.demo {
@@ -135,13 +142,14 @@ pub async fn run(
 
     tracing::info!("stopping; open asks stay open and are taken up again at the next start");
     gate.stop();
-    // Whoever hands in a call meanwhile is told to come back. No press is taken any more; what was
-    // decided is still shown, and the leases are given back.
+    // A caller that submits now gets an error and tries again later. No press is accepted any more;
+    // the outbox still shows the decisions made so far, and the leases are released.
     stop.cancel();
     let stopped = tokio::time::timeout(LAST, async { while tasks.join_next().await.is_some() {} });
     if stopped.await.is_err() {
         tasks.abort_all();
     }
+    // The servers stop last, so that waiting callers still get their replies.
     drain.cancel();
     let drained =
         tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
@@ -149,13 +157,16 @@ pub async fn run(
         servers.abort_all();
     }
     store.close().await;
+    // A passed socket belongs to the service manager, which keeps listening on it for the next
+    // start.
     if !socket_is_passed {
         let _ = fs::remove_file(&config.daemon.socket);
     }
     Ok(())
 }
 
-/// This daemon's name for people, and for telling processes apart: where it runs, and a random end.
+/// This daemon's name, for people and to distinguish processes: its host, a hash of its state
+/// folder, and a random part for each start.
 fn name(config: &Config) -> String {
     let state = config.daemon.state_dir.display().to_string();
     let place: String = digest::sha256_hex(state.as_bytes()).chars().take(4).collect();
@@ -173,7 +184,8 @@ fn spawn<F: Future<Output = ()> + Send + 'static>(
 }
 
 fn told_to_stop() -> Result<impl Future<Output = ()>> {
-    // A limit on the size of files is a full disk, not a reason to die. Heard once, never fatal.
+    // Exceeding the limit on file size has to be a write error like a full disk; by default the
+    // signal ends the process. tokio keeps its handler after `_heard` is dropped.
     let _heard = signal(SignalKind::from_raw(SIGXFSZ)).context("cannot listen for SIGXFSZ")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;

@@ -1,20 +1,20 @@
 //! countersign: the approval bridge between AI agents and the people who answer for them.
 //!
-//! One daemon stands between agents and people. Agents hand it **calls**; policy rules on them;
-//! what needs a person becomes an **ask**; asks appear as **cards** in chats; a **press** by an
-//! **approver** becomes the ask's **answer**; the agent gets it.
+//! One daemon stands between agents and people. Agents submit **calls**; policy decides them; a
+//! call that needs a person becomes an **ask**; asks appear as **cards** in chats; a **press** by
+//! an **approver** becomes the ask's **answer**, which the agent receives.
 //!
 //! Arrows run one way: `cli → daemon → api, bridge → gate → profiles → policy, store`,
-//! `cli → agents → client`, and `bridge → port ← adapters`. What the code promises:
+//! `cli → agents → client`, and `bridge → port ← adapters`. The code keeps these promises:
 //!
-//! - [`policy`] and [`gate::answer`] are pure. Only [`store`] speaks SQL. Only an adapter crate
+//! - [`policy`] and [`gate::answer`] are pure. Only [`store`] contains SQL. Only an adapter crate
 //!   knows its platform; adapters never decide.
-//! - A verdict is never a bool and has no default. An error while ruling is ask or deny, never
+//! - A verdict is never a bool and has no default. An error during evaluation is ask or deny, never
 //!   allow.
-//! - The oneshot is registered before the card is sent; the answer is committed before the presser
-//!   is told; the presser is told what the row says.
+//! - The waiter is registered before the card is sent; the answer is committed before the presser
+//!   gets a reply; the reply states what the row contains.
 //! - One function answers for every surface: [`gate::Gate::answer`].
-//! - No secret in a card, a log, an argument or an error.
+//! - No secret is in a card, a log, an argument or an error.
 
 pub mod agents;
 pub mod api;

@@ -1,6 +1,6 @@
-//! Where paths really lead: links are followed on this machine, whoever says to be elsewhere.
+//! Resolves the symbolic links in a call's paths on this machine.
 
-use countersign_policy::{Lead, Links, Sights, guardrail::fits_name};
+use countersign_policy::{LinkTarget, Links, Sights, guardrail::fits_name};
 use std::{
     collections::HashMap,
     env, fs, io,
@@ -8,40 +8,42 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// As many links in a row as Linux follows.
+/// The number of links in a row that Linux follows.
 const HOPS: usize = 40;
-/// More entries of folders than this are not gone through for the patterns of one call.
+/// The number of directory entries that are read for the patterns of one call.
 const ENTRIES: usize = 20_000;
-/// More places than this are not kept for one pattern.
+/// The number of targets that are recorded for one pattern.
 const PLACES: usize = 256;
 
-/// Looks where all that a call may come to leads. What leads nowhere else is left out.
-// FAIL-CLOSED: what cannot be followed is said to be unknown, and asks.
+/// Resolves every path that a call may touch. Paths without links are left out.
+// FAIL-CLOSED: a path that cannot be resolved is reported as unknown, and asks.
 #[must_use]
 pub fn look(sights: &Sights) -> Links {
     let mut links = Links::default();
-    let mut looker = Looker { kinds: HashMap::new(), entries: ENTRIES };
+    let mut looker = LinkReader { kinds: HashMap::new(), entries: ENTRIES };
     for path in &sights.paths {
         let is_file_of_a_tool = sights.files.contains(path);
         match looker.follow(path) {
             Ok(places) if places.is_empty() => {}
-            Ok(places) => links.lead(path.clone(), Lead::To(places)),
+            Ok(places) => links.lead(path.clone(), LinkTarget::To(places)),
             Err(Unseen::OfOthers(why)) if is_file_of_a_tool => {
                 links.unresolved(path, &why);
-                links.lead(path.clone(), Lead::Unknown(why));
+                links.lead(path.clone(), LinkTarget::Unknown(why));
             }
-            // Nobody but its owner can make a link there that leads to us.
+            // Only its owner could create a link in there that leads to us, and that is another
+            // user.
             Err(Unseen::OfOthers(_)) => {}
             Err(Unseen::Ours(why)) => {
                 if is_file_of_a_tool {
                     links.unresolved(path, &why);
                 }
-                links.lead(path.clone(), Lead::Unknown(why));
+                links.lead(path.clone(), LinkTarget::Unknown(why));
             }
         }
     }
     let own = own_program();
     for name in &sights.programs {
+        // Compared by device and inode: a link to our program is our program under any name.
         if own.is_some() && candidates(name, sights).any(|file| identity(&file) == own) {
             links.own_program(name.clone());
         }
@@ -52,29 +54,29 @@ pub fn look(sights: &Sights) -> Links {
     links
 }
 
-/// Why a path cannot be followed.
+/// The reason why a path cannot be resolved.
 #[derive(Debug)]
 enum Unseen {
-    /// A folder of another user does not let us in.
+    /// A folder of another user denies access.
     OfOthers(String),
     Ours(String),
 }
 
-/// What stands at a path.
+/// The kind of a directory entry.
 #[derive(Clone, Debug)]
-enum Kind {
+enum PathKind {
     Nothing,
     Link(PathBuf),
     Other,
 }
 
-struct Looker {
-    kinds: HashMap<PathBuf, Kind>,
+struct LinkReader {
+    kinds: HashMap<PathBuf, PathKind>,
     entries: usize,
 }
 
-impl Looker {
-    /// Where a path leads that goes through links; empty where it goes through none.
+impl LinkReader {
+    /// The targets of a path that contains links; empty if it contains none.
     fn follow(&mut self, path: &str) -> Result<Vec<String>, Unseen> {
         let mut places = Vec::new();
         let parts: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
@@ -84,7 +86,7 @@ impl Looker {
         Ok(places)
     }
 
-    /// `rest` is what is still to go, the next part last.
+    /// Walks the parts of a path; `rest` holds the remaining parts, the next one last.
     fn walk(
         &mut self,
         mut at: PathBuf,
@@ -94,6 +96,8 @@ impl Looker {
     ) -> Result<(), Unseen> {
         while let Some(part) = rest.pop() {
             match &*part {
+                // `..` is applied after links were followed, as the kernel does; `a/..` is not `.`
+                // if `a` is a link.
                 "" | "." => continue,
                 ".." => {
                     at.pop();
@@ -101,13 +105,16 @@ impl Looker {
                 }
                 _ => {}
             }
+            // The pattern is kept as a literal name below, too: a file may really be called `*`.
             if part.contains(['*', '?', '[']) {
                 self.expand(&at, &part, &rest, hops, places)?;
             }
             let next = at.join(&part);
             match self.kind(&at, &next)? {
-                Kind::Other => at = next,
-                Kind::Nothing => {
+                PathKind::Other => at = next,
+                PathKind::Nothing => {
+                    // What does not exist yet may be created behind the link, so the rest of the
+                    // path is appended.
                     if hops > 0 {
                         rest.push(part);
                         let behind = rest.iter().rev().fold(at, |at, part| at.join(part));
@@ -115,7 +122,7 @@ impl Looker {
                     }
                     return Ok(());
                 }
-                Kind::Link(to) => {
+                PathKind::Link(to) => {
                     hops += 1;
                     if hops > HOPS {
                         return Err(Unseen::Ours("too many links lead to each other".to_owned()));
@@ -133,7 +140,7 @@ impl Looker {
         Ok(())
     }
 
-    /// The entries of a folder that a pattern may stand for.
+    /// Walks the entries of a folder that match a pattern.
     fn expand(
         &mut self,
         folder: &Path,
@@ -151,6 +158,8 @@ impl Looker {
             self.entries -= 1;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let plain = entry.file_type().is_ok_and(|kind| kind.is_file());
+            // A plain file before any link leads nowhere else, so it needs no walk. A name with
+            // pattern characters would be expanded again.
             if plain && hops == 0 || !fits_name(pattern, &name) || name.contains(['*', '?', '[']) {
                 continue;
             }
@@ -161,17 +170,17 @@ impl Looker {
         Ok(())
     }
 
-    fn kind(&mut self, folder: &Path, path: &Path) -> Result<Kind, Unseen> {
+    fn kind(&mut self, folder: &Path, path: &Path) -> Result<PathKind, Unseen> {
         if let Some(known) = self.kinds.get(path) {
             return Ok(known.clone());
         }
         let found = fs::symlink_metadata(path).and_then(|found| match found.is_symlink() {
-            true => fs::read_link(path).map(Kind::Link),
-            false => Ok(Kind::Other),
+            true => fs::read_link(path).map(PathKind::Link),
+            false => Ok(PathKind::Other),
         });
         let kind = match found {
             Ok(kind) => kind,
-            Err(error) if is_nothing(&error) => Kind::Nothing,
+            Err(error) if is_nothing(&error) => PathKind::Nothing,
             Err(error) => {
                 let why = format!("{}: {error}", path.display());
                 return Err(match owner(folder) == owner(Path::new("/proc/self")) {
@@ -194,7 +203,7 @@ fn owner(path: &Path) -> Option<u32> {
     fs::metadata(path).ok().map(|found| found.uid())
 }
 
-/// The file that a path leads to, whatever it is called.
+/// The identity of the file that a path leads to, whatever its name.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
@@ -203,7 +212,7 @@ fn own_program() -> Option<(u64, u64)> {
     identity(&env::current_exe().ok()?)
 }
 
-/// The files that a name may start.
+/// The files that a command name may start.
 fn candidates(name: &str, sights: &Sights) -> impl Iterator<Item = PathBuf> {
     let named = match (name.strip_prefix("~/"), &sights.home, &sights.cwd) {
         (Some(rest), Some(home), _) => Some(Path::new(home).join(rest)),
@@ -227,7 +236,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn led(path: &str) -> Result<Vec<String>, Unseen> {
-        Looker { kinds: HashMap::new(), entries: ENTRIES }.follow(path)
+        LinkReader { kinds: HashMap::new(), entries: ENTRIES }.follow(path)
     }
 
     #[test]
@@ -268,7 +277,7 @@ mod tests {
         let mut expected = Links::default();
         let path = format!("{}/./cs", folder.path().display());
         let to = env::current_exe().unwrap().display().to_string();
-        expected.lead(path, Lead::To(vec![to]));
+        expected.lead(path, LinkTarget::To(vec![to]));
         expected.own_program("./cs".to_owned());
         assert_eq!(look(&sights), expected);
     }

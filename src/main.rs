@@ -1,4 +1,4 @@
-//! Parse, run, exit.
+//! The program's entry point.
 
 use std::process::ExitCode;
 

@@ -1,16 +1,16 @@
-//! The chat platforms of this program: one line for each.
+//! The chat platforms of this program, one line each.
 //!
-//! Everything else that concerns a platform stands in its own crate, as [`Platform`] asks. Nothing
-//! outside of this file and of those crates knows one by name.
+//! Everything else about a platform is in its own crate, as [`Platform`] requires. No other module
+//! knows a platform by name.
 
 use countersign_port::Platform;
 
-/// A platform, by the name of its section in the config and of its build feature.
+/// A platform with its name, which is also its config section and its build feature.
 #[derive(Clone, Copy)]
 pub struct Registered {
     /// The name.
     pub name: &'static str,
-    /// The platform; `None`: this program was built without it.
+    /// The platform; `None` if this program was built without it.
     pub platform: Option<&'static dyn Platform>,
 }
 
@@ -26,7 +26,7 @@ macro_rules! registered {
     };
 }
 
-/// The platforms that this program was made for.
+/// The platforms that this program supports.
 pub const BUILT_IN: &[Registered] = registered! {
     "telegram" => countersign_telegram::TelegramPlatform,
     "discord" => countersign_discord::DiscordPlatform,

@@ -1,3 +1,3 @@
-//! Text from agents and people, made fit to be shown: one function for every surface.
+//! Makes text from agents and people fit to be shown; one implementation for every surface.
 
-pub use countersign_port::{excerpt, folded, line, visible};
+pub use countersign_port::{brief, excerpt, folded, line, mixes_scripts, visible};

@@ -1,4 +1,5 @@
-//! What an agent is to the commands: a name, a settings file, and the wire of its hooks.
+//! The interface between an agent and the commands: a name, a settings file, and the wire of its
+//! hooks.
 
 use crate::client::Decided;
 use countersign_ask::call::Call;
@@ -11,138 +12,141 @@ use std::{
 
 /// An agent that runs `countersign hook NAME` when it wants permission.
 ///
-/// Everything here is pure but [`HookAgent::settings_file`] and [`HookAgent::detect`]. The
-/// commands do the rest: they read stdin, talk to the daemon, print, and change files.
+/// Everything here is pure except [`HookAgent::settings_file`] and [`HookAgent::detect`]. The
+/// commands do the rest: they read stdin, call the daemon, print, and change files.
 pub trait HookAgent: fmt::Debug + Send + Sync {
     /// The name on the command line and on cards, such as `claude-code`.
     fn name(&self) -> &'static str;
 
     /// The name for people, with the versions that work.
-    fn title(&self) -> Title;
+    fn title(&self) -> AgentTitle;
 
-    /// The file of this user's settings that holds the agent's hooks.
+    /// The file in this user's settings that holds the agent's hooks.
     ///
     /// # Errors
     /// When there is no home folder.
     fn settings_file(&self) -> Result<PathBuf, String>;
 
-    /// Whether the agent is on this machine, as far as its settings tell.
+    /// Returns whether the agent is installed on this machine, judged by its settings.
     fn detect(&self) -> bool {
+        // The folder and not the file, which a fresh installation lacks.
         self.settings_file().is_ok_and(|file| file.parent().is_some_and(Path::exists))
     }
 
-    /// The settings with our hooks in them, which run `command`; everything else stays as it is.
+    /// The settings with our hooks, which run `command`; everything else is unchanged.
     ///
     /// # Errors
-    /// A sentence with line and column, where the agent could not read the settings either.
+    /// A sentence with line and column, if the agent could not read the settings either.
     fn connect(&self, settings: &str, command: &str) -> Result<String, String>;
 
-    /// The settings without our hooks; everything else stays as it is.
+    /// The settings without our hooks; everything else is unchanged.
     ///
     /// # Errors
     /// As [`HookAgent::connect`].
     fn disconnect(&self, settings: &str) -> Result<String, String>;
 
-    /// The command that our hooks run, where all of them are installed.
+    /// The command that our hooks run, if all of them are installed.
     ///
     /// # Errors
     /// As [`HookAgent::connect`].
     fn installed(&self, settings: &str) -> Result<Option<String>, String>;
 
-    /// Decodes what the agent wrote on stdin.
+    /// Decodes the event that the agent wrote to stdin.
     ///
     /// # Errors
     /// A sentence; the hook then replies with [`HookAgent::undecided`].
-    // FAIL-CLOSED: an event that asks for a decision and cannot be decided is `Misplaced`, however
+    // FAIL-CLOSED: an event that asks for a decision and cannot be decided is `Misplaced`, even if
     // little of it can be read.
     fn decode(&self, stdin: &[u8]) -> Result<HookEvent, String>;
 
-    /// The reply where there is no decision, such as while no daemon runs. Nothing by default: the
-    /// agent's own prompt decides. An agent that would run the call then has to be told to stop.
+    /// The reply without a decision, for example while no daemon runs. By default nothing is
+    /// printed, and the agent's own prompt decides. An agent that would run the call then must
+    /// reply with a denial.
     fn undecided(&self, _why: &str) -> HookReply {
         HookReply::Nothing
     }
 
-    /// The environment variable in which the agent gives its process id to hooks.
+    /// The environment variable with the agent's process id, if it sets one for hooks.
     fn process_variable(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// What people are told of an agent.
+/// The agent's description for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Title {
+pub struct AgentTitle {
     /// Its name, such as `Claude Code`.
     pub name: &'static str,
     /// The versions that work, such as `2.1.268 or newer`.
     pub versions: &'static str,
-    /// What changes for its user once it is connected.
+    /// The change that the user notices once it is connected.
     pub connected: &'static str,
 }
 
-/// What a hook was started for. `R` is the agent's own permission request.
+/// The event that started a hook. `R` is the agent's own permission request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookEvent<R = Box<dyn HookRequest>> {
     /// The agent wants permission, or asks questions.
     Wants(R),
-    /// A call of this session has run, or failed: whoever was asked for it, it is answered.
+    /// A call of this session ran or failed, so its ask is answered elsewhere.
     Ran {
-        /// The conversation.
+        /// The session.
         session: String,
         /// The tool.
         tool: String,
-        /// What it ran with.
+        /// Its arguments.
         input: Value,
     },
-    /// The turn is over: nothing that the main agent asked for waits any longer.
+    /// The turn is over: no call of the main agent waits any longer.
     Stopped {
-        /// The conversation.
+        /// The session.
         session: String,
     },
-    /// The conversation is over.
+    /// The session is over.
     Ended {
-        /// The conversation.
+        /// The session.
         session: String,
     },
-    /// A notice that wants nothing from us.
+    /// An event that needs no action.
     Notice,
-    /// The hook is asked to decide where it cannot.
+    /// An event that asks for a decision and cannot be decided here.
     Misplaced {
-        /// The event, as the agent calls it.
+        /// The event's name at the agent.
         event: String,
-        /// What the model and the person beside it read.
+        /// The message for the model and the person at the terminal.
         message: String,
     },
 }
 
 /// A permission request of an agent.
 pub trait HookRequest: fmt::Debug + Send {
-    /// The call to submit. `key` is this hook process's own: a call that the agent makes twice is
-    /// two asks.
+    /// The call to submit. `key` is unique to this hook process, so a call that the agent makes
+    /// twice is two asks.
     ///
     /// # Errors
-    /// A sentence, for questions that cannot be shown.
+    /// A sentence, if questions cannot be shown.
     fn call(&self, key: String, host: Option<String>) -> Result<Call, String>;
 
-    /// Encodes a decision as the agent reads it.
-    // FAIL-CLOSED: what is no decision of a person or a rule about this very call is `Nothing`.
+    /// Encodes a decision for the agent.
+    // FAIL-CLOSED: only a decision of a person or a rule about this call prints anything.
     fn reply(&self, decided: &Decided) -> HookReply;
 }
 
-/// What the hook prints, and how it ends.
+/// The hook's output and exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum HookReply {
-    /// This on stdout, exit code 0.
+    /// Print this to stdout, exit code 0.
     Print(Value),
-    /// Nothing, exit code 0.
+    /// Print nothing, exit code 0.
     Nothing,
-    /// This on stderr, exit code 2: what agents take for a denial wherever an event can be denied.
+    /// Print this to stderr, exit code 2: agents read this as a denial, for events that can be
+    /// denied.
     Block(String),
 }
 
 impl<R> HookEvent<R> {
-    /// The same with another form of the request.
+    /// Converts the request to another type.
     pub fn map<S>(self, request: impl FnOnce(R) -> S) -> HookEvent<S> {
         match self {
             Self::Wants(wants) => HookEvent::Wants(request(wants)),
@@ -154,9 +158,9 @@ impl<R> HookEvent<R> {
         }
     }
 
-    /// The ids of the agent's open asks that this event closes. Identical calls ran in the order in
-    /// which they asked, so the oldest is the one that ran. A call whose `meta` has an `agent_id`
-    /// is a subagent's, which goes on after the main agent's turn.
+    /// The ids of the agent's open asks that this event closes. Of several identical calls the
+    /// oldest is the one that ran, because they run in the order in which they ask. A call with an
+    /// `agent_id` in its `meta` is a subagent's, which continues after the main agent's turn.
     #[must_use]
     pub fn closes<'a>(&self, agent: &str, open: &'a [AskView]) -> Vec<&'a str> {
         let ours =
@@ -184,8 +188,8 @@ impl<R> HookEvent<R> {
     }
 }
 
-/// Whether a tool that ran with `input` is the one that asked with `args`. Answers may have come to
-/// it.
+/// Returns whether a call that ran with `input` is the one that asked with `args`. The input may
+/// have more fields: answers to questions are added to it.
 fn ran_with(args: &Value, input: &Value) -> bool {
     match (args, input) {
         (Value::Object(asked), Value::Object(ran)) => {

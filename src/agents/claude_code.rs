@@ -1,12 +1,12 @@
-//! Claude Code: its hooks, what it writes on their stdin, and where its settings are.
+//! Claude Code: its hooks, their input, and the location of its settings.
 
 mod events;
 mod request;
 mod settings;
 
-use super::agent::{HookAgent, HookEvent, Title};
+use super::agent::{AgentTitle, HookAgent, HookEvent};
 use events::{SERVED, TELLING};
-use request::{NAME, Request};
+use request::{NAME, PermissionRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ impl HookAgent for ClaudeCode {
         NAME
     }
 
-    fn title(&self) -> Title {
-        Title {
+    fn title(&self) -> AgentTitle {
+        AgentTitle {
             name: "Claude Code",
             versions: "2.1.268 or newer",
             connected: "Its own prompt stays beside it, and decides alone while no daemon runs. \
@@ -56,14 +56,15 @@ impl HookAgent for ClaudeCode {
         Ok(read(stdin)?.map(|request| Box::new(request) as _))
     }
 
-    // A shell may stand between Claude Code and its hook.
+    // A shell may run between Claude Code and its hook, so the parent process need not be the
+    // agent.
     fn process_variable(&self) -> Option<&'static str> {
         Some("CLAUDE_PID")
     }
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct EventHead {
     #[serde(default)]
     hook_event_name: String,
     #[serde(default)]
@@ -74,17 +75,18 @@ struct Head {
     tool_input: Value,
 }
 
-/// Reads what Claude Code wrote on stdin.
+/// Decodes the JSON that Claude Code writes to a hook's stdin.
 ///
 /// # Errors
-/// A sentence; the hook stays silent then and Claude's own prompt decides.
-// FAIL-CLOSED: where there is no prompt behind this hook, silence would let the call run. So
-// whatever asks for a decision and is no PermissionRequest is an event of its own, to be blocked,
-// however little of it can be read.
-fn read(stdin: &[u8]) -> Result<HookEvent<Request>, String> {
+/// A sentence; the hook prints nothing then, and Claude's own prompt decides.
+// FAIL-CLOSED: in an event without a prompt behind it, silence would let the call run. So an event
+// that asks for a decision and is no PermissionRequest is reported separately, to be blocked, even
+// if little of it can be read.
+fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
     let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
     let whole: Map<String, Value> = match serde_json::from_slice(stdin) {
         Ok(whole) => whole,
+        // Unreadable JSON has no event name to check, so the name is searched for in the text.
         Err(_) if String::from_utf8_lossy(stdin).contains("PreToolUse") => {
             return Ok(misplaced("PreToolUse"));
         }
@@ -94,23 +96,27 @@ fn read(stdin: &[u8]) -> Result<HookEvent<Request>, String> {
     match whole.get("hook_event_name").and_then(Value::as_str) {
         Some(event) if SERVED.contains(&event) => {}
         Some(event) if TELLING.contains(&event) => return Ok(HookEvent::Notice),
+        // An event that we do not know may be one that decides, in a newer Claude Code.
         Some(event) => return Ok(misplaced(event)),
         None if asks => return Ok(misplaced("an event without a name")),
         None => return Err("stdin is not a hook's JSON: it names no event".to_owned()),
     }
     let whole = Value::Object(whole);
-    let head = Head::deserialize(&whole).map_err(unreadable)?;
-    let Head { hook_event_name, session_id: session, tool_name: tool, tool_input: input } = head;
+    let head = EventHead::deserialize(&whole).map_err(unreadable)?;
+    let EventHead { hook_event_name, session_id: session, tool_name: tool, tool_input: input } =
+        head;
     Ok(match hook_event_name.as_str() {
-        "PermissionRequest" => HookEvent::Wants(Request::deserialize(&whole).map_err(unreadable)?),
+        "PermissionRequest" => {
+            HookEvent::Wants(PermissionRequest::deserialize(&whole).map_err(unreadable)?)
+        }
         "PostToolUse" | "PostToolUseFailure" => HookEvent::Ran { session, tool, input },
         "Stop" | "StopFailure" => HookEvent::Stopped { session },
         _ => HookEvent::Ended { session },
     })
 }
 
-/// An event that this hook is asked to decide and cannot.
-fn misplaced(event: &str) -> HookEvent<Request> {
+/// An event that asks this hook for a decision it cannot make.
+fn misplaced(event: &str) -> HookEvent<PermissionRequest> {
     HookEvent::Misplaced { event: event.to_owned(), message: events::misplaced(event) }
 }
 

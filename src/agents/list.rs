@@ -2,10 +2,10 @@
 
 use super::{agent::HookAgent, claude_code::ClaudeCode};
 
-/// Every agent that `connect`, `disconnect`, `hook` and `doctor` know.
+/// Every agent that `connect`, `disconnect`, `hook` and `doctor` support.
 pub const AGENTS: &[&dyn HookAgent] = &[&ClaudeCode];
 
-/// The agent of this name.
+/// The agent with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn HookAgent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)

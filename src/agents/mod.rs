@@ -1,10 +1,10 @@
-//! The client side of agents: their hooks and their hosts, which talk to the daemon through the
-//! client. Each knows its wire, none knows policy. docs/agents.md says how to add one.
+//! The client side of agents: their hooks and hosts, which use the client to reach the daemon. Each
+//! knows its own wire; none knows policy. docs/agents.md describes how to add one.
 
 mod agent;
 mod claude_code;
 mod list;
 pub mod wcore;
 
-pub use agent::{HookAgent, HookEvent, HookReply, HookRequest, Title};
+pub use agent::{AgentTitle, HookAgent, HookEvent, HookReply, HookRequest};
 pub use list::{AGENTS, find};

@@ -1,19 +1,20 @@
-//! `/v1/asks`: reading asks, waiting for them, answering them, taking them back.
+//! `/v1/asks`: lists, reads, awaits, answers and cancels asks.
 
 use super::{
     fault::{Fault, json},
     handle::Handle,
     state::Api,
-    view::{state, view, view_for_agent},
+    view::{edit_view, state, view, view_for_agent},
     wait::longest,
 };
 use crate::{
     gate::{
         Told,
-        answer::Action,
+        answer::{Action, EditStep, Words},
+        approvers::Who,
         ask::{Ask, Decision, Scope},
     },
-    store::{Listed, Place},
+    store::{ListCursor, Listed},
 };
 use axum::{
     Extension, Json,
@@ -46,7 +47,9 @@ pub(super) async fn list(
         Some(id) => Some(api.store.ask(id).await?.ok_or_else(|| no_such(id))?),
         None => None,
     };
-    let after = after.map(|ask| Place::behind(&ask, state));
+    let after = after.map(|ask| ListCursor::behind(&ask, state));
+    // The turn is taken before the read, so that the asks of only so many replies are in memory at
+    // once.
     let turn = api.turns.take().await?;
     let Listed { asks, next } = api.store.asks_in(state, after.as_ref()).await?;
     let one = |ask: &Ask| if query.card { with_card(&api, ask, view(ask)) } else { view(ask) };
@@ -63,7 +66,9 @@ pub(super) async fn get(
     let Query(query) = query?;
     let id = found(&api, &id).await?;
     if !longest(&query).is_zero() {
-        // An agent that waits here counts as its caller, an approver that watches does not.
+        // An agent that waits here counts as the ask's caller; an approver that watches does not.
+        // `leave` is reached only if the wait ends by itself: if the client disconnects, `caller`
+        // is dropped, which cancels the ask after a grace time.
         let waited = match handle {
             Handle::Agent => {
                 let mut caller = api.gate.attach(&id);
@@ -82,7 +87,7 @@ pub(super) async fn get(
     Ok(turn.held_by(&view))
 }
 
-/// The ask with what people see of it.
+/// Adds the card that people see to the ask.
 fn with_card(api: &Api, ask: &Ask, view: AskView) -> AskView {
     AskView { card: Some((api.card)(ask)), ..view }
 }
@@ -94,10 +99,27 @@ pub(super) async fn answer(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Fault> {
     let who = handle.answerer()?;
-    let action = action(json(&body?)?)?;
-    let ask = find(&api, &id).await?;
+    let given = json(&body?)?;
+    let action = action(given, &find(&api, &id).await?)?;
+    act(&api, &id, who, action).await
+}
+
+pub(super) async fn undo(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let who = handle.answerer()?;
+    act(&api, &id, who, Action::Undo).await
+}
+
+/// What an approver does to an ask, and what becomes of it.
+async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, Fault> {
+    let ask = find(api, id).await?;
     let reply = api.gate.answer(ask.clone(), who, action).await;
     let status = match reply.told {
+        // A late or repeated answer is 200 with `applied: false`: the request was valid, and the
+        // reply shows who answered.
         Told::Applied | Told::Noted | Told::TextWanted => StatusCode::OK,
         Told::Already | Told::Expired | Told::Cancelled => StatusCode::OK,
         Told::NotAllowed => StatusCode::FORBIDDEN,
@@ -114,6 +136,7 @@ pub(super) async fn answer(
         state: state(&ask.state),
         by: ask.answer().map(|answer| answer.by.clone()),
         message: reply.sentence,
+        edit: ask.progress.edit.as_ref().filter(|_| ask.is_open()).map(edit_view),
     };
     Ok(Json(reply).into_response())
 }
@@ -136,12 +159,37 @@ pub(super) async fn cancel(
     Ok(Json(view(&ask)))
 }
 
-/// What the answer asks for.
-fn action(given: AnswerRequest) -> Result<Action, Fault> {
+/// The action that an answer requests.
+fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, Fault> {
+    if given.decision != Decision::Edit && (given.edit.is_some() || given.digest.is_some()) {
+        return Err(Fault::bad_request("`edit` and `digest` belong to the decision `edit`"));
+    }
     match (given.decision, given.answers) {
+        (Decision::Deny | Decision::Answer | Decision::Edit, _) if given.rules.is_some() => {
+            Err(Fault::bad_request("`rules` belongs to an approval of a call"))
+        }
+        (Decision::Approve, Some(_)) if given.rules.is_some() => {
+            Err(Fault::bad_request("`rules` belongs to an approval of a call"))
+        }
+        (Decision::Edit, Some(_)) => Err(Fault::bad_request("`answers` belongs to a question")),
+        (Decision::Edit, None) => match (given.edit, given.digest) {
+            (Some(text), None) => Ok(Action::Words { wanted: Words::Edit, text: Some(text) }),
+            (None, Some(digest)) => {
+                let edit = ask.progress.edit.as_ref().filter(|edit| edit.digest == digest);
+                // Naming the digest of a critical one is the second step.
+                let step = EditStep::Confirm;
+                let nth = edit.map_or(0, |edit| edit.nth);
+                Ok(Action::Edit { nth, step })
+            }
+            _ => Err(Fault::bad_request(
+                "`edit` proposes a text, and then `digest` approves it; give one of them",
+            )),
+        },
         (Decision::Deny, Some(_)) => {
             Err(Fault::bad_request("`answers` belongs to an approval; a denial gives none"))
         }
+        // A denial with a scope would look like a rule for later calls, which only the rules file
+        // can hold.
         (Decision::Deny, None) if given.scope.is_some_and(|scope| scope != Scope::Once) => {
             Err(Fault::bad_request("a denial has no scope; it is for this call only"))
         }
@@ -163,21 +211,41 @@ fn action(given: AnswerRequest) -> Result<Action, Fault> {
         (Decision::Answer, None) => {
             Err(Fault::bad_request("`answer` needs `answers`, by the questions' texts"))
         }
+        (Decision::Approve, None) if given.rules.is_some() => {
+            if given.scope != Some(Scope::Always) || given.reason.is_some() {
+                return Err(Fault::bad_request("`rules` belongs to the scope `always`, alone"));
+            }
+            let places = given.rules.unwrap_or_default();
+            let places: Option<Vec<_>> = places.iter().map(|at| at.checked_sub(1)).collect();
+            places
+                .map(Action::ApproveParts)
+                .ok_or_else(|| Fault::bad_request("the places of `rules` are counted from 1"))
+        }
         (Decision::Approve, None) => {
-            Ok(Action::Approve { scope: given.scope.unwrap_or(Scope::Once) })
+            let scope = given.scope.unwrap_or(Scope::Once);
+            match given.reason.filter(|note| !note.trim().is_empty()) {
+                None => Ok(Action::Approve { scope }),
+                note if scope == Scope::Once => {
+                    Ok(Action::Words { wanted: Words::Note, text: note })
+                }
+                Some(_) => Err(Fault::bad_request(
+                    "a note (`reason`) goes with an approval of this call alone",
+                )),
+            }
         }
     }
 }
 
-/// The ask with this id, or with the only id that begins so.
+/// The ask with this id, or the only one whose id starts with it.
 async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
     let id = found(api, id).await?;
     api.store.ask(&id).await?.ok_or_else(|| no_such(&id))
 }
 
-/// The whole id of it.
+/// Completes a short id.
 async fn found(api: &Api, id: &str) -> Result<String, Fault> {
     let mut found = api.store.ids_like(id).await?;
+    // A whole id means itself, even if a longer one starts with it.
     if let Some(exact) = found.iter().position(|found| found == id) {
         return Ok(found.swap_remove(exact));
     }

@@ -1,4 +1,4 @@
-//! Finds out which handle a request holds, before any route sees it.
+//! Authenticates each request before any route sees it.
 
 use super::{
     fault::Fault,
@@ -18,6 +18,7 @@ pub(super) async fn authenticate(
     request: Request,
     next: Next,
 ) -> Response {
+    // A token proof comes first: its scheme is not `Bearer`, so it would be refused below.
     if let Some(proof) = TokenProof::of(&request) {
         return match proof.check(&keys, surface, request).await {
             Ok(proven) => proven.serve(next).await,
@@ -40,7 +41,7 @@ fn bearer(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, Fa
     };
     let token = given.to_str().ok().and_then(|given| given.strip_prefix("Bearer "));
     let token = token.ok_or_else(|| unauthorized("the token must be given as `Bearer …`"))?.trim();
-    // FAIL-CLOSED: a token that is wrong gets nothing, not even the socket's own handle.
+    // FAIL-CLOSED: a wrong token gets no access, not even the socket's own handle.
     let known = keys.of(|key| key.matches(token));
     known.map(|(handle, _)| handle).ok_or_else(|| unauthorized("this token is not known here"))
 }

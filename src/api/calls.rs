@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ask::owner::Owner,
-    gate::{Submitted, ask::Ask},
+    gate::{SubmitOutcome, ask::Ask},
 };
 use axum::{
     Extension, Json,
@@ -30,26 +30,31 @@ pub(super) async fn submit(
 ) -> Result<Response, Fault> {
     let (Query(query), body) = (query?, body?);
     let SubmitRequest { mut call, session_secret } =
+        // A large body is parsed outside the runtime's workers, so that it does not delay other
+        // requests.
         api.gate.beside(body.len(), || read(&body)).await?;
+    // The handle's owner, narrowed by the session's secret: without the secret, any process with
+    // the agent's token could use the session's grants.
     call.owner = Some(session_secret.map_or(owner.clone(), |secret| owner.with(&secret)));
     let longest = longest(&query);
     let (ask, caller) = match api.gate.submit(call.clone(), !longest.is_zero()).await? {
-        Submitted::Ruled(ruling) => {
+        SubmitOutcome::Ruled(ruling) => {
             let message = api.gate.text_for_denial(&call, &ruling);
             return Ok(Json(decided(&ruling, message)).into_response());
         }
-        Submitted::Asked(ask, caller) => (ask, caller),
+        SubmitOutcome::Asked(ask, caller) => (ask, caller),
     };
+    // No wait was requested, so nobody is attached and the open ask is returned at once.
     let Some(mut caller) = caller else { return Ok(reply(&api, &ask)) };
     let id = std::mem::take(&mut { ask }.id);
     let waited = caller.wait(longest).await;
-    // An error is a response too: the caller comes back for more.
+    // An error is a response too: the caller submits again with the same key, so this is no cancel.
     caller.leave();
     let ask = waited?.ok_or_else(|| Fault::not_found(format!("there is no ask `{id}`")))?;
     Ok(reply(&api, &ask))
 }
 
-/// Reads a submitted call; the secret of its session binds what is granted there to whoever has it.
+/// Parses a submitted call. Its session's secret limits that session's grants to holders of it.
 fn read(body: &[u8]) -> Result<SubmitRequest, Fault> {
     let request = SubmitRequest::from_json(body).map_err(|error| unreadable(&error))?;
     let count = request.session_secret.as_ref().map_or(16, |secret| secret.chars().count());

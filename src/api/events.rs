@@ -1,10 +1,10 @@
-//! `GET /v1/events`: what happens, as server-sent events.
+//! `GET /v1/events`: the event log as server-sent events.
 //!
-//! A new reader gets every open ask first. A reader that comes back with `Last-Event-ID` gets what
-//! it missed; where that is no longer kept, it is told so once and starts anew.
+//! A new reader gets every open ask first. A reader that resumes with `Last-Event-ID` gets what it
+//! missed. If those events are no longer stored, it gets one event `forgotten` and starts again.
 //!
-//! The `id:` of an event is where its reader goes on, and not always the event's own: on PostgreSQL
-//! an earlier event may still turn up. The event's own id is in its data.
+//! The `id:` of an event is the id to resume after, which is not always the event's own: on
+//! PostgreSQL an earlier event may still appear. The event's own id is in its data.
 
 use super::{
     fault::Fault,
@@ -33,13 +33,14 @@ pub(super) async fn stream(
             Resumed::There(tail) => (tail, Backlog::Sent),
             Resumed::Forgotten(tail) => (tail, Backlog::Forgotten),
         },
-        // The tail first: what is closed between the two is sent.
+        // The position is taken before the open asks are read: an ask that closes in between is in
+        // the log.
         None => (Tail::of_now(&api.store).await?, Backlog::From(None)),
     };
     Ok(live::serve(&api, tail, backlog, EveryEvent))
 }
 
-/// Every event of the log, with its ask.
+/// Sends every event of the log with its ask.
 struct EveryEvent;
 
 impl Feed for EveryEvent {
@@ -61,7 +62,8 @@ impl Feed for EveryEvent {
 }
 
 fn event(resume: Option<i64>, kind: &str, data: &impl Serialize) -> (Event, usize) {
-    // JSON has no line breaks of its own. Types of the protocol are always written.
+    // JSON on one line, as a line break would end the `data:` field. The protocol's types always
+    // serialize.
     let data = serde_json::to_string(data).unwrap_or_default();
     let bytes = data.len();
     let event = Event::default().event(kind).data(data);

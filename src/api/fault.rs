@@ -1,6 +1,9 @@
-//! What a request gets that cannot be served: a status and a sentence.
+//! The reply to a request that cannot be served: a status and a sentence.
 
-use crate::{gate::SubmitError, store::StoreError};
+use crate::{
+    gate::{SubmitError, TooMuch},
+    store::StoreError,
+};
 use axum::{
     Json,
     extract::rejection::{BytesRejection, QueryRejection},
@@ -9,39 +12,47 @@ use axum::{
 };
 use countersign_protocol::ErrorReply;
 
-/// When to try again; seconds.
+/// `Retry-After` in seconds, when a service is unavailable.
 pub(super) const COME_BACK: &str = "2";
 
-/// The same where people have to answer first.
-const COME_BACK_LATER: &str = "15";
-
-/// A refused request. It never changes anything, and never grants anything.
+/// A refused request. It changes nothing and grants nothing.
 #[derive(Debug)]
 pub struct Fault {
     status: StatusCode,
     sentence: String,
+    /// The value of `Retry-After`, in seconds.
+    retry_after: Option<String>,
 }
 
 impl Fault {
     /// A fault with this status and sentence.
     #[must_use]
     pub fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Self { status, sentence: sentence.into() }
+        let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        let retry_after = unavailable.then(|| COME_BACK.to_owned());
+        Self { status, sentence: sentence.into(), retry_after }
     }
 
-    /// The caller sent something that cannot be taken.
+    /// The agent or session is over a limit; the reply names when to try again.
+    fn too_much(TooMuch { why, after }: TooMuch) -> Self {
+        let seconds = after.as_secs_f64().ceil().max(1.0);
+        let retry_after = Some(format!("{seconds:.0}"));
+        Self { status: StatusCode::TOO_MANY_REQUESTS, sentence: why, retry_after }
+    }
+
+    /// The request is invalid.
     #[must_use]
     pub fn bad_request(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, sentence)
     }
 
-    /// There is no such thing.
+    /// The named thing does not exist.
     #[must_use]
     pub fn not_found(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, sentence)
     }
 
-    /// The handle does not reach so far.
+    /// The handle does not permit this.
     #[must_use]
     pub fn forbidden(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, sentence)
@@ -52,16 +63,12 @@ impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(ErrorReply { error: self.sentence })).into_response();
         if self.status == StatusCode::PAYLOAD_TOO_LARGE {
-            // What is left of the body is not read, so the connection ends here.
+            // The rest of the body is not read, so the connection cannot be used for another
+            // request.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        let when = match self.status {
-            StatusCode::SERVICE_UNAVAILABLE => Some(COME_BACK),
-            StatusCode::TOO_MANY_REQUESTS => Some(COME_BACK_LATER),
-            _ => None,
-        };
+        let when = self.retry_after.and_then(|when| HeaderValue::try_from(when).ok());
         if let Some(when) = when {
-            let when = HeaderValue::from_static(when);
             response.headers_mut().insert(header::RETRY_AFTER, when);
         }
         response
@@ -72,7 +79,7 @@ impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a request failed");
         if error.is_of_a_row() {
-            // Trying again is no use.
+            // 500 and not 503: a retry does not help.
             return Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 format!("{error}; nothing may run"),
@@ -99,7 +106,7 @@ impl From<SubmitError> for Fault {
             SubmitError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             SubmitError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             SubmitError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
-            SubmitError::TooMuch(why) => Self::new(StatusCode::TOO_MANY_REQUESTS, why),
+            SubmitError::TooMuch(too_much) => Self::too_much(too_much),
             SubmitError::Store(error) => error.into(),
         }
     }
@@ -120,7 +127,7 @@ impl From<QueryRejection> for Fault {
     }
 }
 
-/// Reads a JSON body; the sentence says what is wrong and where.
+/// Parses a JSON body; the sentence names the error and its position.
 ///
 /// # Errors
 /// 400 with that sentence.
@@ -128,7 +135,7 @@ pub(in crate::api) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Resul
     serde_json::from_slice(body).map_err(|error| unreadable(&error))
 }
 
-/// 400 for a body that cannot be read.
+/// 400 for a body that cannot be parsed.
 pub(super) fn unreadable(error: &serde_json::Error) -> Fault {
     Fault::bad_request(format!("the body is not what is taken here: {error}"))
 }

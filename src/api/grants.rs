@@ -1,4 +1,4 @@
-//! `/v1/grants`: what has been approved for longer than once.
+//! `/v1/grants`: lists and revokes grants.
 
 use super::{fault::Fault, handle::Handle, state::Api};
 use crate::{
@@ -14,7 +14,7 @@ use axum::{
 };
 use countersign_protocol::{GrantReach, GrantView, GrantsPage, RevokeReply};
 
-/// Approvers see every grant; agents those that may cover their calls.
+/// Lists grants: approvers see every grant; agents see those that may cover their calls.
 pub(super) async fn list(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
@@ -26,7 +26,9 @@ pub(super) async fn list(
             || grant.scope == GrantScope::Always
             || grant.owner.as_ref() == Some(&owner)
     });
-    Ok(Json(GrantsPage { grants: grants.iter().map(view).collect() }))
+    let missing = api.gate.missing_rules(&grants);
+    let one = |(grant, missing)| GrantView { missing, ..view(grant) };
+    Ok(Json(GrantsPage { grants: grants.iter().zip(missing).map(one).collect() }))
 }
 
 pub(super) async fn revoke(
@@ -37,6 +39,8 @@ pub(super) async fn revoke(
     let who = handle.answerer()?;
     match api.gate.revoke(&id, who).await? {
         Revoked::Done(grant) => Ok(Json(RevokeReply { revoked: view(&grant) })),
+        // 409: the grant is revoked in the store, but the rules file still allows the call. A plain
+        // success would be false.
         Revoked::FileKeepsIt(_, problem) => Err(Fault::new(
             StatusCode::CONFLICT,
             format!("the rule still stands in the rules file: {problem}"),
@@ -64,5 +68,6 @@ fn view(grant: &Grant) -> GrantView {
         created_at: clock::rfc3339(grant.created_at),
         expires_at: grant.expires_at.map(clock::rfc3339),
         rule: grant.rule.to_string(),
+        missing: None,
     }
 }

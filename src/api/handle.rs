@@ -1,4 +1,4 @@
-//! Which handle a request holds.
+//! The access that a request has.
 
 use super::fault::Fault;
 use crate::{
@@ -8,53 +8,54 @@ use crate::{
 use axum::extract::Request;
 use std::sync::Arc;
 
-/// What a request may do.
+/// The access of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handle {
-    /// Open asks, read their answers, take them back.
+    /// May open asks, read their answers and cancel them.
     Agent,
-    /// Answer, too.
+    /// May also answer.
     Approver,
 }
 
-/// Where a request came in.
+/// The listener that accepted a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
-    /// The unix socket, which only the same user can open: an agent's handle without a token.
+    /// The unix socket, which only the daemon's user can open; without a token it gives an agent's
+    /// handle.
     Socket,
-    /// TCP: a token is needed.
+    /// TCP, which needs a token.
     Tcp,
 }
 
-/// The tokens, as hashes: the daemon only has to compare them.
+/// The tokens, as hashes, which is enough to compare them.
 #[derive(Debug, Default)]
 pub struct Keys {
     /// The agents' token.
     pub agent: Option<TokenHash>,
     /// The approvers' token.
     pub approver: Option<TokenHash>,
-    /// What tokens are shown with where they are not sent.
+    /// The nonces of token proofs.
     pub(crate) nonces: Nonces,
 }
 
 impl Keys {
-    /// The tokens with these hashes.
+    /// The keys with these hashes.
     #[must_use]
     pub fn new(agent: Option<TokenHash>, approver: Option<TokenHash>) -> Self {
         Self { agent, approver, nonces: Nonces::default() }
     }
 
-    /// The handle that a token gives, and the token's hash.
+    /// The handle of the token that `shows` accepts, and the token's hash.
     pub(super) fn of(&self, shows: impl Fn(&TokenHash) -> bool) -> Option<(Handle, &TokenHash)> {
         let known = [(Handle::Approver, &self.approver), (Handle::Agent, &self.agent)];
-        // Both are compared, so that the time tells nothing.
+        // Both are always compared, so that the time does not show which one matched.
         let fits = known.map(|(handle, key)| (handle, key.as_ref().filter(|key| shows(key))));
         fits.into_iter().find_map(|(handle, key)| Some((handle, key?)))
     }
 }
 
 impl Handle {
-    /// The approver who answers with this handle; an agent's is refused.
+    /// The approver that answers with this handle; an agent's handle is refused.
     ///
     /// # Errors
     /// 403 with a sentence.
@@ -75,8 +76,9 @@ impl Handle {
     }
 }
 
-/// The request as the routes get it, with the handle that it holds.
+/// Adds the handle and the owner to an authenticated request, for the routes.
 pub(super) fn admitted(mut request: Request, surface: Surface, handle: Handle) -> Request {
+    // When all places are taken, connections that have never authenticated are closed first.
     if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
         connection.mark_proven();
     }
@@ -88,7 +90,8 @@ pub(super) fn admitted(mut request: Request, surface: Surface, handle: Handle) -
 /// The owner of the sessions that a request with this handle names.
 fn owner(surface: Surface, handle: Handle) -> Owner {
     Owner::by(match (surface, handle) {
-        // Only one user can open the socket.
+        // Without the token: only one user can open the socket. An agent over TCP is another owner,
+        // though its handle is the same.
         (Surface::Socket, Handle::Agent) => "unix:agent",
         (Surface::Tcp, Handle::Agent) => "tcp:agent",
         (_, Handle::Approver) => "approver",

@@ -1,9 +1,9 @@
-//! `/healthz`, `/readyz`, `/metrics`: how the daemon is.
+//! `/healthz`, `/readyz`, `/metrics`: the daemon's health.
 
-use super::{fault::Fault, state::Api};
+use super::{fault::Fault, pause, state::Api};
 use crate::{
     clock,
-    store::{Leader, Trouble},
+    store::{LateCards, Leader, SHOWN_WITHIN_MS, Trouble},
 };
 use axum::{
     Json,
@@ -12,22 +12,31 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_port::{NamedAdapter, Receiving};
-use countersign_protocol::{ReadyAdapter, ReadyLeader, ReadyReply, ReadyState, Up};
+use countersign_protocol::{ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState, Up};
 use std::{collections::BTreeMap, fmt::Write};
 
-/// The process is alive.
+/// Replies while the process runs.
+// Without the store: a supervisor that restarts us would not bring a lost database back.
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether it takes asks and hears every chat that it leads; how every adapter is, and who leads
-/// it.
+/// Returns 200 if the daemon takes asks and receives from every chat that it leads; the body shows
+/// the state and the leader of each adapter.
 pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let trouble = api.store.probe().await;
-    // A store that does not work is not asked twice: whoever asks us waits for us.
-    let (leaders, clock_ahead) = match trouble {
-        None => (leaders(&api).await, api.store.clock_ahead().await.ok()),
+    // A store that failed is not queried again: each query could take its whole timeout, and a load
+    // balancer waits for this reply.
+    let (leaders, clock_ahead, paused) = match trouble {
+        None => {
+            let paused = api.store.pause().await.ok().flatten();
+            (leaders(&api).await, api.store.clock_ahead().await.ok(), paused)
+        }
         Some(_) => Default::default(),
+    };
+    let late = match trouble {
+        None => late(&api).await,
+        Some(_) => Vec::new(),
     };
     let stopping = api.gate.is_stopping();
     let problems = (api.notices)(&api.adapters);
@@ -43,6 +52,8 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
             .map_or(up, |problem| ReadyState::Down { problem, mend: None }),
         adapters: adapters(&api, &leaders),
         problems,
+        paused: paused.as_ref().map(pause::view),
+        late: late.iter().map(told_late).collect(),
         daemon: api.gate.daemon().to_owned(),
         shared: api.store.is_shared(),
         clock_ahead_ms: clock_ahead,
@@ -52,13 +63,13 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// Who holds which lease; nothing where the store cannot tell.
+/// The holders of the leases; empty if the store cannot be read.
 async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
     let leaders = api.store.leaders().await.unwrap_or_default();
     leaders.into_iter().map(|leader| (leader.lease.clone(), leader)).collect()
 }
 
-/// How every adapter is. One that another daemon leads stands by.
+/// The state of each adapter; `standby` if another daemon leads it.
 fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, ReadyAdapter> {
     let one = |adapter: &NamedAdapter| {
         let leader = api.leases.get(adapter.name).and_then(|lease| leaders.get(lease));
@@ -79,13 +90,26 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, R
     api.adapters.iter().map(one).collect()
 }
 
-/// Counters for Prometheus, in its text format.
+/// Where cards are late; nothing where the store cannot tell.
+async fn late(api: &Api) -> Vec<LateCards> {
+    api.store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default()
+}
+
+fn told_late(late: &LateCards) -> ReadyLate {
+    let LateCards { adapter, target, cards, since } = late.clone();
+    ReadyLate { adapter, target, cards, since: clock::rfc3339(since) }
+}
+
+/// Metrics in Prometheus' text format.
 pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
     let store = &api.store;
     let open = store.count_open().await?;
+    let paused = u8::from(store.pause().await?.is_some());
     let mut text = format!(
         "# HELP countersign_asks_open Asks that wait for a person.\n\
          # TYPE countersign_asks_open gauge\ncountersign_asks_open {open}\n\
+         # HELP countersign_paused Whether everything is paused.\n\
+         # TYPE countersign_paused gauge\ncountersign_paused {paused}\n\
          # HELP countersign_events_total What happened, by kind.\n\
          # TYPE countersign_events_total counter\n"
     );
@@ -100,6 +124,7 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
         let up = u8::from(adapter.signals().receiving() == Receiving::Listening);
         let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name);
     }
+    write_late(&api, &mut text).await;
     text.push_str(
         "# HELP countersign_leading Whether this daemon receives for the adapter's account.\n\
          # TYPE countersign_leading gauge\n",
@@ -110,4 +135,22 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
         let _ = writeln!(text, "countersign_leading{{adapter=\"{adapter}\"}} {}", u8::from(here));
     }
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+}
+
+async fn write_late(api: &Api, text: &mut String) {
+    text.push_str(
+        "# HELP countersign_cards_late Open asks that wait to be shown for longer than they should.\n\
+         # TYPE countersign_cards_late gauge\n\
+         # HELP countersign_cards_late_seconds How long the oldest of them has waited.\n\
+         # TYPE countersign_cards_late_seconds gauge\n",
+    );
+    let late = late(api).await;
+    for adapter in api.adapters.iter() {
+        let of_it = || late.iter().filter(|late| late.adapter == adapter.name);
+        let cards: u64 = of_it().map(|late| late.cards).sum();
+        let oldest = of_it().map(|late| clock::now_ms() - late.since).max().unwrap_or_default();
+        let (name, seconds) = (adapter.name, oldest / 1000);
+        let _ = writeln!(text, "countersign_cards_late{{adapter=\"{name}\"}} {cards}");
+        let _ = writeln!(text, "countersign_cards_late_seconds{{adapter=\"{name}\"}} {seconds}");
+    }
 }

@@ -1,5 +1,5 @@
-//! The event log as a live stream, for every route that serves one: the open asks first, then what
-//! happens, one event at a time.
+//! Serves the event log as a live stream, for every route that has one: the open asks first, then
+//! new events, one at a time.
 
 use super::{
     state::Api,
@@ -7,22 +7,22 @@ use super::{
 };
 use crate::{
     gate::{Gate, ask::Ask},
-    store::{Event as Happened, Place, Store, StoreError, Tail},
+    store::{Event as Happened, ListCursor, Store, StoreError, Tail},
 };
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::{Stream, StreamExt, stream};
 use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 use tokio::sync::watch;
 
-/// Decides what a reader gets.
+/// Selects and encodes the events for one kind of reader.
 pub(in crate::api) trait Feed: Send + 'static {
-    /// The event for this piece of news, with its size in bytes; `None` where the reader gets none.
+    /// Encodes one piece of news, with its size in bytes; `None` if this reader does not get it.
     fn event(&mut self, news: News) -> Option<(Event, usize)>;
 }
 
-/// What a reader may have to be told.
+/// News for a reader.
 pub(in crate::api) enum News {
-    /// Events that the reader has not read are no longer kept; the open asks follow.
+    /// Events that the reader has not read are no longer stored; the open asks follow.
     Forgotten,
     /// An ask that is open when the stream begins.
     Open(Ask),
@@ -30,24 +30,24 @@ pub(in crate::api) enum News {
     Happened {
         /// The event.
         event: Happened,
-        /// Its ask as it is now.
+        /// Its ask in the current state.
         ask: Option<Ask>,
-        /// After which event a reader goes on who has read this one.
+        /// The id to resume after, once this event has been read.
         resume: i64,
     },
 }
 
-/// What a reader gets before anything else.
+/// The events that a reader gets before new ones.
 pub(in crate::api) enum Backlog {
-    /// That events are forgotten, then the open asks.
+    /// One event `forgotten`, then the open asks.
     Forgotten,
-    /// The open asks from this place on.
-    From(Option<Place>),
-    /// Nothing more.
+    /// The open asks from this position on.
+    From(Option<ListCursor>),
+    /// Nothing; everything has been sent.
     Sent,
 }
 
-/// Streams events until the daemon stops or the store fails; the reader comes back then.
+/// Streams events until the daemon stops or the store fails; the reader reconnects then.
 pub(in crate::api) fn serve<F: Feed>(
     api: &Api,
     tail: Tail,
@@ -67,9 +67,9 @@ pub(in crate::api) struct Live<F> {
     changes: watch::Receiver<u64>,
     tail: Tail,
     backlog: Backlog,
-    /// What is sent next, by name: a body is read when it is its turn, and no sooner.
+    /// The next news, by id: each body is read from the store only when it is sent.
     next: VecDeque<Next>,
-    /// Held until the last event is taken, where that is large.
+    /// Held while the last event is written, if it is large.
     turn: Option<LargeReply>,
     feed: F,
 }
@@ -93,20 +93,23 @@ impl<F: Feed> Live<F> {
         Self { gate, store, turns, changes, tail, backlog, next, turn: None, feed }
     }
 
-    /// The next event, waiting for it if need be; `None` ends the stream, its reader comes back.
-    // INVARIANT: one event at a time, and it is made when the one before was taken: a reader that
-    // does not read holds no more than that.
+    /// Waits for the next event; `None` ends the stream, and the reader reconnects.
+    // INVARIANT: an event is built only after the one before was taken, so a reader that stops
+    // reading holds one event in memory and no more.
     pub(in crate::api) async fn next(mut self) -> Option<(Event, Self)> {
         self.turn = None;
         loop {
             while let Some(next) = self.next.pop_front() {
                 let turn = self.turns.of_stream().await?;
+                // An error ends the stream. Skipping the event would hide it from this reader for
+                // good.
                 let Some(news) = self.news(next).await.ok()? else { continue };
                 if let Some((event, bytes)) = self.feed.event(news) {
                     self.turn = turn.for_size(bytes);
                     return Some((event, self));
                 }
             }
+            // Marked before the read: a change during it makes `changed` return at once.
             self.changes.mark_unchanged();
             if self.look().await.ok()? {
                 continue;
@@ -118,7 +121,7 @@ impl<F: Feed> Live<F> {
         }
     }
 
-    /// Looks for news; whether there may be any.
+    /// Fetches news; returns whether there may be any.
     async fn look(&mut self) -> Result<bool, StoreError> {
         let store = &self.store;
         match &self.backlog {
@@ -127,6 +130,8 @@ impl<F: Feed> Live<F> {
                 self.backlog = Backlog::From(None);
             }
             Backlog::From(place) => {
+                // Ids only: bodies of thousands of open asks would be held for as long as the
+                // reader takes.
                 let (open, next) = store.open_ids(place.as_ref()).await?;
                 self.backlog = next.map_or(Backlog::Sent, |place| Backlog::From(Some(place)));
                 self.next.extend(open.into_iter().map(Next::Open));
@@ -144,6 +149,7 @@ impl<F: Feed> Live<F> {
         Ok(match next {
             Next::Forgotten => Some(News::Forgotten),
             Next::Open(id) => {
+                // An ask that closed since its id was listed is skipped; its end is in the log.
                 store.whole_ask(&id).await?.filter(|ask| ask.is_open()).map(News::Open)
             }
             Next::Happened(event) => {
@@ -157,7 +163,7 @@ impl<F: Feed> Live<F> {
         })
     }
 
-    /// Whether nothing is left that it knows of.
+    /// Returns whether no news is queued.
     #[cfg(test)]
     pub(in crate::api) fn is_caught_up(&self) -> bool {
         self.next.is_empty()

@@ -1,7 +1,7 @@
-//! The HTTP API: JSON over the unix socket and over TCP, and the wires of other systems' plugins on
-//! the same server.
+//! The HTTP API: JSON over the unix socket and TCP, and other systems' wires on the same server.
 //!
-//! Two handles: the agent's may open asks and read their answers; only the approver's may answer.
+//! There are two handles: an agent's may open asks and read their answers; only the approver's may
+//! answer.
 
 mod asks;
 mod authenticate;
@@ -12,6 +12,7 @@ mod grants;
 mod handle;
 mod health;
 mod live;
+mod pause;
 mod sessions;
 mod state;
 mod token_proof;
@@ -34,19 +35,23 @@ use axum::{
 };
 use countersign_protocol::routes;
 
-/// The routes as they are served on one surface.
+/// The routes of one surface.
 pub fn router(api: Api, surface: Surface) -> Router {
     let guarded = Router::new()
         .route(routes::CALLS, post(calls::submit))
         .route(routes::ASKS, get(asks::list))
         .route(routes::ASK, get(asks::get))
         .route(routes::ANSWER, post(asks::answer))
+        .route(routes::UNDO, post(asks::undo))
         .route(routes::CANCEL, post(asks::cancel))
         .route(routes::EVENTS, get(events::stream))
         .route(routes::SESSION, post(sessions::act))
+        .route(routes::PAUSE, post(pause::pause))
+        .route(routes::RESUME, post(pause::resume))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
         .merge(wires::routes())
+        // Inside the guard: without a token, an unknown route is 401 like any other.
         .route("/v1/{*rest}", axum::routing::any(no_such_route))
         .route_layer(middleware::from_fn_with_state(
             (api.keys.clone(), surface),

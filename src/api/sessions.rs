@@ -1,4 +1,4 @@
-//! `/v1/sessions/ID/…`: a session gets a mode, is aborted, or is over.
+//! `/v1/sessions/ID/…`: sets a session's mode, aborts it, or ends it.
 
 use super::{
     fault::{Fault, json},
@@ -45,6 +45,8 @@ pub(super) async fn act(
         "mode" => {
             let ModeRequest { agent, mode } = json(&body)?;
             named(&agent)?;
+            // An agent's handle is no error here: it may set the session back to the configured
+            // mode.
             let who = handle.answerer().ok();
             match api.gate.set_mode(&agent, &session, &mode, who).await {
                 Ok(ModeSet::Set(mode)) => Ok(Json(ModeReply { mode }).into_response()),

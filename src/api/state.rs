@@ -1,4 +1,4 @@
-//! What the routes work with.
+//! The state that the routes share.
 
 use super::{handle::Keys, turns::LargeReplies};
 use crate::{
@@ -9,28 +9,28 @@ use countersign_port::NamedAdapter;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The largest request that is read; bytes.
+/// The largest request body, in bytes.
 pub(super) const LARGEST: usize = 1 << 20;
 
-/// What the routes work with.
+/// The state that the routes share.
 #[derive(Clone)]
 pub struct Api {
     /// The core.
     pub gate: Arc<Gate>,
-    /// What is read: asks, grants, events, leases.
+    /// The store, to read asks, grants, events and leases.
     pub store: Store,
-    /// The adapters, for the health page.
+    /// The adapters, for the health routes.
     pub adapters: Arc<[NamedAdapter]>,
     /// The tokens, as hashes.
     pub keys: Arc<Keys>,
-    /// The leases of the adapters' accounts: who holds one leads.
+    /// The leases of the adapters' accounts, by adapter; the holder leads.
     pub leases: Arc<BTreeMap<&'static str, String>>,
-    /// Who may make a large answer.
+    /// Limits how many large replies exist at once.
     pub turns: LargeReplies,
-    /// An ask as people see it, with nothing that could be pressed.
+    /// Renders an ask as people see it, without buttons.
     pub card: fn(&Ask) -> Value,
-    /// Where the inbox is, without its token.
+    /// The inbox's address, without its token.
     pub inbox: String,
-    /// What people have to know, such as a chat whose presses are not received.
+    /// Notices for people, such as a chat whose presses are not received.
     pub notices: fn(&[NamedAdapter]) -> Vec<String>,
 }

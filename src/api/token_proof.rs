@@ -1,4 +1,5 @@
-//! Tokens that are shown without being sent, as our own clients do where no TLS says who answers.
+//! Proofs of a token that do not contain it, as our own clients send them where no TLS
+//! authenticates the server.
 
 use super::{
     fault::Fault,
@@ -19,8 +20,7 @@ use axum::{
 };
 use countersign_protocol::NonceReply;
 
-/// `GET /v1/nonce`: what a client needs to show its token. It needs none itself, and changes
-/// nothing.
+/// `GET /v1/nonce`: the nonce for a token proof. Needs no token and changes nothing.
 pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<NonceReply>, Fault> {
     match api.keys.nonces.fresh() {
         Some(nonce) => Ok(Json(NonceReply { nonce })),
@@ -28,21 +28,21 @@ pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<NonceReply>, Fa
     }
 }
 
-/// A token as it is shown, not checked yet.
+/// A token proof that is not checked yet.
 pub(super) struct TokenProof {
     nonce: String,
     masked: String,
 }
 
-/// A request whose token was shown, and what its reply is proved with.
-pub(super) struct Proven {
+/// A request with a valid token proof, and what its reply is proved with.
+pub(super) struct ProvenRequest {
     request: Request,
-    about: About,
+    about: ProofSubject,
     hash: TokenHash,
 }
 
-/// What a proof is about.
-struct About {
+/// The request data that a proof covers.
+struct ProofSubject {
     nonce: String,
     method: Method,
     target: String,
@@ -50,49 +50,52 @@ struct About {
 }
 
 impl TokenProof {
-    /// What a request shows; `None` where it shows nothing in this way.
+    /// The token proof of a request; `None` if it has none.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let given = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
         let (nonce, masked) = given.strip_prefix(SCHEME)?.split_once(':').unwrap_or_default();
         Some(Self { nonce: nonce.to_owned(), masked: masked.to_owned() })
     }
 
-    /// Finds out whose token it is.
-    // FAIL-CLOSED: what is not shown rightly gets nothing, not even the socket's own handle.
+    /// Checks the proof against each known token.
+    // FAIL-CLOSED: a wrong proof gets no access, not even the socket's own handle.
     pub(super) async fn check(
         self,
         keys: &Keys,
         surface: Surface,
         request: Request,
-    ) -> Result<Proven, Fault> {
+    ) -> Result<ProvenRequest, Fault> {
         let (parts, body) = request.into_parts();
+        // The whole body is read first, because the proof covers it.
         let body = to_bytes(body, LARGEST).await.map_err(|_| {
             Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large; 1 MiB at most")
         })?;
         let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-        let about = About { nonce: self.nonce, method: parts.method.clone(), target, body };
+        let about = ProofSubject { nonce: self.nonce, method: parts.method.clone(), target, body };
         let known = keys.of(|key| about.request().shows(key, &self.masked));
         let unknown = "this token is not known here";
         let (handle, hash) = known.ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, unknown))?;
+        // Checked after the token: a client without it cannot use up somebody else's nonce.
         if !keys.nonces.take(&about.nonce) {
             let used = "the token was shown with a nonce that is used, too old or not from here";
             return Err(Fault::new(StatusCode::UNAUTHORIZED, used));
         }
         let request = Request::from_parts(parts, Body::from(about.body.clone()));
-        Ok(Proven { request: admitted(request, surface, handle), hash: hash.clone(), about })
+        Ok(ProvenRequest { request: admitted(request, surface, handle), hash: hash.clone(), about })
     }
 }
 
-impl Proven {
-    /// Serves it; a reply that is whole carries the daemon's own proof.
+impl ProvenRequest {
+    /// Serves the request; a complete JSON reply carries the daemon's own proof.
     pub(super) async fn serve(self, next: Next) -> Response {
         let Self { request, about, hash } = self;
         let (mut parts, body) = next.run(request).await.into_parts();
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("application/json")) {
-            // A stream of events, which none of our own clients reads.
+            // A stream of events has no end to prove. None of our own clients reads one.
             return Response::from_parts(parts, body);
         }
+        // No limit: the body is our own reply, already in memory.
         let Ok(body) = to_bytes(body, usize::MAX).await else {
             let failed = "the reply could not be put together";
             return Fault::new(StatusCode::INTERNAL_SERVER_ERROR, failed).into_response();
@@ -105,7 +108,7 @@ impl Proven {
     }
 }
 
-impl About {
+impl ProofSubject {
     fn request(&self) -> proof::ProvenRequest<'_> {
         proof::ProvenRequest {
             nonce: &self.nonce,

@@ -1,5 +1,5 @@
-//! Large answers: so many are made at once, and held until they are written, that the rest of the
-//! daemon has room. Whoever comes later waits for a turn.
+//! Limits how many large replies exist at once, from their creation until they are written, so that
+//! slow readers cannot use up the daemon's memory. Later requests wait for a turn.
 
 use super::fault::Fault;
 use crate::connections::KeptUntilWritten;
@@ -16,18 +16,18 @@ use tokio::{
     time::timeout,
 };
 
-/// How many answers that may be large are made and written at once.
+/// The number of replies of unknown size that are built and written at once.
 const AT_ONCE: usize = 24;
-/// How long a request waits for its turn.
+/// The longest wait of a request for its turn.
 const LONGEST: Duration = Duration::from_secs(10);
-/// An answer that is smaller is not counted once it is made.
+/// A reply of at most this many bytes gives its turn back as soon as it is built.
 const SMALL: u64 = 64 * 1024;
 
-/// Who may make a large answer.
+/// The turns of large replies. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct LargeReplies(Arc<Semaphore>);
 
-/// Leave to make one.
+/// A turn, given back when dropped.
 #[derive(Debug)]
 pub(in crate::api) struct LargeReply {
     _permit: OwnedSemaphorePermit,
@@ -40,7 +40,7 @@ impl Default for LargeReplies {
 }
 
 impl LargeReplies {
-    /// Waits for a turn, but not for long.
+    /// Waits up to 10 s for a turn.
     ///
     /// # Errors
     /// 503 with a sentence.
@@ -54,23 +54,24 @@ impl LargeReplies {
         })
     }
 
-    /// Waits for a turn as long as it takes; `None` never comes while the daemon runs.
+    /// Waits for a turn without a timeout; the semaphore is never closed, so `None` does not occur.
     pub(in crate::api) async fn of_stream(&self) -> Option<LargeReply> {
         self.0.clone().acquire_owned().await.ok().map(|permit| LargeReply { _permit: permit })
     }
 }
 
 impl LargeReply {
-    /// The answer, which has the turn until it is written, unless it is small.
+    /// Builds the reply, which keeps the turn until it is written unless it is small.
     pub(super) fn held_by(self, reply: &impl Serialize) -> Response {
         let mut response = Json(reply).into_response();
+        // The body is complete, so its lower bound is its size.
         if response.body().size_hint().lower() > SMALL {
             response.extensions_mut().insert(KeptUntilWritten::new(self));
         }
         response
     }
 
-    /// The turn, where what was made is large.
+    /// Keeps the turn only for a large reply.
     pub(in crate::api) fn for_size(self, bytes: usize) -> Option<Self> {
         (u64::try_from(bytes).unwrap_or(u64::MAX) > SMALL).then_some(self)
     }

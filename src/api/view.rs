@@ -1,17 +1,17 @@
-//! Asks and decisions as the API shows them.
+//! Asks and decisions in the API's types.
 
 use crate::{
     clock,
     gate::{
         Gate,
-        ask::{Answer, Ask, Decision, State},
+        ask::{Answer, Ask, Decision, State, edit::ProposedEdit},
     },
 };
 use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::OnDeny;
-use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
+use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict, EditView};
 
-/// The ask. `verdict` and `reason` are there once it is no longer open.
+/// The ask. `verdict` and `reason` are set once it is closed.
 #[must_use]
 pub fn view(ask: &Ask) -> AskView {
     let body = &ask.body;
@@ -29,6 +29,7 @@ pub fn view(ask: &Ask) -> AskView {
         effects: body.effects.clone(),
         verdict: answer.map(verdict),
         reason: answer.map(|answer| reason(ask, answer)),
+        edit: ask.progress.edit.as_ref().filter(|_| ask.is_open()).map(edit_view),
         answer: answer.map(answer_view),
         message: None,
         card: None,
@@ -58,7 +59,7 @@ pub(super) fn decided(ruling: &policy::Decision, message: Option<String>) -> Cal
     }
 }
 
-/// The reply to a call that a person is or was asked about.
+/// The reply to a call that became an ask.
 pub(super) fn asked(gate: &Gate, ask: &Ask) -> CallReply {
     let answer = ask.answer();
     CallReply {
@@ -81,14 +82,18 @@ pub(super) fn state(state: &State) -> AskState {
     }
 }
 
-/// Who decided, in words for the agent: never "the user" where no user was asked.
+/// Names who decided, for the agent; "the user" appears only if a user decided.
 fn reason(ask: &Ask, answer: &Answer) -> String {
     let why = answer.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     match (&ask.state, answer.decision) {
         (State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
         (_, Decision::Answer) => format!("answered by {}", answer.by),
-        (_, Decision::Approve) => format!("approved by {}", answer.by),
+        (_, Decision::Edit) => format!("approved with a change by {}", answer.by),
+        (_, Decision::Approve) => match why {
+            Some(note) => format!("approved by {}: {note}", answer.by),
+            None => format!("approved by {}", answer.by),
+        },
         (_, Decision::Deny) => match why {
             Some(why) => format!("denied by {}: {why}", answer.by),
             None => format!("denied by {}", answer.by),
@@ -99,10 +104,18 @@ fn reason(ask: &Ask, answer: &Answer) -> String {
 fn verdict(answer: &Answer) -> CallVerdict {
     match answer.decision {
         Decision::Approve => CallVerdict::Allow,
-        // SECURITY: never `allow`, so that no client takes an answer for leave to run something.
+        // SECURITY: never `allow`, so that no client takes the answer to a question for permission
+        // to run.
         Decision::Answer => CallVerdict::Answered,
+        // SECURITY: nor is a changed call allowed as it was submitted.
+        Decision::Edit => CallVerdict::Edited,
         Decision::Deny => CallVerdict::Deny,
     }
+}
+
+pub(super) fn edit_view(edit: &ProposedEdit) -> EditView {
+    let ProposedEdit { args, digest, by, effects, critical, .. } = edit.clone();
+    EditView { args, digest, by, effects, critical }
 }
 
 fn answer_view(answer: &Answer) -> AnswerView {
@@ -113,6 +126,8 @@ fn answer_view(answer: &Answer) -> AnswerView {
         stop: answer.then == OnDeny::Stop,
         explain: answer.then == OnDeny::Explain,
         answers: answer.answers.clone(),
+        updated_input: answer.updated.as_ref().map(|updated| updated.args.clone()),
+        updated_digest: answer.updated.as_ref().map(|updated| updated.digest.clone()),
         by: answer.by.clone(),
         at: clock::rfc3339(answer.at),
     }

@@ -2,56 +2,56 @@
 
 use std::fmt;
 
-/// The daemons at which a caller waits for an ask now. One text, `/one/two/`, so that the store
-/// compares and sets it in one piece; empty where nobody waits.
+/// The daemons at which a caller of an ask waits now. One text, `/one/two/`, so that the store can
+/// compare and set it as a whole; empty if nobody waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct AttachedDaemons(String);
 
-/// What a daemon does about an ask that nobody waits for at this daemon any more.
+/// The step that a daemon takes after an ask's last caller here has gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnDetach {
-    /// Nothing: nobody was noted to wait here.
+    /// Nothing: this daemon was not attached.
     Nothing,
-    /// It notes that nobody waits here.
+    /// Records that this daemon is no longer attached.
     Note(AttachedDaemons),
-    /// It cancels the ask.
+    /// Cancels the ask.
     Cancel,
 }
 
 impl AttachedDaemons {
-    /// As the store has it.
+    /// Wraps the text from the store.
     #[must_use]
     pub fn read(text: String) -> Self {
         Self(text)
     }
 
-    /// As the store has it.
+    /// The text for the store.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether somebody waits at this daemon.
+    /// Returns whether this daemon is attached.
     #[must_use]
     pub fn has(&self, daemon: &str) -> bool {
         self.iter().any(|other| other == daemon)
     }
 
-    /// The same, and this daemon.
+    /// The same with this daemon added.
     #[must_use]
     pub fn with(&self, daemon: &str) -> Self {
         self.iter().filter(|other| *other != daemon).chain([daemon]).collect()
     }
 
-    /// The same, but for this daemon.
+    /// The same without this daemon.
     #[must_use]
     pub fn without(&self, daemon: &str) -> Self {
         self.iter().filter(|other| *other != daemon).collect()
     }
 
-    /// What `daemon` does when the last caller there is gone: one that `left` without an answer, or
-    /// one that got a response and comes back when it likes. `alive` says of a daemon whether its
-    /// callers may still wait there, or come back from there.
+    /// Decides what `daemon` does when its last caller has gone: one that `left` without an answer,
+    /// or one that got a response and may come back. `alive` returns whether callers may still wait
+    /// at a daemon, or come back to it.
     // INVARIANT: an ask is cancelled only when nobody waits for it anywhere.
     #[must_use]
     pub fn on_detach(&self, daemon: &str, left: bool, alive: impl Fn(&str) -> bool) -> OnDetach {
@@ -65,6 +65,7 @@ impl AttachedDaemons {
         }
     }
 
+    // Each name is delimited on both sides, so `on` does not match `one`.
     fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|daemon| !daemon.is_empty())
     }

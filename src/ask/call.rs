@@ -1,4 +1,4 @@
-//! A call as an agent hands it in.
+//! A call as an agent submits it.
 
 pub use super::malformed::Malformed;
 
@@ -81,12 +81,28 @@ pub struct Call {
     /// How long a person has, seconds; the policy's timeout where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_s: Option<u64>,
+    /// Answers that the caller can carry out beside a plain yes and no; others are never given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<Accepts>,
     /// Handed back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
-    /// Whose session it is. No caller says so of itself: whoever takes the call knows.
+    /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
+}
+
+/// An answer that a caller can carry out beside a plain yes and no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Accepts {
+    /// A denial that ends the agent's turn: `answer.stop`.
+    Stop,
+    /// An approval with other arguments: `verdict: "edited"` and `answer.updated_input`.
+    UpdatedInput,
+    /// Something that this version does not know.
+    #[serde(other)]
+    Other,
 }
 
 /// The calls of a batch that come after this one.
@@ -110,7 +126,7 @@ pub struct Behind {
 }
 
 impl Call {
-    /// A call of a tool, with nothing else said about it.
+    /// A call of a tool, with all other fields empty.
     #[must_use]
     pub fn new(
         agent: impl Into<String>,
@@ -140,16 +156,17 @@ impl Call {
             questions: Vec::new(),
             options: Vec::new(),
             expires_in_s: None,
+            accepts: Vec::new(),
             meta: None,
             owner: None,
         }
     }
 
-    /// Makes one thing of the ways in which questions are spelled: `questions`, `options`, and the
-    /// arguments of Claude Code's AskUserQuestion.
+    /// Converts the ways in which questions can be written (`questions`, `options`, and the
+    /// arguments of Claude Code's AskUserQuestion) to `questions`.
     ///
     /// # Errors
-    /// When questions come with a tool that does more than ask, or do not read as questions.
+    /// When questions come with a tool that does more than ask, or cannot be parsed as questions.
     pub fn spell_out(mut self) -> Result<Self, Malformed> {
         let asks = kind_of(&self.tool) == Kind::Question;
         let given =
@@ -157,7 +174,7 @@ impl Call {
         let given: Vec<&str> =
             given.iter().filter(|(_, none)| !none).map(|(name, _)| *name).collect();
         match given.as_slice() {
-            // SECURITY: a card shows the questions of a call instead of what it would run.
+            // SECURITY: a card shows a call's questions instead of what the call would run.
             [name, ..] if !asks => {
                 return Err(Malformed(format!(
                     "`{name}` belongs to tools that only ask, such as `ask_user`, and `{}` is none of \
@@ -196,10 +213,10 @@ impl Call {
         Ok(self)
     }
 
-    /// Checks what the types alone do not say.
+    /// Checks what the types do not express.
     ///
     /// # Errors
-    /// A sentence that names the field and what is accepted.
+    /// A sentence that names the field and the accepted values.
     pub fn check(&self) -> Result<(), Malformed> {
         for (field, name, most) in [
             ("agent", Some(&self.agent), 100),
@@ -229,7 +246,7 @@ impl Call {
         ] {
             text.map_or(Ok(()), |text| is_no_longer(field, text, most))?;
         }
-        // INVARIANT: what is taken reads back from the store.
+        // INVARIANT: every accepted call can be read back from the store.
         let behind = match &self.batch_remaining {
             Some(Batch::Calls(calls)) => calls.as_slice(),
             Some(Batch::Count(_)) | None => &[],
@@ -250,29 +267,32 @@ impl Call {
         question::check(&self.questions)
     }
 
-    /// SHA-256 over what would be executed and by whom: the answer is bound to it, and a stored
-    /// call that does not have it any more is refused. So another way of working it out refuses all
-    /// that is stored.
+    /// SHA-256 over the parts of a call that decide what runs, where and for whom. The answer is
+    /// bound to it, and a stored call with another digest is refused. A change of this computation
+    /// would refuse every stored ask.
     #[must_use]
     pub fn digest(&self) -> String {
         let Self { agent, session, worker, cwd, tool, args, questions, .. } = self;
+        // As JSON of a tuple, so that no two calls can give the same bytes with differently split
+        // fields.
         let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
-        // Texts, lists and maps with texts as keys are always written.
+        // Texts, lists, and maps with text keys always serialize.
         countersign_tokens::digest::sha256_hex(&bound.unwrap_or_default())
     }
 }
 
-/// Takes a name of at most so many characters: something that can be read, on one line.
+/// Checks a name: visible text on one line, of at most `most` characters.
 ///
 /// # Errors
 /// A sentence that names the field.
-// SECURITY: names stand in log lines, among a card's own words and in the keys of grants.
+// SECURITY: names appear in log lines, within a card's own words, and in the keys of grants.
 pub fn is_name(field: &str, name: &str, most: usize) -> Result<(), Malformed> {
     is_no_longer(field, name, most)?;
     if name.trim().is_empty() {
         return Err(Malformed(format!("`{field}` is empty; it names who or what asks")));
     }
     let shown = line(name);
+    // `line` replaces hidden characters by visible text, so a difference is such a character.
     let odd = name.chars().zip(shown.chars()).find(|(given, shown)| given != shown);
     match odd {
         None => Ok(()),

@@ -1,12 +1,12 @@
-//! How far a value of a call may reach: how deep, and how many values are in it.
+//! Limits on the depth and the number of values in a call's field.
 
 use super::malformed::Malformed;
 use serde_json::Value;
 
-/// How deep values may be nested. JSON is read to 127 levels, and the store puts a call into
-/// another value.
+/// The largest nesting depth. serde_json reads 127 levels, and the store wraps a call in another
+/// value.
 const DEEPEST: usize = 100;
-/// How many values one field may hold, those inside of others included.
+/// The largest number of values in one field, including nested ones.
 const MOST: usize = 200_000;
 
 /// Checks the value of a field.
@@ -19,6 +19,7 @@ pub(super) fn check(field: &str, value: &Value) -> Result<(), Malformed> {
             "`{field}` is nested more than {DEEPEST} levels deep; no more are taken"
         )));
     }
+    // Counted after the depth is known, which bounds the recursion.
     match left(value, MOST) {
         Some(_) => Ok(()),
         None => Err(Malformed(format!(
@@ -27,7 +28,7 @@ pub(super) fn check(field: &str, value: &Value) -> Result<(), Malformed> {
     }
 }
 
-/// Whether a value has more than so many levels.
+/// Returns whether a value has more than this many levels.
 fn is_deeper(value: &Value, levels: usize) -> bool {
     let Some(left) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
     match value {
@@ -37,7 +38,7 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// How many of so many values are left after those of this one; `None` where it has more.
+/// Subtracts the number of values in this one from `most`; `None` if there are more.
 fn left(value: &Value, most: usize) -> Option<usize> {
     let most = most.checked_sub(1)?;
     match value {

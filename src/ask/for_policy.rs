@@ -1,12 +1,12 @@
-//! A call as policy sees it.
+//! Converts a call to the policy's form.
 
 use super::call::Call;
 use countersign_policy::ProfileFacts;
 
 impl Call {
-    /// The call as policy sees it: exactly the arguments that would be executed. `home` is the home
-    /// folder of whoever runs the agents.
-    // Every field is named: a new one cannot be forgotten here.
+    /// The call as policy evaluates it, with exactly the arguments that would be executed. `home`
+    /// is the home folder of the user who runs the agents.
+    // Every field is named, so that a new one cannot be forgotten here.
     #[must_use]
     pub fn for_policy(&self, home: Option<&str>) -> countersign_policy::Call {
         let Self {
@@ -22,7 +22,7 @@ impl Call {
             requester,
             agent_mode,
             reason,
-            // Who asks, how, and what people are told; no rule looks at these.
+            // The sender, its context, and texts for people; no rule reads these.
             key: _,
             agent: _,
             worker: _,
@@ -33,6 +33,7 @@ impl Call {
             options: _,
             expires_in_s: _,
             meta: _,
+            accepts: _,
             owner: _,
         } = self;
         countersign_policy::Call {

@@ -2,22 +2,31 @@
 
 pub mod attached;
 pub mod call;
+pub mod edit;
 mod extent;
 mod for_policy;
+pub mod late;
 mod malformed;
+mod offers;
 pub mod owner;
+pub mod pause;
+mod proposed;
 pub mod question;
+mod stopped;
 
 use attached::AttachedDaemons;
 use call::Call;
 use countersign_policy::Rule;
 use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
+pub use offers::{OfferedPart, StoredRules, Undone};
 use owner::Owner;
+use proposed::UpdatedInput;
 use question::Progress;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
+pub use stopped::StoppedClock;
 
 /// A call or question that waits, or waited, for a person.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +51,8 @@ pub struct Ask {
     pub created_at: i64,
     /// Unix milliseconds; `None` waits for ever.
     pub deadline_at: Option<i64>,
+    /// What is left of its deadline, while everything is paused.
+    pub stopped: Option<StoppedClock>,
 }
 
 /// The unchanging part of an ask.
@@ -57,6 +68,9 @@ pub struct Body {
     /// Exactly what Always would store; empty: it is not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<Rule>,
+    /// The parts of the call that the rules of `always` come from, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always_from: Vec<String>,
     /// Exactly what Always would store if it covered only this very call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<Rule>,
@@ -69,6 +83,9 @@ pub struct Body {
     /// Whether the call is on the list of critical ones.
     #[serde(default)]
     pub critical: bool,
+    /// Whether a rule or grant would have allowed it, and it was held because of a pause.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// What is wrong with the rules at the moment, where something is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_problem: Option<String>,
@@ -124,6 +141,9 @@ pub struct Answer {
     /// What an approval covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
+    /// Which rules it stored, and what became of them.
+    #[serde(flatten)]
+    pub stored: StoredRules,
     /// Words for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -133,6 +153,9 @@ pub struct Answer {
     /// Answers to questions, by question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
+    /// What may run instead of what was submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated: Option<UpdatedInput>,
     /// Who decided.
     pub by: By,
     /// When, Unix milliseconds.
@@ -148,6 +171,8 @@ pub enum Decision {
     Approve,
     /// Its questions are answered. Nothing may run because of that.
     Answer,
+    /// The call may run with the arguments that the answer holds, and only with those.
+    Edit,
     /// The call may not run; or the questions are not answered.
     Deny,
 }
@@ -183,7 +208,7 @@ pub enum By {
 pub enum Scope {
     /// This call.
     Once,
-    /// Calls of the same session that the offered rules cover.
+    /// Calls of the same session that the rules of its button cover.
     Session,
     /// Calls of any session that the offered rules cover, until revoked.
     Always,
@@ -191,7 +216,7 @@ pub enum Scope {
     Exact,
     /// Calls of the same session whose commands begin as the offered ones do.
     Prefix,
-    /// As `Session`, for so many seconds.
+    /// This very call in the same session, for so many seconds.
     Timed(u32),
 }
 
@@ -223,10 +248,12 @@ impl Body {
             why: why.into(),
             rule: None,
             always: Vec::new(),
+            always_from: Vec::new(),
             exact: Vec::new(),
             prefix: Vec::new(),
             effects: Vec::new(),
             critical: false,
+            held: false,
             rules_problem: None,
             choices: every_choice(),
             deny: OnDeny::GoOn,
@@ -235,41 +262,6 @@ impl Body {
             prompt: Vec::new(),
             owner: call.owner.clone(),
             call,
-        }
-    }
-
-    /// Whether its card offers to approve with this scope.
-    #[must_use]
-    pub fn offers(&self, scope: Scope) -> bool {
-        let choice = match scope {
-            Scope::Once => return true,
-            Scope::Session => PromptChoice::Session,
-            Scope::Always => PromptChoice::Always,
-            Scope::Exact => PromptChoice::Exact,
-            Scope::Prefix => PromptChoice::Prefix,
-            Scope::Timed(_) => PromptChoice::Timed,
-        };
-        self.choices.contains(&choice) && !self.remembers(scope).is_empty()
-    }
-
-    /// What an approval of this scope stores, in words.
-    #[must_use]
-    pub fn stores(&self, scope: Scope) -> Vec<String> {
-        let words = |rule: &Rule| match scope {
-            Scope::Prefix => format!("commands that begin with `{}`", rule.pattern),
-            _ => rule.to_string(),
-        };
-        self.remembers(scope).iter().map(words).collect()
-    }
-
-    /// The rules that an approval of this scope remembers; none for once.
-    #[must_use]
-    pub fn remembers(&self, scope: Scope) -> &[Rule] {
-        match scope {
-            Scope::Once => &[],
-            Scope::Exact => &self.exact,
-            Scope::Prefix => &self.prefix,
-            Scope::Session | Scope::Always | Scope::Timed(_) => &self.always,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A call that is refused because of how it is written.
+//! The error of an invalid call.
 
-/// Why a call was not taken; a sentence for its caller.
+/// The reason why a call was refused, as a sentence for its caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub String);
 
-/// Takes a text of at most so many characters.
+/// Checks that a text has at most `most` characters.
 pub(super) fn is_no_longer(field: &str, text: &str, most: usize) -> Result<(), Malformed> {
     let length = text.chars().count();
     match length <= most {

@@ -1,35 +1,35 @@
-//! Whose a session is.
+//! The owner of a session.
 
 use countersign_tokens::digest::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// Who a session belongs to: where its calls come in, and the secret that they bring along.
-// SECURITY: names of agents and sessions are known to many; what is granted to a session covers
-// only the calls of the one that it was granted to.
+/// The owner of a session: the handle that submits its calls, and the secret that they carry.
+// SECURITY: names of agents and sessions are widely known. A grant for a session covers only calls
+// of its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Owner(String);
 
 impl Owner {
-    /// Whoever brings calls by this handle and no secret.
+    /// The owner of calls with this handle and no secret.
     #[must_use]
     pub fn by(handle: &str) -> Self {
         Self(handle.to_owned())
     }
 
-    /// The same with a session's secret, of which only the hash is kept.
+    /// The same with a session's secret, of which only the hash is stored.
     #[must_use]
     pub fn with(self, secret: &str) -> Self {
         Self(format!("{} {}", self.0, sha256_hex(secret.as_bytes())))
     }
 
-    /// An owner as the store keeps it.
+    /// Wraps an owner from the store.
     #[must_use]
     pub fn stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The owner as the store keeps it.
+    /// The owner for the store.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,6 +1,9 @@
-//! Questions to a person, and what has been answered of them so far. Pure.
+//! Questions to a person, and their answers so far. Pure.
 
-use super::malformed::{Malformed, is_no_longer};
+use super::{
+    malformed::{Malformed, is_no_longer},
+    proposed::ProposedEdit,
+};
 use countersign_port::line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,26 +42,36 @@ pub struct Choice {
     pub preview: Option<String>,
 }
 
-/// What has been answered of an ask's questions.
+/// The answers to an ask's questions so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Answers to the first questions, in order.
-    pub answered: Vec<Reply>,
-    /// Chosen so far of the current question, where several may be.
+    pub answered: Vec<QuestionAnswer>,
+    /// The options chosen so far in the current question, if it permits several.
     pub chosen: Vec<usize>,
+    /// What somebody wants the call to be instead, and has not approved yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<ProposedEdit>,
+    /// How many edits there were: a button of an earlier one does nothing.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub edits: usize,
+}
+
+fn is_none(edits: &usize) -> bool {
+    *edits == 0
 }
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reply {
+pub enum QuestionAnswer {
     /// Labels of chosen options.
     Labels(Vec<String>),
     /// The person's own words.
     Text(String),
 }
 
-/// Checks what the types alone do not say.
+/// Checks what the types do not express.
 ///
 /// # Errors
 /// A sentence that names the field.
@@ -66,7 +79,7 @@ pub fn check(questions: &[Question]) -> Result<(), Malformed> {
     if questions.len() > 10 {
         return Err(Malformed("`questions` holds more than 10; ask them in several calls".into()));
     }
-    // Answers go by the question's text and say an option's label: either has to name one thing.
+    // Answers refer to questions by text and to options by label, so each must be unique.
     if let Some(twice) = twice(questions.iter().map(|question| &*question.question)) {
         let twice = shortened(twice);
         return Err(Malformed(format!("`questions` asks `{twice}` twice; answers go by its text")));
@@ -106,7 +119,7 @@ impl Question {
     }
 }
 
-/// The first of these texts that was there before.
+/// The first text that occurs a second time.
 fn twice<'t>(texts: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let mut seen = HashSet::new();
     texts.into_iter().find(|text| !seen.insert(*text))
@@ -123,34 +136,37 @@ impl Progress {
         self.answered.len()
     }
 
-    /// Takes an answer to the current question and goes on to the next.
+    /// Records the answer to the current question and continues with the next.
     #[must_use]
-    pub fn answer(mut self, reply: Reply) -> Self {
+    pub fn answer(mut self, reply: QuestionAnswer) -> Self {
         self.answered.push(reply);
         self.chosen.clear();
         self
     }
 
-    /// Chooses an option of the current question, or no longer.
+    /// Selects an option of the current question, or deselects it.
     #[must_use]
     pub fn toggle(mut self, option: usize) -> Self {
         match self.chosen.iter().position(|chosen| *chosen == option) {
             Some(at) => drop(self.chosen.remove(at)),
             None => self.chosen.push(option),
         }
+        // Sorted, so that labels come out in the order of the options and not of the presses.
         self.chosen.sort_unstable();
         self
     }
 
-    /// The answers by question, as Claude Code takes them: a label, a list of labels where several
-    /// may be chosen, or the person's own words.
+    /// The answers by question, in Claude Code's form: a label, a list of labels for a multi-select
+    /// question, or the person's own words.
     #[must_use]
     pub fn answers(&self, questions: &[Question]) -> Map<String, Value> {
-        let said = |(question, reply): (&Question, &Reply)| {
+        let said = |(question, reply): (&Question, &QuestionAnswer)| {
             let value = match reply {
-                Reply::Text(text) => Value::from(text.as_str()),
-                Reply::Labels(labels) if question.multi_select => Value::from(labels.clone()),
-                Reply::Labels(labels) => Value::from(labels.join(", ")),
+                QuestionAnswer::Text(text) => Value::from(text.as_str()),
+                QuestionAnswer::Labels(labels) if question.multi_select => {
+                    Value::from(labels.clone())
+                }
+                QuestionAnswer::Labels(labels) => Value::from(labels.join(", ")),
             };
             (question.question.clone(), value)
         };
@@ -158,10 +174,10 @@ impl Progress {
     }
 }
 
-/// Answers given all at once, by question text.
+/// Parses the answers to all questions at once, by question text.
 ///
 /// # Errors
-/// A sentence, when a question is left out, an answer belongs to none, or its value is no answer.
+/// A sentence, if a question has no answer, an answer has no question, or a value is invalid.
 pub fn all_at_once(
     questions: &[Question],
     answers: &Map<String, Value>,
@@ -181,15 +197,16 @@ pub fn all_at_once(
     })
 }
 
-fn reply(question: &Question, value: &Value) -> Option<Reply> {
+fn reply(question: &Question, value: &Value) -> Option<QuestionAnswer> {
     let known = |label: &str| question.options.iter().any(|option| option.label == label);
     match value {
         Value::String(text) if text.trim().is_empty() => None,
-        Value::String(text) if known(text) => Some(Reply::Labels(vec![text.clone()])),
-        Value::String(text) => Some(Reply::Text(text.clone())),
+        // A text that equals a label is a choice, so that both give the same answer.
+        Value::String(text) if known(text) => Some(QuestionAnswer::Labels(vec![text.clone()])),
+        Value::String(text) => Some(QuestionAnswer::Text(text.clone())),
         Value::Array(labels) if question.multi_select && !labels.is_empty() => {
             let labels = labels.iter().map(|label| label.as_str().map(str::to_owned));
-            labels.collect::<Option<Vec<_>>>().map(Reply::Labels)
+            labels.collect::<Option<Vec<_>>>().map(QuestionAnswer::Labels)
         }
         _ => None,
     }
@@ -214,11 +231,11 @@ mod tests {
     #[test]
     fn answers_come_out_by_question_in_the_shape_claude_takes() {
         let progress = Progress::default()
-            .answer(Reply::Text("neither, redb".into()))
+            .answer(QuestionAnswer::Text("neither, redb".into()))
             .toggle(1)
             .toggle(0)
             .toggle(1)
-            .answer(Reply::Labels(vec!["Lint".into()]));
+            .answer(QuestionAnswer::Labels(vec!["Lint".into()]));
         let answers = Value::from(progress.answers(&questions()));
         assert_eq!(answers, json!({"Which store?": "neither, redb", "Which checks?": ["Lint"]}));
     }
@@ -230,8 +247,8 @@ mod tests {
         assert_eq!(
             progress.unwrap().answered,
             [
-                Reply::Labels(vec!["SQLite".into()]),
-                Reply::Labels(vec!["Lint".into(), "Docs".into()])
+                QuestionAnswer::Labels(vec!["SQLite".into()]),
+                QuestionAnswer::Labels(vec!["Lint".into(), "Docs".into()])
             ]
         );
         let missing = given(json!({"Which store?": "SQLite"})).unwrap_err();

@@ -2,80 +2,143 @@
 
 mod buttons;
 mod call;
+mod change;
+mod edit;
+mod effects;
 mod facts;
+mod first;
 mod lines;
-mod notes;
 mod origin;
 mod outcome;
+mod parts;
 mod question;
+mod readable;
+mod remembered;
 mod sheet;
+mod web;
 
 use crate::{
+    clock,
     gate::{
-        ask::{Ask, Decision, Silence, State},
+        ask::{Ask, Decision, Silence, State, edit::edited_text},
         call::Call,
     },
-    text::line,
+    text::{brief, line},
 };
-use countersign_port::{Card, Tone};
+use countersign_port::{Block, Card, Tone, excerpt};
 pub use origin::Origin;
 use sheet::Sheet;
+
+/// How much of an agent's reason stands on the card; all of it is in the details.
+const REASON: usize = 240;
 
 /// Draws the ask as it stands now.
 #[must_use]
 pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
-    let mut sheet = Sheet::default();
+    let first = first::of(ask);
+    let (mut sheet, mut details) = (Sheet::default(), Sheet::default());
+    warn(ask, &mut sheet);
+    reason(ask, &mut sheet, &mut details);
+    if ask.is_open() && !ask.is_question() {
+        effects::draw(ask, &mut sheet, &mut details);
+    }
     match ask.body.call.questions.get(ask.progress.current()) {
-        Some(asked) if ask.is_open() => question::draw(ask, asked, &mut sheet),
+        Some(asked) if ask.is_open() => question::draw(ask, asked, first.whole, &mut sheet),
         _ if ask.is_question() => question::settled(ask, &mut sheet),
-        _ => call::draw(&ask.body.call, &mut sheet),
+        _ => call::draw(ask, first.whole, &mut sheet, &mut details),
     }
     said(ask, &mut sheet);
-    facts::draw(ask, &mut sheet);
-    notes::draw(ask, &mut sheet);
-    if let Some(answer) = ask.answer() {
-        sheet.outcome(outcome::of(ask, answer));
+    notes(ask, &mut sheet, &mut details);
+    facts::draw(ask, &mut details);
+    let edit = ask.progress.edit.as_ref().filter(|_| ask.is_open());
+    if let Some(edit) = edit {
+        edit::draw(ask, edit, &mut sheet);
     }
+    if let Some(updated) = ask.answer().and_then(|answer| answer.updated.as_ref()) {
+        sheet.code("ran instead", &edited_text(&ask.body.call, &updated.args));
+    }
+    let buttons = match edit {
+        Some(edit) => buttons::Buttons { rows: edit::buttons(ask, edit, origin), more: Vec::new() },
+        None if ask.is_open() => buttons::draw(ask, origin),
+        None => buttons::Buttons { rows: buttons::closed(ask, origin), more: Vec::new() },
+    };
     Card {
         id: origin.nonce.to_owned(),
         ask: ask.id.clone(),
         revision: u32::try_from(ask.version).unwrap_or(u32::MAX),
-        tone: tone(&ask.state),
-        title: title(ask),
-        blocks: sheet.finish(),
-        buttons: if ask.is_open() { buttons::draw(ask, origin) } else { Vec::new() },
+        tone: tone(ask),
+        title: first.text,
+        origin: facts::origin(&ask.body.call),
+        blocks: blocks(ask, sheet, details),
+        buttons: buttons.rows,
+        more: buttons.more,
         deadline: ask.deadline_at.filter(|_| ask.is_open() && ask.body.silence == Silence::Deny),
     }
+}
+
+/// The ask with the choice of the rules that Always stores in place of its buttons, these chosen.
+#[must_use]
+pub fn choice(ask: &Ask, origin: Origin<'_>, chosen: u32) -> Card {
+    let card = draw(ask, origin);
+    if ask.is_open() { parts::draw(card, ask, origin, chosen) } else { card }
+}
+
+/// An open card shows its details folded; a closed one shows how it ended, and folds all else.
+fn blocks(ask: &Ask, sheet: Sheet, details: Sheet) -> Vec<Block> {
+    let (mut blocks, folded) = (sheet.finish(), details.finish());
+    if let Some(answer) = ask.answer() {
+        let end = Block::Outcome { text: outcome::of(ask, answer) };
+        blocks.extend(folded);
+        return vec![end, Block::Details { blocks }];
+    }
+    if !folded.is_empty() {
+        blocks.push(Block::Details { blocks: folded });
+    }
+    blocks
+}
+
+/// A text that is longer is cut in the second step: the first step has shown it, and no platform
+/// has to look it up.
+const REVIEWED: usize = 6_000;
+
+/// The second step of a critical ask: what will happen, once more, on the button that approves.
+#[must_use]
+pub fn review(ask: &Ask, origin: Origin<'_>) -> Card {
+    let mut card = draw(ask, origin);
+    // What was submitted cannot be approved while a change of it is proposed.
+    if !ask.is_open() || ask.progress.edit.is_some() {
+        return card;
+    }
+    card.blocks.retain(|block| !matches!(block, Block::Details { .. }));
+    for block in &mut card.blocks {
+        if let Block::Code { text, .. } | Block::Quote { text, .. } = block {
+            let cut = excerpt(text, REVIEWED);
+            if let Some(tail) = cut.tail {
+                *text = format!("{}\n⋮ {} characters\n{tail}", cut.head, cut.hidden);
+            }
+        }
+        if let Block::Diff { lines, .. } = block {
+            lines.truncate(REVIEWED / 60);
+        }
+    }
+    let text = "Approve this, once? There is no second question.".to_owned();
+    card.blocks.push(Block::Note { text });
+    (card.buttons, card.more) = (buttons::review(ask, origin), Vec::new());
+    card
 }
 
 /// The ask as it stands now, to be looked at: its buttons lead nowhere.
 #[must_use]
 pub fn picture(ask: &Ask) -> Card {
     let mut card = draw(ask, Origin::default());
-    card.buttons.iter_mut().flatten().for_each(|button| button.token.clear());
+    let buttons = card.buttons.iter_mut().flatten().chain(&mut card.more);
+    buttons.for_each(|button| button.token.clear());
     card
 }
 
-fn title(ask: &Ask) -> String {
-    let call = &ask.body.call;
-    let agent = line(&call.agent);
-    if ask.is_question() {
-        return match call.questions.len() {
-            1 => format!("{agent} asks a question"),
-            many if ask.is_open() => {
-                format!("{agent} asks question {} of {many}", ask.progress.current() + 1)
-            }
-            many => format!("{agent} asks {many} questions"),
-        };
-    }
-    match call::is_command(call) {
-        true => format!("{agent} wants to run a command"),
-        false => format!("{agent} wants to use {}", line(&call.tool)),
-    }
-}
-
-fn tone(state: &State) -> Tone {
-    match state {
+fn tone(ask: &Ask) -> Tone {
+    match &ask.state {
+        State::Open if ask.body.critical => Tone::Critical,
         State::Open => Tone::Open,
         State::Answered(answer) | State::Expired(answer) if answer.decision != Decision::Deny => {
             Tone::Approved
@@ -86,25 +149,72 @@ fn tone(state: &State) -> Tone {
     }
 }
 
-/// What the agent and its own system say about it.
-fn said(ask: &Ask, sheet: &mut Sheet) {
+/// What must be read before everything else.
+fn warn(ask: &Ask, sheet: &mut Sheet) {
+    if ask.body.critical && ask.is_open() {
+        sheet.note(format!("Why: {}", brief(&line(&ask.body.why), REASON)));
+    }
     let call = &ask.body.call;
-    for (label, text) in [("reason", &call.reason), ("description", &call.description)] {
-        let Some(text) = text else { continue };
-        if !text.trim().is_empty() && !asks(call, text) {
-            sheet.quote(label, text);
+    let texts = call.args.to_string();
+    web::oddities(&texts).into_iter().for_each(|odd| sheet.note(odd));
+}
+
+/// The agent's own reason, in quotes.
+fn reason(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
+    let call = &ask.body.call;
+    let texts = [&call.reason, &call.description].into_iter().flatten();
+    let mut texts = texts.filter(|text| !text.trim().is_empty() && !asks(call, text));
+    if let Some(reason) = texts.next() {
+        let short = brief(&line(reason.trim()), REASON);
+        if short != reason.trim() {
+            details.quote("reason", reason);
         }
+        sheet.quote("", &short);
     }
-    if !ask.body.prompt.is_empty() {
-        sheet.quote("prompt", &ask.body.prompt.join("\n"));
-    }
+    texts.for_each(|text| details.quote("description", text));
 }
 
 fn asks(call: &Call, text: &str) -> bool {
     call.questions.iter().any(|question| question.question == text)
 }
 
+/// What the agent's own system says about it.
+fn said(ask: &Ask, sheet: &mut Sheet) {
+    if !ask.body.prompt.is_empty() {
+        sheet.quote("prompt", &ask.body.prompt.join("\n"));
+    }
+}
+
+/// The bridge's own words on an open card.
+fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
+    let body = &ask.body;
+    if ask.stopped.is_some() && ask.is_open() {
+        let left = ask.stopped.and_then(|clock| clock.left_ms);
+        let left = left.map_or_else(String::new, |ms| format!(" with {} left", clock::span(ms)));
+        sheet.note(format!("Paused: nothing is approved until /resume. Time stands still{left}."));
+    }
+    if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
+        && body.silence == Silence::Approve
+    {
+        sheet.note(format!("If nobody answers, it is approved at {}.", clock::short(at)));
+    }
+    if sheet.spells_out() {
+        sheet.note("Invisible characters are spelled out, such as \\u{200b}.");
+    }
+    if !ask.is_open() {
+        return;
+    }
+    if !body.critical {
+        remembered::draw(ask, sheet, details);
+    }
+    if let Some(problem) = body.rules_problem.as_deref() {
+        sheet.note(format!("The last good rules are in force: {}", line(problem)));
+    }
+}
+
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twelve;

@@ -16,6 +16,8 @@ mod callers;
 pub(crate) mod chat;
 mod commits;
 mod damaged;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod floods;
 mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod platforms;
@@ -27,7 +29,7 @@ mod start;
 use super::{PressHandler, Term, card, deliver};
 use crate::{
     gate::{
-        Audience, Gate, OnTimeout, Policy, Reply, Settings, Submitted,
+        Audience, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
         answer::Action,
         approvers::{Approvers, Local, Members, Who},
         ask::{Ask, Scope},
@@ -100,14 +102,19 @@ impl Scenario {
         let still = Still::begin();
         let (adapter, target) = (place.adapter(), place.target());
         let policy = Policy::open(Profile::Standard, rules, None, Guardrail::default(), false);
-        let settings = Settings {
+        let settings = GateSettings {
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Wait,
             mode: None,
             home: None,
             host: "here".to_owned(),
             daemon: "scenario".to_owned(),
-            limits: crate::gate::Limits::default(),
+            limits: crate::gate::Limits {
+                asks_per_session: u64::MAX,
+                asks_a_minute_per_agent: u64::MAX,
+                asks_a_minute_per_session: u64::MAX,
+                ..crate::gate::Limits::default()
+            },
             keep_ms: 86_400_000,
         };
         let ana = |chat: &str| (chat.to_owned(), Members::people([ANA]));
@@ -127,7 +134,7 @@ impl Scenario {
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
         let (store, faults) = (store.clone(), store.faults().clone());
-        let handler = PressHandler::new(name, gate.clone(), store.clone());
+        let handler = PressHandler::new(name, gate.clone(), store.clone(), Arc::new([]));
         let scenario = Self { gate, handler, store, faults, stop, _still: still };
         scenario.quiet().await;
         scenario
@@ -135,11 +142,17 @@ impl Scenario {
 
     /// Hands in a call that has to be asked, and waits for its answer beside the test.
     pub async fn ask(&self, name: &str, expires_in_s: Option<u64>) -> Asked {
+        self.ask_as("a", name, expires_in_s).await
+    }
+
+    /// The same by this agent.
+    pub async fn ask_as(&self, agent: &str, name: &str, expires_in_s: Option<u64>) -> Asked {
         let name = format!("git push origin {name}.");
-        let call = json!({"agent": "a", "session": "s", "tool": "shell_exec", "cwd": "/home/a",
+        let call = json!({"agent": agent, "session": "s", "tool": "shell_exec", "cwd": "/home/a",
             "args": {"command": name}, "expires_in_s": expires_in_s});
         let call: Call = serde_json::from_value(call).unwrap();
-        let Submitted::Asked(ask, Some(mut caller)) = self.gate.submit(call, true).await.unwrap()
+        let SubmitOutcome::Asked(ask, Some(mut caller)) =
+            self.gate.submit(call, true).await.unwrap()
         else {
             panic!("{name} is not asked")
         };
@@ -211,7 +224,8 @@ impl Scenario {
             match of_it.as_slice() {
                 [] => assert!(!ask.is_open(), "nobody sees the open ask {}", asked.name),
                 [card] => {
-                    assert_eq!(card.button.is_some(), ask.is_open(), "{card:?} of {ask:?}");
+                    let undo = ask.answer().is_some_and(|it| it.stored.undo_until.is_some());
+                    assert_eq!(card.button.is_some(), ask.is_open() || undo, "{card:?} of {ask:?}");
                     let said = outcome(&ask);
                     assert!(card.text.contains(&said), "{card:?} does not say `{said}`");
                 }

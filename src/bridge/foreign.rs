@@ -16,11 +16,11 @@ const SPAN: Duration = Duration::from_secs(3600);
 /// The other stores whose cards were pressed lately.
 #[derive(Debug, Default)]
 pub(super) struct Foreign {
-    seen: Mutex<Seen>,
+    seen: Mutex<ForeignStores>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct ForeignStores {
     since: Option<Instant>,
     stores: BTreeSet<String>,
 }
@@ -45,7 +45,7 @@ impl Foreign {
     }
 }
 
-impl Seen {
+impl ForeignStores {
     /// Whether this store is news.
     fn takes(&mut self, store: &str, now: Instant) -> bool {
         if self.since.is_none_or(|since| now.duration_since(since) >= SPAN) {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_store_is_news_once_an_hour_and_forged_ones_are_not_without_end() {
-        let (mut seen, begin) = (Seen::default(), Instant::now());
+        let (mut seen, begin) = (ForeignStores::default(), Instant::now());
         assert!(seen.takes("k8xd8s4n", begin));
         assert!(!seen.takes("k8xd8s4n", begin));
         let forged = (0..1000).filter(|at| seen.takes(&format!("{at:08}"), begin)).count();

@@ -2,7 +2,9 @@
 //!
 //! It knows adapters only through their contract, and decides nothing: the gate does.
 
+mod bundle;
 pub mod card;
+mod commands;
 #[cfg(test)]
 pub(crate) mod fault_injection;
 mod foreign;
@@ -12,6 +14,7 @@ mod press_handler;
 mod receiving;
 mod term;
 mod token;
+mod told;
 
 pub use outbox::deliver;
 pub use press_handler::PressHandler;

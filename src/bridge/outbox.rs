@@ -8,10 +8,12 @@
 //! drawn again.
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
+mod bundles;
 mod muting;
 mod page;
 mod refused;
 mod remote;
+mod rush;
 mod start;
 mod write_buffer;
 
@@ -22,15 +24,17 @@ use super::{
     receiving::ReceivingState,
 };
 use crate::{
+    ask::late::{self, LATE_MS},
     clock,
     gate::{Gate, ask::Ask},
-    store::{CardRow, Due, Shown, Store, StoreError},
+    store::{BundleNews, CardRow, Due, SHOWN_WITHIN_MS, Seen, Shown, Store, StoreError},
 };
 use countersign_port::{
-    CancellationToken, MessageRef, NamedAdapter, Posting, RetryScope, SendError, Target,
+    Block, CancellationToken, MessageRef, NamedAdapter, Posting, RetryScope, SendError, Target,
 };
 use page::PAGE;
 use remote::RemoteAsks;
+use rush::Rush;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -121,6 +125,10 @@ struct OutboxWorker {
     refused: bool,
     /// Whether a card was given up since what was given up was last taken up.
     gave_up: bool,
+    /// The agent that had the last first turn.
+    last_turn: String,
+    /// How fast cards come.
+    rush: Rush,
 }
 
 /// How far the showing of a page came.
@@ -161,6 +169,8 @@ impl OutboxWorker {
             outage,
             refused: false,
             gave_up: false,
+            last_turn: String::new(),
+            rush: Rush::default(),
         }
     }
 
@@ -192,10 +202,21 @@ impl OutboxWorker {
                 self.note_shown().await?;
             }
             let now = clock::now_ms();
-            let page = store.due_cards(name, &self.target, now, term.fence(), PAGE).await?;
+            let (target, last_turn) = (&self.target, &self.last_turn);
+            let page = store.due_cards(name, target, now, term.fence(), last_turn, PAGE).await?;
             let (due, last) = (page.due, !page.more);
-            let due = self.shown.behind(due);
+            let due = self.fold(self.shown.behind(due)).await?;
+            if let Some(time) = self.show_bundles(BundleNews::Unseen).await? {
+                self.note_shown().await?;
+                return Ok(Pause::Quiet(time));
+            }
             let mut page = self.show_all(due).await?;
+            if matches!(page, Page::Done)
+                && last
+                && let Some(time) = self.show_bundles(BundleNews::Any).await?
+            {
+                page = Page::Quiet(time);
+            }
             // What was asked here has its cards already, and waits for no other daemon's news.
             if matches!(page, Page::Done) && last && !self.hear().await? {
                 match self.redraw_muted().await? {
@@ -266,12 +287,19 @@ impl OutboxWorker {
             // Before it is: a crash in between costs a needless edit, and never the buttons.
             self.store.card_muted(&row.nonce).await?;
         }
-        let sent = tokio::time::timeout(LONGEST_SEND, self.send(row, ask, may_stand, muted)).await;
+        let started = self.started(row, ask);
+        let sending = self.send(row, &started, may_stand, muted);
+        let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
         let message = match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
             Ok(message) => message,
             Err(error) => return self.failed(row, error).await,
         };
-        self.shown.add(Shown { muted, ..shown(row, &message.0, ask) });
+        if row.message.is_none() {
+            self.last_turn.clone_from(&ask.body.call.agent);
+            self.rush.posted(ask);
+        }
+        let seen = self.seen(row, ask);
+        self.shown.add(Shown { muted, seen, ..shown(row, &message.0, ask) });
         if ask.is_open() {
             self.receiving.one_drawn(muted);
         }
@@ -280,6 +308,25 @@ impl OutboxWorker {
         }
         self.store.cards_due(self.outage.is_over()).await?;
         Ok(None)
+    }
+
+    /// Whether people see a card where it is shown now, and whether its time may start with that.
+    fn seen(&self, row: &CardRow, ask: &Ask) -> Seen {
+        let late = ask.is_open() && clock::now_ms() - ask.created_at > LATE_MS;
+        match (self.adapter.is_watched(), row.seen) {
+            (false, _) => Seen::No,
+            (true, false) if late => Seen::Late,
+            (true, _) => Seen::Yes,
+        }
+    }
+
+    /// The ask with the deadline that it has once it is shown.
+    fn started(&self, row: &CardRow, ask: &Ask) -> Ask {
+        let mut ask = ask.clone();
+        if self.seen(row, &ask) == Seen::Late {
+            ask.deadline_at = late::deadline(ask.created_at, ask.deadline_at, clock::now_ms());
+        }
+        ask
     }
 
     fn origin<'a>(&'a self, row: &'a CardRow) -> Origin<'a> {
@@ -296,6 +343,9 @@ impl OutboxWorker {
         let mut card = card::draw(ask, self.origin(row));
         if muted {
             card = self.receiving.mute(card, &self.gate);
+        }
+        if row.message.is_none() {
+            card.blocks.extend(late_note(ask, clock::now_ms()));
         }
         if let Some(message) = &row.message {
             let message = MessageRef(message.clone());
@@ -346,6 +396,7 @@ impl OutboxWorker {
         match error {
             SendError::Retry { after, scope } => {
                 tracing::info!(adapter, ask_id, ?after, ?scope, "the platform asks to wait");
+                self.rush.slowed();
                 if scope == RetryScope::Account {
                     self.term.rest(after);
                 }
@@ -401,7 +452,17 @@ impl OutboxWorker {
     }
 }
 
+/// Says on a card that it is late.
+fn late_note(ask: &Ask, now: i64) -> Option<Block> {
+    let waited = now - ask.created_at;
+    (ask.is_open() && waited > SHOWN_WITHIN_MS).then(|| {
+        let text = format!("This card is late: it was asked {} ago.", clock::span(waited));
+        Block::Note { text }
+    })
+}
+
 fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
     let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
-    Shown { nonce, ask, message: message.to_owned(), version, muted: false }
+    let message = message.to_owned();
+    Shown { nonce, ask, message, version, muted: false, seen: Seen::No }
 }

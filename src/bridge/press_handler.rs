@@ -1,17 +1,29 @@
 //! What the core does with what people do to the cards of one adapter.
 
+mod bundles;
+
 use super::{
+    bundle,
     card::{self, Origin},
+    commands::{COMMANDS, CommandRun, said},
     foreign::Foreign,
-    token::Token,
+    receiving::Adapters,
+    token::{Pressed, Token},
+    told::outcome,
 };
 use crate::{
-    gate::{DAMAGED, Gate, Reply, Told, approvers::Who, ask::Ask},
+    gate::{
+        DAMAGED, Gate, Reply, Told,
+        answer::{Action, Words},
+        approvers::Who,
+        ask::Ask,
+    },
     store::{OwedText, Store, StoreError},
     text::line,
 };
 use countersign_port::{
-    Card, MessageRef, Outcome, Press, Presser, Presses, Receipt, TextReply, async_trait,
+    BotCommand, Card, CommandCall, CommandReply, MessageRef, Outcome, Press, Presser, Presses,
+    Receipt, ReplyPiece, TextReply, async_trait, command_in,
 };
 use std::sync::Arc;
 
@@ -20,12 +32,14 @@ const SENTENCE: usize = 190;
 /// What is told of a card that another store holds.
 const FOREIGN: &str = "This card belongs to another countersign that uses the same bot, so nothing \
                        changed. Press again; if this comes back, tell whoever runs the bot.";
+/// What is told of a press that would approve a critical call at once.
+const CRITICAL: &str = "This is critical, so one press does not approve it. Read the card again, \
+                        then press Yes.";
 /// What is kept of a presser's name, in characters.
 const NAME: usize = 64;
 
-/// What is told of a text that nobody was asked for.
-const NOT_OWED: &str =
-    "You were not asked for a text here, so nothing changed. Press a button first.";
+/// What is told of a text that belongs to no card.
+const NO_CARD: &str = "This is no reply to a card, so nothing changed. /help says what I take.";
 
 /// The core, as one adapter sees it.
 // INVARIANT: it alone says which platform a press comes from. An adapter cannot.
@@ -34,6 +48,8 @@ pub struct PressHandler {
     adapter: &'static str,
     gate: Arc<Gate>,
     store: Store,
+    /// All adapters of the daemon, for what is told of them.
+    adapters: Adapters,
     foreign: Foreign,
 }
 
@@ -48,8 +64,13 @@ struct Input {
 impl PressHandler {
     /// For the adapter of this name, in front of this gate and the store of its cards.
     #[must_use]
-    pub fn new(adapter: &'static str, gate: Arc<Gate>, store: Store) -> Arc<Self> {
-        Arc::new(Self { adapter, gate, store, foreign: Foreign::default() })
+    pub fn new(
+        adapter: &'static str,
+        gate: Arc<Gate>,
+        store: Store,
+        adapters: Adapters,
+    ) -> Arc<Self> {
+        Arc::new(Self { adapter, gate, store, adapters, foreign: Foreign::default() })
     }
 
     /// The ask whose card this belongs to; `None` for forged, foreign and forgotten ones.
@@ -77,19 +98,41 @@ impl PressHandler {
             self.foreign.note(self.adapter, store);
             return Ok(receipt(Outcome::Unknown, FOREIGN));
         }
-        let Some(ask) = self.ask(&input, &token).await? else { return Ok(unknown()) };
-        let who = Who {
-            platform: self.adapter,
-            id: input.presser.id.clone(),
-            name: known_as(&input.presser.name),
-            roles: input.presser.roles.clone(),
+        let Some(ask) = self.ask(&input, &token).await? else {
+            return match self.bundle(&input, &token).await? {
+                Some(bundle) => self.press_bundle(bundle, &token, &input).await,
+                None => Ok(unknown()),
+            };
         };
+        let Some(action) = token.action(input.text.clone()) else { return Ok(unknown()) };
         let id = ask.id.clone();
-        let reply = self.gate.answer(ask, who, token.action(input.text.clone())).await;
+        // SECURITY: no single press approves what is critical. Cards that were posted by earlier
+        // versions have such buttons still: they lead to the second step too.
+        let approves = ask.body.critical
+            && matches!(
+                token.pressed,
+                Pressed::Approve(_) | Pressed::StoreParts(_) | Pressed::Words(Words::Note)
+            );
+        let reviews = approves || token.pressed == Pressed::Review;
+        let action = if approves { Action::Look } else { action };
+        let reply = self.gate.answer(ask, self.who(&input.presser), action).await;
         if reply.told == Told::TextWanted {
             self.owe(&input, id).await?;
         }
-        Ok(receipt_of(reply, self.origin(&token.nonce)))
+        let origin = self.origin(&token.nonce);
+        if let (Told::Noted, Some(ask), Pressed::ChooseParts(chosen)) =
+            (reply.told, &reply.ask, token.pressed)
+        {
+            let card = Some(card::choice(ask, origin, chosen));
+            return Ok(Receipt { card, ..receipt(Outcome::Noted, "") });
+        }
+        let view = reply.ask.clone().filter(|ask| reviews && ask.is_open());
+        let mut receipt = receipt_of(reply, origin);
+        if let Some(ask) = view {
+            receipt.card = Some(card::review(&ask, origin));
+            receipt.sentence = if approves { CRITICAL.to_owned() } else { String::new() };
+        }
+        self.go_on(receipt, &input, &token).await
     }
 
     /// Notes that a text is owed before its presser is asked for it: a restart in between loses
@@ -101,6 +144,50 @@ impl PressHandler {
         self.store.owe_text(&owed).await
     }
 
+    /// A reply to a card for which nobody was asked: the answer to its question, or a denial with
+    /// these words as the reason.
+    // FAIL-CLOSED: words alone never approve anything.
+    async fn plain_reply(
+        &self,
+        presser: Presser,
+        at: MessageRef,
+        text: String,
+    ) -> Result<Receipt, StoreError> {
+        if let Some((name, rest)) = command_in(&text, COMMANDS) {
+            let (name, rest) = (name.to_owned(), rest.to_owned());
+            let call = CommandCall { presser, targets: Vec::new(), message: Some(at), name, rest };
+            return Ok(in_one_sentence(&self.take_command(call).await?));
+        }
+        let Some((nonce, ask)) = self.store.ask_at(self.adapter, &at.0).await? else {
+            return self.reply_to_bundle(&presser, &at, text).await;
+        };
+        let reply = self.gate.answer(ask.clone(), self.who(&presser), said(&ask, text)).await;
+        Ok(receipt_of(reply, self.origin(&nonce)))
+    }
+
+    async fn take_command(&self, call: CommandCall) -> Result<CommandReply, StoreError> {
+        let who = self.who(&call.presser);
+        let Self { gate, store, adapters, .. } = self;
+        CommandRun { gate, store, adapters, who }.run(&call).await
+    }
+
+    pub(super) fn who(&self, presser: &Presser) -> Who {
+        Who {
+            platform: self.adapter,
+            id: presser.id.clone(),
+            name: known_as(&presser.name),
+            roles: presser.roles.clone(),
+        }
+    }
+
+    async fn read(&self, id: &str) -> Result<Option<Card>, StoreError> {
+        if let Some(ask) = self.store.ask_of_card(id, self.adapter, None).await? {
+            return Ok(Some(card::draw(&ask, self.origin(id))));
+        }
+        let bundle = self.store.bundle_pressed(id, self.adapter, None).await?;
+        Ok(bundle.map(|bundle| bundle::draw(&bundle, self.store.id())))
+    }
+
     async fn take_text(&self, reply: TextReply) -> Result<Receipt, StoreError> {
         let TextReply { presser, message, token, text } = reply;
         let (store, text) = (&self.store, Some(text));
@@ -108,11 +195,10 @@ impl PressHandler {
             return self.answer(Input { presser, message, token, text }).await;
         }
         // FAIL-CLOSED: an ordinary message is never an answer.
-        let not_owed = || Ok(receipt(Outcome::Unknown, NOT_OWED));
-        let Some(at) = message.clone() else { return not_owed() };
+        let Some(at) = message.clone() else { return Ok(receipt(Outcome::Unknown, NO_CARD)) };
         let id = presser.id.clone();
         let Some(token) = store.owed_text(self.adapter, &at.0, &id).await? else {
-            return not_owed();
+            return self.plain_reply(presser, at, text.unwrap_or_default()).await;
         };
         let input = Input { presser, message, token: token.clone(), text };
         let receipt = self.answer(input).await?;
@@ -135,10 +221,20 @@ impl Presses for PressHandler {
         self.take_text(reply).await.unwrap_or_else(|error| fault(&error))
     }
 
+    fn commands(&self) -> &'static [BotCommand] {
+        COMMANDS
+    }
+
+    async fn command(&self, call: CommandCall) -> CommandReply {
+        self.take_command(call).await.unwrap_or_else(|error| {
+            let Receipt { outcome, sentence, .. } = fault(&error);
+            CommandReply::words(outcome, sentence)
+        })
+    }
+
     async fn card(&self, id: &str) -> Option<Card> {
-        let ask = self.store.ask_of_card(id, self.adapter, None).await;
-        let ask = ask.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?;
-        ask.map(|ask| card::draw(&ask, self.origin(id)))
+        let card = self.read(id).await;
+        card.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?
     }
 }
 
@@ -152,17 +248,7 @@ fn fault(error: &StoreError) -> Receipt {
 }
 
 fn receipt_of(reply: Reply, origin: Origin<'_>) -> Receipt {
-    let outcome = match reply.told {
-        Told::Applied => Outcome::Applied,
-        Told::Noted | Told::Unfit => Outcome::Noted,
-        Told::TextWanted => Outcome::TextWanted,
-        Told::Already => Outcome::AlreadyAnswered,
-        Told::Expired => Outcome::Expired,
-        Told::Cancelled => Outcome::Cancelled,
-        Told::NotAllowed => Outcome::NotAllowed,
-        Told::Unknown => Outcome::Unknown,
-        Told::Fault => Outcome::Fault,
-    };
+    let outcome = outcome(reply.told);
     let card = reply.ask.map(|ask| card::draw(&ask, origin));
     // The redrawn card says it all; words for every toggle would pile up.
     let sentence = if reply.told == Told::Noted { "" } else { &reply.sentence };
@@ -173,6 +259,15 @@ fn receipt_of(reply: Reply, origin: Origin<'_>) -> Receipt {
 fn known_as(name: &str) -> String {
     let name: String = line(name).chars().take(NAME).collect();
     if name.trim().is_empty() { "somebody without a name".to_owned() } else { name }
+}
+
+/// What a command says, where only a sentence can be told.
+fn in_one_sentence(reply: &CommandReply) -> Receipt {
+    let words = |piece: &ReplyPiece| match piece {
+        ReplyPiece::Words(words) | ReplyPiece::Literal(words) => words.clone(),
+    };
+    let lines = reply.lines.iter().map(|line| line.iter().map(words).collect::<String>());
+    receipt(reply.outcome, &lines.collect::<Vec<_>>().join(" "))
 }
 
 fn receipt(outcome: Outcome, sentence: &str) -> Receipt {

@@ -4,7 +4,11 @@
 //! than a moment, it says so and where to answer instead. A moment is not worth an edit of every
 //! card.
 
-use crate::{clock, gate::Gate};
+use crate::{
+    clock,
+    gate::{Gate, pause_sentence},
+    store::{LateCards, SHOWN_WITHIN_MS, Store},
+};
 use countersign_port::{Block, Card, NamedAdapter, Receiving};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
@@ -38,17 +42,38 @@ pub fn notices(adapters: &[NamedAdapter]) -> Vec<String> {
     adapters.iter().filter_map(notice).collect()
 }
 
-/// Keeps every adapter told of [`notices`]; never ends.
-pub async fn tell_notices(adapters: Adapters) {
+/// Keeps every adapter told of [`notices`], and of a pause; never ends.
+pub async fn tell_notices(adapters: Adapters, gate: Arc<Gate>, store: Store) {
+    let mut changes = gate.changes();
     let mut follows: Vec<_> =
         adapters.iter().map(|adapter| adapter.signals().follow_receiving()).collect();
     loop {
-        let changes = follows.iter_mut().map(|follow| Box::pin(follow.changed()));
-        let news = futures::future::select_all(changes);
-        // A deafness that has just begun becomes one that lasts without any further news.
-        let _ = tokio::time::timeout(MOMENT, news).await;
-        let sentences = notices(&adapters);
+        let mut sentences = notices(&adapters);
+        // What cannot be read is read again in a moment.
+        if let Ok(Some(pause)) = store.pause().await {
+            let since = pause_sentence(&pause);
+            sentences.insert(0, format!("{since}: nothing is allowed until somebody resumes."));
+        }
+        let late = store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default();
+        sentences.extend(late.iter().map(late_sentence));
         adapters.iter().for_each(|adapter| adapter.notice(&sentences));
+        let follows = follows.iter_mut().map(|follow| Box::pin(follow.changed()));
+        let news = futures::future::select_all(follows);
+        // A deafness that has just begun becomes one that lasts without any further news.
+        tokio::select! {
+            _ = tokio::time::timeout(MOMENT, news) => {}
+            _ = changes.changed() => {}
+        }
+    }
+}
+
+/// The sentence for a target at which cards are late.
+fn late_sentence(late: &LateCards) -> String {
+    let LateCards { adapter, cards, since, .. } = late;
+    let (name, since) = (called(adapter), clock::short(*since));
+    match cards {
+        1 => format!("{name}: a card is late: its request has waited to be shown since {since}"),
+        many => format!("{name}: {many} cards are late: the oldest has waited since {since}"),
     }
 }
 
@@ -140,6 +165,7 @@ impl ReceivingState {
     /// The card without buttons, and with a sentence that says why and where to answer instead.
     pub(super) fn mute(&self, mut card: Card, gate: &Gate) -> Card {
         card.buttons.clear();
+        card.more.clear();
         let text = format!(
             "Presses are not received here at the moment, so there are no buttons; they come back \
              by \

@@ -5,7 +5,10 @@
 //! the store's id whose card it is, for daemons with different stores on one bot. Cards of earlier
 //! versions have no store.
 
-use crate::gate::{answer::Action, ask::Scope};
+use crate::gate::{
+    answer::{Action, EditStep, Words},
+    ask::Scope,
+};
 use countersign_profiles::OnDeny;
 
 /// A button's meaning.
@@ -23,7 +26,30 @@ pub enum Pressed {
     Submit,
     /// Free text.
     Text,
+    /// Words for the agent.
+    Words(Words),
+    /// What is done about the proposed edit; the step is which one.
+    Edit(EditStep),
+    /// A request of a bundle; the step says which.
+    Page,
+    /// All requests of a bundle.
+    Overview,
+    /// The choice of the rules that Always stores, with these chosen, a bit for each.
+    ChooseParts(u32),
+    /// Always, with these of its rules.
+    StoreParts(u32),
+    /// Back to the card itself.
+    Back,
+    /// Take back what the answer stored.
+    Undo,
+    /// The second step of a critical ask.
+    Review,
+    /// Approve what is critical, once; only the second step has it.
+    Confirm,
 }
+
+/// So many rules can be chosen from: their bits fit into a token, and their buttons onto a card.
+pub const MOST_PARTS: usize = 16;
 
 /// A token that reads back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +86,20 @@ impl Token {
             "q" => Pressed::DenyAnd(OnDeny::Explain),
             "e" => Pressed::Submit,
             "t" => Pressed::Text,
+            "l" => Pressed::Review,
+            "i" => Pressed::Confirm,
+            "r" => Pressed::Words(Words::Reason),
+            "n" => Pressed::Words(Words::Note),
+            "c" => Pressed::Words(Words::Edit),
+            "v" => Pressed::Edit(EditStep::Review),
+            "y" => Pressed::Edit(EditStep::Approve),
+            "u" => Pressed::Edit(EditStep::Drop),
+            "g" => Pressed::Page,
+            "b" => Pressed::Overview,
+            "f" => Pressed::Back,
+            "j" => Pressed::Undo,
+            code if code.starts_with('i') => Pressed::ChooseParts(mask(code)?),
+            code if code.starts_with('l') => Pressed::StoreParts(mask(code)?),
             _ => Pressed::Choose(code.strip_prefix('o')?.parse().ok()?),
         };
         let (nonce, store) = (nonce.to_owned(), store.map(str::to_owned));
@@ -68,7 +108,7 @@ impl Token {
         (whole && token.write().as_deref() == Some(text)).then_some(token)
     }
 
-    /// Writes the token; `None` for a scope that has no button.
+    /// Writes the token; `None` for what has no button.
     #[must_use]
     pub fn write(&self) -> Option<String> {
         let code = match self.pressed {
@@ -86,25 +126,56 @@ impl Token {
             Pressed::DenyAnd(OnDeny::Explain) => "q",
             Pressed::Submit => "e",
             Pressed::Text => "t",
+            Pressed::Review => "l",
+            Pressed::Confirm => "i",
+            Pressed::Words(Words::Reason) => "r",
+            Pressed::Words(Words::Note) => "n",
+            Pressed::Words(Words::Edit) => "c",
+            Pressed::Edit(EditStep::Review) => "v",
+            Pressed::Edit(EditStep::Approve) => "y",
+            Pressed::Edit(EditStep::Drop) => "u",
+            Pressed::Edit(EditStep::Confirm) => return None,
+            Pressed::Page => "g",
+            Pressed::Overview => "b",
+            Pressed::Back => "f",
+            Pressed::Undo => "j",
+            Pressed::ChooseParts(mask) => &format!("i{mask:x}"),
+            Pressed::StoreParts(mask) => &format!("l{mask:x}"),
             Pressed::Choose(option) => &format!("o{option}"),
         };
         let store = self.store.iter().map(|store| format!(".{store}"));
         Some(format!("{}.{}.{code}{}", self.nonce, self.step, store.collect::<String>()))
     }
 
-    /// What the press asks the gate to do.
+    /// What the press asks the gate to do; `None` where it only shows something else.
     #[must_use]
-    pub fn action(&self, text: Option<String>) -> Action {
+    pub fn action(&self, text: Option<String>) -> Option<Action> {
         let question = self.step;
-        match self.pressed {
+        Some(match self.pressed {
             Pressed::Approve(scope) => Action::Approve { scope },
             Pressed::Deny => Action::Deny { reason: text, then: None },
             Pressed::DenyAnd(then) => Action::Deny { reason: text, then: Some(then) },
             Pressed::Choose(option) => Action::Choose { question, option },
             Pressed::Submit => Action::Submit { question },
             Pressed::Text => Action::Text { question, text },
-        }
+            Pressed::Confirm => Action::Approve { scope: Scope::Once },
+            Pressed::Words(wanted) => Action::Words { wanted, text },
+            Pressed::Edit(step) => Action::Edit { nth: self.step, step },
+            Pressed::ChooseParts(_) | Pressed::Review | Pressed::Back => Action::Look,
+            Pressed::StoreParts(mask) => {
+                let chosen = |at: &usize| mask & 1 << at != 0;
+                Action::ApproveParts((0..MOST_PARTS).filter(chosen).collect())
+            }
+            Pressed::Undo => Action::Undo,
+            Pressed::Page | Pressed::Overview => return None,
+        })
     }
+}
+
+/// The bits behind a code's letter; none beyond those that a card has buttons for.
+fn mask(code: &str) -> Option<u32> {
+    let bits = u32::from_str_radix(code.get(1..)?, 16).ok()?;
+    (bits < 1 << MOST_PARTS).then_some(bits)
 }
 
 /// As [`crate::store::Store::id`] is spelled: whatever reads back is fit for a log.
@@ -135,6 +206,20 @@ mod tests {
             Pressed::Choose(19),
             Pressed::Submit,
             Pressed::Text,
+            Pressed::Words(Words::Reason),
+            Pressed::Words(Words::Note),
+            Pressed::Words(Words::Edit),
+            Pressed::Edit(EditStep::Review),
+            Pressed::Edit(EditStep::Approve),
+            Pressed::Edit(EditStep::Drop),
+            Pressed::Page,
+            Pressed::Overview,
+            Pressed::ChooseParts(0xffff),
+            Pressed::StoreParts(0),
+            Pressed::Back,
+            Pressed::Undo,
+            Pressed::Review,
+            Pressed::Confirm,
         ];
         for pressed in pressed {
             for store in [None, Some(crate::ids::ask_id())] {

@@ -3,7 +3,7 @@
 use crate::agents::{self, AGENTS, HookAgent};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// Takes the names of the agents that have hooks.
+/// A parser for the names of the agents that have hooks.
 pub(super) fn parser() -> impl TypedValueParser<Value = &'static dyn HookAgent> {
     let names = AGENTS.iter().map(|agent| {
         let title = agent.title();

@@ -1,9 +1,9 @@
 //! `countersign approve`, `deny` and `answer`: a person answers from the command line.
 
-use super::{Context, Exit, exit::Misused, say, token};
+use super::{Context, Exit, edit, exit::Misused, say, token};
 use crate::ask::{Decision, Scope, question::Question};
 use anyhow::Result;
-use countersign_protocol::AnswerRequest;
+use countersign_protocol::{AnswerReply, AnswerRequest};
 use serde_json::{Map, Value};
 
 #[derive(Debug, clap::Args)]
@@ -14,6 +14,12 @@ pub(super) struct ApproveArgs {
     /// What it covers: once, session, always, or a time such as 10m
     #[arg(long, default_value = "once")]
     scope: Scope,
+    /// With `--scope always`: which of its rules are stored, by their places, such as 1,3
+    #[arg(long, value_name = "PLACES", value_delimiter = ',')]
+    rules: Option<Vec<usize>>,
+    /// A note for the agent, with an approval of this call alone
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -38,22 +44,31 @@ pub(super) struct DenyArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: an ask with two questions, of which the second takes several choices:
-  countersign answer a1b2 SQLite Lint,Docs")]
+  countersign answer a1b2 SQLite Lint,Docs
+A command of an agent, changed; what changes is shown before it is approved:
+  countersign answer a1b2 --edit 'git push --dry-run'")]
 pub(super) struct AnswerArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
     #[arg(value_name = "ID")]
     ask: String,
     /// One answer for each question, in order: a choice, choices with commas between, or your own
     /// words
-    #[arg(value_name = "ANSWER", required = true)]
+    #[arg(value_name = "ANSWER", required_unless_present = "edit")]
     answers: Vec<String>,
+    /// Approve this text instead of the agent's: a command, or a file's new text
+    #[arg(long, value_name = "TEXT", conflicts_with = "answers")]
+    edit: Option<String>,
+    /// Approve the change without being asked
+    #[arg(long, requires = "edit")]
+    yes: bool,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn approve(context: &Context, args: ApproveArgs) -> Result<Exit> {
-    let answer = AnswerRequest { scope: Some(args.scope), ..AnswerRequest::new(Decision::Approve) };
+    let (scope, rules, reason) = (Some(args.scope), args.rules, args.note);
+    let answer = AnswerRequest { scope, rules, reason, ..AnswerRequest::new(Decision::Approve) };
     send(context, &args.ask, &answer, args.json).await
 }
 
@@ -63,7 +78,26 @@ pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<Exit> {
     send(context, &ask, &answer, json).await
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct UndoArgs {
+    /// The ask; its first letters are enough
+    #[arg(value_name = "ID")]
+    ask: String,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn undo(context: &Context, args: UndoArgs) -> Result<Exit> {
+    has_id(&args.ask)?;
+    let reply = token::approver(context)?.undo(&args.ask).await?;
+    told(&reply, args.json)
+}
+
 pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> {
+    if let Some(text) = &args.edit {
+        return edit::run(context, &args.ask, text, args.yes, args.json).await;
+    }
     let ask = token::approver(context)?.ask(&args.ask).await?;
     let answers = Some(by_question(&ask.call.questions, &args.answers)?);
     let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };
@@ -71,14 +105,23 @@ pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> 
 }
 
 async fn send(context: &Context, id: &str, answer: &AnswerRequest, json: bool) -> Result<Exit> {
-    if id.trim().is_empty() {
-        return Err(
-            Misused("the ask's id is empty; `countersign pending` shows them".into()).into()
-        );
-    }
+    has_id(id)?;
     let reply = token::approver(context)?.answer(id, answer).await?;
+    told(&reply, json)
+}
+
+fn has_id(id: &str) -> Result<()> {
+    match id.trim().is_empty() {
+        true => {
+            Err(Misused("the ask's id is empty; `countersign pending` shows them".into()).into())
+        }
+        false => Ok(()),
+    }
+}
+
+fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {
     if json {
-        say::json(&serde_json::to_value(&reply)?)?;
+        say::json(&serde_json::to_value(reply)?)?;
     } else {
         say::out(&say::literal(&reply.message))?;
     }

@@ -1,4 +1,4 @@
-//! `countersign ask`: may this run? or: what do you say?
+//! `countersign ask`: asks whether a command may run, or asks a person a question.
 
 use super::{
     Context, Exit, asking,
@@ -9,7 +9,7 @@ use super::{
 use crate::{
     client::{Client, Decided, Ending, Submitted},
     gate::{
-        call::Call,
+        call::{Accepts, Call},
         question::{Choice, Question},
     },
 };
@@ -53,6 +53,9 @@ pub(super) struct AskArgs {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
+    /// Take a changed call too: then `verdict` is "edited", and only `updated_input` may run
+    #[arg(long, requires = "json", conflicts_with = "question")]
+    accept_edits: bool,
     /// The command, after --
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -60,8 +63,11 @@ pub(super) struct AskArgs {
 
 pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     let client = context.client()?;
-    let (json, no_wait, longest) = (args.json, args.no_wait, args.wait);
-    let call = call(args)?;
+    let (json, no_wait, longest, edits) = (args.json, args.no_wait, args.wait, args.accept_edits);
+    let mut call = call(args)?;
+    if edits {
+        call.accepts.push(Accepts::UpdatedInput);
+    }
     if no_wait {
         return Ok(match client.submit_and_leave(&call).await? {
             Submitted::Decided(decided) => print(&call, &decided, json)?,
@@ -80,7 +86,8 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     }
 }
 
-/// The ask is left rather than attended, so that it stays open when the wait is over.
+/// Submits without attaching as the waiting caller, so that the ask stays open when the wait is
+/// over.
 async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: bool) -> Result<Exit> {
     let id = match client.submit_and_leave(call).await? {
         Submitted::Decided(decided) => return print(call, &decided, json),
@@ -121,6 +128,7 @@ fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
     }
     match answers(call, decided) {
         Some(lines) => {
+            // To stderr, so that a script reads nothing but the answer from stdout.
             say::aside(&asking::sentence(decided));
             lines.iter().try_for_each(|line| say::answer(line))?;
         }
@@ -129,10 +137,11 @@ fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
     Ok(asking::exit(decided))
 }
 
-/// What a person answered to the question, one line for each choice.
+/// A person's answer to the question, one line for each choice.
 fn answers(call: &Call, decided: &Decided) -> Option<Vec<String>> {
     let Ending::Answered(answer) = &decided.ending else { return None };
     match answer.answers.as_ref()?.get(&call.questions.first()?.question)? {
+        // A line per label, so that a shell can read them in a loop.
         Value::Array(labels) => {
             Some(labels.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         }

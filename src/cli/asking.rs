@@ -1,4 +1,4 @@
-//! Handing a call in and waiting for its answer, until a signal says otherwise.
+//! Submits a call and waits for its answer or a signal.
 
 use crate::{
     client::{AnswerView, Client, Decided, Ending, Submitted},
@@ -14,8 +14,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Exit, say, terminal};
 
-/// Hands the call in and waits; `opened` is told the id of the ask. A signal takes the ask back,
-/// and then there is no decision.
+/// Submits the call and waits; `opened` receives the id of the ask. A signal cancels the ask and
+/// returns no decision.
 pub(super) async fn wait(
     client: &Client,
     call: &Call,
@@ -27,7 +27,7 @@ pub(super) async fn wait(
             Submitted::Decided(decided) => return Ok(Some(*decided)),
             Submitted::Ask(id) => id,
         },
-        // The connection drops, and the daemon takes back what it may have opened.
+        // The connection is dropped, and the daemon cancels an ask that it may have opened.
         () = signals.any() => return Ok(None),
     };
     opened(&id);
@@ -38,14 +38,14 @@ pub(super) async fn wait(
     tokio::select! {
         decided = shown_and_decided => Ok(Some(decided?)),
         () = signals.any() => {
-            // Should this fail the daemon still notices that its caller is gone.
+            // If this fails, the daemon still notices that its caller is gone.
             let _ = client.cancel(&id, CancelReason::Aborted).await;
             Ok(None)
         }
     }
 }
 
-/// Shows the card that people are asked with. A daemon that is away shows it when it is back.
+/// Shows the card that people see. While the daemon is unreachable, nothing is shown.
 async fn show(client: &Client, id: &str) {
     if let Some(card) = client.card(id).await.ok().and_then(terminal::of) {
         say::aside(&terminal::draw(&card));
@@ -69,7 +69,7 @@ impl InterruptSignals {
         })
     }
 
-    /// Returns when the first of them comes.
+    /// Returns at the first signal.
     pub(super) async fn any(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -82,13 +82,14 @@ impl InterruptSignals {
 /// The exit code of a decision.
 pub(super) fn exit(decided: &Decided) -> Exit {
     match (decided.decision, &decided.ending) {
-        (Decision::Approve | Decision::Answer, _) => Exit::Good,
+        (Decision::Approve | Decision::Answer | Decision::Edit, _) => Exit::Good,
         (Decision::Deny, Ending::Expired) => Exit::Expired,
         (Decision::Deny, _) => Exit::Denied,
     }
 }
 
-/// Who decided and why, in one line. What people and rules said in it is made visible.
+/// Who decided and why, on one line, with hidden characters in the words of people and rules made
+/// visible.
 pub(super) fn sentence(decided: &Decided) -> String {
     say::literal(&spoken(decided))
 }
@@ -98,7 +99,7 @@ fn spoken(decided: &Decided) -> String {
         Ending::Ruled(rule) => {
             let what = match decided.decision {
                 Decision::Approve => "allowed by policy",
-                Decision::Answer | Decision::Deny => "denied by policy",
+                Decision::Answer | Decision::Edit | Decision::Deny => "denied by policy",
             };
             let rule = rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
             format!("{what}: {}{rule}", decided.reason)
@@ -111,11 +112,12 @@ fn spoken(decided: &Decided) -> String {
     }
 }
 
-/// The decision for machines.
+/// The decision as JSON.
 pub(super) fn as_json(decided: &Decided) -> Value {
     let verdict = match decided.decision {
         Decision::Approve => "allow",
         Decision::Answer => "answered",
+        Decision::Edit => "edited",
         Decision::Deny => "deny",
     };
     let (state, rule, answer) = match &decided.ending {
@@ -132,6 +134,7 @@ pub(super) fn as_json(decided: &Decided) -> Value {
         "rule": rule,
         "scope": answer.and_then(|answer| answer.scope.as_ref()),
         "answers": answer.and_then(|answer| answer.answers.as_ref()),
+        "updated_input": answer.and_then(|answer| answer.updated_input.as_ref()),
         "by": by,
     })
 }

@@ -1,4 +1,4 @@
-//! `countersign backup`: a copy of the store while the daemon runs.
+//! `countersign backup`: copies the store while the daemon runs.
 
 use super::{Context, Exit, say};
 use crate::store::back_up;

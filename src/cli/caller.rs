@@ -1,4 +1,4 @@
-//! Who calls from a command line: agent, session, machine and folder.
+//! The caller of a command line: agent, session, host and working directory.
 
 use crate::{gate::call::Call, ids};
 use anyhow::{Context as _, Result};
@@ -22,12 +22,15 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// The call of this tool with these arguments.
+    /// Builds the call of this tool with these arguments.
     pub(super) fn call(self, tool: &str, args: Value) -> Result<Call> {
         let cwd = std::env::current_dir().context("the current folder is not there")?;
+        // The shell that started us: approvals for the session end with the terminal.
         let shell = || format!("shell {}", std::os::unix::process::parent_id());
         let session = self.session.unwrap_or_else(shell);
         Ok(Call {
+            // A fresh key: a command that is run twice asks twice, while a retry within it finds
+            // the same ask.
             key: Some(ids::nonce()),
             host: host(),
             cwd: Some(cwd.display().to_string()),
@@ -38,27 +41,29 @@ impl Caller {
     }
 }
 
-/// This machine's name.
+/// This machine's host name.
 pub(super) fn host() -> Option<String> {
     Some(gethostname::gethostname().to_string_lossy().into_owned()).filter(|name| !name.is_empty())
 }
 
-/// The arguments of a shell call that runs exactly these words: what is shown is what runs.
+/// The arguments of a shell call for exactly these words. Each is quoted, so the card shows what
+/// runs.
 pub(super) fn shell(words: &[String]) -> Result<Value> {
     let command = shlex::try_join(words.iter().map(String::as_str))
         .context("a command cannot hold NUL characters")?;
     Ok(json!({ "command": command }))
 }
 
-/// As [`shell`], but one argument with blanks in it is a whole shell text: `-- "$COMMAND"`.
+/// As [`shell`], but a single argument with whitespace is a shell text: `-- "$COMMAND"`.
 pub(super) fn shell_or_text(words: &[String]) -> Result<Value> {
     match words {
+        // Quoted as one word, such a text would be the name of a program.
         [text] if text.contains(char::is_whitespace) => Ok(json!({ "command": text })),
         words => shell(words),
     }
 }
 
-/// A length of time on a command line, in seconds.
+/// Parses a duration on a command line, in seconds.
 pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let plain = text.parse::<u64>().ok();
     let spelled = || {

@@ -1,4 +1,4 @@
-//! `countersign completions SHELL`.
+//! `countersign completions SHELL`: prints shell completions.
 
 use super::{Exit, say};
 use anyhow::Result;

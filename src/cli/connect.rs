@@ -1,4 +1,4 @@
-//! `countersign connect` and `disconnect`: our hooks in an agent's settings.
+//! `countersign connect` and `disconnect`: add and remove our hooks in an agent's settings.
 
 use super::{
     Context, Exit, agent,
@@ -6,7 +6,7 @@ use super::{
     say::{self, Colour, paint},
 };
 use crate::{
-    agents::{HookAgent, Title},
+    agents::{AgentTitle, HookAgent},
     text::visible,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -39,7 +39,7 @@ pub(super) fn connect(context: &Context, args: &ConnectArgs) -> Result<Exit> {
         Ok(lines) => lines,
         Err(error) => format!("What is asked cannot be told: {error:#}"),
     };
-    let Title { name, connected: note, .. } = args.agent.title();
+    let AgentTitle { name, connected: note, .. } = args.agent.title();
     say::out(&match connected {
         Changed::Already => format!("{name} asks here already.\n\n{}", rules()),
         Changed::Done => format!(
@@ -96,8 +96,10 @@ fn change(
 }
 
 fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
+    // An absolute path, because the agent's PATH may differ from ours.
     let program = std::env::current_exe().context("this program cannot find itself")?;
     let mut words = vec![text(&program)?, "hook".into(), agent.name().into()];
+    // The hook gets neither our arguments nor our environment.
     if let Some(config) = context.named() {
         words.extend(["--config".into(), text(&config)?]);
     }
@@ -131,22 +133,25 @@ fn agreed() -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("nobody is here to agree to this change; --yes makes it without asking");
     }
+    // On stderr, since stdout may be a pipe.
     write!(io::stderr(), "Make this change? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Replaces the file in one step, keeping its mode; through a link it is the real file that
-/// changes.
+/// Replaces the file atomically and keeps its mode. If it is a link, the file behind it is
+/// replaced.
 fn write(file: &Path, text: &str) -> Result<()> {
     let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let folder = real.parent().unwrap_or(Path::new("."));
     let replace = || {
         fs::create_dir_all(folder)?;
+        // In the same folder, because a rename works only within one file system.
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(text.as_bytes())?;
         if let Ok(old) = fs::metadata(&real) {
+            // A temporary file starts with mode 0600.
             new.as_file().set_permissions(old.permissions())?;
         }
         new.as_file().sync_all()?;

@@ -1,4 +1,4 @@
-//! The config and the client that a command starts from.
+//! The shared inputs of every command: config and client.
 
 use crate::{
     client::Client,
@@ -7,9 +7,9 @@ use crate::{
 use anyhow::Result;
 use std::{path::PathBuf, time::Duration};
 
-/// What every command starts from.
+/// The shared inputs of every command.
 pub(super) struct Context {
-    /// The file that `--config` names.
+    /// The value of `--config`.
     pub(super) flag: Option<PathBuf>,
 }
 
@@ -19,7 +19,7 @@ impl Context {
         Self { flag }
     }
 
-    /// The config, with the environment over it.
+    /// Loads the config, including the environment's overrides.
     pub(super) fn config(&self) -> Result<Config> {
         Ok(Config::load(self.flag.as_deref())?)
     }
@@ -29,7 +29,7 @@ impl Context {
         Ok(Client::new(&self.config()?.client, Duration::from_secs(5))?)
     }
 
-    /// The config file that was named by flag or environment.
+    /// The config file that `--config` or the environment names.
     pub(super) fn named(&self) -> Option<PathBuf> {
         config::named(self.flag.as_deref())
     }

@@ -1,4 +1,4 @@
-//! `countersign doctor`: what is set up, what is not, and the command that mends it.
+//! `countersign doctor`: reports what is set up and what is not, with the command that fixes it.
 
 mod chats;
 mod finding;
@@ -36,10 +36,12 @@ async fn examine(context: &Context) -> Vec<DoctorCheck> {
         Ok(config) => config,
         Err(error) => {
             let each = error.to_string();
+            // Without a config nothing else can be checked.
             return each.lines().map(|line| fail("config", line, "edit it")).collect();
         }
     };
     let mut findings = local::config(context, &config);
+    // A machine with only agents has no store or approvers of its own to check.
     let serves = local::serves_here(&config);
     findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);

@@ -3,30 +3,30 @@
 use crate::client::ClientError;
 use std::process::ExitCode;
 
-/// How a command ended.
+/// The result of a command, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// It did what it should; an ask was allowed.
+    /// Success; an ask was allowed.
     Good = 0,
-    /// Something is broken.
+    /// A fault.
     Fault = 1,
-    /// The arguments make no sense; clap ends with the same.
+    /// The arguments are invalid; clap exits with the same code.
     Usage = 2,
     /// An ask was denied.
     Denied = 3,
-    /// No token, or one that is not good enough.
+    /// The token is missing or insufficient.
     Refused = 4,
     /// Nobody answered in time.
     Expired = 5,
-    /// It still waits.
+    /// The ask is still open.
     Pending = 8,
     /// Stopped by a signal.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// The code of an error.
-    // FAIL-CLOSED: no error ends with 0.
+    /// The exit code for an error.
+    // FAIL-CLOSED: no error exits with 0.
     pub(super) fn of(error: &anyhow::Error) -> Self {
         match error.downcast_ref::<ClientError>() {
             Some(ClientError::Refused(_)) => Self::Refused,
@@ -37,7 +37,7 @@ impl Exit {
     }
 }
 
-/// Arguments that clap cannot tell to be wrong.
+/// Invalid arguments that clap cannot detect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Misused(pub(super) String);

@@ -75,7 +75,11 @@ fn show(grant: &GrantView) -> String {
         By::Person { name, .. } => name,
         _ => "nobody",
     };
-    say::literal(&format!("{id}  {rule}  {scope}{session}{until}, by {name} at {created_at}"))
+    let missing = grant.missing.as_ref().map(|why| format!(" — does not hold: {why}"));
+    say::literal(&format!(
+        "{id}  {rule}  {scope}{session}{until}, by {name} at {created_at}{}",
+        missing.unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! `countersign hook AGENT`: the agent's own hook contract on stdin and stdout.
+//! `countersign hook AGENT`: implements the agent's hook contract on stdin and stdout.
 //!
-//! FAIL-CLOSED: whatever goes wrong, nothing is printed and the exit code is 0, so that the agent's
-//! own prompt stays and decides. Where the hook is installed under an event that has no prompt
-//! behind it, it blocks instead.
+//! FAIL-CLOSED: after any error nothing is printed and the exit code is 0, so that the agent's own
+//! prompt decides. If the hook is installed under an event without a prompt behind it, it blocks
+//! instead.
 
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
@@ -18,10 +18,10 @@ use std::{
     time::Duration,
 };
 
-/// How long a daemon may take to accept a connection. The agent's prompt waits beside it.
+/// The timeout for a connection to the daemon. The agent's own prompt may wait for us.
 const CONNECT: Duration = Duration::from_millis(300);
 
-/// The most that an agent says in one event; bytes.
+/// The largest event that is read, in bytes.
 const LARGEST: u64 = 16 << 20;
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
         HookReply::Nothing => Ok(()),
         HookReply::Block(why) => {
             say::aside(&why);
-            // What agents take for a denial, wherever an event can be denied.
+            // Exit code 2: agents read it as a denial, for events that can be denied.
             return Exit::Usage;
         }
     };
@@ -59,12 +59,14 @@ pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
 
 async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     let (agent, verbose) = (args.agent, args.verbose);
-    // From the first moment: a signal must not end the process before the ask is taken back.
+    // Registered first: a signal must not end the process before the ask is cancelled.
     let (mut signals, parent) = (InterruptSignals::new()?, Parent::new(agent.process_variable()));
     let event = agent.decode(&stdin()?).map_err(anyhow::Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
     }
+    // Loaded after the event is decoded: a broken config must not keep a misplaced event from being
+    // blocked.
     let settings = context.config()?.client;
     let client = Client::new(&settings, CONNECT)?;
     match &event {
@@ -100,7 +102,7 @@ async fn decide(
 ) -> Result<HookReply> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
     let submitted = tokio::select! {
-        submitted = client.submit(&call) => submitted?,
+        submitted = client.submit_in_turn(&call) => submitted?,
         () = signals.any() => return Ok(HookReply::Nothing),
     };
     let id = match submitted {
@@ -121,10 +123,10 @@ async fn decide(
     }
 }
 
-/// The process that started this one, remembered from the first moment: it may be gone at the next.
+/// The process that started this one. It is remembered at once, because it may exit at any time.
 struct Parent {
     id: u32,
-    /// A shell may stand between: some agents also name themselves.
+    /// The agent's process, if it names itself: its child may be a shell that starts us.
     agent: Option<PathBuf>,
 }
 
@@ -132,12 +134,15 @@ impl Parent {
     fn new(variable: Option<&str>) -> Self {
         let agent = variable.and_then(|name| std::env::var(name).ok());
         let agent = agent.map(|pid| Path::new("/proc").join(pid));
+        // Without `/proc` only the parent's id is watched.
         let agent = agent.filter(|process| process.exists());
         Self { id: std::os::unix::process::parent_id(), agent }
     }
 
-    /// Returns when the agent is gone, such as one that was killed.
+    /// Returns when the agent is gone, for example because it was killed.
     async fn gone(&self) {
+        // Polled: a process is not notified when its parent exits. A new parent id means that it
+        // did.
         let mut ticks = tokio::time::interval(Duration::from_secs(2));
         loop {
             ticks.tick().await;
@@ -149,7 +154,7 @@ impl Parent {
     }
 }
 
-/// What the agent says; the beginning, where that is more than is taken.
+/// Reads the event from stdin; of a larger one only the beginning, which does not parse.
 fn stdin() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);

@@ -1,4 +1,5 @@
-//! `countersign host SYSTEM -- ENGINE`: runs an engine and is its host; what it asks becomes asks.
+//! `countersign host SYSTEM -- ENGINE`: runs an engine as its host, and turns its requests into
+//! asks.
 
 mod asks;
 mod pipes;
@@ -19,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-/// How long an engine may take to end once its input is closed.
+/// The time for an engine to exit after its input is closed.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
@@ -54,12 +55,13 @@ struct HostWcoreArgs {
 
 pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     let HostedSystem::Wcore(args) = args.system;
-    // From the first moment: a signal must not end the process before its asks are taken back.
+    // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = InterruptSignals::new()?;
     let config = context.config()?;
     let client = Client::new(&config.client, Duration::from_secs(5))?;
     let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
     let rights = LaunchOptions {
+        // Under compat our own host may set any mode, as the original's hosts may.
         modes: match args.allow_set_mode || compat {
             true => ModeChangeSource::WireOptedIn,
             false => ModeChangeSource::Wire,
@@ -78,18 +80,18 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
     host.serve(engine, &mut signals).await
 }
 
-/// How it came to an end.
+/// The reason why the host stops.
 #[derive(Clone, Copy)]
 enum HostEnd {
-    /// The engine is gone.
+    /// The engine exited.
     Exited(ExitStatus),
-    /// It says nothing more, and has nothing to be asked about.
+    /// The engine closed its output, so it can ask nothing more.
     Silent,
-    /// We were told to stop.
+    /// A signal was received.
     Signal,
 }
 
-/// One engine with all that goes to and from it.
+/// One engine, with its session, pipes and asks.
 struct EngineHost {
     session: EngineSession,
     pipes: Pipes,
@@ -97,7 +99,7 @@ struct EngineHost {
 }
 
 impl EngineHost {
-    /// Moves lines until the engine is gone.
+    /// Moves lines in both directions until the engine is gone.
     async fn serve(mut self, mut engine: Child, signals: &mut InterruptSignals) -> Result<Exit> {
         let end = loop {
             tokio::select! {
@@ -111,12 +113,14 @@ impl EngineHost {
                     self.act(todo);
                 }
                 status = engine.wait() => {
+                    // Its last lines may still be in the pipe.
                     self.rest().await;
                     break HostEnd::Exited(status?);
                 }
                 () = signals.any() => break HostEnd::Signal,
             }
         };
+        // A crash aborts the open asks; otherwise the session has ended.
         let broken = matches!(end, HostEnd::Exited(status) if !status.success());
         let todo = self.session.engine_ended(match broken {
             true => CancelReason::Aborted,
@@ -138,6 +142,7 @@ impl EngineHost {
         match input {
             HostInput::Engine(line) => {
                 let todo = self.session.engine_line(&String::from_utf8_lossy(line));
+                // Passed on before we act, so that the host sees a request before its answer.
                 self.pipes.to_host(line.clone());
                 self.act(todo);
             }
@@ -156,8 +161,9 @@ impl EngineHost {
         }
     }
 
-    /// What an engine said before it ended.
+    /// Passes on what the engine wrote before it exited.
     async fn rest(&mut self) {
+        // With a timeout, because a process that the engine started may keep its pipe open.
         while let Ok(Some(input)) = timeout(Duration::from_millis(500), self.pipes.next()).await {
             if let HostInput::Engine(line) = input {
                 self.pipes.to_host(line);
@@ -181,17 +187,18 @@ fn start(words: &[String]) -> Result<Child> {
     let (program, arguments) = words.split_first().context("no engine")?;
     Command::new(program)
         .args(arguments)
-        // SECURITY: what is asked about must not be able to answer for the person who is asked.
+        // SECURITY: the program that asks must not be able to answer for a person.
         .env_remove(token::VARIABLE)
         .env_remove(format!("{}_FILE", token::VARIABLE))
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
+        // If we fail before the farewell, the engine must not run on without a host.
         .kill_on_drop(true)
         .spawn()
         .with_context(|| format!("{program} cannot be started"))
 }
 
-/// Lets an engine end whose input is closed.
+/// Waits for an engine whose input is closed to exit, then kills it.
 async fn farewell(engine: &mut Child) -> Result<ExitStatus> {
     if let Ok(status) = timeout(FAREWELL, engine.wait()).await {
         return Ok(status?);

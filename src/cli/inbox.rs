@@ -1,4 +1,4 @@
-//! `countersign inbox`: the inbox's address as the running daemon serves it.
+//! `countersign inbox`: prints the inbox's address at the running daemon.
 
 use super::{Context, Exit, say};
 use crate::{
@@ -24,7 +24,8 @@ pub(super) struct InboxArgs {
 pub(super) async fn run(context: &Context, args: &InboxArgs) -> Result<Exit> {
     let config = context.config()?;
     let server = Server::Unix(config.daemon.socket.clone());
-    // The daemon's own socket, whatever [client] names: only who runs it can have put that there.
+    // Always the daemon's own socket, whatever `[client]` names: only the daemon's user can create
+    // it, so the address in the reply is genuine.
     let settings = ClientSettings { url: vec![server], token: None, ..config.client.clone() };
     let ready = Client::new(&settings, Duration::from_secs(5))?.ready().await?;
     let file = daemon::inbox_token_file(&config.daemon.state_dir);

@@ -1,4 +1,4 @@
-//! `countersign init`: a commented config with fresh tokens.
+//! `countersign init`: writes a commented config with fresh tokens.
 
 use super::{Context, Exit, say};
 use crate::{
@@ -25,7 +25,7 @@ pub(super) struct InitArgs {
     force: bool,
 }
 
-/// The files that were made.
+/// The files that were written.
 pub(super) struct Made {
     pub(super) config: PathBuf,
     pub(super) token: PathBuf,
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// The line that says how to be asked in a chat, where this program has any.
+/// The line about chats, if this program has any.
 fn phone() -> String {
     let chats = BUILT_IN.iter().filter(|it| it.platform.is_some());
     let chats: Vec<String> = chats.map(|it| format!("[{}]", it.name)).collect();
@@ -60,7 +60,7 @@ fn phone() -> String {
     }
 }
 
-/// Makes a config and its tokens.
+/// Writes a config and its tokens.
 pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     let token = config.with_file_name("approver.token");
     if !force && let Some(there) = [config, token.as_path()].into_iter().find(|file| file.exists())
@@ -74,11 +74,12 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     }
     let (agent, approver) = (ids::token(), ids::token());
     private_file(config, &fill(&agent, &approver))?;
+    // A file of its own, because agents' clients read the config.
     private_file(&token, &format!("{approver}\n"))?;
     Ok(Made { config: config.into(), token })
 }
 
-/// The template with the tokens in their places.
+/// The template with the tokens inserted.
 fn fill(agent: &str, approver: &str) -> String {
     let hash = |token: &str| TokenHash::of(token).to_string();
     template(BUILT_IN)
@@ -87,15 +88,16 @@ fn fill(agent: &str, approver: &str) -> String {
             "# approver_token = \"sha256:…\"",
             &format!("approver_token = \"{}\"", hash(approver)),
         )
+        // Only the first one, under [client]: sections of platforms have a `token` too.
         .replacen("# token = \"…\"", &format!("token = \"{agent}\""), 1)
 }
 
-/// Writes a file that only its owner may read, whatever was there before.
+/// Writes a file that only its owner may read, whatever its mode was before.
 fn private_file(path: &Path, text: &str) -> Result<()> {
     let write = || {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        // A file that was there keeps its mode: close it before the token is in it.
+        // An existing file keeps its mode, so it is closed before the token is written.
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
         file.write_all(text.as_bytes())?;
         file.sync_all()

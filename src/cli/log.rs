@@ -1,10 +1,10 @@
-//! The daemon's log on stderr: one event, one line, whatever agents and people call themselves.
+//! The daemon's log on stderr: one line per event, whatever agents and people are called.
 
 use crate::text::{line, visible};
 use std::io::{self, IsTerminal, Write};
 use tracing_subscriber::{EnvFilter, field::MakeExt, fmt::format};
 
-/// Begins to write it, in text or in JSON.
+/// Starts the log, as text or JSON.
 pub(super) fn init(filter: EnvFilter) {
     let colour =
         io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
@@ -13,12 +13,14 @@ pub(super) fn init(filter: EnvFilter) {
     if json {
         log.json().with_writer(|| Escaped(io::stderr())).init();
     } else {
-        // SECURITY: a name with a line break could pass for an event of ours, and one with a
-        // control character could rewrite the terminal.
+        // SECURITY: a name with a line break could look like an event of ours, and a control
+        // character could change what the terminal shows.
         let fields = format::debug_fn(|out, field, value| {
             let value = line(&format!("{value:?}"));
             match field.name() {
                 "message" => write!(out, "{value}"),
+                // Added by tracing-log to the records of other crates; they repeat target and
+                // position.
                 log if log.starts_with("log.") => Ok(()),
                 name => write!(out, "{name}={value}"),
             }
@@ -28,13 +30,15 @@ pub(super) fn init(filter: EnvFilter) {
     }
 }
 
-/// Lines of JSON, in which every hidden character is escaped as JSON does it.
+/// A writer of JSON lines that escapes every hidden character.
 struct Escaped<W>(W);
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // tracing writes each event in one call, so no character is split between two.
         let text = String::from_utf8_lossy(bytes);
         self.0.write_all(escaped(&text).as_bytes())?;
+        // The caller counts its own bytes, not the escaped ones.
         Ok(bytes.len())
     }
 
@@ -43,8 +47,7 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// JSON has escaped its control characters; the other hidden ones are escaped here, in the same
-/// way.
+/// Escapes the hidden characters that JSON leaves unescaped, in JSON's own form.
 pub(super) fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 16);
     let mut letter = [0; 4];

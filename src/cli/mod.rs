@@ -1,4 +1,4 @@
-//! The command line: one file per command. Answers go to stdout, everything else to stderr.
+//! The command line, one file per command. Answers go to stdout, everything else to stderr.
 
 mod agent;
 mod answer;
@@ -10,6 +10,7 @@ mod completions;
 mod connect;
 mod context;
 mod doctor;
+mod edit;
 mod exit;
 mod grants;
 mod hook;
@@ -17,6 +18,7 @@ mod host;
 mod inbox;
 mod init;
 mod log;
+mod pause;
 mod pending;
 mod policy;
 mod run;
@@ -85,6 +87,12 @@ enum CliCommand {
     Deny(answer::DenyArgs),
     /// Answer questions that wait; needs the approver's token
     Answer(answer::AnswerArgs),
+    /// Pause everything: no call is allowed until `resume`; needs the approver's token
+    Pause(pause::PauseArgs),
+    /// End the pause; needs the approver's token
+    Resume(pause::ResumeArgs),
+    /// Take back what an answer of the last 10 minutes stored; needs the approver's token
+    Undo(answer::UndoArgs),
     /// List what was approved for longer than once, or revoke it
     Grants(grants::GrantsArgs),
     /// Copy the store into a file, also while the daemon runs
@@ -97,7 +105,7 @@ enum CliCommand {
     Schema(schema::SchemaArgs),
 }
 
-/// Parses the arguments, runs the command, says what went wrong.
+/// Parses the arguments, runs the command, and prints its error.
 #[must_use]
 pub fn main() -> ExitCode {
     let Cli { config: flag, command } = Cli::parse();
@@ -105,7 +113,7 @@ pub fn main() -> ExitCode {
     match dispatch(&context, command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            // A reader that went away, such as `head`, is no fault worth words.
+            // A reader that has gone, such as `head`, is no error to report.
             if !say::is_broken_pipe(&error) {
                 say::problem(&error);
             }
@@ -130,6 +138,9 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Approve(args) => wait(answer::approve(context, args)),
         CliCommand::Deny(args) => wait(answer::deny(context, args)),
         CliCommand::Answer(args) => wait(answer::answer(context, args)),
+        CliCommand::Pause(args) => wait(pause::pause(context, &args)),
+        CliCommand::Resume(args) => wait(pause::resume(context, &args)),
+        CliCommand::Undo(args) => wait(answer::undo(context, args)),
         CliCommand::Grants(args) => wait(grants::run(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
         CliCommand::Policy(args) => policy::run(context, args),
@@ -178,11 +189,12 @@ mod tests {
         assert_eq!(found, Vec::<String>::new());
     }
 
-    /// The guardrail reads our command lines by its own data: this parser is what it must agree
-    /// with.
+    /// The guardrail reads our command lines from its own data, which must agree with this parser.
     #[test]
     fn the_guardrail_knows_every_command_and_every_option_in_front_of_one() {
-        use countersign_policy::guardrail::own_program::{COMMANDS, Command as Known, WITH_VALUE};
+        use countersign_policy::guardrail::own_program::{
+            COMMANDS, OwnCommand as Known, WITH_VALUE,
+        };
         let mut ours = Cli::command();
         ours.build();
         let mut names: Vec<&str> = ours.get_subcommands().map(clap::Command::get_name).collect();
@@ -190,7 +202,7 @@ mod tests {
         names.sort_unstable();
         known.sort_unstable();
         assert_eq!(names, known);
-        // Nothing may be shortened.
+        // Abbreviations must be refused: the guardrail knows only the full words.
         for words in [["countersign", "appr", "x"], ["countersign", "--confi=x", "pending"]] {
             assert!(Cli::try_parse_from(words).is_err(), "{words:?}");
         }
@@ -208,7 +220,8 @@ mod tests {
         for (name, does) in COMMANDS {
             let Known::Has(harmless) = does else { continue };
             let command = ours.find_subcommand(name).unwrap();
-            // No option of its own takes a value that could be taken for a command.
+            // No option of its own may take a value: the guardrail would read the value as a
+            // command.
             let own = command.get_arguments().filter(takes);
             assert!(own.filter(|arg| !arg.is_global_set()).count() == 0, "{name}");
             let inner: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
@@ -249,6 +262,8 @@ mod tests {
             "doctor",
             "backup",
             "hook",
+            "pause",
+            "resume",
             "-",
         ];
         let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };
@@ -269,6 +284,9 @@ mod tests {
                 CliCommand::Approve(_)
                 | CliCommand::Deny(_)
                 | CliCommand::Answer(_)
+                | CliCommand::Pause(_)
+                | CliCommand::Resume(_)
+                | CliCommand::Undo(_)
                 | CliCommand::Init(_)
                 | CliCommand::Serve(_)
                 | CliCommand::Connect(_)

@@ -19,9 +19,15 @@ pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
     }
     let asks = client.cards().await?;
     // Without an answer to this the list is worth as much.
-    let problems = client.ready().await.map(|ready| ready.problems).unwrap_or_default();
-    for problem in problems {
-        say::out(&format!("! {}", say::literal(&problem)))?;
+    if let Ok(ready) = client.ready().await {
+        if let Some(pause) = ready.paused {
+            let since = say::literal(&pause.since);
+            let by = say::literal(&pause.by.to_string());
+            say::out(&format!("! Everything is paused by {by} since {since}."))?;
+        }
+        for problem in ready.problems {
+            say::out(&format!("! {}", say::literal(&problem)))?;
+        }
     }
     if asks.is_empty() {
         say::out("Nothing waits.")?;

@@ -1,4 +1,4 @@
-//! `countersign policy …`: the policy core without a daemon.
+//! `countersign policy …`: the policy without a daemon.
 
 mod check;
 mod explain;
@@ -111,6 +111,7 @@ fn score(folder: &Path) -> Result<Exit> {
     let list = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut files: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+    // `read_dir` has no order, and the table must be the same each time.
     files.sort();
     if files.is_empty() {
         bail!("{} holds no corpora (*.jsonl)", folder.display());
@@ -126,7 +127,7 @@ fn score(folder: &Path) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// A whole file; `-` is stdin.
+/// Reads a whole file; `-` is stdin.
 fn read(file: &Path) -> Result<String> {
     let mut text = String::new();
     let read = match file == Path::new("-") {

@@ -32,20 +32,22 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     }))?;
     let Some(decided) = waited else { return Ok(Exit::Interrupted) };
     say::aside(&asking::sentence(&decided));
-    // FAIL-CLOSED: only an approval goes on from here.
+    // FAIL-CLOSED: only an approval runs the command.
     match decided.decision {
         Decision::Approve => Err(become_it(&command)),
         Decision::Answer => Err(anyhow!("a question was answered; nothing was approved")),
+        Decision::Edit => Err(anyhow!("the command was changed; it is not run")),
         Decision::Deny => Ok(asking::exit(&decided)),
     }
 }
 
-/// Becomes the command; returns only when that fails.
+/// Replaces this process with the command; returns only if that fails.
 fn become_it(words: &[String]) -> anyhow::Error {
     let Some((program, arguments)) = words.split_first() else { return anyhow!("no command") };
+    // `exec` and not a child: signals, the terminal and the exit code are then the command's own.
     let error = Command::new(program)
         .args(arguments)
-        // SECURITY: what runs must not be able to answer for the person who let it run.
+        // SECURITY: the command must not be able to answer for the person who approved it.
         .env_remove(token::VARIABLE)
         .env_remove(format!("{}_FILE", token::VARIABLE))
         .exec();

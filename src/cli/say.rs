@@ -1,4 +1,4 @@
-//! How the commands speak: answers on stdout, the rest on stderr, colour only where it is wanted.
+//! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
 use super::log::escaped;
 use crate::text::{line, visible};
@@ -9,27 +9,29 @@ use std::io::{self, IsTerminal, Write};
 pub(super) fn out(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
+    // Flushed, so that a broken pipe is an error here and not a silent loss at exit.
     stdout.flush()?;
     Ok(())
 }
 
-/// Writes a person's answer to stdout: exactly as it is for a program, visible for a person.
+/// Writes a person's answer to stdout: unchanged for a program, with hidden characters visible on a
+/// terminal.
 pub(super) fn answer(text: &str) -> Result<()> {
     if io::stdout().is_terminal() { out(&visible(text)) } else { out(text) }
 }
 
-/// Writes JSON for machines to stdout; a person may read it in a terminal all the same.
+/// Writes JSON to stdout, with hidden characters escaped in case it is a terminal.
 pub(super) fn json(value: &serde_json::Value) -> Result<()> {
     out(&escaped(&serde_json::to_string_pretty(value)?))
 }
 
-/// Tells the person at the terminal something that is not the answer.
+/// Writes a message to stderr that is not the answer.
 pub(super) fn aside(text: &str) {
-    // Nobody may be reading; that is no reason to stop.
+    // A closed stderr is no reason to stop.
     let _ = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
-/// Says what went wrong.
+/// Writes an error to stderr.
 pub(super) fn problem(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let mark = if wants_colour(&io::stderr()) { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
@@ -47,7 +49,7 @@ pub(super) enum Colour {
     Plain,
 }
 
-/// Paints text for stdout, where that is wanted.
+/// Colours text for stdout, if colour is wanted there.
 pub(super) fn paint(colour: Colour, text: &str) -> String {
     let code = match colour {
         Colour::Green => 32,
@@ -61,17 +63,17 @@ pub(super) fn paint(colour: Colour, text: &str) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// See <https://no-color.org>.
+/// Returns whether to colour; see <https://no-color.org>.
 fn wants_colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Text of an agent or a person among our own words in a terminal: visible, on one line.
+/// Text of an agent or a person within our own words: on one line, with hidden characters visible.
 pub(super) fn literal(text: &str) -> String {
     line(text)
 }
 
-/// Whether whoever read our output has left.
+/// Returns whether the error is that our output's reader has gone.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

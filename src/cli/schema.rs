@@ -1,4 +1,4 @@
-//! `countersign schema`: the HTTP API, described for machines.
+//! `countersign schema`: prints machine-readable descriptions of the HTTP API.
 
 use super::{Exit, say};
 use anyhow::Result;
@@ -47,7 +47,7 @@ mod tests {
             ("docs/schema.json", SchemaFormat::JsonSchema),
         ] {
             let current = serde_json::to_string_pretty(&document(form)).unwrap() + "\n";
-            // As rustfmt and insta do: the test writes what it wants when it is told to.
+            // With `UPDATE_DOCS` set the test writes the files instead, as insta does.
             if std::env::var_os("UPDATE_DOCS").is_some() {
                 std::fs::write(file, &current).unwrap();
             }

@@ -1,4 +1,4 @@
-//! `countersign serve`: the daemon in the foreground.
+//! `countersign serve`: runs the daemon in the foreground.
 
 use super::{Context, Exit, init, log, say};
 use crate::{
@@ -26,11 +26,13 @@ pub(super) struct ServeArgs {
 
 pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
     let file = Config::file(context.flag.as_deref())?;
+    // Only at the default path: a named file that is missing is a mistake.
     if context.named().is_none() && !file.exists() {
         let made = init::write(&file, false)?;
         say::aside(&format!("made {} and {}\n", made.config.display(), made.token.display()));
     }
-    // Before there are threads: the variables that name what is passed on are taken away.
+    // Before any thread is started: this removes the variables of socket activation from the
+    // environment.
     let inherited = Inherited::take()?;
     let config = context.config()?;
     begin_log(args.demo);
@@ -42,10 +44,11 @@ pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit> {
 }
 
 fn begin_log(demo: bool) {
+    // A demo shows its instructions on the same terminal, so it logs warnings only.
     let filter = EnvFilter::try_from_env("COUNTERSIGN_LOG")
         .or_else(|_| EnvFilter::try_from_default_env())
         .unwrap_or_else(|_| EnvFilter::new(if demo { "warn" } else { "warn,countersign=info" }));
-    // SECURITY: serenity logs whole events, interaction tokens and all, when it cannot read one.
+    // SECURITY: serenity logs whole events, including interaction tokens, if it cannot parse one.
     let filter = match "serenity=off".parse() {
         Ok(quiet) => filter.add_directive(quiet),
         Err(_) => filter,

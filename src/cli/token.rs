@@ -1,14 +1,14 @@
-//! The approver's token, from wherever this person keeps it.
+//! Finds the approver's token of this user.
 
 use super::Context;
 use crate::{client::Client, config::Config, secret::Secret};
 use anyhow::{Context as _, Result};
 use std::{fs, path::PathBuf, time::Duration};
 
-/// The environment variable that holds the token; with `_FILE`, the path of a file that does.
+/// The environment variable with the token; with `_FILE` appended, the path of a file with it.
 pub(super) const VARIABLE: &str = "COUNTERSIGN_APPROVER_TOKEN";
 
-/// There is no token to answer with.
+/// No approver's token was found.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "answering needs the approver's token: set ${VARIABLE} or ${VARIABLE}_FILE, or keep it in {}",
@@ -16,19 +16,21 @@ pub(super) const VARIABLE: &str = "COUNTERSIGN_APPROVER_TOKEN";
 )]
 pub(super) struct NoToken(PathBuf);
 
-/// A client that may answer.
+/// A client with the approver's token.
 pub(super) fn approver(context: &Context) -> Result<Client> {
     let config = context.config()?;
     let token = find(&config, &file(context)?)?;
     Ok(Client::new(&config.client, Duration::from_secs(5))?.with_token(token))
 }
 
-/// Where `init` keeps the token: beside the config.
+/// The file beside the config in which `init` writes the token.
 pub(super) fn file(context: &Context) -> Result<PathBuf> {
     Ok(Config::file(context.flag.as_deref())?.with_file_name("approver.token"))
 }
 
 fn find(config: &Config, beside: &PathBuf) -> Result<Secret> {
+    // The environment first, as the most specific; then the config; then the file that `init`
+    // wrote.
     if let Some(token) = variable(VARIABLE) {
         return Ok(Secret::new(token));
     }

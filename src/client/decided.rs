@@ -1,52 +1,60 @@
-//! What became of a call, as the client understood it.
+//! The outcome of a call, as the client understands it.
 
-use countersign_ask::{Decision, call::Call};
+use countersign_ask::{
+    Decision,
+    call::{Accepts, Call},
+};
 use countersign_protocol::AnswerView;
 
-/// A call that was submitted.
+/// The state of a call after its submission.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Submitted {
-    /// It is decided already.
+    /// The call is decided.
     Decided(Box<Decided>),
-    /// It waits for a person, under this id.
+    /// A person decides, under this ask id.
     Ask(String),
 }
 
 /// A decided call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
-    /// Only a reply that says "allow" in so many words lets a call run.
+    /// The decision; a call may run only if the reply contains exactly "allow".
     pub decision: Decision,
-    /// Who decided and why, in one sentence without a capital.
+    /// Who decided and why, as one sentence that starts in lower case.
     pub reason: String,
-    /// What the agent's model is told in its own system's words, where that has any.
+    /// The text for the agent's model, if its system has one.
     pub message: Option<String>,
-    /// How it ended.
+    /// The way in which the decision was made.
     pub ending: Ending,
 }
 
 impl Decided {
-    /// The same, where it decides what was asked.
-    // FAIL-CLOSED: answers to questions never let a call run, and questions are never answered by
-    // leave to run something.
+    /// Checks that the decision fits what was asked.
+    // FAIL-CLOSED: answers to questions never let a call run, and an approval never answers a
+    // question.
     pub(super) fn of(self, call: &Call) -> Result<Self, &'static str> {
         match (self.decision, call.questions.is_empty()) {
             (Decision::Answer, true) => Err("answers, though nothing was asked"),
             (Decision::Approve, false) => Err("an approval, though a question was asked"),
-            (Decision::Approve | Decision::Answer | Decision::Deny, _) => Ok(self),
+            (Decision::Edit, _) if !call.accepts.contains(&Accepts::UpdatedInput) => {
+                Err("a changed call, though its caller accepts none")
+            }
+            (Decision::Edit, false) => Err("a changed call, though a question was asked"),
+            (Decision::Approve | Decision::Answer | Decision::Edit | Decision::Deny, _) => Ok(self),
         }
     }
 }
 
-/// How a call came to be decided.
+/// The way in which a call was decided.
+#[expect(clippy::large_enum_variant, reason = "one stands in a `Decided`, which is boxed")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// A rule ruled at once, and nobody was asked; the rule, where there is one.
+    /// Policy decided at once and nobody was asked; with the rule, if there is one.
     Ruled(Option<String>),
-    /// A person answered, or a grant came to cover it.
+    /// A person answered, or a new grant covered the call.
     Answered(AnswerView),
     /// Nobody answered in time.
     Expired,
-    /// It was taken back.
+    /// The ask was cancelled.
     Cancelled,
 }

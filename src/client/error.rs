@@ -1,39 +1,42 @@
-//! Why the daemon gave no answer.
+//! Errors of the client.
 
-/// Why the daemon gave no answer. None of these ever permits anything.
+/// The daemon gave no answer. None of these errors ever permits a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody is there.
+    /// No connection could be made.
     #[error("no countersign daemon at {server}: {why}; start one with `countersign serve`")]
     Unreachable {
-        /// Where it was looked for.
+        /// The daemon's address.
         server: String,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// It was there, and went away.
+    /// The connection was lost after the request was sent.
     #[error("the daemon at {server} went away: {why}")]
     Lost {
-        /// Where it was.
+        /// The daemon's address.
         server: String,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// The token is missing, wrong, or not good enough.
+    /// The token is missing, wrong, or insufficient.
     #[error("{0}")]
     Refused(String),
-    /// The request was not taken.
+    /// The daemon refused the request.
     #[error("{0}")]
     Rejected(String),
-    /// The reply makes no sense; it is never taken for a yes.
+    /// The agent or session is over a limit of the daemon, so nobody was asked.
+    #[error("{0}")]
+    TooMuch(String),
+    /// The reply cannot be understood; it never counts as an approval.
     #[error("the daemon at {server} gave an answer that this version cannot read: {why}")]
     Unreadable {
-        /// Where it is.
+        /// The daemon's address.
         server: String,
-        /// What is wrong with it.
+        /// What is wrong with the reply.
         why: String,
     },
-    /// The client itself could not be set up.
+    /// The client could not be set up.
     #[error("{0}")]
     SetUp(String),
 }

@@ -1,4 +1,4 @@
-//! The client side of the HTTP API: what hook, ask, run and the rest talk to the daemon with.
+//! The client side of the HTTP API, used by hook, ask, run and the other commands.
 
 mod decided;
 mod error;
@@ -17,7 +17,8 @@ pub use settings::{ClientSettings, Server};
 use countersign_ask::call::Call;
 use countersign_protocol::{
     AnswerReply, AnswerRequest, AskView, AsksPage, CallReply, CancelReason, CancelRequest,
-    GrantView, GrantsPage, ReadyReply, RevokeReply, SessionRequest, SubmitRequest,
+    GrantView, GrantsPage, PauseReply, PauseRequest, ReadyReply, RevokeReply, SessionRequest,
+    SubmitRequest,
 };
 use countersign_tokens::secret::Secret;
 use reqwest::Method;
@@ -27,23 +28,26 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use transport::Transport;
 
-/// How long a wait goes on while the daemon is away, such as over its restart.
+/// The longest outage of the daemon that a wait survives, for example a restart.
 const OUTAGE: Duration = Duration::from_secs(120);
 
-/// How long one request is held by the daemon; a longer wait is repeated.
+/// The pause before a call is submitted again that a limit of the daemon refused.
+const FULL: Duration = Duration::from_secs(5);
+
+/// The wait of one request; longer waits repeat it. The daemon holds a request for 60 s at most.
 const HELD: Duration = Duration::from_secs(55);
 
-/// How long an answer that is not held may take.
+/// The timeout of a request that does not wait for a person.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Talks to a daemon, or to any of several that share a store.
+/// A client of one daemon, or of several that share a store.
 #[derive(Debug, Clone)]
 pub struct Client {
     transport: Transport,
 }
 
 impl Client {
-    /// Sets up a client; nothing is sent yet. `connect` is how long a connection may take to stand.
+    /// Sets up a client without sending anything. `connect` is the connection timeout.
     ///
     /// # Errors
     /// When the certificate authority cannot be read.
@@ -51,26 +55,28 @@ impl Client {
         Ok(Self { transport: Transport::new(settings, connect)? })
     }
 
-    /// The same client with an approver's token, which may answer.
+    /// The same client with an approver's token, which may answer asks.
     #[must_use]
     pub fn with_token(self, token: Secret) -> Self {
         Self { transport: self.transport.with_token(token) }
     }
 
-    /// Submits a call as its waiting caller: if it leaves without an answer, the ask is cancelled.
+    /// Submits a call as its waiting caller: if it disconnects without an answer, the ask is
+    /// cancelled.
     ///
     /// # Errors
-    /// [`ClientError`]; an ask may be open all the same, its caller counts as gone then.
+    /// [`ClientError`]; an ask may be open then, and counts as left by its caller.
     pub async fn submit(&self, call: &Call) -> Result<Submitted, ClientError> {
-        // Held for a second only: the id is wanted soon, so that an interrupted wait can be taken
-        // back.
+        // Waits for one second only: the id is needed soon, so that an interrupted wait can cancel
+        // the ask.
+        // A lost connection may have delivered the call. Its key makes it safe to submit it again.
         match self.send_call(call, Duration::from_secs(1)).await {
             Err(ClientError::Lost { .. }) => self.submit_again(call).await,
             submitted => submitted,
         }
     }
 
-    /// As [`Self::submit`], by somebody who can wait for a daemon that is not there yet.
+    /// As [`Self::submit`], and waits for a daemon that does not run yet.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -81,7 +87,22 @@ impl Client {
         }
     }
 
-    /// Submits a call and leaves it there, to be asked for later.
+    /// As [`Self::submit`], but waits up to two minutes while a limit of the daemon refuses the
+    /// call.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::TooMuch`] if the limit still refuses it then.
+    pub async fn submit_in_turn(&self, call: &Call) -> Result<Submitted, ClientError> {
+        let since = Instant::now();
+        loop {
+            match self.submit(call).await {
+                Err(ClientError::TooMuch(_)) if since.elapsed() < OUTAGE => sleep(FULL).await,
+                submitted => return submitted,
+            }
+        }
+    }
+
+    /// Submits a call without waiting for its answer.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -89,7 +110,7 @@ impl Client {
         self.send_call(call, Duration::ZERO).await
     }
 
-    /// Waits until the ask of this call is decided, over restarts of the daemon.
+    /// Waits until the ask of this call is decided, also across restarts of the daemon.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -101,6 +122,8 @@ impl Client {
                 }
                 Ok(None) => {}
                 Err(ClientError::Unreachable { .. } | ClientError::Lost { .. }) => {
+                    // Submitted again, rather than only asked for: the daemon counts us as its
+                    // caller once more, and a key that it already knows gives the same ask.
                     if let Submitted::Decided(decided) = self.submit_again(call).await? {
                         return Ok(*decided);
                     }
@@ -110,7 +133,7 @@ impl Client {
         }
     }
 
-    /// An ask as the API shows it.
+    /// An ask.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -118,7 +141,7 @@ impl Client {
         self.get(&["v1", "asks", id], &[]).await
     }
 
-    /// An ask with its card as people see it.
+    /// An ask with the card that people see.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -126,7 +149,7 @@ impl Client {
         self.get(&["v1", "asks", id], &[("card", "true".to_owned())]).await
     }
 
-    /// The open asks as the API shows them, oldest first.
+    /// The open asks, oldest first.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -134,7 +157,7 @@ impl Client {
         self.open_asks(vec![("state", "open".to_owned())]).await
     }
 
-    /// The open asks with their cards as people see them, oldest first.
+    /// The open asks with the cards that people see, oldest first.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -168,7 +191,15 @@ impl Client {
         self.post(&["v1", "asks", id, "answer"], &[], answer, PATIENCE).await
     }
 
-    /// Takes an ask back.
+    /// Takes back what the answer to an ask stored.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn undo(&self, id: &str) -> Result<AnswerReply, ClientError> {
+        self.post(&["v1", "asks", id, "undo"], &[], &Value::Null, PATIENCE).await
+    }
+
+    /// Cancels an ask.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -178,7 +209,7 @@ impl Client {
         self.post::<Value>(&path, &[], &body, PATIENCE).await.map(drop)
     }
 
-    /// Ends a session: its open asks are cancelled.
+    /// Ends a session, which cancels its open asks.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -188,7 +219,7 @@ impl Client {
         self.post::<Value>(&path, &[], &body, PATIENCE).await.map(drop)
     }
 
-    /// The grants in force as the API shows them.
+    /// The grants in force.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -208,7 +239,23 @@ impl Client {
         Ok(revoked)
     }
 
-    /// The state of the daemon, its store, its rules and its adapters, good or not.
+    /// Pauses everything.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn pause(&self, request: &PauseRequest) -> Result<PauseReply, ClientError> {
+        self.post(&["v1", "pause"], &[], request, PATIENCE).await
+    }
+
+    /// Ends the pause.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn resume(&self) -> Result<PauseReply, ClientError> {
+        self.post(&["v1", "resume"], &[], &Value::Null, PATIENCE).await
+    }
+
+    /// The state of the daemon, its store, its rules and its adapters, whether healthy or not.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -217,7 +264,7 @@ impl Client {
         self.transport.read(reply)
     }
 
-    /// Comes back to a daemon that went away: the same call with the same key is the same ask.
+    /// Submits a call again after the connection was lost: the same key means the same ask.
     async fn submit_again(&self, call: &Call) -> Result<Submitted, ClientError> {
         let since = Instant::now();
         let mut pause = Duration::from_millis(100);
@@ -227,6 +274,8 @@ impl Client {
             match self.send_call(call, Duration::from_secs(1)).await {
                 Err(ClientError::Unreachable { .. } | ClientError::Lost { .. })
                     if since.elapsed() < OUTAGE => {}
+                // `Lost` for the caller, because the daemon had the call before: an ask may be
+                // open.
                 Err(ClientError::Unreachable { server, why }) => {
                     return Err(ClientError::Lost { server, why });
                 }

@@ -1,4 +1,4 @@
-//! Where things are when the config does not say: the XDG folders of this user.
+//! The default places of files: the XDG folders of this user.
 
 use etcetera::BaseStrategy;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ const NAME: &str = "countersign";
 pub struct Places {
     /// The home folder.
     pub home: PathBuf,
-    /// Where `countersign.toml` is looked for.
+    /// The folder of `countersign.toml`.
     pub config: PathBuf,
-    /// Where the store is kept.
+    /// The folder of the store.
     pub state: PathBuf,
-    /// Where the socket is made, on systems that have such a folder.
+    /// The folder of the socket, on systems that have one for this.
     pub runtime: Option<PathBuf>,
 }
 
-/// There is no home folder.
+/// The user has no home folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no home folder")]
 pub struct NoHome;
 
 impl Places {
-    /// Asks the environment.
+    /// Reads the folders from the environment.
     ///
     /// # Errors
     /// When there is no home folder.
@@ -39,13 +39,13 @@ impl Places {
         })
     }
 
-    /// The config file of somebody who named none.
+    /// The default config file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config.join("countersign.toml")
     }
 
-    /// A path as a config means it: `~/` is the home folder, a relative one starts at `base`.
+    /// Resolves a path in a config: `~/` is the home folder, and a relative path starts at `base`.
     #[must_use]
     pub fn resolve(&self, base: &Path, text: &str) -> PathBuf {
         match text.strip_prefix("~/") {

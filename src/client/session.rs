@@ -1,8 +1,8 @@
 //! The key of this installation, and the secrets of its sessions.
 //!
-//! What a person grants to a session covers the calls of whoever has the session's secret. It is
-//! worked out from a key that stands in a file of this user, so every process of this installation
-//! has the same.
+//! A grant for a session covers the calls of every process with the session's secret. The secret is
+//! derived from a key in a file of this user, so all processes of this installation have the same
+//! one.
 
 use crate::places::Places;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -16,14 +16,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file of this user's key; `None` where there is no home folder.
+/// The path of this user's key; `None` without a home folder.
 #[must_use]
 pub fn key_file() -> Option<PathBuf> {
     Some(Places::of_this_user().ok()?.state.join("client.key"))
 }
 
-/// The secret of a session; `None` where no key can be kept. Its grants then cover every caller
-/// without one.
+/// The secret of a session; `None` if no key can be stored. The session's grants then cover every
+/// caller that has no secret either.
 pub(crate) fn secret(agent: &str, session: &str) -> Option<String> {
     let file = key_file()?;
     match key(&file) {
@@ -35,14 +35,15 @@ pub(crate) fn secret(agent: &str, session: &str) -> Option<String> {
     }
 }
 
-/// The key, which is made on its first use.
+/// Reads the key, and creates it on first use.
 fn key(file: &Path) -> io::Result<String> {
     if let Some(key) = read(file)? {
         return Ok(key);
     }
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Whole or not at all, for its owner alone; whoever is second takes what the first has made.
+    // Written atomically and for its owner alone. If two processes create it at once, the second
+    // reads the first one's key, so that both derive the same secrets.
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(ids::token().as_bytes())?;
     match new.persist_noclobber(file) {
@@ -53,6 +54,8 @@ fn key(file: &Path) -> io::Result<String> {
 
 fn read(file: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(file) {
+        // A shorter text is a damaged key. It is an error later, not replaced: other processes may
+        // still use the old one.
         Ok(text) => Ok(Some(text.trim().to_owned()).filter(|key| key.len() >= 32)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -61,7 +64,7 @@ fn read(file: &Path) -> io::Result<Option<String>> {
 
 fn derived(key: &str, agent: &str, session: &str) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()?;
-    // Lengths first, so that no two pairs of names read the same.
+    // The lengths come first, so that no two pairs of names give the same text.
     mac.update(format!("session {} {} {agent}{session}", agent.len(), session.len()).as_bytes());
     Some(URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
 }

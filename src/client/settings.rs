@@ -1,27 +1,27 @@
-//! Where the daemons are, and what a client shows them.
+//! The addresses of the daemons, and the client's credentials.
 
 use countersign_tokens::secret::Secret;
 use std::{fmt, path::PathBuf};
 
-/// What hook, ask and run talk to.
+/// The settings of the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientSettings {
-    /// Where the daemons are: any of them will do, and the first is tried first. Never empty.
+    /// The daemons, tried in this order; any of them can serve a request. Never empty.
     pub url: Vec<Server>,
     /// The agent token, for a daemon over HTTP.
     pub token: Option<Secret>,
-    /// Plain http beyond this machine, asked for by name.
+    /// Allows plain http to another machine; off unless the config sets it.
     pub insecure_http: bool,
-    /// A PEM file with one more certificate authority to trust.
+    /// A PEM file with an additional certificate authority.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Where a daemon is reached.
+/// The address of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
-    /// Through its socket, as the same user.
+    /// Its unix socket, as the same user.
     Unix(PathBuf),
-    /// Over http or https.
+    /// HTTP or HTTPS.
     Http(reqwest::Url),
 }
 

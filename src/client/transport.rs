@@ -1,4 +1,4 @@
-//! One request to the daemon and its reply, or what became of it instead.
+//! Sends one request to a daemon, and returns its reply or an error.
 
 mod connection;
 
@@ -6,7 +6,7 @@ use crate::{
     error::ClientError,
     settings::{ClientSettings, Server},
 };
-use connection::{ApiRequest, Connection};
+use connection::{ApiRequest, DaemonConnection};
 use countersign_tokens::secret::Secret;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -18,17 +18,18 @@ use std::{
     time::Duration,
 };
 
-/// The daemons' addresses and connections. Clones share which one they use.
+/// The connections to the daemons. Clones share which one is current.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
-    connections: Arc<[Connection]>,
-    /// The connection that worked last, counted on over all of them.
+    connections: Arc<[DaemonConnection]>,
+    /// The index of the connection that worked last. It counts on, and is taken modulo their
+    /// number.
     current: Arc<AtomicUsize>,
-    /// Shown instead of the agents' token.
+    /// Used instead of the agents' token.
     token: Option<Secret>,
 }
 
-/// Whether a request shows a token.
+/// The credentials of a request.
 #[derive(Clone, Copy)]
 enum Shows {
     Token,
@@ -36,12 +37,12 @@ enum Shows {
 }
 
 impl Transport {
-    /// Sets up a client; nothing is sent yet. `connect` is how long a connection may take to stand.
+    /// Sets up a client without sending anything. `connect` is the connection timeout.
     ///
     /// # Errors
     /// When the certificate authority cannot be read.
     pub(super) fn new(settings: &ClientSettings, connect: Duration) -> Result<Self, ClientError> {
-        let one = |server: &Server| Connection::new(server, settings, connect);
+        let one = |server: &Server| DaemonConnection::new(server, settings, connect);
         let connections = settings.url.iter().map(one).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { connections: connections.into(), current: Arc::default(), token: None })
     }
@@ -68,18 +69,19 @@ impl Transport {
         let sentence = error.map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
         Err(match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ClientError::Refused(sentence),
-            // A daemon that stops, or a proxy before one that starts.
+            // A daemon that is stopping, or a proxy in front of one that is starting.
             StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT => {
                 self.turn_from(turn);
                 ClientError::Lost { server: self.server(), why: sentence }
             }
+            StatusCode::TOO_MANY_REQUESTS => ClientError::TooMuch(sentence),
             _ => ClientError::Rejected(sentence),
         })
     }
 
-    /// The state that a route reports, whether it is good or not.
+    /// Reads a status route, whether its status code is good or not.
     pub(super) async fn look(&self, path: &str, timeout: Duration) -> Result<Value, ClientError> {
         let path = &[path];
         let request = ApiRequest { method: Method::GET, path, query: &[], body: None, timeout };
@@ -87,8 +89,9 @@ impl Transport {
         serde_json::from_str(&text).map_err(|error| self.unreadable(error))
     }
 
-    /// Sends the request to a daemon that can be reached, the one that answered last first.
-    /// Another one is tried only while none has received it.
+    /// Sends the request to the daemon that answered last, then to the others. Another one is tried
+    /// only if no connection could be made: a daemon that received the request may have acted on
+    /// it.
     async fn exchange(
         &self,
         request: &ApiRequest<'_>,
@@ -105,6 +108,8 @@ impl Transport {
             };
             match reply {
                 Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
+                // The daemon may have received this request, so only its caller can decide to
+                // repeat it.
                 Err(lost) => {
                     self.turn_from(turn);
                     return Err(lost);
@@ -118,7 +123,7 @@ impl Transport {
         Err(failed.unwrap_or_else(|| ClientError::SetUp("[client] url names no daemon".into())))
     }
 
-    /// The next request goes to the next daemon.
+    /// Makes the next daemon the current one.
     fn turn_from(&self, turn: usize) {
         self.current.store((turn + 1) % self.connections.len().max(1), Ordering::Relaxed);
     }
@@ -133,7 +138,8 @@ impl Transport {
         &self,
         reply: Value,
     ) -> Result<T, ClientError> {
-        // serde would read a list as an object whose keys it may choose.
+        // serde would read a JSON array as a struct by position, so an array could supply any
+        // field.
         if !reply.is_object() {
             return Err(self.unreadable("it is no object"));
         }

@@ -1,10 +1,10 @@
-//! The replies of the API, read so that nothing but a plain "allow" is ever a yes.
+//! Interprets the API's replies, so that only a plain "allow" approves a call.
 
 use crate::decided::{Decided, Ending, Submitted};
 use countersign_ask::Decision;
 use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
 
-/// What became of a submitted call.
+/// The state of a submitted call.
 pub(super) fn submitted(reply: CallReply) -> Result<Submitted, String> {
     let CallReply { verdict, reason, rule, ask, state, answer, message } = reply;
     match (verdict, state) {
@@ -12,6 +12,7 @@ pub(super) fn submitted(reply: CallReply) -> Result<Submitted, String> {
             ask.map(Submitted::Ask).ok_or_else(|| "an ask without an id".to_owned())
         }
         (CallVerdict::Answered, None) => Err("a question that a rule answered".to_owned()),
+        (CallVerdict::Edited, None) => Err("a call that a rule changed".to_owned()),
         (_, None) => {
             let reason = reason.unwrap_or_default();
             let decision = decision(verdict)?;
@@ -24,7 +25,7 @@ pub(super) fn submitted(reply: CallReply) -> Result<Submitted, String> {
     }
 }
 
-/// What an ask was decided to; `None` while it is open.
+/// The decision of an ask; `None` while it is open.
 pub(super) fn decided(ask: AskView) -> Result<Option<Decided>, String> {
     let AskView { state, verdict, reason, message, answer, .. } = ask;
     closed(state, verdict, reason, message, answer)
@@ -45,6 +46,8 @@ fn closed(
     };
     let decision = decision(verdict.ok_or("a closed ask without a verdict")?)?;
     let answers = matches!(&ending, Ending::Answered(answer) if answer.answers.is_some());
+    let updated = matches!(&ending, Ending::Answered(answer) if answer.updated_input.is_some());
+    // A reply that contradicts itself is an error: no field of it can be trusted.
     match decision {
         Decision::Approve if ending == Ending::Cancelled => {
             return Err("a cancelled ask that is approved".into());
@@ -55,18 +58,25 @@ fn closed(
         Decision::Answer if !answers => {
             return Err("an answered question without its answers".into());
         }
-        Decision::Approve | Decision::Answer | Decision::Deny => {}
+        Decision::Edit if !updated => {
+            return Err("a changed call without its arguments".into());
+        }
+        Decision::Approve if updated => {
+            return Err("an approval that carries other arguments".into());
+        }
+        Decision::Approve | Decision::Answer | Decision::Edit | Decision::Deny => {}
     }
     let reason = reason.unwrap_or_default();
     Ok(Some(Decided { decision, reason, message, ending }))
 }
 
-// FAIL-CLOSED: an ask that is not decided is an error, not a yes.
+// FAIL-CLOSED: a closed ask without a decision is an error, not an approval.
 fn decision(verdict: CallVerdict) -> Result<Decision, String> {
     match verdict {
         CallVerdict::Allow => Ok(Decision::Approve),
         CallVerdict::Deny => Ok(Decision::Deny),
         CallVerdict::Answered => Ok(Decision::Answer),
+        CallVerdict::Edited => Ok(Decision::Edit),
         CallVerdict::Ask => Err("a closed ask whose verdict is to ask".into()),
     }
 }
@@ -114,6 +124,8 @@ mod tests {
                     stop: false,
                     explain: false,
                     answers: None,
+                    updated_input: None,
+                    updated_digest: None,
                     by: By::Person {
                         platform: "telegram".into(),
                         id: "5".into(),
@@ -144,6 +156,12 @@ mod tests {
                 {"decision": "approve", "at": "T", "answers": {"q": "Deny"},
                     "by": {"kind": "timeout"}}}),
             json!({"verdict": "answered", "ask": "a1", "state": "expired"}),
+            json!({"verdict": "edited", "reason": "r"}),
+            json!({"verdict": "edited", "ask": "a1", "state": "answered",
+                "answer": {"decision": "edit", "at": "T", "by": {"kind": "timeout"}}}),
+            json!({"verdict": "allow", "ask": "a1", "state": "answered",
+                "answer": {"decision": "edit", "at": "T", "by": {"kind": "timeout"},
+                    "updated_input": {"command": "ls"}}}),
         ] {
             assert!(read(reply.clone()).is_err(), "{reply}");
         }

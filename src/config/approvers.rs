@@ -1,7 +1,7 @@
-//! Who may answer, as the config lists them.
+//! The approvers listed in the config.
 
 use super::model::Approvers;
-use super::node::Node;
+use super::node::ConfigNode;
 use super::section::{Section, flag, id_of, list, number, text};
 use crate::{gate::approvers::Members, platforms::Registered};
 use countersign_port::{ApproverList, Description, Names};
@@ -20,7 +20,7 @@ pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> Approv
         }
     }
     let approvers = Approvers { chats, inbox: section.get("inbox", flag) };
-    // FAIL-CLOSED: somebody who asks for two signatures must not silently get one.
+    // FAIL-CLOSED: an operator who asks for two signatures must not silently get one.
     let _ = section.get("quorum", |node| match number(node)? {
         1 => Ok(()),
         _ => Err("can only be 1: more than one signature is not built yet".into()),
@@ -33,11 +33,11 @@ pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> Approv
     approvers
 }
 
-/// The members of a platform, in its own lists.
+/// The members of a platform, from its own lists.
 fn members(section: &mut Section<'_>, about: &Description) -> Members {
     let mut members = Members::default();
     for ApproverList { key, names, form, .. } in about.approvers {
-        let ids = |node: &Node| list(node)?.iter().map(|id| id_of(*form, id)).collect();
+        let ids = |node: &ConfigNode| list(node)?.iter().map(|id| id_of(*form, id)).collect();
         let ids: BTreeSet<String> = section.get(key, ids).unwrap_or_default();
         match names {
             Names::People => members.people.extend(ids),
@@ -47,16 +47,17 @@ fn members(section: &mut Section<'_>, about: &Description) -> Members {
     members
 }
 
-/// The members of a platform that this program was built without. Nobody comes from there; but they
-/// are approvers in a chat, and so local answering stays off (see `daemon::approvers`).
+/// The members of a platform that this program was built without. None of them can answer here, but
+/// they count as approvers in a chat, so that local answering stays off (see `daemon::approvers`).
 fn unknown(section: &mut Section<'_>, name: &str) -> Members {
     let mut members = Members::default();
     for key in section.keys_of(name) {
-        let any = |node: &Node| {
+        // The form of its ids is not known, so both numbers and texts are accepted.
+        let any = |node: &ConfigNode| {
             let digits = || number(node).map(|number| number.to_string());
             text(node).or_else(|_| digits())
         };
-        let ids = |node: &Node| list(node)?.iter().map(any).collect();
+        let ids = |node: &ConfigNode| list(node)?.iter().map(any).collect();
         let ids: BTreeSet<String> = section.get(&key, ids).unwrap_or_default();
         members.people.extend(ids);
     }

@@ -1,17 +1,18 @@
-//! The sections of chat platforms, read as their registrations ask.
+//! Reads the sections of chat platforms, as their registrations describe them.
 
 use super::model::ChatAccount;
-use super::node::Node;
+use super::node::ConfigNode;
 use super::section::{Section, id_of, number, secret};
 use super::values::url;
 use crate::platforms::Registered;
 use countersign_port::{Absent, Key, Platform, Setting, Settings, Takes};
 
-/// What is wrong with the registrations themselves; `taken`: the names of other sections.
+/// Checks the registrations themselves; `taken` are the names of the other sections.
 pub(super) fn faults(platforms: &[Registered], taken: &[&str]) -> Vec<String> {
     let mut faults = Vec::new();
     for (at, registered) in platforms.iter().enumerate() {
         let name = registered.name;
+        // These name local answers.
         let local = ["inbox", "api"];
         let twice = platforms.iter().take(at).any(|earlier| earlier.name == name);
         if twice || taken.contains(&name) || local.contains(&name) {
@@ -22,7 +23,7 @@ pub(super) fn faults(platforms: &[Registered], taken: &[&str]) -> Vec<String> {
     faults
 }
 
-/// The account in a platform's section.
+/// Reads the account in a platform's section.
 pub(super) fn account(
     platform: &'static dyn Platform,
     mut section: Section<'_>,
@@ -37,11 +38,11 @@ pub(super) fn account(
     Some(ChatAccount { platform, settings: settings?, targets })
 }
 
-/// The values of these keys; `None` where one is missing that must be set.
+/// The values of these keys; `None` if a required one is missing.
 fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {
     let (mut settings, mut whole) = (Settings::default(), true);
     for key in keys {
-        let read = |node: &Node| setting(node, key.takes);
+        let read = |node: &ConfigNode| setting(node, key.takes);
         let value = match key.absent {
             Absent::Wrong(hint) => section.need(key.name, hint, read),
             Absent::Means(value) => {
@@ -55,10 +56,11 @@ fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {
             None => whole &= !matches!(key.absent, Absent::Wrong(_)),
         }
     }
+    // Every key is read before this, so that all mistakes of the section are reported at once.
     whole.then_some(settings)
 }
 
-fn setting(node: &Node, takes: Takes) -> Result<Setting, String> {
+fn setting(node: &ConfigNode, takes: Takes) -> Result<Setting, String> {
     match takes {
         Takes::Secret => secret(node).map(|secret| Setting::Secret(secret.reveal().to_owned())),
         Takes::Url => url(node).map(Setting::Text),

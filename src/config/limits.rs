@@ -1,21 +1,21 @@
-//! How much the daemon takes at once, so that a flood ends in a plain refusal.
+//! The limits of what the daemon accepts at once, so that a flood is refused cleanly.
 
-use super::node::Node;
+use super::node::ConfigNode;
 use super::section::{Section, number};
 use crate::{connections, gate};
 
 /// The limits of a daemon. The defaults fit into the 512 MiB that the service units allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at the address, and as many at the socket.
+    /// Connections to the address, and as many to the socket.
     pub connections: connections::ConnectionLimits,
-    /// What may be open.
+    /// Open asks.
     pub open: gate::Limits,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // On most machines all agents are one peer: loopback, or a reverse proxy.
+        // On most machines all agents are one peer: loopback or a reverse proxy.
         let connections = connections::ConnectionLimits { connections: 1000, per_peer: 750 };
         Self { connections, open: gate::Limits::default() }
     }
@@ -28,13 +28,23 @@ pub(super) fn read(mut section: Section<'_>) -> Limits {
         connections: section.get("connections", count).unwrap_or(usual.connections.connections),
         per_peer: section.get("connections_per_peer", count).unwrap_or(usual.connections.per_peer),
     };
-    let many = |node: &Node| count(node).map(|count| count as u64);
-    let megabytes = |node: &Node| many(node).map(|count| count << 20);
+    let many = |node: &ConfigNode| count(node).map(|count| count as u64);
+    // `count` accepts at most 10⁹, so the shift cannot overflow.
+    let megabytes = |node: &ConfigNode| many(node).map(|count| count << 20);
     let open = gate::Limits {
         asks: section.get("open_asks", many).unwrap_or(usual.open.asks),
         asks_per_agent: section
             .get("open_asks_per_agent", many)
             .unwrap_or(usual.open.asks_per_agent),
+        asks_per_session: section
+            .get("open_asks_per_session", many)
+            .unwrap_or(usual.open.asks_per_session),
+        asks_a_minute_per_agent: section
+            .get("asks_per_minute_per_agent", many)
+            .unwrap_or(usual.open.asks_a_minute_per_agent),
+        asks_a_minute_per_session: section
+            .get("asks_per_minute_per_session", many)
+            .unwrap_or(usual.open.asks_a_minute_per_session),
         bytes: section.get("open_megabytes", megabytes).unwrap_or(usual.open.bytes),
         bytes_per_agent: section
             .get("open_megabytes_per_agent", megabytes)
@@ -44,7 +54,7 @@ pub(super) fn read(mut section: Section<'_>) -> Limits {
     Limits { connections, open }
 }
 
-fn count(node: &Node) -> Result<usize, String> {
+fn count(node: &ConfigNode) -> Result<usize, String> {
     match usize::try_from(number(node)?) {
         Ok(count) if (1..=1_000_000_000).contains(&count) => Ok(count),
         _ => Err("wants a whole number from 1 on".to_owned()),

@@ -1,4 +1,4 @@
-//! Finding and reading the config.
+//! Finds and reads the config.
 
 use super::{
     error::ConfigError,
@@ -10,11 +10,11 @@ use countersign_client::{NoHome, Places};
 use std::path::{Path, PathBuf};
 
 impl Config {
-    /// Reads the file named by `flag`, else by `$COUNTERSIGN_CONFIG`, else the one at the default
-    /// place if there is one; then the `COUNTERSIGN__SECTION__KEY` variables over it.
+    /// Reads the file named by `flag`, or by `$COUNTERSIGN_CONFIG`, or the default file if it
+    /// exists. The `COUNTERSIGN__SECTION__KEY` variables override its keys.
     ///
     /// # Errors
-    /// Every mistake, with its place and how to fix it.
+    /// Every mistake, with its place and its fix.
     pub fn load(flag: Option<&Path>) -> Result<Self, ConfigError> {
         Self::load_for(flag, BUILT_IN)
     }
@@ -22,7 +22,7 @@ impl Config {
     /// As [`Config::load`], for a program with these platforms.
     ///
     /// # Errors
-    /// As there, and a registration with a fault.
+    /// As there, and for a faulty registration.
     pub fn load_for(
         flag: Option<&Path>,
         platforms: &'static [Registered],
@@ -32,12 +32,14 @@ impl Config {
         let file = named.clone().unwrap_or_else(|| places.config_file());
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
+            // Only the default file may be absent. A missing file that somebody named is an error.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => None,
             Err(error) => {
                 return Err(ConfigError::Unreadable { file, why: error.to_string() });
             }
         };
         let file = text.map(|text| (file, text));
+        // Not `vars`, which panics at a variable that is no UTF-8.
         let env = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| name.starts_with(PREFIX))
@@ -46,7 +48,7 @@ impl Config {
         read::config(file, env, &places, platforms).map_err(ConfigError::Mistakes)
     }
 
-    /// The file that [`Config::load`] reads for the same `flag`, whether it is there or not.
+    /// The file that [`Config::load`] reads for `flag`, whether it exists or not.
     ///
     /// # Errors
     /// When no file was named and there is no home folder.
@@ -58,7 +60,7 @@ impl Config {
     }
 }
 
-/// The files that `COUNTERSIGN__…_FILE` names: each holds a secret.
+/// The files named by `COUNTERSIGN__…_FILE` variables; each holds a secret.
 #[must_use]
 pub fn secret_files(config: Option<&Path>) -> Vec<PathBuf> {
     let Ok(places) = Places::of_this_user() else { return Vec::new() };
@@ -72,7 +74,7 @@ pub fn secret_files(config: Option<&Path>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The config file that somebody named, made absolute so that hooks find it from any folder.
+/// The config file that was named, as an absolute path, so that hooks find it from any folder.
 pub(crate) fn named(flag: Option<&Path>) -> Option<PathBuf> {
     let from_env = || {
         std::env::var_os("COUNTERSIGN_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from)

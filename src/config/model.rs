@@ -1,4 +1,4 @@
-//! What can be configured.
+//! The configurable settings.
 
 use super::limits::Limits;
 use crate::{
@@ -11,90 +11,90 @@ use countersign_port::{Platform, Settings, Target};
 use countersign_profiles::Profile;
 use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
-/// Everything that can be configured.
+/// All settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The file that was read; `None` when there is none at the default place.
+    /// The file that was read; `None` if there is no default file.
     pub path: Option<PathBuf>,
-    /// What the daemon listens on and keeps.
+    /// The daemon's listeners and files.
     pub daemon: Daemon,
-    /// What hook, ask and run talk to.
+    /// The daemon that hook, ask and run connect to.
     pub client: ClientSettings,
-    /// Where asks are kept.
+    /// The store of asks.
     pub store: Store,
-    /// How calls are ruled on.
+    /// The evaluation of calls.
     pub policy: Policy,
     /// The accounts on chat platforms.
     pub chats: Vec<ChatAccount>,
-    /// Platforms that have a section here, and that this program was built without.
+    /// Platforms with a section in this config that this program was built without.
     pub left_out: Vec<&'static str>,
-    /// Who may answer.
+    /// The approvers.
     pub approvers: Approvers,
-    /// How much the daemon takes.
+    /// The limits of what the daemon accepts.
     pub limits: Limits,
 }
 
-/// What the daemon listens on and keeps.
+/// The daemon's listeners and files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Daemon {
     /// The unix socket of agents on this machine.
     pub socket: PathBuf,
     /// The address of the HTTP API and the inbox; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Lets agents on other machines open asks; `None`: nobody over TCP.
+    /// The token of agents on other machines; `None` admits no agent over TCP.
     pub agent_token: Option<Token>,
-    /// Lets a person answer; `None`: nobody with a token.
+    /// The token with which a person may answer; `None` accepts no token.
     pub approver_token: Option<Token>,
-    /// The folder of the store and of what else must last.
+    /// The folder of the store and of other files that must persist.
     pub state_dir: PathBuf,
 }
 
-/// Where asks are kept.
+/// The store of asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     /// A file or a server.
     pub database: Database,
-    /// How long a settled ask is kept.
+    /// The retention time of a closed ask.
     pub keep: Duration,
 }
 
-/// How calls are ruled on.
+/// The evaluation of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// The dialect of the rules.
+    /// The profile of the rules.
     pub profile: Profile,
-    /// The mode of sessions that have none of their own, in the profile's own words; the profile's
-    /// default where `None`.
+    /// The mode of sessions that have none of their own, in the profile's words; `None` is the
+    /// profile's default.
     pub mode: Option<String>,
-    /// The rules file, or the profile's own configuration; `None`: the embedded default.
+    /// The rules file, or the profile's own configuration; `None` is the built-in default.
     pub rules: Option<PathBuf>,
-    /// As the profile's original does it, unsafe spots included.
+    /// Evaluates as the profile's original system, including its unsafe behaviour.
     pub compat: bool,
-    /// How long a person has; as long as in the profile's system where `None`.
+    /// The time that a person has; `None` is the time of the profile's system.
     pub timeout: Option<Duration>,
-    /// What happens then; what happens in the profile's system where `None`.
-    pub on_timeout: Option<OnTimeout>,
+    /// The effect of the deadline; `None` is that of the profile's system.
+    pub on_timeout: Option<TimeoutAnswer>,
 }
 
-/// What happens to an ask that nobody answered in time.
+/// The effect of a deadline that passes without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OnTimeout {
-    /// It is denied.
+pub enum TimeoutAnswer {
+    /// The ask is denied.
     Deny,
-    /// It waits on.
+    /// The ask stays open.
     Wait,
-    /// It is approved when its tool is named here, else denied.
+    /// The ask is approved if its tool is listed, and denied otherwise.
     Approve(Vec<String>),
 }
 
-/// An account on a chat platform, and where its cards go.
+/// An account on a chat platform, with the targets of its cards.
 #[derive(Clone)]
 pub struct ChatAccount {
     /// The platform.
     pub platform: &'static dyn Platform,
-    /// What the platform's section says, `targets` aside.
+    /// The platform's section, without `targets`.
     pub settings: Settings,
-    /// Where cards go.
+    /// The targets of its cards.
     pub targets: Vec<Target>,
 }
 
@@ -105,7 +105,7 @@ impl ChatAccount {
         self.platform.description().name
     }
 
-    /// The secret that makes it this account and no other.
+    /// The secret that identifies the account.
     #[must_use]
     pub fn secret(&self) -> Secret {
         Secret::new(self.settings.text(self.platform.description().account))
@@ -114,6 +114,7 @@ impl ChatAccount {
 
 impl PartialEq for ChatAccount {
     fn eq(&self, other: &Self) -> bool {
+        // The name stands for the platform, because `dyn Platform` cannot be compared.
         self.name() == other.name()
             && self.settings == other.settings
             && self.targets == other.targets
@@ -122,17 +123,18 @@ impl PartialEq for ChatAccount {
 
 impl fmt::Debug for ChatAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Written by hand, because `dyn Platform` has no `Debug`.
         let mut text = f.debug_struct("ChatAccount");
         text.field("platform", &self.name()).field("settings", &self.settings);
         text.field("targets", &self.targets).finish()
     }
 }
 
-/// Who may answer, by lasting ids. Empty means nobody.
+/// The approvers, by permanent ids. Empty means nobody.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvers {
     /// In chats, by the platform's name.
     pub chats: BTreeMap<String, Members>,
-    /// Local answering; `None`: only while no chat approver is there.
+    /// Local answering; `None` allows it only while there is no chat approver.
     pub inbox: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! TOML values that remember where they were written, for errors that name the place.
+//! TOML values with their places, so that errors can name them.
 
 use std::{fmt, path::Path};
 use toml::{
@@ -6,9 +6,9 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// Where a value was written.
+/// The place of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ConfigPlace {
     /// In the file, counted from 1.
     File { file: String, line: usize, column: usize },
     /// In an environment variable.
@@ -17,93 +17,95 @@ pub(super) enum Place {
 
 /// A value and its place.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub place: Place,
-    pub value: Value,
+pub(super) struct ConfigNode {
+    pub place: ConfigPlace,
+    pub value: ConfigValue,
 }
 
-/// What a config can hold.
+/// A value that a config can contain.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(super) enum ConfigValue {
     Text(String),
     Number(i64),
     Truth(bool),
-    List(Vec<Node>),
-    Table(Table),
-    /// A float or a date: nothing here takes one.
+    List(Vec<ConfigNode>),
+    Table(ConfigTable),
+    /// A float or a date, which no key takes.
     Other(&'static str),
-    /// From the environment: how it reads as TOML, and as it stands.
+    /// From the environment: parsed as TOML, and the raw text.
     Env {
-        read: Box<Value>,
+        read: Box<ConfigValue>,
         raw: String,
     },
 }
 
-/// Keys with their places, in no special order.
-pub(super) type Table = Vec<(String, Place, Node)>;
+/// Keys with their places, in no particular order.
+pub(super) type ConfigTable = Vec<(String, ConfigPlace, ConfigNode)>;
 
-/// Reads a whole file.
+/// Parses a whole file.
 ///
 /// # Errors
-/// Where it is no TOML: the place and what is wrong.
-pub(super) fn read_file(file: &Path, text: &str) -> Result<Table, String> {
+/// If it is no TOML: the place and the error.
+pub(super) fn read_file(file: &Path, text: &str) -> Result<ConfigTable, String> {
     let lines = Lines { file: file.display().to_string(), text };
     match DeTable::parse(text) {
         Ok(table) => Ok(lines.table(table.get_ref())),
         Err(error) => {
             let place = lines.place(error.span().map_or(0, |span| span.start));
-            // The text itself is not repeated: it may be a secret.
+            // The text is not repeated, because it may be a secret.
             Err(format!("{place}: this is no TOML: {}", error.message().replace('\n', ", ")))
         }
     }
 }
 
-/// Reads the value of an environment variable: as TOML where it is that, else as plain text.
-pub(super) fn read_env(name: &str, raw: &str) -> Node {
-    let place = Place::Env(name.into());
+/// Parses the value of an environment variable: as TOML if possible, otherwise as plain text.
+pub(super) fn read_env(name: &str, raw: &str) -> ConfigNode {
+    let place = ConfigPlace::Env(name.into());
     let read = match DeValue::parse(raw) {
         Ok(value) => with_place(value.get_ref(), &|_| place.clone()),
-        Err(_) => Value::Text(raw.into()),
+        Err(_) => ConfigValue::Text(raw.into()),
     };
-    Node { place, value: Value::Env { read: Box::new(read), raw: raw.into() } }
+    // The raw text is kept, because a token such as `123456` parses as a number.
+    ConfigNode { place, value: ConfigValue::Env { read: Box::new(read), raw: raw.into() } }
 }
 
-impl Node {
+impl ConfigNode {
     /// The value as TOML.
-    pub fn value(&self) -> &Value {
+    pub fn value(&self) -> &ConfigValue {
         match &self.value {
-            Value::Env { read, .. } => read,
+            ConfigValue::Env { read, .. } => read,
             value => value,
         }
     }
 
-    /// The value as text; whatever stands in an environment variable is one.
+    /// The value as text. Every environment variable is a text too, so a numeric token needs no
+    /// quotes.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Text(text) => Some(text),
-            Value::Env { read, raw } => match read.as_ref() {
-                Value::Text(text) => Some(text),
+            ConfigValue::Text(text) => Some(text),
+            ConfigValue::Env { read, raw } => match read.as_ref() {
+                ConfigValue::Text(text) => Some(text),
                 _ => Some(raw),
             },
             _ => None,
         }
     }
 
-    /// What it is, for errors.
+    /// The kind of value, for errors.
     pub fn kind(&self) -> &'static str {
         match self.value() {
-            Value::Text(_) => "a text",
-            Value::Number(_) => "a number",
-            Value::Truth(_) => "true or false",
-            Value::List(_) => "a list",
-            Value::Table(_) => "a table",
-            Value::Other(kind) => kind,
-            Value::Env { .. } => "a value",
+            ConfigValue::Text(_) => "a text",
+            ConfigValue::Number(_) => "a number",
+            ConfigValue::Truth(_) => "true or false",
+            ConfigValue::List(_) => "a list",
+            ConfigValue::Table(_) => "a table",
+            ConfigValue::Other(kind) => kind,
+            ConfigValue::Env { .. } => "a value",
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ConfigPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { file, line, column } => write!(f, "{file}:{line}:{column}"),
@@ -112,26 +114,26 @@ impl fmt::Display for Place {
     }
 }
 
-/// Turns byte offsets into places.
+/// Converts byte offsets to places.
 struct Lines<'a> {
     file: String,
     text: &'a str,
 }
 
 impl Lines<'_> {
-    fn place(&self, offset: usize) -> Place {
+    fn place(&self, offset: usize) -> ConfigPlace {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        Place::File { file: self.file.clone(), line, column }
+        ConfigPlace::File { file: self.file.clone(), line, column }
     }
 
-    fn table(&self, table: &DeTable<'_>) -> Table {
+    fn table(&self, table: &DeTable<'_>) -> ConfigTable {
         table_with(table, &|offset| self.place(offset))
     }
 }
 
-fn table_with(table: &DeTable<'_>, place: &dyn Fn(usize) -> Place) -> Table {
+fn table_with(table: &DeTable<'_>, place: &dyn Fn(usize) -> ConfigPlace) -> ConfigTable {
     table
         .iter()
         .map(|(key, value)| {
@@ -141,21 +143,21 @@ fn table_with(table: &DeTable<'_>, place: &dyn Fn(usize) -> Place) -> Table {
         .collect()
 }
 
-fn node_with(value: &Spanned<DeValue<'_>>, place: &dyn Fn(usize) -> Place) -> Node {
-    Node { place: place(value.span().start), value: with_place(value.get_ref(), place) }
+fn node_with(value: &Spanned<DeValue<'_>>, place: &dyn Fn(usize) -> ConfigPlace) -> ConfigNode {
+    ConfigNode { place: place(value.span().start), value: with_place(value.get_ref(), place) }
 }
 
-fn with_place(value: &DeValue<'_>, place: &dyn Fn(usize) -> Place) -> Value {
+fn with_place(value: &DeValue<'_>, place: &dyn Fn(usize) -> ConfigPlace) -> ConfigValue {
     match value {
-        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::String(text) => ConfigValue::Text(text.to_string()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or(Value::Other("a number beyond 64 bits"), Value::Number),
-        DeValue::Boolean(truth) => Value::Truth(*truth),
+            .map_or(ConfigValue::Other("a number beyond 64 bits"), ConfigValue::Number),
+        DeValue::Boolean(truth) => ConfigValue::Truth(*truth),
         DeValue::Array(list) => {
-            Value::List(list.iter().map(|value| node_with(value, place)).collect())
+            ConfigValue::List(list.iter().map(|value| node_with(value, place)).collect())
         }
-        DeValue::Table(table) => Value::Table(table_with(table, place)),
-        DeValue::Float(_) => Value::Other("a number with a fraction"),
-        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Table(table) => ConfigValue::Table(table_with(table, place)),
+        DeValue::Float(_) => ConfigValue::Other("a number with a fraction"),
+        DeValue::Datetime(_) => ConfigValue::Other("a date"),
     }
 }

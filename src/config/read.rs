@@ -1,7 +1,7 @@
-//! From TOML and environment to a [`Config`].
+//! Builds a [`Config`] from TOML and the environment.
 
 use super::model::{ChatAccount, Config, Daemon, Policy, Store};
-use super::node::{self, Node, Place, Table, Value};
+use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
 use super::values::{address, default_address, length, on_timeout, profile, servers, token, tools};
 use super::{approvers, chats, secrets};
@@ -13,17 +13,17 @@ use std::{
     time::Duration,
 };
 
-/// What the names of overriding environment variables begin with.
+/// The prefix of the environment variables that override keys.
 pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
-/// The sections of every program; those of its platforms stand between them.
+/// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
 const LAST_SECTIONS: [&str; 2] = ["approvers", "limits"];
 
 /// Reads a config.
 ///
 /// # Errors
-/// Every mistake found, one sentence each.
+/// Every mistake, one sentence each.
 pub(super) fn config(
     file: Option<(PathBuf, String)>,
     env: Vec<(String, String)>,
@@ -31,8 +31,8 @@ pub(super) fn config(
     platforms: &'static [Registered],
 ) -> Result<Config, Vec<String>> {
     let problems = chats::faults(platforms, &[SECTIONS.as_slice(), &LAST_SECTIONS].concat());
-    let (base, root) = (places.config.clone(), Table::new());
-    let mut reader = Reader { places, platforms, base, root, problems };
+    let (base, root) = (places.config.clone(), ConfigTable::new());
+    let mut reader = ConfigReader { places, platforms, base, root, problems };
     let path = match file {
         Some((path, text)) => {
             reader.root = node::read_file(&path, &text).map_err(|problem| vec![problem])?;
@@ -44,7 +44,9 @@ pub(super) fn config(
     for (name, value) in env {
         reader.overlay(&name, &value);
     }
+    // Compared before the sections are read, while every token still has its place.
     reader.problems.extend(secrets::shared(&reader.root, &secrets::keys(platforms)));
+    // Read first: the defaults of client and store depend on its paths.
     let daemon = reader.daemon();
     let config = Config {
         path,
@@ -61,22 +63,25 @@ pub(super) fn config(
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     places: &'a Places,
     platforms: &'static [Registered],
     base: PathBuf,
-    root: Table,
+    root: ConfigTable,
     problems: Vec<String>,
 }
 
-impl Reader<'_> {
-    /// Lays one environment variable over the file.
+impl ConfigReader<'_> {
+    /// Applies one environment variable over the file.
     fn overlay(&mut self, name: &str, value: &str) {
+        // Variables are in upper case by convention, keys in lower case.
         let lower = name.trim_start_matches(PREFIX).to_ascii_lowercase();
         let Some((section, key)) = lower.split_once("__") else {
             self.problems.push(format!("{name}: names no key; it wants {PREFIX}SECTION__KEY"));
             return;
         };
+        // Only secrets have a `_FILE` form: other keys may end in `_file` themselves, such as
+        // `ca_file`.
         let from_file = key
             .strip_suffix("_file")
             .filter(|key| secrets::keys(self.platforms).contains(&(section, *key)));
@@ -84,8 +89,8 @@ impl Reader<'_> {
             None => (key, node::read_env(name, value)),
             Some(key) => match std::fs::read_to_string(self.places.resolve(&self.base, value)) {
                 Ok(secret) => {
-                    let secret = Value::Text(secret.trim_end().to_owned());
-                    (key, Node { place: Place::Env(name.into()), value: secret })
+                    let secret = ConfigValue::Text(secret.trim_end().to_owned());
+                    (key, ConfigNode { place: ConfigPlace::Env(name.into()), value: secret })
                 }
                 Err(error) => {
                     self.problems.push(format!("{name}: {value} cannot be read: {error}"));
@@ -95,38 +100,44 @@ impl Reader<'_> {
         };
         let place = node.place.clone();
         if !self.root.iter().any(|(name, ..)| name == section) {
-            let table = Node { place: place.clone(), value: Value::Table(Table::new()) };
+            let table =
+                ConfigNode { place: place.clone(), value: ConfigValue::Table(ConfigTable::new()) };
             self.root.push((section.to_owned(), place.clone(), table));
         }
         for (_, _, node_of_section) in self.root.iter_mut().filter(|(name, ..)| name == section) {
-            if let Value::Table(table) = &mut node_of_section.value {
+            if let ConfigValue::Table(table) = &mut node_of_section.value {
+                // The environment wins; the key of the file is removed so that it is not read
+                // twice.
                 table.retain(|(name, ..)| name != key);
                 table.push((key.to_owned(), place.clone(), node.clone()));
             }
         }
     }
 
-    /// Takes a section out of the tree.
+    /// Removes a section from the tree.
     fn section(&mut self, name: &'static str) -> Section<'_> {
         let found = self.root.iter().position(|(section, ..)| section == name);
+        // Removed, so that `leftovers` finds the sections that nothing has read.
         let found = found.map(|index| self.root.swap_remove(index));
         let (place, table) = match found {
-            Some((_, place, Node { value: Value::Table(table), .. })) => (Some(place), table),
+            Some((_, place, ConfigNode { value: ConfigValue::Table(table), .. })) => {
+                (Some(place), table)
+            }
             Some((_, place, node)) => {
                 let what = wants(&format!("a section, written as [{name}]"), &node);
                 self.problems.push(format!("{place}: `{name}` {what}"));
-                (None, Table::new())
+                (None, ConfigTable::new())
             }
-            None => (None, Table::new()),
+            None => (None, ConfigTable::new()),
         };
         Section::new(name, place, table, &mut self.problems)
     }
 
-    /// Notes every section that nobody asked for.
+    /// Reports every section that was not read.
     fn leftovers(&mut self) {
         for (name, place, node) in &self.root {
             let what = match node.value() {
-                Value::Table(_) => format!("section [{name}]"),
+                ConfigValue::Table(_) => format!("section [{name}]"),
                 _ => format!("key `{name}` outside a section"),
             };
             let chats = self.platforms.iter().map(|platform| platform.name);
@@ -145,7 +156,7 @@ impl Reader<'_> {
 
     fn daemon(&mut self) -> Daemon {
         let (places, base) = (self.places, self.base.clone());
-        let path = |node: &Node| text(node).map(|text| places.resolve(&base, &text));
+        let path = |node: &ConfigNode| text(node).map(|text| places.resolve(&base, &text));
         let mut section = self.section("daemon");
         let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
         let daemon = Daemon {
@@ -168,6 +179,7 @@ impl Reader<'_> {
         let client = ClientSettings {
             url: section
                 .get("url", |node| servers(node, insecure_http, |path| places.resolve(&base, path)))
+                // On the daemon's machine; its socket needs no token.
                 .unwrap_or_else(|| vec![Server::Unix(socket.into())]),
             token: section.get("token", secret),
             insecure_http,
@@ -192,6 +204,7 @@ impl Reader<'_> {
     fn policy(&mut self) -> Policy {
         let (places, base) = (self.places, self.base.clone());
         let mut section = self.section("policy");
+        // Read first: `on_timeout` needs the tools.
         let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
         let policy = Policy {
             profile: section.get("profile", profile).unwrap_or(Profile::Standard),
@@ -205,11 +218,11 @@ impl Reader<'_> {
         policy
     }
 
-    /// The platforms that have a section here, and that this program was built without.
+    /// The platforms with a section here that this program was built without.
     fn left_out(&mut self) -> Vec<&'static str> {
         let missing = self.platforms.iter().filter(|it| it.platform.is_none());
         let names: Vec<_> = missing.map(|it| it.name).filter(|name| self.has(name)).collect();
-        // Their keys are not known here.
+        // Their keys are not known here, so they cannot be checked.
         self.root.retain(|(section, ..)| !names.contains(&section.as_str()));
         names
     }

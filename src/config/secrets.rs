@@ -1,6 +1,6 @@
-//! Secrets that must differ: whoever holds one of them may not hold another by it.
+//! Checks that tokens differ, so that one of them does not grant what another is for.
 
-use super::node::{Node, Place, Table, Value};
+use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use crate::{
     platforms::Registered,
     secret::{Token, TokenHash},
@@ -10,7 +10,7 @@ use countersign_port::Takes;
 /// A key that holds a secret: its section and its name.
 pub(super) type SecretKey = (&'static str, &'static str);
 
-/// The keys that hold secrets, whatever the platforms.
+/// The keys with secrets in every program.
 const KEYS: [SecretKey; 4] = [
     ("daemon", "agent_token"),
     ("daemon", "approver_token"),
@@ -18,7 +18,7 @@ const KEYS: [SecretKey; 4] = [
     ("store", "url"),
 ];
 
-/// The keys that hold secrets: each may be read from a file named in `…_FILE`.
+/// All keys with secrets; each can also be read from the file that its `…_FILE` variable names.
 pub(super) fn keys(platforms: &[Registered]) -> Vec<SecretKey> {
     let mut keys = KEYS.to_vec();
     for registered in platforms {
@@ -28,26 +28,27 @@ pub(super) fn keys(platforms: &[Registered]) -> Vec<SecretKey> {
                 let secret = all.filter(|key| matches!(key.takes, Takes::Secret));
                 keys.extend(secret.map(|key| (registered.name, key.name)));
             }
-            // Its keys are not known here; this one most platforms have.
+            // The keys of a missing platform are not known; most platforms have this one.
             None => keys.push((registered.name, "token")),
         }
     }
     keys
 }
 
-/// A token that the config holds.
+/// A token in the config.
 struct Given<'a> {
     section: &'static str,
     key: &'static str,
-    place: &'a Place,
+    place: &'a ConfigPlace,
     hash: TokenHash,
 }
 
-/// A sentence for every two tokens that are the same and open different things.
-// SECURITY: with `agent_token` equal to `approver_token` every agent could answer its own asks.
-pub(super) fn shared(root: &Table, keys: &[SecretKey]) -> Vec<String> {
+/// A sentence for each pair of equal tokens that grant different things.
+// SECURITY: with `agent_token` equal to `approver_token`, every agent could answer its own asks.
+pub(super) fn shared(root: &ConfigTable, keys: &[SecretKey]) -> Vec<String> {
     let given: Vec<Given<'_>> = keys
         .iter()
+        // The database's URL grants nothing at this daemon, so it is not compared.
         .filter(|key| **key != ("store", "url"))
         .filter_map(|(section, key)| given(root, section, key))
         .collect();
@@ -60,18 +61,18 @@ pub(super) fn shared(root: &Table, keys: &[SecretKey]) -> Vec<String> {
     pairs.map(|(one, other)| sentence(one, other)).collect()
 }
 
-fn given<'a>(root: &'a Table, section: &'static str, key: &'static str) -> Option<Given<'a>> {
+fn given<'a>(root: &'a ConfigTable, section: &'static str, key: &'static str) -> Option<Given<'a>> {
     let tables = root.iter().filter(|(name, ..)| name == section);
     let mut keys = tables.filter_map(|(.., node)| match &node.value {
-        Value::Table(table) => table.iter().find(|(name, ..)| name == key),
+        ConfigValue::Table(table) => table.iter().find(|(name, ..)| name == key),
         _ => None,
     });
     let (.., node) = keys.next()?;
     Some(Given { section, key, place: &node.place, hash: hash(section, node)? })
 }
 
-/// Only the daemon's own tokens may be given by their hash.
-fn hash(section: &str, node: &Node) -> Option<TokenHash> {
+/// The hash of a token. Only the daemon's own tokens may be written as a hash.
+fn hash(section: &str, node: &ConfigNode) -> Option<TokenHash> {
     let text = node.text()?.trim();
     match section {
         "daemon" => Token::parse(text).ok().map(|token| token.hash()),
@@ -84,8 +85,9 @@ impl Given<'_> {
         (self.section, self.key) == (section, key)
     }
 
-    /// The agents' token stands twice: where it is checked, and where clients take it from.
+    /// The agents' token appears twice: where it is checked, and where clients read it.
     fn may_equal(&self, other: &Self) -> bool {
+        // One direction is enough: pairs come in the order of `KEYS`.
         self.is("daemon", "agent_token") && other.is("client", "token")
     }
 

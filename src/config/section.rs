@@ -1,35 +1,35 @@
-//! One section of a config while it is read: what is asked for is known, what is left over is a
-//! mistake.
+//! One section of a config while it is read. A key that was read is known; a key that is left over
+//! is a mistake.
 
-use super::node::{Node, Place, Table, Value};
+use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use crate::secret::Secret;
 use countersign_port::IdForm;
 
-/// A section and the keys that were asked for so far.
+/// A section, and the keys that were read so far.
 pub(super) struct Section<'a> {
     name: String,
-    place: Option<Place>,
-    table: Table,
+    place: Option<ConfigPlace>,
+    table: ConfigTable,
     asked: Vec<String>,
     problems: &'a mut Vec<String>,
 }
 
 impl<'a> Section<'a> {
-    /// Begins to read; `place` is where the section begins, where it is written at all.
+    /// Starts to read a section; `place` is where it begins, if it is written at all.
     pub fn new(
         name: &str,
-        place: Option<Place>,
-        table: Table,
+        place: Option<ConfigPlace>,
+        table: ConfigTable,
         problems: &'a mut Vec<String>,
     ) -> Self {
         Self { name: name.to_owned(), place, table, asked: Vec::new(), problems }
     }
 
-    /// Reads one key; `None` when it is absent, or wrong and noted.
+    /// Reads one key; `None` if it is absent, or invalid and reported.
     pub fn get<T>(
         &mut self,
         key: &str,
-        read: impl FnOnce(&Node) -> Result<T, String>,
+        read: impl FnOnce(&ConfigNode) -> Result<T, String>,
     ) -> Option<T> {
         self.asked.push(key.to_owned());
         let (_, _, node) = self.table.iter().find(|(name, ..)| name == key)?;
@@ -40,14 +40,15 @@ impl<'a> Section<'a> {
             .ok()
     }
 
-    /// Reads one key that the section makes no sense without; `hint` says what to write.
+    /// Reads a required key; `hint` tells the operator what to write.
     pub fn need<T>(
         &mut self,
         key: &str,
         hint: &str,
-        read: impl FnOnce(&Node) -> Result<T, String>,
+        read: impl FnOnce(&ConfigNode) -> Result<T, String>,
     ) -> Option<T> {
         let there = self.table.iter().any(|(name, ..)| name == key);
+        // A section that is not written needs no keys.
         if !there && let Some(place) = &self.place {
             self.problems.push(format!("{place}: [{}] has no `{key}`; {hint}", self.name));
         }
@@ -64,7 +65,7 @@ impl<'a> Section<'a> {
         let Some(list) = self.get(key, list) else { return Vec::new() };
         let mut read_all = Vec::new();
         for node in list {
-            let Value::Table(table) = node.value() else {
+            let ConfigValue::Table(table) = node.value() else {
                 self.problems.push(format!(
                     "{}: [{}] `{key}` wants tables in its list; this is {}",
                     node.place,
@@ -90,14 +91,14 @@ impl<'a> Section<'a> {
         keys.filter(|key| is_its(key)).collect()
     }
 
-    /// Notes what is wrong with it as a whole.
+    /// Reports a mistake of the whole section.
     pub fn problem(&mut self, why: &str) {
         if let Some(place) = &self.place {
             self.problems.push(format!("{place}: [{}] {why}", self.name));
         }
     }
 
-    /// Notes every key that nobody asked for.
+    /// Reports every key that was not read.
     pub fn finish(self) {
         let asked: Vec<&str> = self.asked.iter().map(String::as_str).collect();
         for (key, place, _) in &self.table {
@@ -113,7 +114,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The known word that was most likely meant.
+/// The known word that is most similar, if one is similar enough.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
@@ -124,12 +125,12 @@ pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Any text.
-pub(super) fn text(node: &Node) -> Result<String, String> {
+pub(super) fn text(node: &ConfigNode) -> Result<String, String> {
     node.text().map(str::to_owned).ok_or_else(|| wants("a text in quotes", node))
 }
 
-/// A text that is kept from sight.
-pub(super) fn secret(node: &Node) -> Result<Secret, String> {
+/// A text that is not shown.
+pub(super) fn secret(node: &ConfigNode) -> Result<Secret, String> {
     match text(node)?.trim() {
         "" => Err("is empty".into()),
         text => Ok(Secret::new(text)),
@@ -137,46 +138,47 @@ pub(super) fn secret(node: &Node) -> Result<Secret, String> {
 }
 
 /// True or false.
-pub(super) fn flag(node: &Node) -> Result<bool, String> {
+pub(super) fn flag(node: &ConfigNode) -> Result<bool, String> {
     match node.value() {
-        Value::Truth(truth) => Ok(*truth),
+        ConfigValue::Truth(truth) => Ok(*truth),
         _ => Err(wants("true or false", node)),
     }
 }
 
 /// A whole number.
-pub(super) fn number(node: &Node) -> Result<i64, String> {
+pub(super) fn number(node: &ConfigNode) -> Result<i64, String> {
     match node.value() {
-        Value::Number(number) => Ok(*number),
+        ConfigValue::Number(number) => Ok(*number),
         _ => Err(wants("a whole number", node)),
     }
 }
 
 /// Any list.
-pub(super) fn list(node: &Node) -> Result<Vec<Node>, String> {
+pub(super) fn list(node: &ConfigNode) -> Result<Vec<ConfigNode>, String> {
     match node.value() {
-        Value::List(list) => Ok(list.clone()),
+        ConfigValue::List(list) => Ok(list.clone()),
         _ => Err(wants("a list in [ ]", node)),
     }
 }
 
-/// A lasting id, in the form that its platform gives it.
-pub(super) fn id_of(form: IdForm, node: &Node) -> Result<String, String> {
+/// A permanent id in the form of its platform.
+pub(super) fn id_of(form: IdForm, node: &ConfigNode) -> Result<String, String> {
     match (form, node.value(), node.text()) {
-        (IdForm::Digits, Value::Number(number), _) if *number > 0 => Ok(number.to_string()),
-        (IdForm::Digits, Value::Text(text), _)
+        // Ids are written both with and without quotes.
+        (IdForm::Digits, ConfigValue::Number(number), _) if *number > 0 => Ok(number.to_string()),
+        (IdForm::Digits, ConfigValue::Text(text), _)
             if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) =>
         {
             Ok(text.clone())
         }
-        // SECURITY: names can be changed by their owners, numbers cannot.
+        // SECURITY: a name can pass to another person, a number cannot.
         (IdForm::Digits, ..) => Err(wants("numeric ids, because names can change hands", node)),
         (IdForm::Text { fits, .. }, _, Some(text)) if fits(text) => Ok(text.to_owned()),
         (IdForm::Text { wanted, .. }, ..) => Err(wants(wanted, node)),
     }
 }
 
-/// What is wanted and what is there instead, never the value itself: it may be a secret.
-pub(super) fn wants(wanted: &str, node: &Node) -> String {
+/// The expected and the actual kind of value. The value is not shown, because it may be a secret.
+pub(super) fn wants(wanted: &str, node: &ConfigNode) -> String {
     format!("wants {wanted}; this is {}", node.kind())
 }

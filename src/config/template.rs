@@ -1,13 +1,13 @@
-//! The default config, as `countersign init` writes it.
+//! The default config that `countersign init` writes.
 
 use crate::platforms::Registered;
 use std::fmt::Write;
 
-/// What holds for every program.
+/// The part for every program.
 const BASE: &str = include_str!("../../config/countersign.toml");
-/// The line that the sections of the platforms take the place of.
+/// The line that the platforms' sections replace.
 const CHATS: &str = "# (the chats)\n";
-/// The line that their lists of approvers take the place of.
+/// The line that their lists of approvers replace.
 const APPROVERS: &str = "# (the approvers in chats)\n";
 
 /// The default config of a program with these platforms.

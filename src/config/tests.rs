@@ -40,7 +40,7 @@ fn read_with(toml: &str, env: &[(&str, &str)]) -> Result<Config, Vec<String>> {
     read::config(Some(("/etc/c.toml".into(), toml.into())), env, &places(), BUILT_IN)
 }
 
-/// An account on the platform of this name.
+/// An account on the platform with this name.
 fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAccount {
     let registered = BUILT_IN.iter().find(|it| it.name == name).unwrap();
     let (token, api_url) = (Setting::Secret(token.into()), Setting::Text(api_url.into()));
@@ -105,7 +105,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (34, 2));
+    assert_eq!((keys.count(), sections.count()), (38, 2));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -116,7 +116,7 @@ fn every_key_of_the_template_is_a_known_one() {
             if is_key || bare.starts_with('[') { format!("{bare}\n") } else { String::new() }
         })
         .collect();
-    // Every token is one of its own.
+    // Makes each token different.
     let hash = |digit: &str| format!("sha256:{}", digit.repeat(64));
     let filled =
         uncommented.replacen("sha256:…", &hash("0"), 1).replacen("sha256:…", &hash("1"), 1);
@@ -138,7 +138,7 @@ fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
             documented.entry(name).or_default().insert(row.split_once('`').unwrap().0);
         }
     }
-    // An unknown key that resembles none gets the list of all that are known.
+    // An unknown key that resembles no other gets the list of all known keys.
     let known = |name: &str| {
         let problems = mistakes(&format!("[{name}]\nqqq = 1\n"));
         let unknown = problems.iter().find_map(|it| it.split_once("it has ").map(|it| it.1));
@@ -198,6 +198,9 @@ fn everything_can_be_set() {
         connections_per_peer = 3
         open_asks = 8
         open_asks_per_agent = 7
+        open_asks_per_session = 4
+        asks_per_minute_per_agent = 2
+        asks_per_minute_per_session = 1
         open_megabytes = 6
         open_megabytes_per_agent = 5
         "#,
@@ -226,7 +229,7 @@ fn everything_can_be_set() {
             rules: Some("/rules.jsonc".into()),
             compat: true,
             timeout: Some(Duration::from_secs(5400)),
-            on_timeout: Some(OnTimeout::Approve(vec!["read_file".into()])),
+            on_timeout: Some(TimeoutAnswer::Approve(vec!["read_file".into()])),
         },
         chats: vec![
             account("telegram", "1:a", "http://127.0.0.1:81", &["-100/7", "5"]),
@@ -248,6 +251,9 @@ fn everything_can_be_set() {
             open: gate::Limits {
                 asks: 8,
                 asks_per_agent: 7,
+                asks_per_session: 4,
+                asks_a_minute_per_agent: 2,
+                asks_a_minute_per_session: 1,
                 bytes: 6 << 20,
                 bytes_per_agent: 5 << 20,
             },

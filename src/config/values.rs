@@ -1,7 +1,7 @@
-//! How single values of a config are read: what is accepted, and what is said to anything else.
+//! Parses single values of a config.
 
-use super::model::OnTimeout;
-use super::node::{Node, Value};
+use super::model::TimeoutAnswer;
+use super::node::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use crate::secret::Token;
 use countersign_client::Server;
@@ -12,7 +12,8 @@ use std::{
     time::Duration,
 };
 
-pub(super) fn token(node: &Node) -> Result<Token, String> {
+pub(super) fn token(node: &ConfigNode) -> Result<Token, String> {
+    // A token from a file or a variable may end with a line break.
     Token::parse(text(node)?.trim())
 }
 
@@ -20,11 +21,11 @@ pub(super) fn default_address() -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7117)
 }
 
-pub(super) fn address(node: &Node) -> Result<SocketAddr, String> {
+pub(super) fn address(node: &ConfigNode) -> Result<SocketAddr, String> {
     text(node)?.parse().map_err(|_| "wants an address and a port such as \"127.0.0.1:7117\"".into())
 }
 
-pub(super) fn url(node: &Node) -> Result<String, String> {
+pub(super) fn url(node: &ConfigNode) -> Result<String, String> {
     let text = text(node)?;
     match reqwest::Url::parse(&text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {
@@ -34,17 +35,17 @@ pub(super) fn url(node: &Node) -> Result<String, String> {
     }
 }
 
-/// One address, or several in a list.
+/// Parses one address, or a list of them.
 pub(super) fn servers(
-    node: &Node,
+    node: &ConfigNode,
     insecure_http: bool,
     resolve: impl Fn(&str) -> PathBuf,
 ) -> Result<Vec<Server>, String> {
     match node.value() {
-        Value::List(nodes) if nodes.is_empty() => {
+        ConfigValue::List(nodes) if nodes.is_empty() => {
             Err("is empty; it names where daemons are".into())
         }
-        Value::List(nodes) => {
+        ConfigValue::List(nodes) => {
             nodes.iter().map(|node| server(node, insecure_http, &resolve)).collect()
         }
         _ => Ok(vec![server(node, insecure_http, &resolve)?]),
@@ -52,7 +53,7 @@ pub(super) fn servers(
 }
 
 fn server(
-    node: &Node,
+    node: &ConfigNode,
     insecure_http: bool,
     resolve: &impl Fn(&str) -> PathBuf,
 ) -> Result<Server, String> {
@@ -65,7 +66,7 @@ fn server(
     match url.scheme() {
         "https" => Ok(Server::Http(url)),
         "http" if insecure_http || is_loopback(&url) => Ok(Server::Http(url)),
-        // SECURITY: tokens and commands would cross the network for all to read.
+        // SECURITY: tokens and commands would cross the network in clear text.
         "http" => Err("is plain http to another machine, which anybody on the way can read and \
                        change; use https, or set insecure_http = true in [client]"
             .into()),
@@ -78,7 +79,7 @@ fn is_loopback(url: &reqwest::Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-pub(super) fn profile(node: &Node) -> Result<Profile, String> {
+pub(super) fn profile(node: &ConfigNode) -> Result<Profile, String> {
     let name = text(node)?;
     name.parse().map_err(|_| {
         format!(
@@ -88,20 +89,20 @@ pub(super) fn profile(node: &Node) -> Result<Profile, String> {
     })
 }
 
-pub(super) fn on_timeout(node: &Node, tools: Vec<String>) -> Result<OnTimeout, String> {
+pub(super) fn on_timeout(node: &ConfigNode, tools: Vec<String>) -> Result<TimeoutAnswer, String> {
     match text(node)?.as_str() {
-        "deny" => Ok(OnTimeout::Deny),
-        "wait" => Ok(OnTimeout::Wait),
+        "deny" => Ok(TimeoutAnswer::Deny),
+        "wait" => Ok(TimeoutAnswer::Wait),
         "approve" if tools.is_empty() => {
             Err("\"approve\" wants the tools by name, as approve_on_timeout = [\"read_file\"]"
                 .into())
         }
-        "approve" => Ok(OnTimeout::Approve(tools)),
+        "approve" => Ok(TimeoutAnswer::Approve(tools)),
         other => Err(format!("\"{other}\" is unknown; use \"deny\", \"wait\" or \"approve\"")),
     }
 }
 
-pub(super) fn tools(node: &Node) -> Result<Vec<String>, String> {
+pub(super) fn tools(node: &ConfigNode) -> Result<Vec<String>, String> {
     let tools = list(node)?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
     match tools.iter().find(|tool| tool.contains(['*', '?', '[']) || tool.trim().is_empty()) {
         None => Ok(tools),
@@ -110,11 +111,12 @@ pub(super) fn tools(node: &Node) -> Result<Vec<String>, String> {
     }
 }
 
-pub(super) fn length(node: &Node) -> Result<Duration, String> {
+pub(super) fn length(node: &ConfigNode) -> Result<Duration, String> {
     let wanted = "wants a length of time such as \"5m\", \"90s\" or a number of seconds";
     let seconds = match node.value() {
-        Value::Number(seconds) => Some(*seconds),
-        Value::Text(text) => text.trim().parse().ok().or_else(|| {
+        ConfigValue::Number(seconds) => Some(*seconds),
+        // A quoted number counts as seconds too.
+        ConfigValue::Text(text) => text.trim().parse().ok().or_else(|| {
             text.trim().parse::<jiff::SignedDuration>().ok().map(|length| length.as_secs())
         }),
         _ => None,

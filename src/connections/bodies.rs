@@ -1,4 +1,4 @@
-//! Bodies: what is sent has to come in time; what is written keeps its request under way.
+//! Bodies of requests have a time limit; bodies of responses keep their request in progress.
 
 use super::table::UnderWay;
 use axum::{Error, body::Body};
@@ -20,28 +20,30 @@ use tokio::{
 };
 use tokio_util::sync::PollSemaphore;
 
-/// How long the body of a request may take.
+/// The time limit for the body of a request.
 const WHOLE: Duration = Duration::from_secs(30);
 
-/// How much of all requests' bodies is read at once, KiB: bodies that come slowly take no more
-/// memory.
+/// The memory for bodies of all requests that are being read, in KiB. Bodies that are sent slowly
+/// cannot take more.
 const ROOM: usize = 48 * 1024;
-/// The largest body that any route takes, KiB; larger ones are refused at this point.
+/// The most room for one body, in KiB, also for one without a length; the routes refuse larger
+/// ones.
 const LARGEST: u64 = 1024;
-/// Bodies up to this size, KiB, take no room: there are no more of them than connections.
+/// Bodies up to this size, in KiB, are not counted: there are no more of them than connections.
 const SMALL: u64 = 16;
 
-/// The room for the bodies of all listeners.
+/// The memory for the bodies of all listeners. The service units allow 512 MiB for the process.
 pub(super) fn room() -> PollSemaphore {
     static ROOMS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(ROOM)));
     PollSemaphore::new(ROOMS.clone())
 }
 
-/// The body of a request; it fails where it does not come whole in time.
+/// Wraps the body of a request; it fails unless it arrives completely within the time limit.
 pub(super) fn in_time(body: Incoming) -> Body {
     if body.is_end_stream() {
         return Body::empty();
     }
+    // A body without a length may become as large as the limit.
     let size = body.size_hint().upper().map_or(LARGEST, |bytes| (bytes / 1024).min(LARGEST));
     let room = match u32::try_from(size).unwrap_or(u32::MAX) {
         size if u64::from(size) <= SMALL => BodyRoom::Taken { _permit: None },
@@ -50,7 +52,7 @@ pub(super) fn in_time(body: Incoming) -> Body {
     Body::new(InTime { body: Body::new(body), late: Box::pin(sleep(WHOLE)), room })
 }
 
-/// The body of a response; its request is under way until it is written or given up.
+/// Wraps the body of a response; its request is in progress until it is written or dropped.
 pub(super) fn under_way(response: Response<Body>, under_way: UnderWay) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let kept = parts.extensions.remove::<KeptUntilWritten>();
@@ -58,14 +60,14 @@ pub(super) fn under_way(response: Response<Body>, under_way: UnderWay) -> Respon
     Response::from_parts(parts, Body::new(body))
 }
 
-/// Something that a response keeps until it is written, as an extension of it.
+/// A value that a response keeps until it is written; an extension of the response.
 #[derive(Clone)]
 pub struct KeptUntilWritten {
     _kept: Arc<dyn Any + Send + Sync>,
 }
 
 impl KeptUntilWritten {
-    /// Keeps this.
+    /// Wraps a value.
     pub fn new(kept: impl Any + Send + Sync) -> Self {
         Self { _kept: Arc::new(kept) }
     }
@@ -77,7 +79,7 @@ struct InTime {
     room: BodyRoom,
 }
 
-/// The memory for a body, taken before the first of it is read.
+/// The memory for a body, reserved before its first byte is read.
 enum BodyRoom {
     Needed(u32, PollSemaphore),
     Taken { _permit: Option<OwnedSemaphorePermit> },
@@ -110,6 +112,7 @@ impl HttpBody for InTime {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let frame = self.poll_with_room(context);
+        // The timer is polled only if the body is pending, so a complete body is never late.
         if frame.is_ready() || self.late.as_mut().poll(context).is_pending() {
             return frame;
         }

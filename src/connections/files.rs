@@ -1,18 +1,17 @@
-//! Every connection is an open file, and systems let a process open few of them unless it asks for
-//! more.
+//! Adapts the limits on connections to the limit on open files, of which each connection is one.
 
 use super::ConnectionLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What else is open: the store, chats, rules files.
+/// The open files that are no connections: the store, chats, rules files.
 const OTHERS: u64 = 200;
 
-/// Asks for as many files as two listeners with these limits may need. What remains of the limits
-/// where the system allows fewer: the store and the chats must never lack files because of
-/// connections.
+/// Raises the limit on open files for two listeners with these limits. Returns lower limits if the
+/// system allows fewer: connections must not take the files that the store and the chats need.
 pub(crate) fn as_far_as_files_reach(wanted: ConnectionLimits) -> ConnectionLimits {
     let needed = u64::try_from(wanted.connections).unwrap_or(u64::MAX / 4) * 2 + OTHERS;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // `None` means no limit.
     let (now, most) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
     if now >= needed {
         return wanted;

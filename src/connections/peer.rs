@@ -1,12 +1,12 @@
-//! Who is at the other end of a connection.
+//! Identifies the other end of a connection.
 
 use std::net::IpAddr;
 use tokio::net::{TcpStream, UnixStream};
 
-/// Whose connections count together.
+/// The unit in which connections are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Peer {
-    /// An address; all loopback addresses are one, and so is an IPv6 network of 64 bits.
+    /// An address; all loopback addresses count as one, and so does an IPv6 network of 64 bits.
     Address(IpAddr),
     /// A process on this machine.
     Process(Option<i32>),
@@ -14,13 +14,13 @@ pub(crate) enum Peer {
 
 /// A stream that knows its peer.
 pub(crate) trait Peered {
-    /// Who is at the other end.
+    /// The other end.
     fn peer(&self) -> Peer;
 }
 
 impl Peered for TcpStream {
     fn peer(&self) -> Peer {
-        // A peer that is gone already counts with those of nowhere.
+        // A peer that has disconnected already is counted under this address.
         let gone = IpAddr::from([0, 0, 0, 0]);
         Peer::Address(self.peer_addr().map_or(gone, |address| network(address.ip())))
     }
@@ -28,11 +28,13 @@ impl Peered for TcpStream {
 
 impl Peered for UnixStream {
     fn peer(&self) -> Peer {
+        // The process and not the user: only one user can open the socket, and one runaway agent
+        // must not use up the places of the others.
         Peer::Process(self.peer_cred().ok().and_then(|peer| peer.pid()))
     }
 }
 
-/// What one peer can choose its address from.
+/// The range from which one peer can choose its address: a single IPv6 host owns a whole /64.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         address if address.is_loopback() => IpAddr::from([127, 0, 0, 1]),

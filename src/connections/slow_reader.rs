@@ -1,5 +1,5 @@
-//! A stream whose other end has to read: one that takes nothing for too long is given up, so that
-//! no buffer and no place waits for it.
+//! A stream that ends with an error if its peer reads nothing for too long, so that neither a
+//! buffer nor a place in the table waits for it.
 
 use super::table::Seat;
 use std::{
@@ -13,14 +13,15 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// How long the other end may take nothing of what is written to it.
+/// The time in which the peer must read something.
 const STALLED: Duration = Duration::from_secs(30);
 
 pub(super) struct Bounded<I> {
     io: I,
-    /// Runs while the other end takes nothing.
+    /// The timer, while a write is pending.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// As long as the stream is open, whoever holds it, its place is taken.
+    /// The place in the table, taken as long as the stream is open; an upgraded stream keeps it
+    /// too.
     _seat: Seat,
 }
 
@@ -34,6 +35,7 @@ impl<I> Bounded<I> {
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
+        // Any progress restarts the time.
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -44,6 +46,7 @@ impl<I> Bounded<I> {
     }
 }
 
+// Reads are not limited here: head and body of a request have time limits of their own.
 impl<I: AsyncRead + Unpin> AsyncRead for Bounded<I> {
     fn poll_read(
         self: Pin<&mut Self>,

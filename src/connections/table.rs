@@ -1,4 +1,4 @@
-//! Who is connected, and who makes way when there are too many.
+//! The open connections, and which of them is closed when there are too many.
 
 use super::peer::Peer;
 use std::{
@@ -7,12 +7,12 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How many connections are held at once.
+/// The largest number of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// In all.
+    /// In total.
     pub connections: usize,
-    /// Of one address, or of one process at the socket.
+    /// For one address, or for one process at the socket.
     pub per_peer: usize,
 }
 
@@ -34,26 +34,26 @@ struct TableState {
 struct SeatState {
     peer: Peer,
     proven: bool,
-    /// How many of its requests are under way.
+    /// The number of its requests in progress.
     under_way: usize,
     make_way: CancellationToken,
 }
 
-/// A connection's place in the table, free again when this is dropped.
+/// A connection's place in the table, freed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Seat {
     connection: Arc<Connection>,
     make_way: CancellationToken,
 }
 
-/// The connection that a request came in on.
+/// The connection of a request.
 #[derive(Debug)]
 pub struct Connection {
     table: Arc<Table>,
     number: u64,
 }
 
-/// A request of a connection, until this is dropped.
+/// A request in progress, until this is dropped.
 #[derive(Debug)]
 pub(super) struct UnderWay(Option<Arc<Connection>>);
 
@@ -62,9 +62,11 @@ impl Table {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// A place for a new connection; `None` where nobody can make way.
+    /// Takes a place for a new connection; `None` if none can be freed.
     pub(super) fn seat(self: &Arc<Self>, peer: Peer) -> Option<Seat> {
         let mut state = self.lock();
+        // A peer with its full share closes one of its own connections, so that it cannot displace
+        // others.
         if state.of(peer) >= self.limits.per_peer {
             state.make_way(|taken| taken.peer == peer)?;
         } else if state.seats.len() >= self.limits.connections {
@@ -80,13 +82,14 @@ impl Table {
     }
 
     fn change(&self, number: u64, change: impl FnOnce(&mut SeatState)) {
+        // The connection may have lost its place to another already.
         if let Some(taken) = self.lock().seats.get_mut(&number) {
             change(taken);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, TableState> {
-        // Nothing that is done under the lock can panic halfway.
+        // Nothing done under the lock can panic in its middle, so the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,8 +99,8 @@ impl TableState {
         self.seats.values().filter(|taken| taken.peer == peer).count()
     }
 
-    /// Ends one of these connections, if one may be ended.
-    // SECURITY: who has shown no token never displaces a request of who has.
+    /// Closes one of these connections, if one may be closed.
+    // SECURITY: a connection without a token never displaces a request of one with a token.
     fn make_way(&mut self, among: impl Fn(&SeatState) -> bool) -> Option<()> {
         let first = |may: &dyn Fn(&SeatState) -> bool| {
             let mut seats = self.seats.iter();
@@ -111,12 +114,12 @@ impl TableState {
 }
 
 impl Seat {
-    /// The connection, as its requests know it.
+    /// The connection, for its requests.
     pub(super) fn connection(&self) -> Arc<Connection> {
         self.connection.clone()
     }
 
-    /// Tells when it has to end.
+    /// Cancelled when the connection has to close.
     pub(super) fn made_way(&self) -> CancellationToken {
         self.make_way.clone()
     }
@@ -124,17 +127,19 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        // The place may be freed already for another connection. Numbers are never reused, so this
+        // removes nothing else.
         self.connection.table.lock().seats.remove(&self.connection.number);
     }
 }
 
 impl Connection {
-    /// It has shown a valid token.
+    /// Records that the connection has authenticated.
     pub fn mark_proven(&self) {
         self.table.change(self.number, |taken| taken.proven = true);
     }
 
-    /// A request of it begins.
+    /// Counts a request until the result is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> UnderWay {
         self.table.change(self.number, |taken| taken.under_way += 1);
         UnderWay(Some(self.clone()))
@@ -142,7 +147,7 @@ impl Connection {
 }
 
 impl UnderWay {
-    /// The connection speaks another protocol from now on.
+    /// Keeps the request in progress for good, because the connection changes its protocol.
     pub(super) fn until_it_ends(mut self) {
         self.0 = None;
     }

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-//! Connections against time that moves by hand.
+//! Tests of connections in virtual time.
 
 use super::{
     peer::{Peer, network},
@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Brings what a test connects.
+/// A listener of the connections that a test makes.
 struct Doors(mpsc::UnboundedReceiver<DuplexStream>);
 
 impl Listener for Doors {
@@ -42,12 +42,12 @@ impl Peered for DuplexStream {
     }
 }
 
-struct Server {
+struct TestServer {
     doors: mpsc::UnboundedSender<DuplexStream>,
     drain: CancellationToken,
 }
 
-impl Server {
+impl TestServer {
     fn start(connections: usize) -> Self {
         let router = Router::new()
             .route("/now", get(|| async { "now" }))
@@ -97,7 +97,7 @@ async fn say(io: &mut DuplexStream, words: &str) {
     io.write_all(words.as_bytes()).await.unwrap();
 }
 
-/// All that comes until the connection ends, and how long that took.
+/// Reads until the connection ends; returns the text and the time that it took.
 async fn until_end(io: &mut DuplexStream) -> (String, Duration) {
     let (began, mut heard) = (Instant::now(), Vec::new());
     let end = timeout(Duration::from_secs(3600), io.read_to_end(&mut heard)).await;
@@ -109,7 +109,7 @@ const GET: &str = "GET /now HTTP/1.1\r\nhost: x\r\n\r\n";
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_sends_no_whole_head_ends_after_half_a_minute() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     for head in ["", "GET /now HT", "GET /now HTTP/1.1\r\nhost: x\r\n"] {
         let mut io = server.connect();
         say(&mut io, head).await;
@@ -120,7 +120,7 @@ async fn a_connection_that_sends_no_whole_head_ends_after_half_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_comes_letter_by_letter_has_no_more_time() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     let mut io = server.connect();
     let began = Instant::now();
     let slowly = async {
@@ -136,7 +136,7 @@ async fn a_head_that_comes_letter_by_letter_has_no_more_time() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_ends_after_half_a_minute_and_serves_until_then() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     let mut io = server.connect();
     for _ in 0..3 {
         say(&mut io, GET).await;
@@ -149,7 +149,7 @@ async fn an_idle_connection_ends_after_half_a_minute_and_serves_until_then() {
 
 #[tokio::test(start_paused = true)]
 async fn a_held_request_and_a_quiet_stream_are_not_cut() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     for (path, takes, words) in [("held", 60, "200 OK"), ("quiet", 600, "later")] {
         let mut io = server.connect();
         say(&mut io, &format!("GET /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
@@ -162,7 +162,7 @@ async fn a_held_request_and_a_quiet_stream_are_not_cut() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_takes_nothing_is_dropped_and_one_that_reads_slowly_is_not() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     let ask = "GET /much HTTP/1.1\r\nhost: x\r\n\r\n";
     let (mut slow, mut none) = (server.connect(), server.connect());
     say(&mut none, ask).await;
@@ -178,7 +178,7 @@ async fn a_reader_that_takes_nothing_is_dropped_and_one_that_reads_slowly_is_not
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_whole_in_time_is_an_error_and_never_a_shorter_body() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     for head in ["content-length: 9", "transfer-encoding: chunked"] {
         let mut io = server.connect();
         say(&mut io, &format!("POST /sent HTTP/1.1\r\nhost: x\r\n{head}\r\n\r\n3\r\nabc\r\n"))
@@ -191,7 +191,7 @@ async fn a_body_that_does_not_come_whole_in_time_is_an_error_and_never_a_shorter
 
 #[tokio::test(start_paused = true)]
 async fn a_newcomer_displaces_the_oldest_that_has_shown_nothing() {
-    let server = Server::start(2);
+    let server = TestServer::start(2);
     let (mut first, mut second) = (server.connect(), server.connect());
     say(&mut second, GET).await;
     sleep(Duration::from_millis(1)).await;
@@ -208,7 +208,7 @@ async fn a_newcomer_displaces_the_oldest_that_has_shown_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_lets_what_is_under_way_end() {
-    let server = Server::start(9);
+    let server = TestServer::start(9);
     let (mut held, mut idle) = (server.connect(), server.connect());
     say(&mut held, "GET /held HTTP/1.1\r\nhost: x\r\n\r\n").await;
     sleep(Duration::from_secs(1)).await;

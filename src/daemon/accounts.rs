@@ -1,4 +1,4 @@
-//! The accounts that this daemon may lead: an adapter, its lease and its targets, always together.
+//! The accounts that this daemon may lead: an adapter with its lease and its targets.
 
 use super::{
     leading::{self, Account},
@@ -9,26 +9,25 @@ use axum::Router;
 use countersign_port::{Adapter, NamedAdapter};
 use std::sync::Arc;
 
-/// The name of the inbox, as an adapter.
+/// The inbox's name as an adapter.
 const INBOX: &str = "inbox";
 
-/// All accounts, and the inbox's page.
+/// All accounts, and the inbox's routes.
 pub(super) struct Accounts {
-    all: Vec<Place>,
+    all: Vec<Placement>,
     pub(super) page: Router,
 }
 
-/// What an adapter cannot be without: a lease that nobody else takes for another one's, and where
-/// its cards go.
-struct Place {
+/// An adapter with its lease, which must differ from every other, and the targets of its cards.
+struct Placement {
     adapter: NamedAdapter,
     lease: String,
     targets: Vec<String>,
 }
 
 impl Accounts {
-    /// Makes the adapters that the config asks for; none of them is connected yet. `daemon`: this
-    /// daemon's name; `shared`: whether other daemons have the same store.
+    /// Creates the configured adapters without connecting them. `daemon` is this daemon's name;
+    /// `shared` is true if other daemons use the same store.
     pub(super) fn new(config: &Config, inbox: &listen::Inbox, daemon: &str, shared: bool) -> Self {
         for name in &config.left_out {
             tracing::error!("[{name}] is configured, but this program was built without it");
@@ -41,14 +40,15 @@ impl Accounts {
             ],
         });
         let page = local.router();
-        // The inbox is each daemon's own, and so are its cards.
+        // On a shared store each daemon has an inbox of its own, so its cards need a target of
+        // their own.
         let target = if shared { format!("{INBOX}@{daemon}") } else { INBOX.to_owned() };
-        let mut all = vec![Place {
+        let mut all = vec![Placement {
             adapter: named(INBOX, Arc::new(local)),
             lease: leading::own_lease(daemon),
             targets: vec![target],
         }];
-        all.extend(config.chats.iter().map(|chat| Place {
+        all.extend(config.chats.iter().map(|chat| Placement {
             adapter: named(chat.name(), chat.platform.adapter(&chat.settings)),
             lease: leading::lease(chat.name(), chat.secret().reveal()),
             targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
@@ -56,9 +56,9 @@ impl Accounts {
         Self { all, page }
     }
 
-    /// Where cards of every ask go.
+    /// The targets of the cards of every ask.
     pub(super) fn audience(&self) -> Vec<Audience> {
-        let of = |place: &Place, target: &String| Audience {
+        let of = |place: &Placement, target: &String| Audience {
             adapter: place.adapter.name.to_owned(),
             target: target.clone(),
         };
@@ -66,7 +66,7 @@ impl Accounts {
         all.flat_map(|place| place.targets.iter().map(move |target| of(place, target))).collect()
     }
 
-    /// The adapters, under their platforms' names.
+    /// The adapters with their platforms' names.
     pub(super) fn adapters(&self) -> Adapters {
         self.all.iter().map(|place| place.adapter.clone()).collect()
     }
@@ -76,10 +76,10 @@ impl Accounts {
         self.all.iter().map(|place| (place.adapter.name, place.lease.clone()))
     }
 
-    /// The accounts, to be led.
+    /// The accounts, ready to be led.
     pub(super) fn into_leading(self, store: &Store) -> Vec<Account> {
         let adapters = self.adapters();
-        let account = |Place { adapter, lease, targets }| Account {
+        let account = |Placement { adapter, lease, targets }| Account {
             adapter,
             adapters: adapters.clone(),
             lease,

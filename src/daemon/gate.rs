@@ -1,10 +1,10 @@
-//! The gate, as the config asks for it.
+//! Builds the gate from the config.
 
 use super::ours::guardrail;
 use crate::{
-    config::{self, Approvers as Named, Config, OnTimeout as Timeout, Profile},
+    config::{self, Approvers as Named, Config, Profile, TimeoutAnswer as Timeout},
     gate::{
-        Audience, Gate, OnTimeout, Policy, Settings,
+        Audience, Gate, GateSettings, OnTimeout, Policy,
         approvers::{Approvers, Local},
     },
     store::Store,
@@ -17,10 +17,10 @@ use std::{
     time::Duration,
 };
 
-/// The gate of a daemon of this name.
+/// Opens the gate of the daemon with this name.
 ///
 /// # Errors
-/// A sentence with what to fix: a rules file, a mode, a grant that cannot be written.
+/// A sentence with the fix: for a rules file, a mode, or a grant that cannot be written.
 pub(super) async fn open(
     config: &Config,
     store: Store,
@@ -29,13 +29,15 @@ pub(super) async fn open(
 ) -> Result<Arc<Gate>> {
     let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
     let path = rules_path(config);
+    // The file at the default path may be absent. A path in the config must exist, or the daemon
+    // would decide without the operator's rules.
     if config.policy.rules.is_some() && !path.exists() {
         bail!("[policy] rules names {}, and there is no such file", path.display());
     }
     let policy = policy(config, &path, home.clone())?;
     let (timeout_ms, on_timeout) =
         patience(&config.policy, policy.system().prompt_behaviour().timeout);
-    let settings = Settings {
+    let settings = GateSettings {
         timeout_ms,
         on_timeout,
         mode: config.policy.mode.clone(),
@@ -51,7 +53,7 @@ pub(super) async fn open(
     Ok(gate)
 }
 
-/// The rules file: the one that is named, or `permissions.jsonc` beside the config.
+/// The path of the rules file: the configured one, or `permissions.jsonc` beside the config.
 #[must_use]
 pub fn rules_path(config: &Config) -> PathBuf {
     let beside = || config.path.as_ref()?.parent().map(|folder| folder.join("permissions.jsonc"));
@@ -59,7 +61,7 @@ pub fn rules_path(config: &Config) -> PathBuf {
     named.unwrap_or_else(|| config.daemon.state_dir.join("permissions.jsonc"))
 }
 
-/// Who may answer. Local answering is on until a chat approver is there, unless it is named.
+/// The approvers. Local answering is on while there is no chat approver, unless it is configured.
 #[must_use]
 pub fn approvers(named: &Named) -> Approvers {
     let approvers = Approvers { chats: named.chats.clone(), local: Local::Off };
@@ -70,6 +72,7 @@ pub fn approvers(named: &Named) -> Approvers {
 /// The policy of the configured profile.
 fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy> {
     let wanted = &config.policy;
+    // Other profiles have a configuration of their own, which they read only if it is named.
     let own = matches!(wanted.profile, Profile::Standard | Profile::Molf);
     let file = (own || wanted.rules.is_some()).then_some(rules);
     let guardrail = guardrail(config, rules);
@@ -87,14 +90,14 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
     Ok(policy)
 }
 
-/// How long a person has, and what happens then: as configured, else as in the profile's system.
+/// The deadline of asks and its effect: as configured, or as in the profile's system.
 fn patience(wanted: &config::Policy, system: DefaultTimeout) -> (i64, OnTimeout) {
     const ORDINARY: Duration = Duration::from_secs(300);
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let (timeout, on_timeout) = match (system, wanted.timeout) {
         (DefaultTimeout::Wait, None) => (ORDINARY, OnTimeout::Wait),
         (_, Some(timeout)) => (timeout, OnTimeout::Deny),
-        // FAIL-CLOSED: silence approves only where the operator has named the tools.
+        // FAIL-CLOSED: silence approves only tools that the operator has named.
         (DefaultTimeout::Deny(after) | DefaultTimeout::Approve(after), None) => {
             (seconds(after), OnTimeout::Deny)
         }

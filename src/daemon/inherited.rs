@@ -1,5 +1,5 @@
-//! Listeners that a service manager holds (socket activation), so that nobody else can take their
-//! places while the daemon is down.
+//! Listeners that a service manager holds (socket activation), so that no other program can take
+//! the port or the socket while the daemon is stopped.
 
 use anyhow::{Context, Result, anyhow, bail};
 use listenfd::ListenFd;
@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-/// What was passed on by `countersign.socket`, or nothing.
+/// The listeners that `countersign.socket` passed on, if any.
 #[derive(Debug, Default)]
 pub struct Inherited {
     tcp: Option<TcpListener>,
@@ -18,10 +18,10 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Takes what was passed on. Only the first call finds anything.
+    /// Takes the listeners that were passed on. They can be taken only once.
     ///
     /// # Errors
-    /// When something was passed on that the daemon does not listen on.
+    /// When a listener was passed on that the daemon does not serve.
     pub fn take() -> Result<Self> {
         let (mut passed, mut taken) = (ListenFd::from_env(), Self::default());
         for at in 0..passed.len() {
@@ -43,14 +43,14 @@ impl Inherited {
         Ok(taken)
     }
 
-    /// The listener on this address, if it was passed on.
+    /// The listener for this address, if one was passed on.
     ///
     /// # Errors
-    /// When one on another address was.
+    /// When the one passed on has another address.
     pub(super) fn tcp(&mut self, wanted: SocketAddr) -> Result<Option<tokio::net::TcpListener>> {
         let Some(tcp) = self.tcp.take() else { return Ok(None) };
         let address = tcp.local_addr().context("the passed listener has no address")?;
-        // FAIL-CLOSED: clients and guardrail go by the config.
+        // FAIL-CLOSED: clients and the guardrail use the address in the config.
         if wanted.port() != 0 && address != wanted {
             bail!(
                 "countersign.socket listens on {address}, and [daemon] listen is {wanted}; make \
@@ -62,10 +62,10 @@ impl Inherited {
         Ok(Some(tokio::net::TcpListener::from_std(tcp)?))
     }
 
-    /// The listener at this path, if it was passed on.
+    /// The listener at this path, if one was passed on.
     ///
     /// # Errors
-    /// When one at another path was.
+    /// When the one passed on has another path.
     pub(super) fn unix(&mut self, wanted: &Path) -> Result<Option<tokio::net::UnixListener>> {
         let Some(unix) = self.unix.take() else { return Ok(None) };
         let address = unix.local_addr().context("the passed socket has no address")?;
@@ -78,7 +78,7 @@ impl Inherited {
             );
         }
         let open = fs::metadata(wanted).map_or(0o777, |found| found.permissions().mode());
-        // SECURITY: whoever can open the socket has an agent's handle without a token.
+        // SECURITY: a user who can open the socket has an agent's handle without a token.
         if open & 0o077 != 0 {
             bail!(
                 "others may open {}, which countersign.socket has made; set SocketMode=0600 there",

@@ -1,9 +1,9 @@
-//! Leading: one daemon receives for each chat account and posts its cards.
+//! Leadership: for each chat account, one daemon receives presses and posts cards.
 //!
-//! Whoever holds the account's lease leads. It stops before the lease ends by its own clock, and
-//! what it does is fenced by the lease's epoch, so that a daemon that was frozen or cut off cannot
-//! undo what its successor did. The inbox is each daemon's own: its lease is the daemon's sign of
-//! life.
+//! The holder of the account's lease leads. It stops before the lease ends by its own clock, and
+//! its writes are fenced by the lease's epoch, so that a daemon that was frozen or cut off cannot
+//! undo what its successor did. The inbox is each daemon's own: its lease shows that the daemon is
+//! alive.
 
 use crate::{
     bridge::{self, Adapters, PressHandler, Term},
@@ -18,56 +18,57 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 
-/// How long a lease holds.
+/// The length of a lease.
 const LEASE: Duration = Duration::from_secs(15);
-/// How often it is renewed. Adapters that find somebody else at work wait for longer than this.
+/// The time between two renewals. An adapter that finds another receiver at work waits for longer.
 const RENEW: Duration = Duration::from_secs(5);
-/// How long before its end its holder stops.
+/// The time before the end of its lease at which a daemon stops leading.
 const MARGIN: Duration = Duration::from_secs(3);
-/// How often a lease that somebody else holds is tried for.
+/// The time between two attempts to take a lease that another daemon holds.
 const TRY: Duration = Duration::from_secs(2);
-/// How long the outbox may take to drain when the daemon stops.
+/// The time for the outbox to finish when the daemon stops.
 const DRAIN: Duration = Duration::from_secs(3);
-/// The longest pause before a receiver that broke is started again.
+/// The longest pause before a failed receiver is started again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A lease of a store that nobody else can open; it ends with the process.
+/// The length of a lease on a store that no other daemon can open. It is ended at the next start.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// An account on a platform, and where its cards go.
+/// An account on a platform, with the targets of its cards.
 pub(super) struct Account {
     pub(super) adapter: NamedAdapter,
     /// All adapters of the daemon, this one included.
     pub(super) adapters: Adapters,
     pub(super) lease: String,
     pub(super) targets: Vec<String>,
-    /// Where the lease and the cards stand.
+    /// The store with the lease and the cards.
     pub(super) store: Store,
 }
 
-/// The lease of a chat account: daemons with the same bot share it.
+/// The name of a chat account's lease: daemons with the same bot share it. The token is hashed,
+/// because leases are shown.
 pub(super) fn lease(adapter: &str, token: &str) -> String {
     let hash = digest::sha256_hex(token.as_bytes());
     format!("{adapter}/{}", hash.chars().take(12).collect::<String>())
 }
 
-/// The lease of this daemon's own life.
+/// The name of the lease that shows that this daemon is alive.
 pub(super) fn own_lease(daemon: &str) -> String {
     format!("{DAEMON}{daemon}")
 }
 
-/// How a term came to its end.
+/// The reason why a term ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// The daemon stops.
+enum TermEnd {
+    /// The daemon is stopping.
     Stopped,
-    /// The store could not be reached to hold the lease for longer.
+    /// The lease could not be renewed in time.
     RanOut,
-    /// Somebody else leads.
+    /// Another daemon leads.
     Deposed,
 }
 
 impl Account {
-    /// Leads whenever nobody else does, until told to stop.
+    /// Leads whenever no other daemon does, until `stop` is cancelled.
     pub(super) async fn lead(self, gate: Arc<Gate>, stop: CancellationToken) {
         let mut waits = false;
         while !stop.is_cancelled() {
@@ -88,7 +89,10 @@ impl Account {
     }
 
     async fn take(&self, gate: &Gate) -> Result<Option<Term>, StoreError> {
+        // The time before the query, not after it: the lease runs from some moment in between, so
+        // counting from the earlier one can only end the term too early.
         let (store, asked) = (&self.store, Instant::now());
+        // The lock on an SQLite file admits no other daemon, so its leases need no renewal.
         let length = if store.is_shared() { LEASE } else { FOR_EVER };
         let fence = store.take_lease(&self.lease, gate.daemon(), length).await?;
         let until = store.is_shared().then_some(asked + LEASE - MARGIN);
@@ -100,7 +104,12 @@ impl Account {
         self.adapter.lead(term.clone());
         let finish = stop.child_token();
         let mut tasks = JoinSet::new();
-        let handler = PressHandler::new(self.adapter.name, gate.clone(), self.store.clone());
+        let handler = PressHandler::new(
+            self.adapter.name,
+            gate.clone(),
+            self.store.clone(),
+            self.adapters.clone(),
+        );
         tasks.spawn(receive(self.adapter.clone(), handler, finish.clone()));
         for target in &self.targets {
             let (gate, store, adapter) = (gate.clone(), self.store.clone(), self.adapter.clone());
@@ -109,18 +118,21 @@ impl Account {
             tasks.spawn(bridge::deliver(gate, store, adapter, adapters, target, term, finish));
         }
         let end = hold(&self.store, term, stop).await;
-        if end != End::Stopped {
+        if end != TermEnd::Stopped {
             tracing::warn!(lease = self.lease, ?end, "not leading any more");
+            // Ended before the tasks finish: what they still send would compete with the new
+            // leader.
             term.end();
         }
         finish.cancel();
+        // Waits for the outbox, so that the decisions made so far are shown by this daemon.
         let ended = timeout(DRAIN, async { while tasks.join_next().await.is_some() {} });
         if ended.await.is_err() {
             tasks.shutdown().await;
         }
         self.adapter.signals().idle();
         term.end();
-        if end == End::Stopped
+        if end == TermEnd::Stopped
             && let Err(error) = self.store.release_lease(term.fence()).await
         {
             tracing::debug!(lease = self.lease, %error, "the lease ends by itself");
@@ -128,17 +140,17 @@ impl Account {
     }
 }
 
-/// Holds the lease for as long as it can be held.
-async fn hold(store: &Store, term: &Term, stop: &CancellationToken) -> End {
+/// Renews the lease until it is lost or the daemon stops.
+async fn hold(store: &Store, term: &Term, stop: &CancellationToken) -> TermEnd {
     let mut pause = RENEW;
     loop {
         let Some(until) = term.until() else {
             stop.cancelled().await;
-            return End::Stopped;
+            return TermEnd::Stopped;
         };
         tokio::select! {
-            () = stop.cancelled() => return End::Stopped,
-            () = sleep_until(until) => return End::RanOut,
+            () = stop.cancelled() => return TermEnd::Stopped,
+            () = sleep_until(until) => return TermEnd::RanOut,
             () = sleep(pause) => {}
         }
         let asked = Instant::now();
@@ -148,21 +160,23 @@ async fn hold(store: &Store, term: &Term, stop: &CancellationToken) -> End {
                 term.extend(asked + LEASE - MARGIN);
                 RENEW
             }
-            Ok(Ok(false)) => return End::Deposed,
+            Ok(Ok(false)) => return TermEnd::Deposed,
+            // Sooner than usual: the store may recover before the lease ends.
             Ok(Err(_)) => Duration::from_secs(1),
-            Err(_) => return End::RanOut,
+            Err(_) => return TermEnd::RanOut,
         };
     }
 }
 
-/// Receives presses until told to stop, whatever becomes of the adapter's own task.
-// FAIL-CLOSED: a receiver that broke is said to be deaf, and started again.
+/// Runs the adapter's receiver until `stop` is cancelled, and restarts it if it ends.
+// FAIL-CLOSED: a receiver that ended is reported as deaf, and started again.
 async fn receive(adapter: NamedAdapter, handler: Arc<PressHandler>, stop: CancellationToken) {
     let name = adapter.name;
     let mut pause = Duration::from_millis(500);
     while !stop.is_cancelled() {
         let (running, handler, stops) = (adapter.clone(), handler.clone(), stop.clone());
-        // Its own task: a panic in it ends nothing else. It ends with this one.
+        // A task of its own, so that a panic ends nothing else; the set aborts it if this one is
+        // dropped.
         let mut run = JoinSet::new();
         run.spawn(async move { running.run(handler, stops).await });
         let ended = run.join_next().await;

@@ -1,4 +1,4 @@
-//! Where the daemon is reached, and the inbox's own address.
+//! The daemon's listeners, and the inbox's address.
 
 use crate::{ids, secret::Secret};
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 /// Binds the HTTP listener.
 ///
 /// # Errors
-/// A sentence that names the address and what to do.
+/// A sentence that names the address and the fix.
 pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
@@ -25,14 +25,15 @@ pub(super) async fn tcp(address: SocketAddr) -> Result<TcpListener> {
     }
 }
 
-/// Binds the unix socket, which only this user can open. One that a dead daemon left is replaced.
+/// Binds the unix socket, which only this user can open. Replaces the socket of a daemon that died.
 ///
 /// # Errors
-/// A sentence that names the socket and what to do.
+/// A sentence that names the socket and the fix.
 pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
     if let Some(folder) = path.parent() {
         private_folder(folder)?;
     }
+    // Only a connect shows whether a daemon listens: its file stays after a crash.
     if UnixStream::connect(path).await.is_ok() {
         bail!(
             "the socket {} is in use: a countersign is running; stop that one, or set [daemon] \
@@ -51,24 +52,25 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
     }
     let listener = UnixListener::bind(path)
         .with_context(|| format!("cannot listen on the socket {}", path.display()))?;
+    // `bind` creates the socket with the umask's mode.
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))
         .with_context(|| format!("cannot close {} to others", path.display()))?;
     Ok(listener)
 }
 
-/// The inbox's address and its own access token, which is a new one at every start.
+/// The inbox's address, and its access token, which is new at every start.
 pub(super) struct Inbox {
     pub(super) address: SocketAddr,
     pub(super) token: Secret,
 }
 
 impl Inbox {
-    /// Makes the access token of this start, and leaves it where `countersign inbox` finds it.
+    /// Creates the access token of this start, and writes it where `countersign inbox` finds it.
     ///
     /// # Errors
     /// When the state folder cannot be written.
-    // SECURITY: whatever a page sent to somebody else who answered on the port while the daemon was
-    // away was made with an earlier token, and opens nothing any more.
+    // SECURITY: a page may have sent its token to another program that answered on the port while
+    // the daemon was stopped. That token is from an earlier start and is useless.
     pub(super) fn new(state: &Path, address: SocketAddr) -> Result<Self> {
         let file = token_file(state);
         let token = ids::token();
@@ -80,12 +82,12 @@ impl Inbox {
         Ok(Self { address, token: Secret::new(token) })
     }
 
-    /// The page, with its access token.
+    /// The page's URL with its access token.
     pub(super) fn url(&self) -> String {
         format!("{}/?token={}", self.base(), self.token.reveal())
     }
 
-    /// The page's address without its token.
+    /// The page's URL without its token.
     pub(super) fn base(&self) -> String {
         let host = match self.address.ip() {
             ip if ip.is_unspecified() => format!("127.0.0.1:{}", self.address.port()),
@@ -95,7 +97,7 @@ impl Inbox {
     }
 }
 
-/// Where the inbox's access token is kept, for whoever may read the state folder.
+/// The path of the inbox's access token, readable only with access to the state folder.
 pub(crate) fn token_file(state: &Path) -> PathBuf {
     state.join("inbox.token")
 }
@@ -104,7 +106,7 @@ fn is_socket(found: &fs::Metadata) -> bool {
     std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
 }
 
-/// Makes a folder that only this user can enter, unless it is there.
+/// Creates a folder that only this user can enter, unless it exists.
 fn private_folder(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is the bridge's own: its folders, files, program, addresses and process.
+//! The bridge's own folders, files, program, addresses and process.
 
 use crate::config::{self, Config};
 use countersign_policy::{Guardrail, Ours};
@@ -8,12 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What no rule, grant or button lifts: our own commands, files, sockets and tokens.
+/// The guardrail: no rule, grant or button permits calls that touch our own commands, files,
+/// sockets or tokens.
 #[must_use]
 pub fn guardrail(config: &Config, rules: &Path) -> Guardrail {
     let mut paths = files(config, rules);
     paths.extend(folders(config, rules));
-    // A folder of ours may stand behind a link.
+    // A folder of ours may be behind a link, so both spellings are protected.
     let real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
     paths.extend(real);
     let program = env::current_exe().ok().map(|program| program.display().to_string());
@@ -31,7 +32,7 @@ pub fn guardrail(config: &Config, rules: &Path) -> Guardrail {
     })
 }
 
-/// Files, and folders that hold nothing else.
+/// The files, and folders with nothing else in them.
 fn files(config: &Config, rules: &Path) -> Vec<PathBuf> {
     let mut paths =
         vec![rules.to_owned(), config.daemon.state_dir.clone(), config.daemon.socket.clone()];
@@ -49,7 +50,7 @@ fn files(config: &Config, rules: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The folders in which they lie, unless others have their files there too.
+/// The parent folders of the files, unless other programs have files there too.
 fn folders(config: &Config, rules: &Path) -> Vec<PathBuf> {
     let store = config.store.database.file();
     let all = [config.path.as_deref(), Some(rules), Some(&config.daemon.socket), store];
@@ -58,7 +59,7 @@ fn folders(config: &Config, rules: &Path) -> Vec<PathBuf> {
     folders.filter(|folder| is_own(folder)).map(Path::to_path_buf).chain(credentials).collect()
 }
 
-/// A folder that nobody else has a use for: not the home folder, none of the system, no workspace.
+/// Returns whether a folder is ours alone: not the home folder, a system folder or a workspace.
 fn is_own(folder: &Path) -> bool {
     let home = etcetera::home_dir().unwrap_or_default();
     let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).unwrap_or_default();
@@ -71,15 +72,16 @@ fn is_own(folder: &Path) -> bool {
     !shared && !known.iter().any(|known| folder == Path::new(known))
 }
 
-/// Addresses of this machine: the one that it is reached by from elsewhere, and those that the
-/// kernel tells.
+/// The addresses of this machine: the ones it uses towards other hosts, and those of the kernel's
+/// table.
 fn addresses() -> Vec<String> {
-    // Nothing is sent: connecting only chooses a way out.
+    // Nothing is sent: `connect` on a UDP socket only selects the route and so the local address.
     let towards = |from: &str, to: &str| -> Option<IpAddr> {
         let socket = UdpSocket::bind(from).ok()?;
         socket.connect(to).ok()?;
         Some(socket.local_addr().ok()?.ip())
     };
+    // Addresses reserved for documentation, which take the default route.
     let out = [towards("0.0.0.0:0", "192.0.2.1:9"), towards("[::]:0", "[2001:db8::1]:9")];
     let table = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut all: Vec<String> = out.into_iter().flatten().map(|ip| ip.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Opening the store: its files closed to others, and the same store as at the last start.
+//! Opens the store: closes its files to others, and checks that it is the known one.
 
 use crate::{
     config::Config,
@@ -7,11 +7,11 @@ use crate::{
 use anyhow::{Context, Result, anyhow};
 use std::path::Path;
 
-/// Opens the store of this installation. `anew`: whatever is found is its store from now on.
+/// Opens this installation's store. With `anew`, the store that is found becomes the known one.
 ///
 /// # Errors
-/// A sentence with what to do: it cannot be reached or written, it is gone or another one, or
-/// others could exchange it.
+/// A sentence with the fix: the store is unreachable or read-only, gone or replaced, or other users
+/// could replace it.
 pub(super) async fn open(config: &Config, anew: bool) -> Result<Store> {
     let (database, state) = (&config.store.database, config.daemon.state_dir.as_path());
     if let Some(file) = database.file() {
@@ -27,6 +27,7 @@ pub(super) async fn open(config: &Config, anew: bool) -> Result<Store> {
     };
     let store = Store::open_as(database, &known).await.map_err(said)?;
     known.keep(store.id()).map_err(said)?;
+    // Again, because opening created files: the write-ahead log, its index and the lock.
     if let Some(file) = database.file() {
         private::files(file).map_err(|why| anyhow!("store: {why}"))?;
     }

@@ -1,11 +1,11 @@
-//! What the daemon says to the person who started it.
+//! Messages for the person who started the daemon.
 
 use super::{gate::approvers, listen};
 use crate::{
     clock,
     config::{Config, Profile},
     gate::{
-        Gate, Submitted,
+        Gate, SubmitOutcome,
         approvers::{Approvers, Local, Members},
         ask::{Ask, Decision, State},
         call::Call,
@@ -15,7 +15,7 @@ use countersign_port::NamedAdapter;
 use serde_json::json;
 use std::{fmt::Write, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
-/// Says on stderr where everything is, and on stdout the one line that scripts wait for.
+/// Prints the addresses and the set-up to stderr, and to stdout the one line that scripts wait for.
 pub(super) fn greet(
     config: &Config,
     local: &listen::Inbox,
@@ -34,12 +34,14 @@ pub(super) fn greet(
         let compat = if config.policy.compat { ", as its system does it (compat)" } else { "" };
         line("profile", &format!("{}{compat}", config.policy.profile));
     }
+    // They connect in the background, so nothing more is known yet.
     for adapter in adapters.iter().filter(|adapter| adapter.name != "inbox") {
         line(adapter.name, "connecting; its state is in `countersign doctor`");
     }
     line("answering", &answering(&who));
     say(&text);
     let mut out = std::io::stdout().lock();
+    // Flushed, because stdout may be a pipe on which a script waits for this line.
     let _ = writeln!(out, "ready {}", local.url()).and_then(|()| out.flush());
 }
 
@@ -55,7 +57,7 @@ fn answering(who: &Approvers) -> String {
     }
 }
 
-/// Opens a first ask, waits for the press, and says what happened and what comes next.
+/// Opens a first ask, waits for its answer, and prints what happened and what comes next.
 pub(super) async fn demo(gate: Arc<Gate>, url: String) {
     let call = json!({
         "agent": "countersign",
@@ -67,8 +69,8 @@ pub(super) async fn demo(gate: Arc<Gate>, url: String) {
     });
     let Ok(call) = serde_json::from_value::<Call>(call) else { return };
     let ask = match gate.submit(call, false).await {
-        Ok(Submitted::Asked(ask, _)) => ask,
-        Ok(Submitted::Ruled(ruling)) => {
+        Ok(SubmitOutcome::Asked(ask, _)) => ask,
+        Ok(SubmitOutcome::Ruled(ruling)) => {
             say(&format!("\nNo ask for a rehearsal: your rules say {} at once.\n", ruling.verdict));
             return;
         }
@@ -94,6 +96,9 @@ fn happened(ask: &Ask) -> String {
         (State::Answered(_), Decision::Approve) => {
             format!("Approved by {}: an agent would now run its command.", answer.by)
         }
+        (State::Answered(_), Decision::Edit) => {
+            format!("Approved with a change by {}: an agent would now run that.", answer.by)
+        }
         (State::Answered(_), Decision::Answer) => format!("Answered by {}.", answer.by),
         (State::Answered(_), Decision::Deny) => {
             format!("Denied by {}: an agent would now be told no, and by whom.", answer.by)
@@ -115,6 +120,6 @@ fn happened(ask: &Ask) -> String {
 }
 
 fn say(text: &str) {
-    // Nobody may be reading; that is no reason to stop.
+    // A closed stderr is no reason to stop.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

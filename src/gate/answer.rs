@@ -1,10 +1,17 @@
 //! What an attempt to answer comes to. Pure: no clock, no store; the store's compare-and-set has
 //! the last word.
 
+pub use super::{approvers::person, refusal::Refusal};
+
 use super::{
     approvers::Approver,
-    ask::{Answer, Ask, By, Decision, Scope},
-    question::{Progress, Question, Reply, all_at_once},
+    ask::{
+        Answer, Ask, By, Decision, Scope, StoredRules, Undone,
+        edit::{ProposedEdit, UpdatedInput, editable, edited_text},
+    },
+    call::Accepts,
+    question::{Progress, Question, QuestionAnswer, all_at_once},
+    undo,
 };
 use crate::clock;
 use countersign_profiles::OnDeny;
@@ -18,6 +25,12 @@ pub enum Action {
         /// What that covers.
         scope: Scope,
     },
+    /// Let the call run, and store these of the rules that Always offers, by their places.
+    ApproveParts(Vec<usize>),
+    /// Take back what the answer stored.
+    Undo,
+    /// Look at a further step of an open ask; nothing changes.
+    Look,
     /// Do not let it run; or, for questions, do not answer them.
     Deny {
         /// Words for the agent.
@@ -46,6 +59,46 @@ pub enum Action {
     },
     /// Answer all questions at once, by question text.
     Answers(Map<String, Value>),
+    /// Propose an edit that policy has looked at. Nothing runs because of that.
+    Propose(Box<ProposedEdit>),
+    /// Do something about the proposed edit.
+    Edit {
+        /// Which edit of the ask, from 1.
+        nth: usize,
+        /// What.
+        step: EditStep,
+    },
+    /// Announce words for the agent, or give them.
+    Words {
+        /// What they are for.
+        wanted: Words,
+        /// The words; `None` only announces them.
+        text: Option<String>,
+    },
+}
+
+/// What a person's words for the agent are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// A denial with this reason.
+    Reason,
+    /// An approval of this call with a note.
+    Note,
+    /// The text that the call is to have instead.
+    Edit,
+}
+
+/// What is done about a proposed edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditStep {
+    /// The first of the two steps that a critical one takes.
+    Review,
+    /// Approve it.
+    Approve,
+    /// Approve it by its digest, which is both steps: whoever names it has read what it stands for.
+    Confirm,
+    /// Drop it: the call is again as it was submitted.
+    Drop,
 }
 
 /// What a valid attempt comes to.
@@ -58,27 +111,28 @@ pub enum Change {
     Go(Progress),
     /// Nothing changes yet; the person is asked for text with these words.
     WantText(String),
+    /// What the answer stored is taken back.
+    Undo(Undone),
+    /// Nothing changes.
+    Nothing,
 }
 
-/// Why an attempt changes nothing; its words are for the presser.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Not open any more.
-    #[error("{0}")]
-    Closed(String),
-    /// The deadline has passed, even if the row does not say so yet.
-    #[error("Too late: the deadline passed at {0}, and the agent was told that nobody answered.")]
-    Late(String),
-    /// This cannot be done to this ask.
-    #[error("{0}")]
-    Unfit(String),
-}
+const NO_APPROVAL: &str = "This is a question: choose an answer, or decline to answer.";
+/// How a person is asked for words.
+const REASON: &str = "Why not? The agent reads your words as they are.";
+const EDIT: &str =
+    "What should it be instead? Send the whole text. You see the change before it counts.";
+pub(super) const NO_EDIT: &str = "There is no command or new text here that could be changed.";
+const NOTE: &str = "What should the agent know? Your text approves the call, once.";
 
 /// Decides what an approver's attempt comes to.
 ///
 /// # Errors
 /// [`Refusal`], with words for the presser.
 pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Change, Refusal> {
+    if action == Action::Undo {
+        return undo::apply(ask, by, now).map(Change::Undo);
+    }
     if let Some(answer) = ask.answer() {
         return Err(Refusal::Closed(already(answer)));
     }
@@ -87,7 +141,11 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
     }
     let close = |decision, scope, reason, then, answers| {
         let by = person(by);
-        Ok(Change::Close(Box::new(Answer { decision, scope, reason, then, answers, by, at: now })))
+        let stored = StoredRules::default();
+        let at = now;
+        let updated = None;
+        let answer = Answer { decision, scope, stored, reason, then, answers, updated, by, at };
+        Ok(Change::Close(Box::new(answer)))
     };
     let questions = &ask.body.call.questions;
     let step = |progress: Progress| {
@@ -101,16 +159,65 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         Action::Deny { reason, then } => {
             close(Decision::Deny, None, reason, then.unwrap_or(ask.body.deny), None)
         }
-        // FAIL-CLOSED: approving a question would make up an answer to it.
-        Action::Approve { .. } if ask.is_question() => {
-            unfit("This is a question: choose an answer, or decline to answer.")
+        // FAIL-CLOSED: whoever approves while a change is proposed may mean the change.
+        Action::Approve { .. }
+        | Action::ApproveParts(_)
+        | Action::Words { wanted: Words::Note, .. }
+            if ask.progress.edit.is_some() =>
+        {
+            unfit("A change is proposed: approve that, or drop it first. The card shows it.")
         }
+        // FAIL-CLOSED: approving a question would make up an answer to it.
+        Action::Approve { .. } | Action::ApproveParts(_) if ask.is_question() => unfit(NO_APPROVAL),
         Action::Approve { scope } if !ask.body.offers(scope) => {
             unfit("There is no rule to remember for this call: approve it once, or deny it.")
         }
         Action::Approve { scope } => {
             close(Decision::Approve, Some(scope), None, OnDeny::GoOn, None)
         }
+        Action::Words { wanted, text: None } => match wanted {
+            Words::Note if ask.is_question() => unfit(NO_APPROVAL),
+            Words::Reason => Ok(Change::WantText(REASON.to_owned())),
+            Words::Note => Ok(Change::WantText(NOTE.to_owned())),
+            Words::Edit if editable(&ask.body.call).is_none() => unfit(NO_EDIT),
+            Words::Edit => Ok(Change::WantText(EDIT.to_owned())),
+        },
+        Action::Words { text: Some(text), .. } if text.trim().is_empty() => {
+            unfit("The text is empty; nothing was changed.")
+        }
+        Action::Words { wanted: Words::Reason, text } => {
+            close(Decision::Deny, None, text, ask.body.deny, None)
+        }
+        Action::Words { wanted: Words::Note, .. } if ask.is_question() => unfit(NO_APPROVAL),
+        // FAIL-CLOSED: an edit that policy has not looked at is none.
+        Action::Words { wanted: Words::Edit, .. } => unfit(NO_EDIT),
+        Action::Propose(edit) => {
+            let edits = ask.progress.edits + 1;
+            let edit = Some(ProposedEdit { nth: edits, reviewed: false, ..*edit });
+            Ok(Change::Go(Progress { edit, edits, ..ask.progress.clone() }))
+        }
+        Action::Edit { nth, step } => {
+            let Some(edit) = ask.progress.edit.as_ref().filter(|edit| edit.nth == nth) else {
+                return unfit("That change is not proposed any more; look at the card.");
+            };
+            let go = |edit| Ok(Change::Go(Progress { edit, ..ask.progress.clone() }));
+            match step {
+                EditStep::Drop => go(None),
+                EditStep::Review => go(Some(ProposedEdit { reviewed: true, ..edit.clone() })),
+                EditStep::Approve if edit.critical && !edit.reviewed => {
+                    unfit("The changed call is critical: review it first.")
+                }
+                EditStep::Approve | EditStep::Confirm => {
+                    Ok(Change::Close(Box::new(as_edited(ask, edit, by, now))))
+                }
+            }
+        }
+        Action::Words { wanted: Words::Note, text } => {
+            close(Decision::Approve, Some(Scope::Once), text, OnDeny::GoOn, None)
+        }
+        Action::ApproveParts(parts) => store_parts(ask, by, parts, now),
+        Action::Look => Ok(Change::Nothing),
+        Action::Undo => unfit("It is not answered yet: approve it or deny it."),
         Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
             Ok(progress) => step(progress),
             Err(malformed) => unfit(&malformed.0),
@@ -125,7 +232,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             if asked.multi_select {
                 return Ok(Change::Go(progress.toggle(option)));
             }
-            step(progress.answer(Reply::Labels(vec![choice.label.clone()])))
+            step(progress.answer(QuestionAnswer::Labels(vec![choice.label.clone()])))
         }
         Action::Submit { question } => {
             let asked = current(ask, question)?;
@@ -134,7 +241,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             if labels.is_empty() {
                 return unfit("Nothing is chosen yet: press one or more options, then Submit.");
             }
-            step(ask.progress.clone().answer(Reply::Labels(labels)))
+            step(ask.progress.clone().answer(QuestionAnswer::Labels(labels)))
         }
         Action::Text { question, text: None } => {
             Ok(Change::WantText(current(ask, question)?.question.clone()))
@@ -144,9 +251,68 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             if text.trim().is_empty() {
                 return unfit("The answer is empty; nothing was changed.");
             }
-            step(ask.progress.clone().answer(Reply::Text(text)))
+            step(ask.progress.clone().answer(QuestionAnswer::Text(text)))
         }
     }
+}
+
+/// The answer that an approved edit is.
+// FAIL-CLOSED: an agent that does not say that it takes changed input is told no, with the text as
+// the reason; the others get a decision of its own, which nobody can take for a plain yes.
+fn as_edited(ask: &Ask, edit: &ProposedEdit, by: &Approver, now: i64) -> Answer {
+    let ProposedEdit { args, digest, .. } = edit.clone();
+    let accepts = ask.body.call.accepts.contains(&Accepts::UpdatedInput);
+    let text = edited_text(&ask.body.call, &args);
+    let (decision, updated) = match accepts {
+        true => (Decision::Edit, Some(UpdatedInput { args, digest })),
+        false => (Decision::Deny, None),
+    };
+    Answer {
+        decision,
+        scope: accepts.then_some(Scope::Once),
+        stored: StoredRules::default(),
+        reason: (!accepts).then(|| format!("not like this; do this instead:\n{text}")),
+        then: OnDeny::GoOn,
+        answers: None,
+        updated,
+        by: person(by),
+        at: now,
+    }
+}
+
+/// Approves with the chosen ones of the rules that Always offers; with none of them, once.
+// FAIL-CLOSED: a part that does not exist is refused, never left out.
+fn store_parts(
+    ask: &Ask,
+    by: &Approver,
+    mut parts: Vec<usize>,
+    now: i64,
+) -> Result<Change, Refusal> {
+    if !ask.body.offers(Scope::Always) {
+        return unfit("There is no rule to remember for this call: approve it once, or deny it.");
+    }
+    if let Some(wrong) = parts.iter().find(|at| **at >= ask.body.always.len()) {
+        return Err(Refusal::Unfit(format!(
+            "There is no rule {}: this call has {}.",
+            wrong.saturating_add(1),
+            ask.body.always.len()
+        )));
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    let scope = if parts.is_empty() { Scope::Once } else { Scope::Always };
+    let parts = Some(parts).filter(|parts| (1..ask.body.always.len()).contains(&parts.len()));
+    Ok(Change::Close(Box::new(Answer {
+        decision: Decision::Approve,
+        scope: Some(scope),
+        stored: StoredRules { parts, ..StoredRules::default() },
+        reason: None,
+        then: OnDeny::GoOn,
+        answers: None,
+        updated: None,
+        by: person(by),
+        at: now,
+    })))
 }
 
 /// The sentence for somebody who presses after the end.
@@ -157,21 +323,15 @@ pub fn already(answer: &Answer) -> String {
         (By::Timeout | By::NoApprover, Decision::Deny) => {
             format!("Too late: nobody answered by {at}, and the agent was told so.")
         }
-        (By::Timeout | By::NoApprover, Decision::Approve | Decision::Answer) => {
+        (By::Timeout | By::NoApprover, Decision::Approve | Decision::Answer | Decision::Edit) => {
             format!("Too late: it was approved by the deadline at {at}, as configured.")
         }
         (By::Caller, _) => format!("This is no longer pending: its caller took it back at {at}."),
         (by, Decision::Answer) => format!("Already answered by {by} at {at}."),
         (by, Decision::Approve) => format!("Already approved by {by} at {at}."),
+        (by, Decision::Edit) => format!("Already approved with a change by {by} at {at}."),
         (by, Decision::Deny) => format!("Already denied by {by} at {at}."),
     }
-}
-
-/// An approver as the one who decided.
-#[must_use]
-pub fn person(approver: &Approver) -> By {
-    let who = approver.who();
-    By::Person { platform: who.platform.to_owned(), id: who.id.clone(), name: who.name.clone() }
 }
 
 fn current(ask: &Ask, question: usize) -> Result<&Question, Refusal> {

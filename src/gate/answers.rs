@@ -2,19 +2,24 @@
 
 use super::{
     Policy, SubmitError,
-    answer::{Action, Change, Refusal, apply, person},
-    approvers::{Approvers, Who},
-    ask::{Answer, Ask, By, Decision, Scope, State},
+    answer::{Action, Change, EditStep, NO_EDIT, Refusal, Words, apply, person},
+    approvers::{Approver, Approvers, Who},
+    ask::{
+        Answer, Ask, By, Decision, Scope, State, StoredRules,
+        edit::{ProposedEdit, edited, edited_text},
+    },
     evaluate::Evaluator,
     expire::Deadlines,
     granted_rules::grants_for,
     grants::StoredGrants,
     monotonic::Looker,
     open_asks::{OpenAsks, to_the_end},
+    pause::sentence,
+    undo,
 };
 use crate::{
     clock,
-    store::{Closed, StoreError},
+    store::{Closed, StoreError, UNDO_MS},
 };
 use countersign_policy::Verdict;
 use countersign_profiles::{GrantLifetime, OnDeny};
@@ -115,6 +120,10 @@ impl Answers {
                 return Ok(reply(Told::NotAllowed, stranger.0, None));
             }
         };
+        let action = match self.judged(&ask, &approver, action).await? {
+            Ok(action) => action,
+            Err(sentence) => return Ok(reply(Told::Unfit, &sentence, Some(ask))),
+        };
         for _ in 0..TRIES {
             let now = clock::now_ms();
             let changed = match apply(&ask, &approver, action.clone(), now) {
@@ -130,16 +139,34 @@ impl Answers {
                 Ok(Change::Go(progress)) => {
                     self.open.store.note_progress(&ask, &progress, now).await?
                 }
-                Ok(Change::Close(answer)) => {
+                Ok(Change::Nothing) => return Ok(reply(Told::Noted, "", Some(ask))),
+                Ok(Change::Undo(undone)) => self.open.store.undo(&ask, &undone).await?,
+                Ok(Change::Close(mut answer)) => {
+                    // The store has the last word; this says why.
+                    if answer.decision != Decision::Deny
+                        && let Some(pause) = self.open.store.pause().await?
+                    {
+                        let words =
+                            format!("{}: only a denial counts until /resume.", sentence(&pause));
+                        return Ok(reply(Told::Unfit, &words, Some(ask)));
+                    }
                     let grants = grants_for(&ask, &answer, person(&approver));
+                    answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
                     self.open.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
                 }
             };
             match changed {
                 Closed::Won(ask) if ask.is_open() => {
                     self.open.changed();
-                    return Ok(reply(Told::Noted, "Noted.", Some(ask)));
+                    let words = match action {
+                        Action::Propose(_) => {
+                            "Proposed. The card shows the change: approve it there."
+                        }
+                        _ => "Noted.",
+                    };
+                    return Ok(reply(Told::Noted, words, Some(ask)));
                 }
+                Closed::Won(ask) if action == Action::Undo => return Ok(self.undone(ask).await),
                 Closed::Won(ask) => return Ok(self.applied(ask).await),
                 Closed::Lost(now) => ask = now,
                 Closed::Unknown => {
@@ -148,6 +175,51 @@ impl Answers {
             }
         }
         Ok(reply(Told::Fault, "Too much happens to this ask at once; try again.", None))
+    }
+
+    /// The action, once policy has looked at what an edit would run; a sentence where it says no.
+    // SECURITY: the changed call is judged when it is proposed, and again when it is approved.
+    async fn judged(
+        &self,
+        ask: &Ask,
+        by: &Approver,
+        action: &Action,
+    ) -> Result<Result<Action, String>, StoreError> {
+        let text = match action {
+            Action::Words { wanted: Words::Edit, text: Some(text) } => text.clone(),
+            Action::Edit { nth, step: EditStep::Approve | EditStep::Confirm } => {
+                let proposed = ask.progress.edit.as_ref().filter(|edit| edit.nth == *nth);
+                let Some(edit) = proposed else { return Ok(Ok(action.clone())) };
+                edited_text(&ask.body.call, &edit.args)
+            }
+            _ => return Ok(Ok(action.clone())),
+        };
+        let no_text = || Ok(Err(NO_EDIT.to_owned()));
+        let Some(call) = edited(&ask.body.call, &text) else { return no_text() };
+        if call.args == ask.body.call.args {
+            return Ok(Err("That is what it was anyway; nothing was changed.".to_owned()));
+        }
+        if let Err(malformed) = call.check() {
+            return Ok(Err(malformed.0));
+        }
+        let decision = match self.evaluator.judge(&call).await {
+            Ok(decision) => decision,
+            Err(SubmitError::Store(error)) => return Err(error),
+            Err(error) => return Ok(Err(format!("The change cannot be judged: {error}"))),
+        };
+        if decision.verdict == Verdict::Deny {
+            return Ok(Err(format!("The rules deny that change: {}", decision.reason)));
+        }
+        let Action::Words { .. } = action else { return Ok(Ok(action.clone())) };
+        Ok(Ok(Action::Propose(Box::new(ProposedEdit {
+            nth: 0,
+            digest: call.digest(),
+            args: call.args,
+            by: person(by).to_string(),
+            effects: decision.effects.iter().map(ToString::to_string).collect(),
+            critical: decision.critical,
+            reviewed: false,
+        }))))
     }
 
     /// After the commit: wake the waiter, tell the surfaces, keep what was granted.
@@ -163,13 +235,41 @@ impl Answers {
         let sentence = match stored {
             Ok(None) => applied_sentence(&ask, answer),
             Ok(Some(but)) => format!("Approved. {but}"),
-            Err(problem) => format!("Approved once. The rule could not be stored: {problem}"),
+            Err(problem) => {
+                let sentence = format!("Approved once. The rule could not be stored: {problem}");
+                let ask = self.not_stored(&ask).await.unwrap_or(ask);
+                return reply(Told::Applied, &sentence, Some(ask));
+            }
         };
         let cascades = self.policy.system().prompt_behaviour().cascade;
         if cascades && answer.scope.is_some_and(|scope| scope != Scope::Once) {
             self.cascade(&ask).await;
         }
         reply(Told::Applied, &sentence, Some(ask))
+    }
+
+    /// After the commit: tell the surfaces, and take the rules out of the file.
+    async fn undone(&self, ask: Ask) -> Reply {
+        self.open.changed();
+        let kept = self.grants.remove_pending().await;
+        tracing::info!(ask_id = %ask.id, "an answer was undone");
+        let sentence = undo::sentence(&ask, kept.err().as_deref());
+        reply(Told::Applied, &sentence, Some(ask))
+    }
+
+    /// An answer whose rules could not be stored was for once, and there is nothing to undo.
+    async fn not_stored(&self, ask: &Ask) -> Option<Ask> {
+        match self.open.store.end_undo(ask, false).await {
+            Ok(Closed::Won(now) | Closed::Lost(now)) => {
+                self.open.changed();
+                Some(now)
+            }
+            Ok(Closed::Unknown) => None,
+            Err(error) => {
+                tracing::warn!(ask_id = %ask.id, %error, "a card says that a rule was stored");
+                None
+            }
+        }
     }
 
     /// Resolves the session's other open asks that the new grant covers.
@@ -185,7 +285,7 @@ impl Answers {
             let Some(ask) = self.open.store.whole_ask(&id).await?.filter(Ask::is_open) else {
                 continue;
             };
-            if ask.is_question() {
+            if ask.is_question() || ask.progress.edit.is_some() {
                 continue;
             }
             let ruling = match self.evaluator.decide(&ask.body.call).await {
@@ -197,14 +297,15 @@ impl Answers {
             if ruling.verdict != Verdict::Allow {
                 continue;
             }
-            let scope = granted.answer().and_then(|answer| answer.scope).unwrap_or(Scope::Once);
-            let grant = ruling.rule.unwrap_or_else(|| words(granted, scope));
+            let grant = ruling.rule.unwrap_or_else(|| words(granted));
             let answer = Answer {
                 decision: Decision::Approve,
                 scope: Some(Scope::Once),
+                stored: StoredRules::default(),
                 reason: None,
                 then: OnDeny::GoOn,
                 answers: None,
+                updated: None,
                 by: By::Policy { grant },
                 at: clock::now_ms(),
             };
@@ -226,6 +327,7 @@ impl Answers {
 fn refuse(ask: Ask, refusal: &Refusal) -> Reply {
     let told = match (refusal, &ask.state) {
         (Refusal::Unfit(_), _) => Told::Unfit,
+        (Refusal::Over(_), _) => Told::Expired,
         (Refusal::Late(_), _) | (Refusal::Closed(_), State::Expired(_)) => Told::Expired,
         (Refusal::Closed(_), State::Cancelled(_)) => Told::Cancelled,
         (Refusal::Closed(_), _) => Told::Already,
@@ -234,34 +336,39 @@ fn refuse(ask: Ask, refusal: &Refusal) -> Reply {
 }
 
 /// What a grant allows, in words.
-fn words(ask: &Ask, scope: Scope) -> String {
-    ask.body.stores(scope).join(", ")
+fn words(ask: &Ask) -> String {
+    ask.answer().map(|answer| ask.body.stored(answer).join(", ")).unwrap_or_default()
 }
 
 fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
     match (answer.decision, answer.scope) {
         (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
         (Decision::Deny, _) => match answer.then {
+            OnDeny::GoOn if answer.reason.is_some() => "Denied; the agent reads your words.",
             OnDeny::GoOn => "Denied.",
             OnDeny::Stop => "Denied; the agent is told to stop.",
             OnDeny::Explain => "Denied; the agent is told to explain itself.",
         }
         .to_owned(),
         (Decision::Answer, _) => "Answered.".to_owned(),
-        (Decision::Approve, Some(scope @ (Scope::Always | Scope::Exact | Scope::Prefix)))
+        (Decision::Edit, _) => "Approved with the change.".to_owned(),
+        (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix))
             if ask.body.lasts == GrantLifetime::Durable =>
         {
-            format!("Approved, and always from now on: {}.", words(ask, scope))
+            format!("Approved, and always from now on: {}.", words(ask))
         }
         (
             Decision::Approve,
-            Some(scope @ (Scope::Session | Scope::Always | Scope::Exact | Scope::Prefix)),
+            Some(Scope::Session | Scope::Always | Scope::Exact | Scope::Prefix),
         ) => {
-            format!("Approved, and for the rest of this session: {}.", words(ask, scope))
+            format!("Approved, and for the rest of this session: {}.", words(ask))
         }
-        (Decision::Approve, Some(scope @ Scope::Timed(seconds))) => {
+        (Decision::Approve, Some(Scope::Timed(seconds))) => {
             let time = clock::span(i64::from(seconds) * 1000);
-            format!("Approved, and for {time} in this session: {}.", words(ask, scope))
+            format!("Approved, and for {time} in this session: {}.", words(ask))
+        }
+        (Decision::Approve, _) if answer.reason.is_some() => {
+            "Approved once, with your note.".to_owned()
         }
         (Decision::Approve, _) => "Approved once.".to_owned(),
     }

@@ -1,5 +1,6 @@
 //! Who may answer. Pure.
 
+use super::ask::By;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The people who may answer, by the lasting ids of their platforms. Empty means nobody.
@@ -126,6 +127,13 @@ impl Approver {
     pub fn who(&self) -> &Who {
         &self.0
     }
+}
+
+/// An approver as the one who decided.
+#[must_use]
+pub fn person(approver: &Approver) -> By {
+    let who = approver.who();
+    By::Person { platform: who.platform.to_owned(), id: who.id.clone(), name: who.name.clone() }
 }
 
 #[cfg(test)]

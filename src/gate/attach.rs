@@ -1,7 +1,7 @@
 //! Callers that wait for their asks, and asks that are cancelled because nobody does.
 
 use super::{
-    ask::{Answer, Ask, By, Decision, State},
+    ask::{Answer, Ask, By, Decision, State, StoredRules},
     attached::OnDetach,
     open_asks::OpenAsks,
     wait::{Waiter, Waits},
@@ -30,12 +30,12 @@ const GONE: &str = "the agent that asked went away";
 pub struct AttachedCaller {
     callers: Arc<Callers>,
     ask: String,
-    end: End,
+    end: AttachmentEnd,
 }
 
 /// How an attached caller came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum AttachmentEnd {
     /// The caller's connection is gone.
     Dropped,
     /// The caller got its response; it may come back whenever it likes.
@@ -53,15 +53,15 @@ impl AttachedCaller {
         self.callers.open.waiters.detachments.are_over(&self.ask).await;
         let ask = self.callers.waits.wait_as(Waiter::Caller, &self.ask, longest).await?;
         if !ask.as_ref().is_some_and(Ask::is_open) {
-            self.end = End::Closed;
+            self.end = AttachmentEnd::Closed;
         }
         Ok(ask)
     }
 
     /// The caller gets its response; it may come back whenever it likes.
     pub fn leave(mut self) {
-        if self.end == End::Dropped {
-            self.end = End::Left;
+        if self.end == AttachmentEnd::Dropped {
+            self.end = AttachmentEnd::Left;
         }
     }
 }
@@ -74,9 +74,9 @@ impl Drop for AttachedCaller {
         }
         let last = attached.remove_if(&self.ask, |_, count| *count == 0).is_some();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if last && self.end != End::Closed && !self.callers.open.stopping.is_cancelled() {
+        if last && self.end != AttachmentEnd::Closed && !self.callers.open.stopping.is_cancelled() {
             let (callers, ask) = (self.callers.clone(), std::mem::take(&mut self.ask));
-            let left = self.end == End::Dropped;
+            let left = self.end == AttachmentEnd::Dropped;
             runtime.spawn(async move { callers.detach_after_grace(&ask, left).await });
         }
     }
@@ -94,7 +94,7 @@ impl Callers {
     #[must_use]
     pub(super) fn attach(self: &Arc<Self>, id: &str) -> AttachedCaller {
         *self.open.waiters.attached.entry(id.to_owned()).or_default() += 1;
-        AttachedCaller { callers: self.clone(), ask: id.to_owned(), end: End::Dropped }
+        AttachedCaller { callers: self.clone(), ask: id.to_owned(), end: AttachmentEnd::Dropped }
     }
 
     /// Cancels an ask for its caller, whoever else waits for it. Returns the ask as it is now.
@@ -139,7 +139,9 @@ impl Callers {
             scope: None,
             reason: Some(why.to_owned()),
             then: OnDeny::GoOn,
+            stored: StoredRules::default(),
             answers: None,
+            updated: None,
             by: By::Caller,
             at: clock::now_ms(),
         };

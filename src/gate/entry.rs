@@ -1,10 +1,15 @@
 //! What callers, people and the daemon do at the gate. Each part does its own work.
 
 use super::{
-    AttachedCaller, Gate, ModeError, ModeSet, Reply, Revoked, SubmitError, Submitted,
-    answer::Action, approvers::Who, ask::Ask, call::Call,
+    AttachedCaller, Gate, ModeError, ModeSet, PauseOutcome, Reply, Revoked, SubmitError,
+    SubmitOutcome,
+    answer::Action,
+    approvers::{Approver, Stranger, Who},
+    ask::{Ask, pause::PauseMode},
+    call::Call,
+    undo,
 };
-use crate::store::{StoreError, Tail};
+use crate::store::{Grant, StoreError, Tail};
 use countersign_policy::Decision;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +22,7 @@ impl Gate {
     ///
     /// # Errors
     /// [`SubmitError`]; the call may then not run.
-    pub async fn submit(&self, call: Call, attended: bool) -> Result<Submitted, SubmitError> {
+    pub async fn submit(&self, call: Call, attended: bool) -> Result<SubmitOutcome, SubmitError> {
         self.submissions.submit(call, attended).await
     }
 
@@ -64,12 +69,52 @@ impl Gate {
         self.answers.answer(ask, who, action).await
     }
 
+    /// Says who somebody is where they may answer; a sentence for them alone where they may not.
+    ///
+    /// # Errors
+    /// [`Stranger`]
+    pub fn admit(&self, who: Who) -> Result<Approver, Stranger> {
+        self.approvers.admit(who)
+    }
+
+    /// Whether every ask is shown at this target.
+    #[must_use]
+    pub fn shows_at(&self, adapter: &str, target: &str) -> bool {
+        self.submissions.audience.iter().any(|it| it.adapter == adapter && it.target == target)
+    }
+
+    /// Switches the kill switch on, or changes what becomes of calls meanwhile.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn pause(&self, mode: PauseMode, who: Who) -> Result<PauseOutcome, StoreError> {
+        self.pause.pause(mode, who).await
+    }
+
+    /// Switches it off.
+    ///
+    /// # Errors
+    /// When the store fails; where that is not certain the pause may be over.
+    pub async fn resume(&self, who: Who) -> Result<PauseOutcome, StoreError> {
+        self.pause.resume(who).await
+    }
+
     /// Revokes a grant; it stops covering calls at once.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
         self.grants.revoke(id, who).await
+    }
+}
+
+/// What the daemon tells of grants.
+impl Gate {
+    /// For each of these grants why it does not hold, though nobody revoked it; `None` where it
+    /// holds.
+    #[must_use]
+    pub fn missing_rules(&self, grants: &[Grant]) -> Vec<Option<String>> {
+        self.grants.missing(grants)
     }
 }
 
@@ -144,6 +189,11 @@ impl Gate {
     /// Expires asks at their deadlines until told to stop.
     pub async fn reap(&self, stop: CancellationToken) {
         self.deadlines.reap(stop).await;
+    }
+
+    /// Ends the times in which answers can be undone until told to stop.
+    pub async fn end_undo_windows(&self, stop: CancellationToken) {
+        undo::end_windows(self.open.clone(), stop).await;
     }
 
     /// Forgets what is old every 30 s until told to stop.

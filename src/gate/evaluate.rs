@@ -12,26 +12,26 @@ use super::{
 };
 use crate::{
     clock, links,
-    store::{Standing, Store, StoreError},
+    store::{SessionContext, Store, StoreError},
 };
 use countersign_policy::{self as policy, BriefDecision, Layers, Mode, Rule, Rules, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
 use std::sync::Arc;
 
 /// A verdict with the rule and the reason behind it.
-pub(super) struct Decided {
+pub(super) struct DecidedCall {
     pub(super) verdict: Verdict,
     pub(super) rule: Option<String>,
     pub(super) reason: String,
 }
 
-impl From<BriefDecision> for Decided {
+impl From<BriefDecision> for DecidedCall {
     fn from(BriefDecision { verdict, rule, reason, .. }: BriefDecision) -> Self {
         Self { verdict, rule, reason }
     }
 }
 
-impl From<policy::Decision> for Decided {
+impl From<policy::Decision> for DecidedCall {
     fn from(policy::Decision { verdict, rule, reason, .. }: policy::Decision) -> Self {
         Self { verdict, rule, reason }
     }
@@ -75,7 +75,7 @@ impl Evaluator {
         &self,
         call: &Call,
     ) -> Result<(policy::Decision, Option<String>), SubmitError> {
-        let turn = |given: &Standing| self.policy.system().turn(given.mode.as_deref()?);
+        let turn = |given: &SessionContext| self.policy.system().turn(given.mode.as_deref()?);
         let standing = self.standing(call).await?;
         if turn(&standing).is_none() {
             return self.by_policy(call, standing, policy::decide).await;
@@ -94,17 +94,22 @@ impl Evaluator {
         Ok((ruling, problem))
     }
 
+    /// The same, without costing a turn: nothing runs because of it.
+    pub(super) async fn judge(&self, call: &Call) -> Result<policy::Decision, SubmitError> {
+        Ok(self.by_policy(call, self.standing(call).await?, policy::decide).await?.0)
+    }
+
     /// The same verdict, rule and reason, maybe without what only a card needs.
-    pub(super) async fn decide(&self, call: &Call) -> Result<Decided, SubmitError> {
+    pub(super) async fn decide(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
-            Decided::from(policy::decide_briefly(call, layers, mode))
+            DecidedCall::from(policy::decide_briefly(call, layers, mode))
         };
         Ok(self.by_policy(call, self.standing(call).await?, decide).await?.0)
     }
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
     /// where what is granted stands in one.
-    pub(super) async fn decide_anew(&self, call: &Call) -> Result<Decided, SubmitError> {
+    pub(super) async fn decide_anew(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
         let Policy::Workers(workers, _) = &*self.policy else { return self.decide(call).await };
         let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
         let rule = || self.by_workers(workers, call, &facts, standing, Runtime::Anew);
@@ -130,17 +135,17 @@ impl Evaluator {
 
     /// How the session stands now that a call is made in; without a mode of its own it has the
     /// configured one.
-    async fn standing(&self, call: &Call) -> Result<Standing, StoreError> {
+    async fn standing(&self, call: &Call) -> Result<SessionContext, StoreError> {
         let mut standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
         standing.grants.retain(|grant| granted_rules::is_literal(&grant.rule));
-        Ok(Standing { mode: standing.mode.or_else(|| self.mode.clone()), ..standing })
+        Ok(SessionContext { mode: standing.mode.or_else(|| self.mode.clone()), ..standing })
     }
 
     /// What policy makes of a call, and what is wrong with its file.
     async fn by_policy<T: From<policy::Decision>>(
         &self,
         call: &Call,
-        standing: Standing,
+        standing: SessionContext,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
         let facts = self.facts(call).await;
@@ -152,7 +157,7 @@ impl Evaluator {
         &self,
         call: &Call,
         facts: &countersign_policy::Call,
-        standing: Standing,
+        standing: SessionContext,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
         let now = clock::now_ms();
@@ -162,7 +167,7 @@ impl Evaluator {
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
-                let Standing { mode, grants } = standing;
+                let SessionContext { mode, grants } = standing;
                 let (always, here) = grants_of(&self.store, call, grants);
                 let rules = file.current(&always);
                 let grants = Rules::from_grants(&here);
@@ -177,7 +182,7 @@ impl Evaluator {
                 Ok((by_rules(facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
-                let Standing { mode, grants } = standing;
+                let SessionContext { mode, grants } = standing;
                 let (always, here) = grants_of(&self.store, call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
                 let given = EvaluationContext {
@@ -199,7 +204,7 @@ impl Evaluator {
         workers: &Workers,
         call: &Call,
         facts: &countersign_policy::Call,
-        standing: Standing,
+        standing: SessionContext,
         runtime: Runtime,
     ) -> Result<(policy::Decision, Option<String>), SubmitError> {
         let reachable = self.approvers.anybody();
@@ -214,7 +219,7 @@ impl Evaluator {
         let by = answer.by.to_string();
         let reason = answer.reason.as_deref();
         let end = match (&ask.state, answer.decision, &answer.by) {
-            (_, Decision::Approve, _) => CallEnd::Approved { by: &by },
+            (_, Decision::Approve | Decision::Edit, _) => CallEnd::Approved { by: &by },
             (State::Cancelled(_), ..) => CallEnd::Cancelled { reason: reason.unwrap_or_default() },
             (_, _, By::NoApprover) => CallEnd::Unreachable,
             (State::Expired(_), ..) => {

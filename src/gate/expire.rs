@@ -6,7 +6,7 @@
 use super::{
     OnTimeout,
     approvers::Approvers,
-    ask::{Answer, Ask, By, Decision, Scope, Silence, State},
+    ask::{Answer, Ask, By, Decision, Scope, Silence, State, StoredRules},
     call::Call,
     expiry::{AGAIN, Expiry},
     monotonic::{Looker, Waited},
@@ -82,7 +82,9 @@ impl Deadlines {
             scope: None,
             reason: Some(format!("{error}; this is not a person's decision")),
             then: OnDeny::GoOn,
+            stored: StoredRules::default(),
             answers: None,
+            updated: None,
             by: By::Timeout,
             at: clock::now_ms(),
         };
@@ -216,9 +218,7 @@ impl Deadlines {
     /// Whether a card stands where somebody could have pressed it.
     async fn reached_anybody(&self, ask: &Ask) -> Result<bool, StoreError> {
         let cards = self.open.store.cards_of(&ask.id).await?;
-        Ok(cards
-            .iter()
-            .any(|card| card.message.is_some() && self.approvers.may_answer_on(&card.adapter)))
+        Ok(cards.iter().any(|card| card.shown && self.approvers.may_answer_on(&card.adapter)))
     }
 
     async fn until_next_deadline(&self) -> Option<Duration> {
@@ -245,7 +245,17 @@ fn at_deadline(
     by: By,
     at: i64,
 ) -> Answer {
-    Answer { decision, scope, reason: Some(reason), then: OnDeny::GoOn, answers: None, by, at }
+    Answer {
+        decision,
+        scope,
+        reason: Some(reason),
+        then: OnDeny::GoOn,
+        stored: StoredRules::default(),
+        answers: None,
+        updated: None,
+        by,
+        at,
+    }
 }
 
 fn ms(time: Duration) -> i64 {

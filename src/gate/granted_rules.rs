@@ -43,7 +43,8 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
         (Decision::Approve, Some(Scope::Timed(seconds))) => {
             (GrantScope::Timed, Some(answer.at + i64::from(seconds) * 1000))
         }
-        (Decision::Approve, Some(Scope::Once) | None) | (Decision::Answer | Decision::Deny, _) => {
+        (Decision::Approve, Some(Scope::Once) | None)
+        | (Decision::Answer | Decision::Edit | Decision::Deny, _) => {
             return vec![];
         }
     };
@@ -60,8 +61,7 @@ pub(super) fn grants_for(ask: &Ask, answer: &Answer, by: By) -> Vec<Grant> {
         created_at: answer.at,
         expires_at,
     };
-    let scope = answer.scope.unwrap_or(Scope::Once);
-    ask.body.remembers(scope).iter().map(grant).collect()
+    ask.body.stored_rules(answer).into_iter().map(grant).collect()
 }
 
 /// The rule under which a beginning of commands is kept.

@@ -35,6 +35,9 @@ pub(super) struct StoredGrants {
     pub(super) policy: Arc<Policy>,
     pub(super) approvers: Arc<Approvers>,
     pub(super) evaluator: Arc<Evaluator>,
+    /// Held by whoever writes to the rules file what the store says: a rule that is revoked
+    /// meanwhile is not written after it was taken out.
+    pub(super) file: tokio::sync::Mutex<()>,
 }
 
 impl StoredGrants {
@@ -49,13 +52,61 @@ impl StoredGrants {
         let Some(grant) = self.store.revoke_grant(id, clock::now_ms()).await? else {
             return Ok(Revoked::Unknown);
         };
-        if grant.scope == GrantScope::Always && !self.store.is_shared() {
-            let worker = self.worker_of(&grant).await?;
-            if let Some(Err(problem)) = self.policy.remove(worker.as_deref(), &grant.rule) {
-                return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
-            }
+        if let Err(problem) = self.remove_pending().await {
+            return Ok(Revoked::FileKeepsIt(Box::new(grant), problem));
         }
         Ok(Revoked::Done(Box::new(grant)))
+    }
+
+    /// Takes the rules of revoked grants out of the rules file, unless another grant in force has
+    /// the same rule. What cannot be taken out is tried again at the next revocation and the next
+    /// start; why is returned.
+    // INVARIANT: a rule that was taken back is out of the file in the end, though the process dies
+    // between the commit and the file.
+    pub(super) async fn remove_pending(&self) -> Result<(), String> {
+        if self.store.is_shared() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.file.lock().await;
+        self.try_remove_pending().await.map_err(|error| error.to_string())?
+    }
+
+    async fn try_remove_pending(&self) -> Result<Result<(), String>, StoreError> {
+        let mut kept = Ok(());
+        let gone = self.store.unremoved_grants().await?;
+        if gone.is_empty() {
+            return Ok(kept);
+        }
+        let in_force = self.store.grants(clock::now_ms()).await?;
+        for grant in gone {
+            let worker = self.worker_of(&grant).await?;
+            let mut needed = false;
+            for other in in_force.iter().filter(|other| other.scope == GrantScope::Always) {
+                needed |= other.rule == grant.rule && self.worker_of(other).await? == worker;
+            }
+            let removed = match needed {
+                true => None,
+                false => self.policy.remove(worker.as_deref(), &grant.rule),
+            };
+            match removed {
+                None | Some(Ok(())) => self.store.grant_removed(&grant.id).await?,
+                Some(Err(problem)) => {
+                    tracing::warn!(grant = %grant.id, problem, "a revoked rule is in the file still");
+                    kept = Err(problem);
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// For each grant why it does not hold: the rules file is what rules, and people edit it.
+    pub(super) fn missing(&self, grants: &[Grant]) -> Vec<Option<String>> {
+        let shared = self.store.is_shared();
+        let in_file = |grant: &&Grant| grant.scope == GrantScope::Always && !shared;
+        let lacks = |grant: &Grant| {
+            Some(grant).filter(in_file).and_then(|grant| self.policy.lacks(&grant.rule))
+        };
+        grants.iter().map(lacks).collect()
     }
 
     /// Writes to the rules file what a crash kept from being written.
@@ -66,6 +117,9 @@ impl StoredGrants {
         if self.store.is_shared() {
             return Ok(());
         }
+        // One that stays says why in the log; the next start tries again.
+        let _ = self.remove_pending().await;
+        let _one_at_a_time = self.file.lock().await;
         for grant in self.store.unwritten_grants().await? {
             let worker = self.worker_of(&grant).await?;
             match self.policy.append(worker.as_deref(), std::slice::from_ref(&grant.rule)) {
@@ -96,6 +150,7 @@ impl StoredGrants {
             && matches!(answer.scope, Some(Scope::Always | Scope::Exact))
             && !self.store.is_shared()
         {
+            let _one_at_a_time = self.file.lock().await;
             let grants = match self.store.unwritten_grants().await {
                 Ok(grants) => grants,
                 Err(error) => return Ok(Some(unchecked(&error))),
@@ -110,10 +165,15 @@ impl StoredGrants {
                     tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
                     for grant in &ours {
                         let _ = self.store.revoke_grant(&grant.id, clock::now_ms()).await;
+                        let _ = self.store.grant_removed(&grant.id).await;
                     }
                     return Err(problem);
                 }
             }
+        }
+        if answer.stored.parts.is_some() {
+            // What was left out asks again, as its approver wants it.
+            return Ok(None);
         }
         let ruling = match self.evaluator.decide_anew(&ask.body.call).await {
             Ok(ruling) => ruling,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     clock,
-    store::{GrantScope, Standing},
+    store::{GrantScope, SessionContext},
 };
 use countersign_policy::{Call as Facts, Decision, Rule, Rules};
 use countersign_profiles::{EvaluationContext, rules_of};
@@ -27,12 +27,12 @@ pub(super) fn by_workers(
     workers: &Workers,
     call: &Call,
     facts: &Facts,
-    standing: Standing,
+    standing: SessionContext,
     runtime: Runtime,
     home: Option<&str>,
     reachable: bool,
 ) -> Result<(Decision, Option<String>), SubmitError> {
-    let Standing { mode, grants } = standing;
+    let SessionContext { mode, grants } = standing;
     let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
     let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
     let here = grants

@@ -4,7 +4,12 @@
 //! What is counted here is a shadow of the store's rows: it is counted anew from them every half
 //! minute, after news from other daemons, and before anybody is refused.
 
-use super::{SubmitError, call::Call};
+use super::{
+    SubmitError,
+    call::Call,
+    limits::{Limits, TooMuch},
+    rate::Rates,
+};
 use crate::{
     ask::Body,
     store::{Store, StoreError},
@@ -22,25 +27,11 @@ const GOOD: Duration = Duration::from_secs(30);
 /// How long it is good enough to refuse something.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How much may be open at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Asks, in all.
-    pub asks: u64,
-    /// Asks of one agent.
-    pub asks_per_agent: u64,
-    /// Bytes of asks, in all.
-    pub bytes: u64,
-    /// Bytes of asks of one agent.
-    pub bytes_per_agent: u64,
-}
+/// When to try again where people have to answer first.
+const LATER: Duration = Duration::from_secs(15);
 
-impl Default for Limits {
-    fn default() -> Self {
-        let (asks, asks_per_agent) = (50_000, 10_000);
-        Self { asks, asks_per_agent, bytes: 64 << 20, bytes_per_agent: 16 << 20 }
-    }
-}
+/// Agent and session.
+type SessionName = (String, String);
 
 #[derive(Debug, Default)]
 pub(super) struct Load(Mutex<Counted>);
@@ -51,6 +42,10 @@ struct Counted {
     at: Option<Instant>,
     all: Amount,
     agents: HashMap<String, Amount>,
+    /// Asks.
+    sessions: HashMap<SessionName, u64>,
+    agent_rates: Rates<String>,
+    session_rates: Rates<SessionName>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,8 +58,9 @@ struct Amount {
 #[derive(Debug)]
 pub(super) struct Room<'l> {
     load: &'l Load,
-    agent: String,
-    bytes: Option<u64>,
+    session: SessionName,
+    /// With the limits that it was taken under; `None` where there is nothing to give back.
+    taken: Option<(u64, Limits)>,
 }
 
 impl Load {
@@ -82,31 +78,37 @@ impl Load {
         if !self.is_counted_within(GOOD) {
             self.count_open(store).await?;
         }
-        let why = match self.take(limits, &call.agent, bytes) {
+        let session = (call.agent.clone(), call.session.clone());
+        let too_much = match self.take(limits, &session, bytes) {
             Ok(room) => return Ok(room),
-            Err(why) => why,
+            Err(too_much) => too_much,
         };
         if let Some(key) = &call.key
             && store.knows_key(&call.agent, &call.session, key).await?
         {
             // It is open already, or was; its caller only comes back.
-            return Ok(Room { load: self, agent: call.agent.clone(), bytes: None });
+            return Ok(Room { load: self, session, taken: None });
         }
         if self.is_counted_within(FRESH) {
-            return Err(SubmitError::TooMuch(why));
+            return Err(too_much.into());
         }
         self.count_open(store).await?;
-        self.take(limits, &call.agent, bytes).map_err(SubmitError::TooMuch)
+        Ok(self.take(limits, &session, bytes)?)
     }
 
     async fn count_open(&self, store: &Store) -> Result<(), StoreError> {
-        let mut counted = Counted { at: Some(Instant::now()), ..Counted::default() };
-        for (agent, asks, bytes) in store.open_by_agent().await? {
-            counted.all.asks += asks;
-            counted.all.bytes += bytes;
-            counted.agents.insert(agent, Amount { asks, bytes });
+        let (mut all, mut agents) = (Amount::default(), HashMap::<_, Amount>::new());
+        let mut sessions = HashMap::new();
+        for open in store.open_by_session().await? {
+            for amount in [&mut all, agents.entry(open.agent.clone()).or_default()] {
+                amount.asks += open.asks;
+                amount.bytes += open.bytes;
+            }
+            sessions.insert((open.agent, open.session), open.asks);
         }
-        *self.lock() = counted;
+        let mut counted = self.lock();
+        counted.at = Some(Instant::now());
+        (counted.all, counted.agents, counted.sessions) = (all, agents, sessions);
         Ok(())
     }
 
@@ -115,29 +117,32 @@ impl Load {
         self.lock().at = None;
     }
 
-    /// An ask of this agent is no longer open.
-    pub(super) fn less(&self, agent: &str, bytes: u64) {
-        self.lock().change(agent, |amount| {
-            amount.asks = amount.asks.saturating_sub(1);
-            amount.bytes = amount.bytes.saturating_sub(bytes);
-        });
+    /// An ask of this size is no longer open.
+    pub(super) fn less(&self, call: &Call, bytes: u64) {
+        let session = (call.agent.clone(), call.session.clone());
+        self.lock().less(&session, bytes);
     }
 
     fn is_counted_within(&self, time: Duration) -> bool {
         self.lock().at.is_some_and(|at| at.elapsed() < time)
     }
 
-    fn take(&self, limits: &Limits, agent: &str, bytes: u64) -> Result<Room<'_>, String> {
+    fn take(
+        &self,
+        limits: &Limits,
+        session: &SessionName,
+        bytes: u64,
+    ) -> Result<Room<'_>, TooMuch> {
         let mut counted = self.lock();
-        let mine = counted.agents.get(agent).copied().unwrap_or_default();
-        if let Some(why) = too_much(limits, counted.all, mine, agent, bytes) {
-            return Err(why);
-        }
-        counted.change(agent, |amount| {
+        counted.check(limits, session, bytes)?;
+        counted.change(&session.0, |amount| {
             amount.asks += 1;
             amount.bytes += bytes;
         });
-        Ok(Room { load: self, agent: agent.to_owned(), bytes: Some(bytes) })
+        *counted.sessions.entry(session.clone()).or_default() += 1;
+        counted.agent_rates.count(session.0.clone(), limits.asks_a_minute_per_agent);
+        counted.session_rates.count(session.clone(), limits.asks_a_minute_per_session);
+        Ok(Room { load: self, session: session.clone(), taken: Some((bytes, *limits)) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
@@ -147,6 +152,41 @@ impl Load {
 }
 
 impl Counted {
+    /// Whether one more ask of this session fits in.
+    fn check(&self, limits: &Limits, session: &SessionName, bytes: u64) -> Result<(), TooMuch> {
+        let mine = self.agents.get(&session.0).copied().unwrap_or_default();
+        let here = self.sessions.get(session).copied().unwrap_or_default();
+        if let Some(why) = too_much(limits, [self.all, mine], here, session, bytes) {
+            return Err(TooMuch { why, after: LATER });
+        }
+        let name = crate::text::line(&session.0);
+        let (agent, one) = (limits.asks_a_minute_per_agent, limits.asks_a_minute_per_session);
+        let too_fast = |who, key, limit| {
+            let why = format!(
+                "{who} asks more than {limit} times a minute ([limits] {key} = {limit}), so this call \
+                 was not put before anybody; try again in a moment, with fewer calls at once"
+            );
+            move |after| TooMuch { why, after }
+        };
+        let whole = (format!("`{name}`"), "asks_per_minute_per_agent", agent);
+        let part = (format!("a session of `{name}`"), "asks_per_minute_per_session", one);
+        self.agent_rates.fits(&session.0, agent).map_err(too_fast(whole.0, whole.1, whole.2))?;
+        self.session_rates.fits(session, one).map_err(too_fast(part.0, part.1, part.2))
+    }
+
+    fn less(&mut self, session: &SessionName, bytes: u64) {
+        self.change(&session.0, |amount| {
+            amount.asks = amount.asks.saturating_sub(1);
+            amount.bytes = amount.bytes.saturating_sub(bytes);
+        });
+        if let Some(asks) = self.sessions.get_mut(session) {
+            *asks = asks.saturating_sub(1);
+        }
+        if self.sessions.get(session) == Some(&0) {
+            self.sessions.remove(session);
+        }
+    }
+
     fn change(&mut self, agent: &str, change: impl Fn(&mut Amount)) {
         change(&mut self.all);
         let amount = self.agents.entry(agent.to_owned()).or_default();
@@ -160,15 +200,17 @@ impl Counted {
 impl Room<'_> {
     /// The ask is stored.
     pub(super) fn fill(mut self) {
-        self.bytes = None;
+        self.taken = None;
     }
 }
 
 impl Drop for Room<'_> {
     fn drop(&mut self) {
-        if let Some(bytes) = self.bytes {
-            self.load.less(&self.agent, bytes);
-        }
+        let Some((bytes, limits)) = self.taken else { return };
+        let mut counted = self.load.lock();
+        counted.less(&self.session, bytes);
+        counted.agent_rates.give_back(&self.session.0, limits.asks_a_minute_per_agent);
+        counted.session_rates.give_back(&self.session, limits.asks_a_minute_per_session);
     }
 }
 
@@ -191,7 +233,13 @@ pub(super) fn size(body: &Body) -> u64 {
 }
 
 /// Which limit one more ask would break, in a sentence for its caller.
-fn too_much(limits: &Limits, all: Amount, mine: Amount, agent: &str, bytes: u64) -> Option<String> {
+fn too_much(
+    limits: &Limits,
+    [all, mine]: [Amount; 2],
+    here: u64,
+    (agent, _): &SessionName,
+    bytes: u64,
+) -> Option<String> {
     const THEN: &str = "try again when some of them are answered, or take some back";
     let megabytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let (more, name) = (bytes + mine.bytes, crate::text::line(agent));
@@ -200,6 +248,13 @@ fn too_much(limits: &Limits, all: Amount, mine: Amount, agent: &str, bytes: u64)
             "`{name}` has {} asks open, and one agent may have no more ([limits] \
              open_asks_per_agent = {}); {THEN}",
             mine.asks, limits.asks_per_agent
+        ));
+    }
+    if here >= limits.asks_per_session {
+        return Some(format!(
+            "this session of `{name}` has {here} asks open, and one may have no more ([limits] \
+             open_asks_per_session = {}); {THEN}",
+            limits.asks_per_session
         ));
     }
     if more > limits.bytes_per_agent {
@@ -230,34 +285,72 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
-    const LIMITS: Limits = Limits { asks: 4, asks_per_agent: 2, bytes: 100, bytes_per_agent: 60 };
+    const LIMITS: Limits = Limits {
+        asks: 4,
+        asks_per_agent: 2,
+        asks_per_session: 1,
+        asks_a_minute_per_agent: 3,
+        asks_a_minute_per_session: 2,
+        bytes: 100,
+        bytes_per_agent: 60,
+    };
+
+    fn session(agent: &str, session: &str) -> SessionName {
+        (agent.to_owned(), session.to_owned())
+    }
 
     #[test]
     fn every_limit_is_named_by_its_key() {
         let amount = |asks, bytes| Amount { asks, bytes };
-        let why = |all, mine, bytes| too_much(&LIMITS, all, mine, "a\u{202e}b", bytes).unwrap();
+        let who = session("a\u{202e}b", "s");
+        let why =
+            |all, mine, here, bytes| too_much(&LIMITS, [all, mine], here, &who, bytes).unwrap();
         for (why, key) in [
-            (why(amount(2, 2), amount(2, 2), 1), "open_asks_per_agent = 2"),
-            (why(amount(1, 60), amount(1, 60), 1), "open_megabytes_per_agent)"),
-            (why(amount(4, 4), amount(0, 0), 1), "open_asks = 4"),
-            (why(amount(3, 90), amount(1, 1), 11), "open_megabytes)"),
+            (why(amount(2, 2), amount(2, 2), 0, 1), "open_asks_per_agent = 2"),
+            (why(amount(2, 2), amount(1, 1), 1, 1), "open_asks_per_session = 1"),
+            (why(amount(1, 60), amount(1, 60), 0, 1), "open_megabytes_per_agent)"),
+            (why(amount(4, 4), amount(0, 0), 0, 1), "open_asks = 4"),
+            (why(amount(3, 90), amount(1, 1), 0, 11), "open_megabytes)"),
         ] {
             assert!(why.contains(key) && !why.contains('\u{202e}'), "{why}");
         }
-        assert_eq!(too_much(&LIMITS, amount(3, 90), amount(1, 50), "a", 10), None);
+        let fits = too_much(&LIMITS, [amount(3, 90), amount(1, 50)], 0, &session("a", "s"), 10);
+        assert_eq!(fits, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_too_fast_is_told_when_to_come_again() {
+        let load = Load::default();
+        let limits = Limits { asks: 9, asks_per_agent: 9, asks_per_session: 9, ..LIMITS };
+        let take = |who: &SessionName| load.take(&limits, who, 1).map(Room::fill);
+        let (one, two, other) = (session("a", "1"), session("a", "2"), session("b", "1"));
+        assert_eq!([take(&one), take(&one), take(&two)], [Ok(()), Ok(()), Ok(())]);
+        let agent = take(&two).unwrap_err();
+        assert!(agent.why.contains("asks_per_minute_per_agent = 3"), "{agent}");
+        assert_eq!(agent.after, Duration::from_secs(20));
+        tokio::time::advance(agent.after).await;
+        assert_eq!(take(&two), Ok(()));
+        assert_eq!([take(&other), take(&other)], [Ok(()), Ok(())]);
+        let session = take(&other).unwrap_err();
+        assert!(session.why.contains("asks_per_minute_per_session = 2"), "{session}");
+        assert_eq!(session.after, Duration::from_secs(30));
     }
 
     #[test]
     fn room_that_was_not_filled_is_given_back() {
         let load = Load::default();
-        load.take(&LIMITS, "a", 60).unwrap().fill();
-        assert!(load.take(&LIMITS, "a", 1).is_err());
-        drop(load.take(&LIMITS, "b", 40).unwrap());
-        let room = load.take(&LIMITS, "b", 40).unwrap();
-        assert!(load.take(&LIMITS, "c", 1).is_err());
+        let [a, b, c] = ["a", "b", "c"].map(|agent| session(agent, "s"));
+        load.take(&LIMITS, &a, 60).unwrap().fill();
+        assert!(load.take(&LIMITS, &a, 1).is_err());
+        for _ in 0..5 {
+            drop(load.take(&LIMITS, &b, 40).unwrap());
+        }
+        let room = load.take(&LIMITS, &b, 40).unwrap();
+        assert!(load.take(&LIMITS, &c, 1).is_err());
         drop(room);
-        load.less("a", 60);
+        load.lock().less(&a, 60);
         let counted = load.lock();
         assert_eq!((counted.all, counted.agents.len()), (Amount::default(), 0));
+        assert_eq!(counted.sessions.len(), 0);
     }
 }

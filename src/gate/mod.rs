@@ -11,6 +11,7 @@ pub mod answer;
 mod answers;
 pub mod approvers;
 mod attach;
+mod denials;
 mod detach;
 mod entry;
 mod evaluate;
@@ -20,10 +21,14 @@ mod granted_rules;
 mod grants;
 mod large;
 mod layers;
+mod limits;
 mod load;
 mod monotonic;
 mod open_asks;
+mod pause;
 mod policy;
+mod rate;
+mod refusal;
 mod remote;
 mod retention;
 mod rules_file;
@@ -31,6 +36,7 @@ mod sessions;
 mod settings;
 mod submit;
 mod submit_error;
+mod undo;
 mod wait;
 mod waiters;
 mod workers;
@@ -39,12 +45,13 @@ pub use crate::ask::{self, attached, call, question};
 pub use answers::{DAMAGED, Reply, Told};
 pub use attach::AttachedCaller;
 pub use grants::Revoked;
-pub use load::Limits;
+pub use limits::{Limits, TooMuch};
+pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
 pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet, SESSION_ENDED, WORKER_GONE};
-pub use settings::{Audience, OnTimeout, Settings};
-pub use submit::Submitted;
+pub use settings::{Audience, GateSettings, OnTimeout};
+pub use submit::SubmitOutcome;
 pub use submit_error::SubmitError;
 pub use workers::Workers;
 
@@ -56,6 +63,7 @@ use evaluate::Evaluator;
 use expire::Deadlines;
 use grants::StoredGrants;
 use open_asks::OpenAsks;
+use pause::PauseSwitch;
 use retention::Retention;
 use sessions::Sessions;
 use std::sync::Arc;
@@ -76,6 +84,7 @@ pub struct Gate {
     grants: Arc<StoredGrants>,
     answers: Arc<Answers>,
     submissions: Arc<Submissions>,
+    pause: Arc<PauseSwitch>,
     sessions: Sessions,
     retention: Retention,
 }
@@ -88,9 +97,10 @@ impl Gate {
         policy: Policy,
         approvers: Approvers,
         audience: Vec<Audience>,
-        settings: Settings,
+        settings: GateSettings,
     ) -> Arc<Self> {
-        let Settings { timeout_ms, on_timeout, mode, home, daemon, keep_ms, limits, .. } = settings;
+        let GateSettings { timeout_ms, on_timeout, mode, home, daemon, keep_ms, limits, .. } =
+            settings;
         let (policy, approvers) = (Arc::new(policy), Arc::new(approvers));
         let evaluator =
             Evaluator::new(store.clone(), policy.clone(), approvers.clone(), mode.clone(), home);
@@ -108,6 +118,7 @@ impl Gate {
             policy: policy.clone(),
             approvers: approvers.clone(),
             evaluator: evaluator.clone(),
+            file: tokio::sync::Mutex::default(),
         });
         let answers = Arc::new(Answers {
             open: open.clone(),
@@ -125,6 +136,11 @@ impl Gate {
             callers: callers.clone(),
             audience,
             limits,
+        });
+        let pause = Arc::new(PauseSwitch {
+            open: open.clone(),
+            approvers: approvers.clone(),
+            evaluator: evaluator.clone(),
         });
         let sessions = Sessions {
             store,
@@ -145,6 +161,7 @@ impl Gate {
             grants,
             answers,
             submissions,
+            pause,
             sessions,
             retention,
         })

@@ -55,6 +55,11 @@ impl MonotonicWaits {
         self.0.insert(ask.to_owned(), Wait::Counted { since, length });
     }
 
+    /// Nothing is counted here any more.
+    pub(super) fn forget_all(&self) {
+        self.0.clear();
+    }
+
     /// Judges an ask that is overdue by the wall clock.
     pub(super) fn judge(&self, ask: &Ask, looker: Looker) -> Waited {
         let deadline_at = ask.deadline_at;
@@ -129,6 +134,7 @@ mod tests {
             attached: AttachedDaemons::default(),
             created_at: 0,
             deadline_at: Some(deadline_at),
+            stopped: None,
         }
     }
 

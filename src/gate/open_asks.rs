@@ -1,6 +1,8 @@
 //! The asks that are open: who waits for them here, how many they are, and how one is closed.
 
-use super::{load, load::Load, monotonic::MonotonicWaits, waiters::Waiters};
+use super::{
+    denials::RecentDenials, load, load::Load, monotonic::MonotonicWaits, waiters::Waiters,
+};
 use crate::{
     ask::{Ask, State},
     store::{Closed, Store, StoreError},
@@ -18,6 +20,7 @@ pub(super) struct OpenAsks {
     pub(super) waiters: Waiters,
     pub(super) monotonic: MonotonicWaits,
     pub(super) load: Load,
+    pub(super) denials: RecentDenials,
     /// Counts the changes that this daemon knows of.
     pub(super) changes: watch::Sender<u64>,
     /// Counts what other daemons may have changed.
@@ -34,6 +37,7 @@ impl OpenAsks {
             waiters: Waiters::default(),
             monotonic: MonotonicWaits::default(),
             load: Load::default(),
+            denials: RecentDenials::default(),
             changes: watch::Sender::new(0),
             remote_changes: watch::Sender::new(0),
             stopping: CancellationToken::new(),
@@ -60,7 +64,8 @@ impl OpenAsks {
 
     /// An ask was closed, and that is committed.
     pub(super) fn closed(&self, ask: &Ask) {
-        self.load.less(&ask.body.call.agent, load::size(&ask.body));
+        self.load.less(&ask.body.call, load::size(&ask.body));
+        self.denials.note(ask);
         self.monotonic.forget(&ask.id);
         self.waiters.bring(ask);
         self.changed();

@@ -113,6 +113,15 @@ impl Policy {
         }
     }
 
+    /// Why a granted rule does not hold any more; `None` where it does, where the store alone keeps
+    /// what is granted, and for the files of workers, which are not compared.
+    pub(super) fn lacks(&self, rule: &Rule) -> Option<String> {
+        match self {
+            Self::Rules(file, _) => file.lacks(rule),
+            Self::Workers(..) | Self::Native(_) => None,
+        }
+    }
+
     /// Takes a rule out of that file.
     pub(super) fn remove(&self, worker: Option<&str>, rule: &Rule) -> Option<Result<(), String>> {
         match self {

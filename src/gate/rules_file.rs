@@ -1,6 +1,6 @@
 //! The rules file: read again when it changes, written when somebody says Always.
 
-use countersign_policy::{Guardrail, Rule, Rules, file};
+use countersign_policy::{Guardrail, Rule, Rules, file, tools::canonical};
 use std::{
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -94,6 +94,22 @@ impl RulesFile {
 
     fn load(&self, stamp: Stamp, granted: &[Rule]) -> Result<Loaded, String> {
         load(&self.path, self.home.as_deref(), stamp, self.guardrail.clone(), granted)
+    }
+
+    /// Why a rule that a grant wrote is not in force any more: people edit the file.
+    #[must_use]
+    pub fn lacks(&self, rule: &Rule) -> Option<String> {
+        let granted = self.last.lock().unwrap_or_else(PoisonError::into_inner).granted.clone();
+        let loaded = self.current(&granted);
+        let same =
+            |it: &&Rule| canonical(&it.tool) == canonical(&rule.tool) && it.pattern == rule.pattern;
+        let file = name(&self.path);
+        // The last one decides.
+        match loaded.rules.iter().filter(same).last() {
+            Some(found) if found.verdict == rule.verdict => None,
+            Some(found) => Some(format!("{file} was edited and says {} now", found.verdict.word())),
+            None => Some(format!("it is no longer in {file}")),
+        }
     }
 
     /// What is wrong with the file, if something is.
@@ -214,7 +230,7 @@ pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn say(problems: &[countersign_policy::Problem]) -> String {
+fn say(problems: &[countersign_policy::RuleProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

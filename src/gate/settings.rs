@@ -1,6 +1,6 @@
 //! What the operator has chosen for the gate.
 
-use super::load::Limits;
+use super::limits::Limits;
 
 /// Where every ask is to be shown. The gate stores it and asks no more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Audience {
 
 /// What the operator has chosen.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct GateSettings {
     /// How long a person has; milliseconds.
     pub timeout_ms: i64,
     /// What happens then.

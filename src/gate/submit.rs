@@ -2,20 +2,24 @@
 
 use super::{
     AttachedCaller, Audience, Limits, Policy, SubmitError,
-    ask::{Ask, Body, Silence},
+    ask::{
+        Ask, Body, Silence,
+        pause::{Pause, PauseMode},
+    },
     attach::Callers,
-    call::Call,
+    call::{Accepts, Call},
     evaluate::Evaluator,
     expire::Deadlines,
     granted_rules, large, load,
     open_asks::OpenAsks,
+    pause::sentence,
 };
 use crate::{
     clock, ids,
     store::{Inserted, NewAsk, NewCard, StoreError},
 };
 use countersign_policy::{Decision, Verdict, effects};
-use countersign_profiles::{OnDeny, OnDisconnect};
+use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -23,7 +27,7 @@ use tokio::time::Instant;
 /// What became of a call.
 #[derive(Debug)]
 #[must_use]
-pub enum Submitted {
+pub enum SubmitOutcome {
     /// Policy ruled.
     Ruled(Box<Decision>),
     /// A person has to; with the caller that waits for it, if one does and the ask is open.
@@ -61,20 +65,24 @@ impl Submissions {
         self: &Arc<Self>,
         call: Call,
         attended: bool,
-    ) -> Result<Submitted, SubmitError> {
+    ) -> Result<SubmitOutcome, SubmitError> {
         let submissions = self.clone();
         let submitted = tokio::spawn(async move { submissions.take(call, attended).await });
         // It ends early only with its runtime.
         submitted.await.unwrap_or(Err(SubmitError::Stopping))
     }
 
-    async fn take(self: Arc<Self>, call: Call, attended: bool) -> Result<Submitted, SubmitError> {
+    async fn take(
+        self: Arc<Self>,
+        call: Call,
+        attended: bool,
+    ) -> Result<SubmitOutcome, SubmitError> {
         let id = ids::ask_id();
         match self.opened(&id, call, attended).await {
-            Ok(Opened::Ruled(ruling)) => Ok(Submitted::Ruled(ruling)),
+            Ok(Opened::Ruled(ruling)) => Ok(SubmitOutcome::Ruled(ruling)),
             Ok(Opened::Ask(ask)) => {
                 let caller = (attended && ask.is_open()).then(|| self.callers.attach(&ask.id));
-                Ok(Submitted::Asked(ask, caller))
+                Ok(SubmitOutcome::Asked(ask, caller))
             }
             Err(error) => {
                 if attended && matches!(error, SubmitError::Store(StoreError::Uncertain(_))) {
@@ -99,11 +107,22 @@ impl Submissions {
             ruling.verdict = Verdict::Ask;
             ruling.reason = "a question is answered by a person".to_owned();
         }
+        // INVARIANT: read after the ruling, so that what is told after the pause is none of before.
+        let held = match self.open.store.pause().await? {
+            Some(pause) => self.while_paused(&call, &mut ruling, &pause).await?,
+            None => false,
+        };
         if ruling.verdict != Verdict::Ask {
             self.note_ruling(&call, &ruling).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
         let digest = self.evaluator.beside(bytes, || call.digest()).await;
+        if let Some(said) = self.denied_before(&call, &digest).await? {
+            ruling.verdict = Verdict::Deny;
+            (ruling.reason, ruling.rule) = (said, None);
+            self.note_ruling(&call, &ruling).await?;
+            return Ok(Opened::Ruled(Box::new(ruling)));
+        }
         let (now, since) = (clock::now_ms(), Instant::now());
         let attended =
             attended && self.policy.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
@@ -112,7 +131,7 @@ impl Submissions {
             id: id.to_owned(),
             deadline_at: self.deadlines.deadline(&call, now),
             attended,
-            body: self.body(call, ruling, problem),
+            body: Body { held, ..self.body(call, ruling, problem) },
             digest,
             daemon: self.open.daemon.clone(),
             attached: here.into_iter().collect(),
@@ -138,6 +157,50 @@ impl Submissions {
         }
     }
 
+    /// What becomes of a call while everything is paused; whether it is held though it was allowed.
+    // FAIL-CLOSED: a denial stays one, and nothing else is allowed. A call that was handed in
+    // before gets the ask that it has.
+    async fn while_paused(
+        &self,
+        call: &Call,
+        ruling: &mut Decision,
+        pause: &Pause,
+    ) -> Result<bool, StoreError> {
+        let allowed = ruling.verdict == Verdict::Allow;
+        match (ruling.verdict, pause.mode) {
+            (Verdict::Deny, _) => return Ok(false),
+            (Verdict::Allow | Verdict::Ask, PauseMode::Deny) if !self.is_known(call).await? => {
+                ruling.verdict = Verdict::Deny;
+                ruling.rule = None;
+                ruling.reason = format!("{}: nothing runs until it is resumed", sentence(pause));
+            }
+            (Verdict::Allow, _) => {
+                ruling.verdict = Verdict::Ask;
+                ruling.reason =
+                    format!("{}: it is held, though it needs no person", sentence(pause));
+            }
+            (Verdict::Ask, _) => {}
+        }
+        Ok(allowed && ruling.verdict == Verdict::Ask)
+    }
+
+    async fn is_known(&self, call: &Call) -> Result<bool, StoreError> {
+        let Some(key) = &call.key else { return Ok(false) };
+        self.open.store.knows_key(&call.agent, &call.session, key).await
+    }
+
+    /// What a person said a moment ago to the same call. A caller that comes back under its key gets
+    /// its own ask instead.
+    async fn denied_before(&self, call: &Call, digest: &str) -> Result<Option<String>, StoreError> {
+        let said = self.open.denials.recall(digest).filter(|_| call.questions.is_empty());
+        if let (Some(_), Some(key)) = (&said, &call.key)
+            && self.open.store.knows_key(&call.agent, &call.session, key).await?
+        {
+            return Ok(None);
+        }
+        Ok(said)
+    }
+
     /// The unchanging part of a new ask.
     fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
         let behaviour = self.policy.system().prompt_behaviour();
@@ -149,11 +212,17 @@ impl Submissions {
             ruling.effects.clear();
         }
         effects::worst_first(&mut ruling.effects);
+        let mut choices = behaviour.choices.to_vec();
+        let stops = call.accepts.contains(&Accepts::Stop) && behaviour.deny != OnDeny::Stop;
+        if stops && call.questions.is_empty() && !choices.contains(&PromptChoice::DenyAndStop) {
+            choices.push(PromptChoice::DenyAndStop);
+        }
         let category = call.category.as_deref().unwrap_or("exec");
         Body {
             why: ruling.reason,
             rule: ruling.rule,
             always: ruling.always,
+            always_from: ruling.always_from,
             exact: ruling.exact,
             prefix: ruling
                 .prefix
@@ -162,8 +231,9 @@ impl Submissions {
                 .collect(),
             effects: ruling.effects.iter().map(ToString::to_string).collect(),
             critical: ruling.critical,
+            held: false,
             rules_problem,
-            choices: behaviour.choices.to_vec(),
+            choices,
             deny: if call.questions.is_empty() { behaviour.deny } else { OnDeny::GoOn },
             lasts: behaviour.always,
             silence: self.deadlines.silence(&call, ruling.critical),

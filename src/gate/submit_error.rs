@@ -1,6 +1,6 @@
 //! Why a call was not taken.
 
-use super::call::Malformed;
+use super::{call::Malformed, limits::TooMuch};
 use crate::store::StoreError;
 
 /// Why a call was not taken. None of these lets it run.
@@ -20,9 +20,9 @@ pub enum SubmitError {
     /// The policy cannot rule on it.
     #[error("{0}")]
     Unruled(String),
-    /// More than may be open at once.
-    #[error("{0}")]
-    TooMuch(String),
+    /// More than may be open at once, or faster than it may come.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
     /// Ours.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,6 +1,6 @@
 //! Waiting for an answer, woken when the row has changed.
 
-use super::{ask::Ask, expire::Deadlines, open_asks::OpenAsks, waiters::News};
+use super::{ask::Ask, expire::Deadlines, open_asks::OpenAsks, waiters::Wakeup};
 use crate::{clock, store::StoreError};
 use std::{sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ impl Waits {
             let left = deadline_at.map(|at| at.saturating_sub(clock::now_ms()).max(0));
             let deadline = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
             tokio::select! {
-                news = woken => if let Ok(News::Closed(ask)) = news {
+                news = woken => if let Ok(Wakeup::Closed(ask)) = news {
                     return Ok(Some(*ask));
                 },
                 () = self.open.stopping.cancelled() => return self.open.store.ask(id).await,

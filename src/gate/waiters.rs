@@ -8,14 +8,14 @@ use tokio::sync::oneshot;
 /// Who waits for which ask, and how many callers stand behind it.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
-    pending: DashMap<String, Vec<oneshot::Sender<News>>>,
+    pending: DashMap<String, Vec<oneshot::Sender<Wakeup>>>,
     pub(super) attached: DashMap<String, usize>,
     pub(super) detachments: Detachments,
 }
 
 /// What a waiter is woken with.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum Wakeup {
     /// The ask, closed and committed: nothing happens to it any more.
     Closed(Box<Ask>),
     /// Something happened; the row says what.
@@ -23,7 +23,7 @@ pub(super) enum News {
 }
 
 impl Waiters {
-    pub(super) fn register(&self, id: &str) -> oneshot::Receiver<News> {
+    pub(super) fn register(&self, id: &str) -> oneshot::Receiver<Wakeup> {
         let (wake, woken) = oneshot::channel();
         let mut waiting = self.pending.entry(id.to_owned()).or_default();
         waiting.retain(|other| !other.is_closed());
@@ -33,15 +33,15 @@ impl Waiters {
 
     /// Brings a closed ask to whoever waits for it here.
     pub(super) fn bring(&self, closed: &Ask) {
-        self.send(&closed.id, || News::Closed(Box::new(closed.clone())));
+        self.send(&closed.id, || Wakeup::Closed(Box::new(closed.clone())));
     }
 
     /// Lets whoever waits for this ask here look at its row.
     pub(super) fn wake(&self, id: &str) {
-        self.send(id, || News::Look);
+        self.send(id, || Wakeup::Look);
     }
 
-    fn send(&self, id: &str, news: impl Fn() -> News) {
+    fn send(&self, id: &str, news: impl Fn() -> Wakeup) {
         for waiting in self.pending.remove(id).into_iter().flat_map(|(_, waiting)| waiting) {
             // The other side may have left; the row keeps the answer for it.
             let _ = waiting.send(news());

@@ -1,10 +1,10 @@
 //! The policy core: from the facts of a call and a set of rules to a decision.
 //!
-//! A ladder: `shell` and `glob` read texts and patterns, `facts` tells what a call names and does,
-//! `rules` says what a person wrote, `engine` brings both together.
+//! The folders form a ladder: `shell` and `glob` read texts and patterns, `facts` determines what a
+//! call names and does, `rules` holds what a person wrote, `engine` combines both.
 //!
 //! INVARIANT: pure. No I/O, no clock, no global state; time is an argument.
-//! FAIL-CLOSED: what is not understood is an ask, never an allow; a deny rule matches more than an
+//! FAIL-CLOSED: anything not understood is an ask, never an allow; a deny rule matches more than an
 //! allow rule.
 
 pub mod check;
@@ -20,12 +20,12 @@ pub use engine::guardrail::{Guardrail, Ours, sights};
 pub use engine::parts::{Part, parts};
 pub use engine::{agent_mode, always, critical, decision, files, guardrail, highlights};
 pub use facts::call::{Call, ProfileFacts};
-pub use facts::links::{Lead, Links, Sights};
+pub use facts::links::{LinkTarget, Links, Sights};
 pub use facts::values::follow;
 pub use facts::{
     access, builtins, call, effects, links, obeyed, options, paths, tool_name, tools, values,
     wrappers,
 };
 pub use rules::verdict::{self, Verdict};
-pub use rules::{DEFAULT_RULES, Problem, Rule, Rules, file};
+pub use rules::{DEFAULT_RULES, Rule, RuleProblem, Rules, file};
 pub use shell::environment;

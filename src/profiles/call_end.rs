@@ -1,48 +1,48 @@
-//! How a call ended, for the words that a model gets.
+//! The ways in which a call ends, for the text that a model gets.
 
 use crate::OnDeny;
 
-/// How a call ended.
+/// The way in which a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallEnd<'a> {
     /// It may run.
     Approved {
-        /// Who said so.
+        /// The person or grant that approved it.
         by: &'a str,
     },
-    /// A person said no.
+    /// A person denied it.
     Denied {
-        /// Who.
+        /// The person.
         by: &'a str,
-        /// Their words.
+        /// The person's words.
         reason: Option<&'a str>,
-        /// What else that does.
+        /// The effect of the denial besides denying.
         then: OnDeny,
     },
-    /// Policy said no; nobody was asked.
+    /// Policy denied it; nobody was asked.
     Forbidden {
         /// The decision's reason.
         reason: &'a str,
-        /// The rule behind it.
+        /// The rule that decided.
         rule: Option<&'a str>,
     },
     /// Nobody answered in time.
     TimedOut {
-        /// How long it waited, in seconds.
+        /// The time that it waited, in seconds.
         after_s: u64,
     },
     /// Nobody could be asked.
     Unreachable,
-    /// Whoever asked took it back, or its turn was ended.
+    /// The agent took the call back, or its turn ended.
     Cancelled {
-        /// Why.
+        /// The reason.
         reason: &'a str,
     },
     /// An earlier call of the same batch was denied, and with it the rest.
     BatchStopped {
         /// The tool of that earlier call.
         tool: &'a str,
-        /// The words of whoever denied it.
+        /// The words of the person who denied it.
         reason: Option<&'a str>,
     },
 }

@@ -15,21 +15,21 @@ use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 
-/// How lines are ruled on.
+/// Settings for the decisions on lines.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The system whose way of deciding holds.
+    /// The system that decides.
     pub profile: Profile,
-    /// The system with its configuration, for lines that bring no `config`; its system's defaults
-    /// when `None`.
+    /// The system with its configuration, for lines without a `config`; `None` means the system's
+    /// defaults.
     pub system: Option<Arc<dyn System>>,
     /// The mode for lines that name none, in the profile's own words.
     pub mode: Option<String>,
-    /// The peer's own answers instead of the safe ones.
+    /// Gives the peer's own answers instead of the safe ones.
     pub compat: bool,
-    /// Now, in milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub now_ms: i64,
-    /// Where the paths of a call really lead; this crate does no I/O, its caller may.
+    /// Looks up the targets of a call's paths. This crate does no I/O; its caller may.
     pub look: fn(&Call) -> Links,
 }
 
@@ -46,7 +46,7 @@ impl Default for Options {
     }
 }
 
-/// A line in, beside the call itself.
+/// An input line besides the call itself.
 #[derive(Debug, Deserialize)]
 struct CallLine {
     #[serde(flatten)]
@@ -77,7 +77,7 @@ struct Granted {
     prefix_category: Option<String>,
 }
 
-/// A line out.
+/// An output line.
 #[derive(Debug, Serialize)]
 struct RulingLine {
     verdict: Verdict,
@@ -91,7 +91,8 @@ struct RulingLine {
 }
 
 impl Options {
-    /// The ruling on one line, as one line without its end. A bad line gets `{"error": …}`.
+    /// Returns the decision on one line as a line without its end. A bad line yields `{"error":
+    /// …}`.
     #[must_use]
     pub fn line(&self, json: &str) -> String {
         let answer = self.answer(json);
@@ -102,7 +103,7 @@ impl Options {
             .unwrap_or_else(|error| json!({ "error": error }).to_string())
     }
 
-    /// The ruling on one line, for exit codes.
+    /// Returns the decision on one line, for exit codes.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the line.
@@ -110,13 +111,14 @@ impl Options {
         self.answer(json).map(|(decision, _)| decision)
     }
 
-    /// The decision, and the name that rules files use for its tool.
+    /// Returns the decision and the name that rules files use for its tool.
     fn answer(&self, json: &str) -> Result<(Decision, String), String> {
         let line: CallLine =
             serde_json::from_str(json).map_err(|error| format!("the line is no call: {error}"))?;
         let home = line.call.home.clone();
         let home = home.as_deref();
         let given;
+        // The line's own configuration replaces the one of the command line.
         let system: &dyn System = match (&line.config, &self.system) {
             (None, Some(system)) => &**system,
             (config, _) => {
@@ -155,6 +157,7 @@ impl RulingLine {
             always: decision
                 .always
                 .into_iter()
+                // The pattern alone, if the rule is for the line's own tool.
                 .map(|rule| match (rule.pattern.as_str(), rule.tool == tool) {
                     ("*", _) => rule.tool,
                     (_, true) => rule.pattern,
@@ -167,7 +170,7 @@ impl RulingLine {
     }
 }
 
-/// A configuration as text, in any of the forms that a line may bring it in.
+/// Returns a configuration as text, from any form in which a line may contain it.
 fn text_of(config: &Value) -> Result<String, String> {
     match config {
         Value::Null => Ok("{}".to_owned()),
@@ -178,7 +181,7 @@ fn text_of(config: &Value) -> Result<String, String> {
     }
 }
 
-/// Runtime rules and grants, both as the profiles keep them and as rules.
+/// Collects runtime rules and grants, both as the profiles store them and as rules.
 fn grants(line: &CallLine, home: Option<&str>) -> Result<Grants, String> {
     let runtime = match &line.runtime_rules {
         Some(rules) => rules_of(rules, "runtime_rules", home)?,
@@ -188,6 +191,7 @@ fn grants(line: &CallLine, home: Option<&str>) -> Result<Grants, String> {
         return Ok(Grants { rules: runtime, ..Grants::default() });
     };
     let mut rules: Vec<Rule> = tools.iter().map(|tool| Rule::allow(tool, "*")).collect();
+    // A tool without a category counts as one that executes.
     let category = line.call.own.category.as_deref().unwrap_or("exec");
     if categories.iter().any(|granted| granted == category) {
         rules.push(Rule::allow(&line.call.tool, "*"));

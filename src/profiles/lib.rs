@@ -1,8 +1,8 @@
-//! Profiles: five systems' own policies, each decision as its system does.
+//! Profiles: the policies of five systems, each decision as its system makes it.
 //!
-//! INVARIANT: a profile rules in the middle of a skeleton that it cannot reorder: guardrails first,
-//! then the profile, then the ask, then the one answer function. Whatever a profile allows, a
-//! guardrail still denies and a question still asks.
+//! INVARIANT: a profile decides within a sequence that it cannot reorder: guardrails first, then
+//! the profile, then the ask, then the one answer function. Whatever a profile allows, a guardrail
+//! still denies and a question still asks.
 
 mod call_end;
 pub mod check;
@@ -32,18 +32,18 @@ pub use worker_files::WorkerFiles;
 use countersign_policy::agent_mode;
 use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
-use countersign_policy::guardrail::Reach;
+use countersign_policy::guardrail::GuardrailHit;
 use countersign_policy::tool_name;
 use countersign_policy::verdict::Verdict;
 
-/// The decision of a profile, under the guardrail.
+/// Returns the decision of a profile, under the guardrail.
 ///
 /// # Errors
 /// As [`System::decide`].
 ///
 /// A denial keeps the profile's own words.
-// FAIL-CLOSED: whatever the profile says, a guardrail denies and a question asks.
-// SECURITY: and whatever it offers to remember, it is for a tool whose name is nothing but a name.
+// FAIL-CLOSED: whatever the profile decides, a guardrail denies and a question asks.
+// SECURITY: a grant is offered only for a tool whose name cannot be read as anything but a name.
 pub fn decide(
     system: &dyn System,
     call: &Call,
@@ -51,18 +51,19 @@ pub fn decide(
 ) -> Result<Decision, String> {
     let mut decision = system.decide(call, context)?;
     let reach = match decision.verdict {
+        // Nothing makes a deny stricter.
         Verdict::Deny => None,
         Verdict::Allow | Verdict::Ask => {
             countersign_policy::decision::guarded(call, context.guardrail, context.now_ms)
         }
     };
     match reach {
-        Some(Reach::Denied(reason)) => forbid(&mut decision, Verdict::Deny, reason),
-        // What is asked about each time is never remembered.
-        Some(Reach::Asks(reason)) if decision.verdict == Verdict::Allow => {
+        Some(GuardrailHit::Denied(reason)) => forbid(&mut decision, Verdict::Deny, reason),
+        // A call that is asked about every time is never remembered.
+        Some(GuardrailHit::Asks(reason)) if decision.verdict == Verdict::Allow => {
             forbid(&mut decision, Verdict::Ask, reason);
         }
-        Some(Reach::Asks(_)) => forget(&mut decision),
+        Some(GuardrailHit::Asks(_)) => forget(&mut decision),
         None if system.is_question(call) && decision.verdict == Verdict::Allow => {
             decision.verdict = Verdict::Ask;
             decision.reason = "A question is answered by a person.".to_owned();
@@ -87,9 +88,10 @@ fn forbid(decision: &mut Decision, verdict: Verdict, reason: String) {
     forget(decision);
 }
 
-/// Nothing of it can be remembered.
+/// Removes every offer to remember the call.
 fn forget(decision: &mut Decision) {
     decision.always.clear();
+    decision.always_from.clear();
     decision.exact.clear();
     decision.prefix.clear();
 }

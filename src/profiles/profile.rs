@@ -1,11 +1,11 @@
-//! A profile by its name, and how it is opened.
+//! A profile by name, and how to open it.
 
 use crate::worker_files::WorkerFiles;
 use crate::{System, connectonion, molf, ohmypi, standard, wcore, zeptoclaw};
 use std::fmt;
 use std::str::FromStr;
 
-/// One of the systems, by its name.
+/// One of the systems, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// `permissions.jsonc`, with everything this project adds to it.
@@ -23,7 +23,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Reads the profile's own configuration; its system's defaults where there is no text.
+    /// Reads the profile's own configuration; without a text its system's defaults apply.
     ///
     /// # Errors
     /// Sentences that name each mistake and its place.
@@ -44,7 +44,8 @@ impl Profile {
         }
     }
 
-    /// How the rules files of workers begin and grow; `None` where no worker has its own.
+    /// Returns how the rules files of workers start and grow; `None` when workers have no file of
+    /// their own.
     #[must_use]
     pub fn worker_files(self) -> Option<WorkerFiles> {
         match self {
@@ -55,7 +56,7 @@ impl Profile {
         }
     }
 
-    /// The profile's name.
+    /// Returns the profile's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

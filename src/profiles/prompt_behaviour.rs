@@ -1,25 +1,25 @@
-//! How a system treats an ask and its answers.
+//! A system's treatment of asks and their answers.
 
 use serde::{Deserialize, Serialize};
 
-/// How a system treats an ask and its answers.
+/// A system's treatment of asks and their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptBehaviour {
-    /// What people are offered beside Approve and Deny, in the order of the buttons.
+    /// The choices besides Approve and Deny, in the order of the buttons.
     pub choices: &'static [PromptChoice],
-    /// What a plain Deny does beside denying.
+    /// The effect of a plain Deny besides denying.
     pub deny: OnDeny,
-    /// How long what Always remembers lasts.
+    /// The lifetime of what Always remembers.
     pub always: GrantLifetime,
-    /// How long a person has where nothing is configured.
+    /// The time that a person has, unless configured.
     pub timeout: DefaultTimeout,
-    /// Whether a new grant resolves the session's other open asks.
+    /// True when a new grant resolves the session's other open asks.
     pub cascade: bool,
-    /// What becomes of the open asks of an agent or worker whose connection ends.
+    /// The treatment of open asks when the connection of their agent or worker ends.
     pub on_disconnect: OnDisconnect,
 }
 
-/// An answer that a card may offer beside Approve and Deny.
+/// An answer that a card may offer besides Approve and Deny.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptChoice {
@@ -41,9 +41,9 @@ pub enum PromptChoice {
     DenyAndExplain,
 }
 
-/// What a denial does beside denying.
+/// The effect of a denial besides denying.
 ///
-/// On the wire two flags, `stop` and `explain`, of which none or one is there.
+/// On the wire these are two flags, `stop` and `explain`, of which at most one is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Flags", into = "Flags")]
 pub enum OnDeny {
@@ -56,7 +56,7 @@ pub enum OnDeny {
     Explain,
 }
 
-/// How long something remembered lasts.
+/// The lifetime of a remembered approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantLifetime {
@@ -66,29 +66,30 @@ pub enum GrantLifetime {
     Durable,
 }
 
-/// How long a person has.
+/// The time that a person has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultTimeout {
-    /// For ever.
+    /// No limit.
     Wait,
-    /// So many seconds; then it is denied.
+    /// This number of seconds; then the call is denied.
     Deny(u32),
-    /// So many seconds; then it is approved, for the tools that the operator has named.
+    /// This number of seconds; then the call is approved, for the tools that the operator has
+    /// named.
     Approve(u32),
 }
 
-/// What becomes of open asks when whoever asked goes away.
+/// The treatment of open asks when their caller disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDisconnect {
     /// They are denied.
     Deny,
     /// They are cancelled.
     Cancel,
-    /// They wait for it to come back.
+    /// They wait for the caller to come back.
     Keep,
 }
 
-/// [`OnDeny`] as the wire has it.
+/// [`OnDeny`] on the wire.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Flags {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

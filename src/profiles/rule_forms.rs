@@ -1,12 +1,12 @@
-//! Rules as lines of `countersign policy check` and the `meta` of calls bring them.
+//! The forms in which lines of `countersign policy check` and the `meta` of calls contain rules.
 
-use countersign_policy::rules::{Problem, Rules};
+use countersign_policy::rules::{RuleProblem, Rules};
 use serde_json::{Value, json};
 
-/// Rules in any of the forms that a line, or a call's `meta`, may bring them in.
+/// Reads rules in any form that a line, or a call's `meta`, may contain.
 ///
 /// # Errors
-/// A sentence that names what is wrong with them.
+/// A sentence that says what is wrong with them.
 pub fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, String> {
     match value {
         Value::Null => Ok(Rules::default()),
@@ -17,7 +17,7 @@ pub fn rules_of(value: &Value, name: &str, home: Option<&str>) -> Result<Rules, 
     }
 }
 
-/// A list of rules as the text of a rules file.
+/// Returns a list of rules as the text of a rules file.
 pub(crate) fn flat_rules(items: &[Value], name: &str) -> Result<String, String> {
     let flat: Option<Vec<Value>> = items.iter().map(flat_rule).collect();
     let flat = flat.ok_or_else(|| {
@@ -28,6 +28,7 @@ pub(crate) fn flat_rules(items: &[Value], name: &str) -> Result<String, String> 
 
 fn flat_rule(item: &Value) -> Option<Value> {
     let get = |keys: &[&str], at: usize| {
+        // By name, or by position in a list.
         keys.iter().find_map(|key| item.get(key)).or_else(|| item.get(at)).cloned()
     };
     Some(json!({
@@ -38,6 +39,7 @@ fn flat_rule(item: &Value) -> Option<Value> {
 }
 
 fn parsed(text: &str, name: &str, home: Option<&str>) -> Result<Rules, String> {
-    Rules::parse(text, name, home)
-        .map_err(|problems| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
+    Rules::parse(text, name, home).map_err(|problems| {
+        problems.iter().map(RuleProblem::to_string).collect::<Vec<_>>().join("; ")
+    })
 }

@@ -1,4 +1,4 @@
-//! `/v1/asks`: asks as they are shown, and answers to them.
+//! `/v1/asks`: asks and answers to them.
 
 use crate::verdict::CallVerdict;
 use countersign_ask::{By, Decision, Scope, call::Call};
@@ -39,6 +39,9 @@ pub struct AskView {
     /// Who decided and why, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What somebody wants the call to be instead; it counts once it is approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<EditView>,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerView>,
@@ -48,6 +51,22 @@ pub struct AskView {
     /// The card as people see it, where the request says `card=true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Value>,
+}
+
+/// A proposed edit of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EditView {
+    /// All arguments as they would be.
+    pub args: Value,
+    /// SHA-256 of the call with them: its approval names it.
+    pub digest: String,
+    /// Who proposed it.
+    pub by: String,
+    /// What the changed call touches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<String>,
+    /// Whether the changed call is critical.
+    pub critical: bool,
 }
 
 /// Whether an ask is open, or how it ended.
@@ -84,6 +103,12 @@ pub struct AnswerView {
     /// Answers to questions, by question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
+    /// The arguments that may run instead of those that were submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_input: Option<Value>,
+    /// SHA-256 of the call with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_digest: Option<String>,
     /// Who decided.
     pub by: By,
     /// When, RFC 3339.
@@ -131,7 +156,11 @@ pub struct AnswerRequest {
     /// What an approval covers; this call alone where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
-    /// Why a call is denied, in words for the agent.
+    /// Which of the rules of `always` are stored, by their places, from 1; all where absent. With
+    /// the scope `always` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Vec<usize>>,
+    /// Words for the agent: why a call is denied, or a note with an approval of this call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Whether the agent ends its turn; of a denial.
@@ -143,6 +172,13 @@ pub struct AnswerRequest {
     /// Answers to the ask's questions, by question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
+    /// With `edit`: the text that the call is to have instead. It is shown first; `digest`
+    /// approves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<String>,
+    /// With `edit`: the digest of the proposed edit that is approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// What became of an answer.
@@ -156,6 +192,9 @@ pub struct AnswerReply {
     pub by: Option<By>,
     /// What happened, in one sentence.
     pub message: String,
+    /// The edit that is proposed now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<EditView>,
 }
 
 /// A caller takes its ask back.
@@ -179,11 +218,11 @@ pub enum CancelReason {
 }
 
 impl AnswerRequest {
-    /// A plain approval or denial.
+    /// An approval or denial without further fields.
     #[must_use]
     pub fn new(decision: Decision) -> Self {
-        let (scope, reason, answers) = (None, None, None);
-        Self { decision, scope, reason, stop: false, explain: false, answers }
+        let (scope, rules, reason, answers, edit, digest) = (None, None, None, None, None, None);
+        Self { decision, scope, rules, reason, stop: false, explain: false, answers, edit, digest }
     }
 }
 

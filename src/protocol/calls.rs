@@ -46,18 +46,18 @@ pub struct CallReply {
 }
 
 impl SubmitRequest {
-    /// Reads the body of a request. Fields that nobody knows are left alone.
+    /// Parses the body of a request. Unknown fields are ignored.
     ///
     /// # Errors
-    /// What is wrong, and where.
-    // The call is read by itself: a flattened read would lose the places of mistakes.
+    /// The mistake and its position.
+    // The call is parsed on its own: with `flatten`, serde loses the position of a mistake.
     pub fn from_json(body: &[u8]) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
-        struct Secret {
+        struct SessionSecretField {
             session_secret: Option<String>,
         }
         let call = serde_json::from_slice(body)?;
-        let Secret { session_secret } = serde_json::from_slice(body)?;
+        let SessionSecretField { session_secret } = serde_json::from_slice(body)?;
         Ok(Self { call, session_secret })
     }
 }

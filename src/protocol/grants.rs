@@ -32,6 +32,10 @@ pub struct GrantView {
     pub expires_at: Option<String>,
     /// Its rule as people read it.
     pub rule: String,
+    /// Why it does not hold, though nobody revoked it: its rule was changed in the rules file, or
+    /// taken out of it. Absent where it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// How far a grant reaches.

@@ -1,34 +1,35 @@
-//! The description of the API for programs that do not link these types: an OpenAPI document and a
-//! JSON Schema, made from the types.
+//! Describes the API for programs that do not link these types: an OpenAPI document and a JSON
+//! Schema, generated from the types.
 
 use crate::{
     AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
     CancelledReply, ErrorReply, EventView, ForgottenView, GrantsPage, ModeReply, ModeRequest,
-    NonceReply, ReadyReply, RevokeReply, SessionRequest, SubmitRequest, WaitQuery, routes,
+    NonceReply, PauseReply, PauseRequest, ReadyReply, RevokeReply, SessionRequest, SubmitRequest,
+    WaitQuery, routes,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// One request that the API takes.
+/// One request of the API.
 struct Operation {
     method: &'static str,
     path: String,
     summary: &'static str,
-    access: Access,
+    access: RouteAccess,
     query: Option<Schema>,
     body: Option<Schema>,
     /// Status, meaning, content type and schema.
     replies: Vec<(&'static str, &'static str, &'static str, Schema)>,
 }
 
-/// Who may send a request.
+/// The access that a request needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    /// Anybody who reaches the port.
+enum RouteAccess {
+    /// None.
     Anybody,
-    /// Agents and approvers.
+    /// An agent's or an approver's token.
     Agent,
-    /// Approvers.
+    /// An approver's token.
     Approver,
 }
 
@@ -99,52 +100,66 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
     let session = |act: &str| routes::SESSION.replace("{act}", act);
     let text = |_: &mut SchemaGenerator| schemars::json_schema!({ "type": "string" });
     vec![
-        Operation::new("post", routes::CALLS, "Submit a call", Access::Agent)
+        Operation::new("post", routes::CALLS, "Submit a call", RouteAccess::Agent)
             .query::<WaitQuery>(generator)
             .body::<SubmitRequest>(generator)
             .reply::<CallReply>(generator, "200", "The call is decided")
             .reply::<CallReply>(generator, "202", "The call waits for a person"),
-        Operation::new("get", routes::ASKS, "List asks", Access::Agent)
+        Operation::new("get", routes::ASKS, "List asks", RouteAccess::Agent)
             .query::<AsksQuery>(generator)
             .reply::<AsksPage>(generator, "200", "A page of asks"),
-        Operation::new("get", routes::ASK, "Read an ask, or wait for it", Access::Agent)
+        Operation::new("get", routes::ASK, "Read an ask, or wait for it", RouteAccess::Agent)
             .query::<WaitQuery>(generator)
             .reply::<AskView>(generator, "200", "The ask"),
-        Operation::new("post", routes::ANSWER, "Answer an ask", Access::Approver)
+        Operation::new("post", routes::ANSWER, "Answer an ask", RouteAccess::Approver)
             .body::<AnswerRequest>(generator)
             .reply::<AnswerReply>(generator, "200", "What became of the answer"),
-        Operation::new("post", routes::CANCEL, "Take an ask back", Access::Agent)
+        Operation::new("post", routes::UNDO, "Undo an answer", RouteAccess::Approver)
+            .reply::<AnswerReply>(generator, "200", "What became of it"),
+        Operation::new("post", routes::CANCEL, "Take an ask back", RouteAccess::Agent)
             .body::<CancelRequest>(generator)
             .reply::<AskView>(generator, "200", "The ask"),
-        Operation::new("get", routes::EVENTS, "Follow what happens", Access::Agent).stream(
+        Operation::new("get", routes::EVENTS, "Follow what happens", RouteAccess::Agent).stream(
             generator.subschema_for::<EventView>(),
             "Server-sent events; the data of each is an EventView, in events named `ask` an \
              AskView, in events named `forgotten` a ForgottenView",
         ),
-        Operation::new("post", session("mode"), "Set a session's mode", Access::Approver)
+        Operation::new("post", session("mode"), "Set a session's mode", RouteAccess::Approver)
             .body::<ModeRequest>(generator)
             .reply::<ModeReply>(generator, "200", "The mode that it has now"),
-        Operation::new("post", session("abort"), "Cancel a session's asks", Access::Agent)
+        Operation::new("post", session("abort"), "Cancel a session's asks", RouteAccess::Agent)
             .body::<SessionRequest>(generator)
             .reply::<CancelledReply>(generator, "200", "How many were cancelled"),
-        Operation::new("post", session("end"), "End a session", Access::Agent)
+        Operation::new("post", session("end"), "End a session", RouteAccess::Agent)
             .body::<SessionRequest>(generator)
             .reply::<CancelledReply>(generator, "200", "How many asks were cancelled"),
-        Operation::new("get", routes::GRANTS, "List grants", Access::Agent).reply::<GrantsPage>(
-            generator,
-            "200",
-            "The grants in force",
-        ),
-        Operation::new("delete", routes::GRANT, "Revoke a grant", Access::Approver)
+        Operation::new("get", routes::GRANTS, "List grants", RouteAccess::Agent)
+            .reply::<GrantsPage>(generator, "200", "The grants in force"),
+        Operation::new("delete", routes::GRANT, "Revoke a grant", RouteAccess::Approver)
             .reply::<RevokeReply>(generator, "200", "The grant that was revoked"),
-        Operation::new("get", routes::NONCE, "Get a nonce to show a token with", Access::Anybody)
-            .reply::<NonceReply>(generator, "200", "The nonce"),
-        Operation::new("get", routes::HEALTHZ, "Whether the process is alive", Access::Anybody)
-            .text(text(generator), "It is"),
-        Operation::new("get", routes::READYZ, "The daemon's state", Access::Anybody)
+        Operation::new("post", routes::PAUSE, "Pause everything", RouteAccess::Approver)
+            .body::<PauseRequest>(generator)
+            .reply::<PauseReply>(generator, "200", "What happened"),
+        Operation::new("post", routes::RESUME, "End the pause", RouteAccess::Approver)
+            .reply::<PauseReply>(generator, "200", "What happened"),
+        Operation::new(
+            "get",
+            routes::NONCE,
+            "Get a nonce to show a token with",
+            RouteAccess::Anybody,
+        )
+        .reply::<NonceReply>(generator, "200", "The nonce"),
+        Operation::new(
+            "get",
+            routes::HEALTHZ,
+            "Whether the process is alive",
+            RouteAccess::Anybody,
+        )
+        .text(text(generator), "It is"),
+        Operation::new("get", routes::READYZ, "The daemon's state", RouteAccess::Anybody)
             .reply::<ReadyReply>(generator, "200", "It takes asks and receives presses")
             .reply::<ReadyReply>(generator, "503", "It does not, for the reasons given"),
-        Operation::new("get", routes::METRICS, "Counters for Prometheus", Access::Anybody)
+        Operation::new("get", routes::METRICS, "Counters for Prometheus", RouteAccess::Anybody)
             .text(text(generator), "The counters"),
     ]
 }
@@ -154,7 +169,7 @@ impl Operation {
         method: &'static str,
         path: impl Into<String>,
         summary: &'static str,
-        access: Access,
+        access: RouteAccess,
     ) -> Self {
         let (query, body, replies) = (None, None, Vec::new());
         Self { method, path: path.into(), summary, access, query, body, replies }
@@ -189,7 +204,7 @@ impl Operation {
     }
 }
 
-/// The operation as the document has it.
+/// The operation in the document's form.
 fn described(operation: &Operation, error: &Schema) -> Value {
     let mut responses: Map<String, Value> = operation
         .replies
@@ -204,9 +219,9 @@ fn described(operation: &Operation, error: &Schema) -> Value {
         json!({"description": "Refused; nothing changed", "content": {JSON: {"schema": error}}}),
     );
     let security = match operation.access {
-        Access::Anybody => json!([]),
-        Access::Agent => json!([{"agent": []}, {"approver": []}]),
-        Access::Approver => json!([{"approver": []}]),
+        RouteAccess::Anybody => json!([]),
+        RouteAccess::Agent => json!([{"agent": []}, {"approver": []}]),
+        RouteAccess::Approver => json!([{"approver": []}]),
     };
     let mut described = json!({
         "summary": operation.summary,

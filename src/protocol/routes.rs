@@ -1,28 +1,34 @@
-//! The routes' paths, as the router takes them and the description lists them.
+//! The paths of the routes, for the router and the API's description.
 
-/// Calls are submitted here.
+/// Submits a call.
 pub const CALLS: &str = "/v1/calls";
-/// Asks are listed here.
+/// Lists asks.
 pub const ASKS: &str = "/v1/asks";
 /// One ask.
 pub const ASK: &str = "/v1/asks/{id}";
-/// An answer to an ask.
+/// Answers an ask.
 pub const ANSWER: &str = "/v1/asks/{id}/answer";
-/// An ask is taken back.
+/// Takes back what the answer to an ask stored.
+pub const UNDO: &str = "/v1/asks/{id}/undo";
+/// Cancels an ask.
 pub const CANCEL: &str = "/v1/asks/{id}/cancel";
-/// What happens, as server-sent events.
+/// The event log as server-sent events.
 pub const EVENTS: &str = "/v1/events";
 /// A session: `mode`, `abort` or `end`.
 pub const SESSION: &str = "/v1/sessions/{id}/{act}";
-/// Grants are listed here.
+/// Lists grants.
 pub const GRANTS: &str = "/v1/grants";
 /// One grant.
 pub const GRANT: &str = "/v1/grants/{id}";
-/// Nonces are made here.
+/// Everything is paused.
+pub const PAUSE: &str = "/v1/pause";
+/// A pause ends.
+pub const RESUME: &str = "/v1/resume";
+/// Makes a nonce.
 pub const NONCE: &str = "/v1/nonce";
-/// Whether the process is alive.
+/// Replies while the process runs.
 pub const HEALTHZ: &str = "/healthz";
 /// The daemon's state.
 pub const READYZ: &str = "/readyz";
-/// Counters for Prometheus.
+/// Metrics for Prometheus.
 pub const METRICS: &str = "/metrics";

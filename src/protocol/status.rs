@@ -1,5 +1,6 @@
 //! The state of the daemon, errors, and nonces.
 
+use crate::pause::PauseView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +30,12 @@ pub struct ReadyReply {
     pub adapters: BTreeMap<String, ReadyAdapter>,
     /// What people have to know, such as a chat whose presses are not received.
     pub problems: Vec<String>,
+    /// The pause, where one is on: nothing is allowed until somebody resumes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PauseView>,
+    /// The targets at which cards are late: they wait for longer than they should to be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<ReadyLate>,
     /// The daemon's name among those that share the store.
     pub daemon: String,
     /// Whether other daemons may use the store.
@@ -40,6 +47,19 @@ pub struct ReadyReply {
     pub stopping: bool,
     /// The inbox's address, without its token.
     pub inbox: String,
+}
+
+/// A target at which cards are late.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadyLate {
+    /// The adapter's name.
+    pub adapter: String,
+    /// The target, in the adapter's spelling.
+    pub target: String,
+    /// The number of open asks that stand nowhere there yet.
+    pub cards: u64,
+    /// When the oldest of them was opened, RFC 3339.
+    pub since: String,
 }
 
 /// `"up"`, or what is wrong.

@@ -14,6 +14,8 @@ pub enum CallVerdict {
     Ask,
     /// It may not run.
     Deny,
+    /// The call may run with `answer.updated_input` in the place of its arguments, and only so.
+    Edited,
     /// A question has its answers. Nothing may run because of that.
     Answered,
 }

@@ -1,11 +1,14 @@
 //! Asks: put in, read, and closed exactly once.
 
 use super::{
-    NewCard, Store, StoreError, Tx, cards, events,
+    NewCard, Store, StoreError, Tx, cards,
+    connection::Dialect,
+    events,
     lease::{DAEMON, ms},
+    pause,
     rows::{ask, select, whole, write},
 };
-use crate::ask::{Ask, Body, State, attached::AttachedDaemons, question::Progress};
+use crate::ask::{Ask, Body, State, StoppedClock, attached::AttachedDaemons, question::Progress};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
@@ -33,7 +36,7 @@ pub struct NewAsk {
 
 impl NewAsk {
     /// The ask as it stands once it is stored.
-    fn opened(&self) -> Ask {
+    fn opened(&self, stopped: Option<StoppedClock>) -> Ask {
         Ask {
             id: self.id.clone(),
             body: self.body.clone(),
@@ -44,7 +47,8 @@ impl NewAsk {
             attended: self.attended,
             attached: self.attached.clone(),
             created_at: self.created_at,
-            deadline_at: self.deadline_at,
+            deadline_at: self.deadline_at.filter(|_| stopped.is_none()),
+            stopped,
         }
     }
 }
@@ -58,6 +62,19 @@ pub struct Overdue {
     pub deadline_at: i64,
     /// The ask, or why it does not read back.
     pub ask: Result<Ask, StoreError>,
+}
+
+/// What is open in one session.
+#[derive(Debug)]
+pub struct OpenInSession {
+    /// Whose.
+    pub agent: String,
+    /// Which.
+    pub session: String,
+    /// How many asks.
+    pub asks: u64,
+    /// How many bytes of them.
+    pub bytes: u64,
 }
 
 /// How many asks are read at once where each may be of the largest kind.
@@ -82,9 +99,10 @@ impl Store {
         new: &NewAsk,
         cards: &[NewCard],
     ) -> Result<Inserted, StoreError> {
-        let (new, cards) = (new.clone(), cards.to_vec());
+        let (new, cards, dialect) = (new.clone(), cards.to_vec(), self.engine.dialect);
         let inserted =
-            self.write(move |tx| Box::pin(async move { insert(tx, &new, &cards).await })).await?;
+            self.write(move |tx| Box::pin(async move { insert(tx, dialect, &new, &cards).await }));
+        let inserted = inserted.await?;
         self.tell();
         Ok(inserted)
     }
@@ -174,20 +192,23 @@ impl Store {
         rows.iter().map(orphan).collect()
     }
 
-    /// What is open, by agent: how many asks, and how many bytes of them.
+    /// What is open, by session.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn open_by_agent(&self) -> Result<Vec<(String, u64, u64)>, StoreError> {
+    pub async fn open_by_session(&self) -> Result<Vec<OpenInSession>, StoreError> {
         let open = sqlx::query(
-            "SELECT agent, count(*) AS asks, CAST(sum(bytes) AS BIGINT) AS bytes FROM ask \
-             WHERE state = 'open' GROUP BY agent",
+            "SELECT agent, session, count(*) AS asks, CAST(sum(bytes) AS BIGINT) AS bytes FROM ask \
+             WHERE state = 'open' GROUP BY agent, session",
         );
         let count = |row: &AnyRow, column: &str| -> Result<u64, StoreError> {
             Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())
         };
-        let of =
-            |row| Ok((AnyRow::try_get(row, "agent")?, count(row, "asks")?, count(row, "bytes")?));
+        let of = |row: &AnyRow| {
+            let (agent, session) = (row.try_get("agent")?, row.try_get("session")?);
+            let (asks, bytes) = (count(row, "asks")?, count(row, "bytes")?);
+            Ok(OpenInSession { agent, session, asks, bytes })
+        };
         self.all(open).await?.iter().map(of).collect()
     }
 
@@ -217,14 +238,22 @@ impl Store {
     }
 }
 
-async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted, StoreError> {
+async fn insert(
+    tx: &mut Tx,
+    dialect: Dialect,
+    new: &NewAsk,
+    cards: &[NewCard],
+) -> Result<Inserted, StoreError> {
+    let left_ms = new.deadline_at.map(|at| at.saturating_sub(new.created_at).max(1));
+    let stopped = pause::held(tx, dialect).await?.map(|_| StoppedClock { left_ms });
+    let opened = new.opened(stopped);
     let call = &new.body.call;
     let body = write("body", &new.body)?;
     let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, keepers, created_at, deadline_at, bytes) \
-         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12) \
+         attended, keepers, created_at, deadline_at, bytes, critical, left_ms) \
+         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
          ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
@@ -237,8 +266,10 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
     .bind(i64::from(new.attended))
     .bind(new.attached.as_str())
     .bind(new.created_at)
-    .bind(new.deadline_at)
+    .bind(opened.deadline_at)
     .bind(bytes)
+    .bind(i64::from(new.body.critical))
+    .bind(stopped.map(|clock| clock.left_ms.unwrap_or(-1)))
     .execute(&mut *tx)
     .await?;
     if done.rows_affected() == 0 {
@@ -250,11 +281,11 @@ async fn insert(tx: &mut Tx, new: &NewAsk, cards: &[NewCard]) -> Result<Inserted
             .await?;
         return Ok(Inserted::Known(ask(&row)?));
     }
-    cards::insert(tx, &new.id, new.created_at, bytes, cards).await?;
+    cards::insert(tx, &new.id, cards).await?;
     let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
         "digest": new.digest, "why": new.body.why, "daemon": new.daemon});
     events::append(tx, new.created_at, "asked", Some(&new.id), &data).await?;
-    Ok(Inserted::New(new.opened()))
+    Ok(Inserted::New(opened))
 }
 
 pub(super) async fn fetch(tx: &mut Tx, id: &str) -> Result<Option<Ask>, StoreError> {

@@ -30,6 +30,10 @@ pub struct CardRow {
     pub message: Option<String>,
     /// How often showing it was tried in a row and is not known to have worked.
     pub attempts: i64,
+    /// Whether it has been shown, as far as is noted.
+    pub shown: bool,
+    /// Whether any card of its ask has stood where people look.
+    pub seen: bool,
 }
 
 impl Store {
@@ -47,10 +51,29 @@ impl Store {
         let query = sqlx::query(rows::select!(
             "WHERE id = (SELECT ask FROM card WHERE nonce = $1 AND adapter = $2 AND NOT EXISTS \
              (SELECT 1 FROM card AS other WHERE other.adapter = $2 AND other.message = $3 \
-             AND other.nonce <> $1))"
+             AND other.nonce <> $1) AND NOT EXISTS (SELECT 1 FROM bundle \
+             WHERE bundle.adapter = $2 AND bundle.message = $3 \
+             AND bundle.nonce <> coalesce(card.bundle, '')))"
         ));
         let row = self.maybe(query.bind(nonce).bind(adapter).bind(message)).await?;
         row.as_ref().map(rows::ask).transpose()
+    }
+
+    /// The card that stands at this message, by the first part of its tokens, and its ask.
+    ///
+    /// # Errors
+    /// As [`Store::ask`].
+    pub async fn ask_at(
+        &self,
+        adapter: &str,
+        message: &str,
+    ) -> Result<Option<(String, Ask)>, StoreError> {
+        let card = "SELECT nonce, ask FROM card WHERE adapter = $1 AND message = $2";
+        let row = self.maybe(sqlx::query(card).bind(adapter).bind(message)).await?;
+        let Some(row) = row else { return Ok(None) };
+        let ask = self.ask(row.try_get("ask")?).await?;
+        let nonce: String = row.try_get("nonce")?;
+        Ok(ask.map(|ask| (nonce, ask)))
     }
 
     /// The cards of an ask that stand somewhere.
@@ -58,8 +81,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let query =
-            "SELECT nonce, ask, adapter, target, message, attempts FROM card WHERE ask = $1";
+        let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, seen FROM card WHERE ask = $1";
         let rows = self.all(sqlx::query(query).bind(ask)).await?;
         rows.iter().map(card).collect()
     }
@@ -100,17 +122,9 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 for ask in asks {
-                    sqlx::query(
-                        "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, \
-                         due_at, bytes) SELECT $1, id, $3, $4, 0, version, 0, created_at, bytes FROM ask \
-                         WHERE id = $2 AND state = 'open' ON CONFLICT DO NOTHING",
-                    )
-                    .bind(crate::ids::nonce())
-                    .bind(ask)
-                    .bind(&adapter)
-                    .bind(&target)
-                    .execute(&mut *tx)
-                    .await?;
+                    let nonce = crate::ids::nonce();
+                    let (adapter, target) = (adapter.clone(), target.clone());
+                    insert(tx, &ask, &[NewCard { nonce, adapter, target }]).await?;
                 }
                 Ok(())
             })
@@ -119,25 +133,55 @@ impl Store {
     }
 }
 
-/// Puts cards in; the ask's age is their place in the line, and its size is theirs.
-pub(super) async fn insert(
-    tx: &mut Tx,
-    ask: &str,
-    since: i64,
-    bytes: i64,
-    new: &[NewCard],
-) -> Result<(), StoreError> {
+/// The turn that a new card of this ask has at its target: behind the last card of its session, or
+/// where its agent has come to. `$new` names the row with adapter and target, `$of` that with agent,
+/// session and whether it is critical.
+macro_rules! turn {
+    ($new:literal, $of:literal) => {
+        concat!(
+            "coalesce((SELECT max(turn) + 1 FROM card AS own WHERE own.adapter = ",
+            $new,
+            ".adapter AND own.target = ",
+            $new,
+            ".target AND own.agent = ",
+            $of,
+            ".agent AND own.session = ",
+            $of,
+            ".session AND own.critical = ",
+            $of,
+            ".critical AND own.gone IS NULL AND own.shown = 0 AND own.bundle IS NULL), \
+             (SELECT min(turn) FROM card AS other WHERE other.adapter = ",
+            $new,
+            ".adapter AND other.target = ",
+            $new,
+            ".target AND other.agent = ",
+            $of,
+            ".agent AND other.critical = ",
+            $of,
+            ".critical AND other.gone IS NULL AND other.shown = 0 AND other.bundle IS NULL), 0)"
+        )
+    };
+}
+
+/// Puts cards of a stored ask in; its age is their place among those of its session, and its size is
+/// theirs.
+pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &[NewCard]) -> Result<(), StoreError> {
     if new.is_empty() {
         return Ok(());
     }
-    let row = |at: usize| format!("(${at}, $1, ${}, ${}, 0, 1, 0, $2, $3)", at + 1, at + 2);
-    let rows: Vec<_> = (0..new.len()).map(|n| row(4 + n * 3)).collect();
+    let row = |at: usize| format!("(${at}, ${}, ${})", at + 1, at + 2);
+    let rows: Vec<_> = (0..new.len()).map(|n| row(2 + n * 3)).collect();
     let sql = format!(
-        "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at, bytes) \
-         VALUES {} ON CONFLICT DO NOTHING",
+        "INSERT INTO card (nonce, ask, adapter, target, shown, wanted, attempts, due_at, bytes, \
+         agent, session, critical, turn) \
+         SELECT new.nonce, id, new.adapter, new.target, 0, version, 0, created_at, bytes, \
+         agent, session, critical, {} FROM ask, (SELECT column1 AS nonce, column2 AS adapter, \
+         column3 AS target FROM (VALUES {}) AS v) AS new WHERE id = $1 AND state = 'open' \
+         ON CONFLICT DO NOTHING",
+        turn!("new", "ask"),
         rows.join(", ")
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(ask.to_owned()).bind(since).bind(bytes);
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(ask.to_owned());
     let query = new.iter().fold(query, |query, card| {
         query.bind(card.nonce.clone()).bind(card.adapter.clone()).bind(card.target.clone())
     });
@@ -161,6 +205,20 @@ pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The same for the cards of all open asks.
+pub(super) async fn want_open(tx: &mut Tx) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \
+         due_at = (SELECT created_at FROM ask WHERE id = card.ask), \
+         attempts = CASE WHEN message IS NULL AND attempts > 0 THEN 1 ELSE 0 END, \
+         held = coalesce(gone, held), gone = NULL \
+         WHERE ask IN (SELECT id FROM ask WHERE state = 'open')",
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
 pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
     Ok(CardRow {
         nonce: row.try_get("nonce")?,
@@ -169,5 +227,7 @@ pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
         target: row.try_get("target")?,
         message: row.try_get("message")?,
         attempts: row.try_get("attempts")?,
+        shown: row.try_get::<i64, _>("shown")? > 0,
+        seen: row.try_get::<i64, _>("seen")? > 0,
     })
 }

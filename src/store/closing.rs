@@ -1,24 +1,24 @@
-//! Closing an ask, progress on it, and more time for it: one compare-and-set each.
+//! Closes an ask, records progress on it, or extends its deadline: one compare-and-set each.
 
-use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, rows::write};
-use crate::ask::{Answer, Ask, State, question::Progress};
+use super::{Grant, Store, StoreError, Tx, asks::fetch, cards, events, grants, pause, rows::write};
+use crate::ask::{Answer, Ask, Decision, State, question::Progress};
 use serde_json::json;
 
-/// What became of a compare-and-set.
+/// The result of a compare-and-set.
 #[derive(Debug)]
 #[must_use]
 pub enum Closed {
-    /// This one won.
+    /// This change was committed.
     Won(Ask),
-    /// The row had changed before; this is how it stands.
+    /// The row had changed before; this is its current state.
     Lost(Ask),
-    /// There is no such ask.
+    /// No ask has this id.
     Unknown,
 }
 
 impl Store {
-    /// Closes the ask if it still stands as `seen`: row, event, grants and cards in one
-    /// transaction.
+    /// Closes the ask if its row is still at the version of `seen`: row, event, grants and cards in
+    /// one transaction.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
@@ -32,15 +32,20 @@ impl Store {
     ) -> Result<Closed, StoreError> {
         let Some(answer) = end.answer().cloned() else { return Ok(Closed::Lost(seen.clone())) };
         let ended = Ask { state: end.clone(), version: seen.version + 1, ..seen.clone() };
-        let grants = grants.to_vec();
+        let (grants, dialect) = (grants.to_vec(), self.engine.dialect);
         let closed = self.write(move |tx| {
             Box::pin(async move {
+                // FAIL-CLOSED: while something is paused only a denial closes an ask.
+                if answer.decision != Decision::Deny && pause::held(tx, dialect).await?.is_some() {
+                    return lost(tx, &ended.id).await;
+                }
                 let mut closing = sqlx::query(closing(&ended.state))
                     .bind(&ended.id)
                     .bind(ended.version - 1)
                     .bind(ended.state.name())
                     .bind(write("answer", &answer)?)
                     .bind(answer.at);
+                // Only a cancel compares the attached daemons too; see `closing`.
                 if let State::Cancelled(_) = ended.state {
                     closing = closing.bind(ended.attached.as_str());
                 }
@@ -59,8 +64,8 @@ impl Store {
         Ok(closed)
     }
 
-    /// Closes an ask whose row does not read back, once its deadline has passed; whether it was
-    /// open.
+    /// Expires an ask whose row cannot be read, once its deadline has passed; returns whether it
+    /// was open.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
@@ -68,6 +73,7 @@ impl Store {
         let (id, answer) = (id.to_owned(), answer.clone());
         let expired = self.write(move |tx| {
             Box::pin(async move {
+                // No version in the condition: the row is unreadable, so nobody has seen one.
                 let expiring = sqlx::query(
                     "UPDATE ask SET state = 'expired', answer = $2, closed_at = $3, \
                      version = version + 1 \
@@ -86,7 +92,7 @@ impl Store {
         Ok(expired)
     }
 
-    /// Notes progress on the ask's questions if it still stands as `seen`.
+    /// Records progress on the ask's questions if its row is still at the version of `seen`.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
@@ -122,8 +128,8 @@ impl Store {
         Ok(noted)
     }
 
-    /// Moves the deadline of an open ask if it still stands as `seen`; its cards have to show it.
-    /// Times are Unix milliseconds.
+    /// Moves the deadline of an open ask if its row is still at the version of `seen`, and makes
+    /// its cards due. Times are Unix milliseconds.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
@@ -163,15 +169,18 @@ impl Store {
     }
 }
 
-/// The compare-and-set that ends an ask so.
+/// The compare-and-set for this end state.
 fn closing(end: &State) -> &'static str {
     match end {
-        // A caller that took its ask back may ask again under the same key. Where another has
-        // come to wait in the meantime, it has not gone.
+        // A caller that cancelled its ask may submit it again under the same key, so the key is
+        // freed. `keepers` must be as read: if another caller has attached in the meantime, the ask
+        // stays open.
         State::Cancelled(_) => {
             "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1, \
              key = NULL WHERE id = $1 AND version = $2 AND state = 'open' AND keepers = $6"
         }
+        // `$5` is the time of the answer: an ask does not expire before its deadline, and no other
+        // answer counts after it.
         State::Expired(_) => {
             "UPDATE ask SET state = $3, answer = $4, closed_at = $5, version = version + 1 \
              WHERE id = $1 AND version = $2 AND state = 'open' AND deadline_at <= $5"
@@ -184,7 +193,7 @@ fn closing(end: &State) -> &'static str {
     }
 }
 
-/// What goes with every end of an ask: its cards have to show it, and the log tells it.
+/// Records the end of an ask: its cards become due and the event is appended.
 async fn ended(tx: &mut Tx, id: &str, kind: &str, answer: &Answer) -> Result<(), StoreError> {
     cards::want(tx, id).await?;
     let data = serde_json::to_value(answer)
@@ -192,7 +201,7 @@ async fn ended(tx: &mut Tx, id: &str, kind: &str, answer: &Answer) -> Result<(),
     events::append(tx, answer.at, kind, Some(id), &data).await
 }
 
-/// How the ask stands that had changed before.
+/// The current row, after a compare-and-set that changed nothing.
 async fn lost(tx: &mut Tx, id: &str) -> Result<Closed, StoreError> {
     Ok(fetch(tx, id).await?.map_or(Closed::Unknown, Closed::Lost))
 }

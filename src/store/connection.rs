@@ -1,4 +1,4 @@
-//! A connection to SQLite or PostgreSQL: how it is set up, and what differs between the two.
+//! A connection to SQLite or PostgreSQL: its setup, and where the two engines differ.
 
 use super::StoreError;
 use futures::future::BoxFuture;
@@ -12,34 +12,36 @@ use tokio::time::timeout;
 
 /// A connection inside a transaction.
 pub(super) type Tx = AnyConnection;
-/// A query with its values.
-pub(super) type Reading<'q> = Query<'q, Any, AnyArguments>;
-pub(super) type Statement = Reading<'static>;
-/// What is done inside a transaction.
+/// A query with its bound values.
+pub(super) type ReadQuery<'q> = Query<'q, Any, AnyArguments>;
+pub(super) type Statement = ReadQuery<'static>;
+/// The work done inside a transaction.
 pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
 
-/// How long to wait for the database. A connection that was cut reports nothing.
+/// Timeouts of the database. They are needed because a connection that was cut reports no error.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// For a connection.
+pub(super) struct ConnectionTimeouts {
+    /// Until a connection is acquired.
     pub(super) patience: Duration,
-    /// For one piece of work, and once more for its commit.
+    /// For one piece of work, and again for its commit.
     pub(super) longest: Duration,
-    /// For a notification, until its connection counts as dead.
+    /// Between notifications, until the listening connection counts as dead.
     pub(super) silence: Duration,
 }
 
-/// The limits of a daemon.
-pub(super) const LIMITS: Limits = Limits {
+/// The timeouts of a daemon.
+pub(super) const LIMITS: ConnectionTimeouts = ConnectionTimeouts {
     patience: Duration::from_secs(5),
     longest: Duration::from_secs(10),
     silence: Duration::from_secs(60),
 };
 
-/// FULL: an acknowledged press survives a power cut, not only a crash.
+/// `synchronous = FULL`, not NORMAL: an acknowledged press survives a power cut, not only a crash
+/// of the daemon.
 const SQLITE: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
                       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
-/// A session that hangs gives its locks back before anybody has waited for long.
+/// The server ends a session that hangs, and so releases its locks. Both limits together are
+/// shorter than [`Tail`](super::Tail) waits for a gap in the ids.
 const POSTGRES: &str = "SET synchronous_commit = on; SET statement_timeout = '10s'; \
                         SET idle_in_transaction_session_timeout = '15s'";
 
@@ -51,7 +53,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// A migration as this engine spells it; the files are written for SQLite.
+    /// Adapts a migration to this engine; the files are written for SQLite.
     pub(super) fn spell(self, sql: &str) -> String {
         match self {
             Self::Sqlite => sql.to_owned(),
@@ -70,11 +72,13 @@ impl Dialect {
     }
 }
 
-/// One connection, set up.
+/// Connects and sets up one connection.
 pub(super) async fn connect(
     options: &AnyConnectOptions,
     dialect: Dialect,
 ) -> Result<AnyConnection, sqlx::Error> {
+    // The timeout covers the set-up too: a server that accepts connections and then hangs would
+    // block it.
     let connecting = timeout(LIMITS.longest, async {
         let mut connection = AnyConnection::connect_with(options).await?;
         connection.execute(sqlx::raw_sql(dialect.set_up())).await?;

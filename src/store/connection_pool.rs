@@ -1,10 +1,10 @@
-//! The connections to the database: to a server, or to an SQLite file beside its one writer.
+//! A pool of connections: to a server, or to an SQLite file for reads.
 //!
 //! We keep our own pool, because sqlx pings each connection after use, which costs as much as the
-//! use did, and other pools take back a connection that was dropped in the middle of a transaction.
-//! Here a connection goes back only after success.
+//! use did, and other pools reuse a connection that was dropped in the middle of a transaction.
+//! Here a connection is returned only after success.
 
-use super::connection::{Dialect, Limits, Reading, connect};
+use super::connection::{ConnectionTimeouts, Dialect, ReadQuery, connect};
 use sqlx::{
     AnyConnection, Connection,
     any::{AnyConnectOptions, AnyRow},
@@ -18,16 +18,16 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// To a server; more only wait for each other there.
+/// Connections to a server; more would only wait for each other there.
 const TO_A_SERVER: u32 = 8;
-/// To a file: the second works while the first reads something long.
+/// Connections to a file: the second works while the first runs a long read.
 const TO_A_FILE: u32 = 2;
-/// A connection that was used within this time is taken as good.
+/// A connection used within this time is assumed to be alive, and is not pinged.
 const IDLE: Duration = Duration::from_secs(1);
-/// Between two tries to reach a server that restarts.
+/// The pause between two attempts to reach a server that restarts.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Connections that were made since one moment. Cheap to clone.
+/// The connections made since one moment. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionPool {
     options: AnyConnectOptions,
@@ -39,12 +39,16 @@ pub(super) struct ConnectionPool {
     pub(super) since: Instant,
 }
 
-/// Idle connections, and since when; the one that was used last comes last.
+/// Idle connections with the time of their last use, most recently used last.
 type Free = Arc<Mutex<Vec<(AnyConnection, Instant)>>>;
 
 impl ConnectionPool {
-    /// Makes an empty pool: each connection is made when it is first needed.
-    pub(super) fn new(options: &AnyConnectOptions, dialect: Dialect, limits: Limits) -> Self {
+    /// Creates an empty pool: each connection is made when it is first needed.
+    pub(super) fn new(
+        options: &AnyConnectOptions,
+        dialect: Dialect,
+        limits: ConnectionTimeouts,
+    ) -> Self {
         let most = match dialect {
             Dialect::Sqlite => TO_A_FILE,
             Dialect::Postgres => TO_A_SERVER,
@@ -60,8 +64,10 @@ impl ConnectionPool {
         }
     }
 
-    /// A working connection, as far as can be known.
+    /// Returns a connection, pinged if it was idle for long.
     pub(super) async fn acquire(&self) -> Result<PooledConnection, sqlx::Error> {
+        // One timeout for both steps, so that a caller never waits for a permit and a connection in
+        // full.
         let pooled = timeout(self.patience, async {
             let permit = self.permits.clone().acquire_owned().await;
             let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
@@ -74,24 +80,26 @@ impl ConnectionPool {
         pooled.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// All that the query finds; it sees everything that was committed before.
-    pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
+    /// All rows of the query; it sees everything that was committed before.
+    pub(super) async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
         let mut pooled = self.acquire().await?;
         let rows = query.fetch_all(&mut pooled.connection).await?;
         pooled.give_back();
         Ok(rows)
     }
 
-    /// The first row of it.
-    pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
+    /// The first row of the query.
+    pub(super) async fn first(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
         let mut pooled = self.acquire().await?;
         let row = query.fetch_optional(&mut pooled.connection).await?;
         pooled.give_back();
         Ok(row)
     }
 
-    /// Waits for those in use, and closes them all.
+    /// Waits for the connections in use, and closes all.
     pub(super) async fn close(&self) {
+        // Holding every permit means that no connection is in use, and none can be taken
+        // afterwards.
         let _all = self.permits.acquire_many(self.most).await;
         self.permits.close();
         let free = std::mem::take(&mut *lock(&self.free));
@@ -100,7 +108,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Connects, and waits for a server that restarts.
+    /// Connects, and retries while the server restarts.
     async fn connect(&self) -> Result<AnyConnection, sqlx::Error> {
         let until = Instant::now() + self.patience;
         loop {
@@ -115,6 +123,7 @@ impl ConnectionPool {
 
     async fn idle(&self) -> Option<AnyConnection> {
         loop {
+            // The most recently used one, so that the others stay idle and few need a ping.
             let (mut connection, since) = lock(&self.free).pop()?;
             let fresh = self.dialect == Dialect::Sqlite || since.elapsed() < IDLE;
             if fresh || connection.ping().await.is_ok() {
@@ -124,8 +133,8 @@ impl ConnectionPool {
     }
 }
 
-/// A connection in use. Dropped without [`give_back`](Self::give_back), it is closed, which rolls its
-/// transaction back.
+/// A connection in use. If it is dropped without [`give_back`](Self::give_back), it is closed,
+/// which rolls its transaction back.
 pub(super) struct PooledConnection {
     pub(super) connection: AnyConnection,
     free: Free,
@@ -133,12 +142,14 @@ pub(super) struct PooledConnection {
 }
 
 impl PooledConnection {
-    /// Returns it to the pool after success.
+    /// Returns the connection to the pool after success.
     pub(super) fn give_back(self) {
         lock(&self.free).push((self.connection, Instant::now()));
     }
 }
 
+// A restarting server refuses or resets connections, or accepts one and answers that it is starting
+// up. Any other error (wrong password, no such database) does not go away by waiting.
 fn is_starting(error: &sqlx::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     match error {

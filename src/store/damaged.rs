@@ -99,6 +99,7 @@ async fn a_damaged_ask_in_a_full_page_keeps_nobody_from_the_next_page() {
         };
         for id in &names {
             if damaged(id) {
+                // The first and the last row of the page, and one between.
                 store.damage(id, id, "another").await;
             }
         }

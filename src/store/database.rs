@@ -1,4 +1,4 @@
-//! Where the store is: a file of this machine, or a PostgreSQL server that several daemons share.
+//! The location of the store: a local file, or a PostgreSQL server that several daemons share.
 
 use crate::secret::Secret;
 use std::{
@@ -6,23 +6,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the store is.
+/// The location of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Database {
-    /// An SQLite file, which one daemon owns.
+    /// An SQLite file, owned by one daemon.
     Sqlite(PathBuf),
-    /// A PostgreSQL database, by its address with everything that it takes to enter.
+    /// The URL of a PostgreSQL database, with its credentials.
     Postgres(Secret),
 }
 
 impl Database {
-    /// Reads `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; `resolve` finds a file.
+    /// Parses `sqlite:FILE` or `postgres://USER@HOST/DATABASE`; `resolve` makes a file's path
+    /// absolute.
     ///
     /// # Errors
-    /// What is wanted instead, without repeating what was given: it may hold a password.
+    /// Names the expected forms. It does not repeat the input, which may hold a password.
     pub fn read(text: &str, resolve: impl Fn(&str) -> PathBuf) -> Result<Self, String> {
         const WANTED: &str = "wants \"sqlite:FILE\" or \"postgres://USER@HOST/DATABASE\"";
         if let Some(rest) = text.strip_prefix("sqlite:") {
+            // `:memory:` would lose every ask at a restart, so it is no store.
             return match rest.strip_prefix("//").unwrap_or(rest) {
                 "" | ":memory:" => Err(WANTED.into()),
                 file => Ok(Self::Sqlite(resolve(file))),
@@ -36,7 +38,7 @@ impl Database {
         }
     }
 
-    /// The file, where it is one.
+    /// The file, if the store is a file.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         match self {
@@ -45,7 +47,7 @@ impl Database {
         }
     }
 
-    /// The server's host and port, where it is one.
+    /// The server's host and port, if the store is on a server.
     #[must_use]
     pub fn address(&self) -> Option<String> {
         let Self::Postgres(url) = self else { return None };
@@ -53,13 +55,15 @@ impl Database {
         Some(format!("{}:{}", url.host_str()?, url.port().unwrap_or(5432)))
     }
 
-    /// The address as the drivers read it.
+    /// The URL that the drivers parse.
     pub(super) fn url(&self) -> String {
         match self {
             Self::Postgres(url) => url.reveal().to_owned(),
             Self::Sqlite(file) => {
                 let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
                 let name = file.to_string_lossy();
+                // The driver decodes percent escapes and takes `?` for options, so a file name with
+                // such characters would open another file.
                 let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
                 let spelled: String = name
                     .bytes()

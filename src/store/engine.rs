@@ -1,10 +1,10 @@
-//! The engine under the store: SQLite or PostgreSQL, queried in the same SQL.
+//! The engine under the store: SQLite or PostgreSQL, with the same SQL for both.
 
 #[cfg(test)]
 use super::fault_injection::Faults;
 use super::{
     Database, StoreError,
-    connection::{Dialect, Limits, Reading, Tx, Work, connect, execute},
+    connection::{ConnectionTimeouts, Dialect, ReadQuery, Tx, Work, connect, execute},
     connection_pool::{ConnectionPool, PooledConnection},
     identity::identify,
     integrity, migrations, private,
@@ -22,12 +22,12 @@ use std::{
 };
 use tokio::time::{Instant, timeout};
 
-/// The database. Cheap to clone.
+/// A connected database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Engine {
     pub(super) dialect: Dialect,
-    pub(super) limits: Limits,
-    /// The store's own id.
+    pub(super) limits: ConnectionTimeouts,
+    /// The store's id.
     pub(super) id: Arc<str>,
     options: AnyConnectOptions,
     pool: Arc<Mutex<ConnectionPool>>,
@@ -39,26 +39,31 @@ pub(super) struct Engine {
 /// An SQLite file that this daemon owns.
 #[derive(Debug, Clone)]
 struct OwnedFile {
-    /// SQLite has one writer whatever we do; ours is fair, and lets many share a commit.
+    /// Our own queue before SQLite's single writer: it is fair, and lets many changes share a
+    /// commit.
     writer: Writer,
+    // The lock on the file lasts as long as this handle.
     _owned: Arc<File>,
 }
 
 impl Engine {
-    /// Connects, makes an SQLite file that is not there, and brings the tables up to date.
+    /// Connects, creates a missing SQLite file, and brings the tables up to date.
     pub(super) async fn open(
         database: &Database,
-        limits: Limits,
+        limits: ConnectionTimeouts,
         known: Option<&Remembered>,
     ) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let (dialect, owned) = match database {
             Database::Sqlite(file) => {
+                // The order matters: the marker is checked before anything is created, the lock is
+                // taken before the file is touched, and the write-ahead log is checked before
+                // SQLite opens it, because opening it discards the frames that do not verify.
                 if let Some(known) = known {
                     known.check_file(file)?;
                 }
                 let owned = own(file)?;
-                // Made by us, for us alone: what SQLite makes beside it has the same mode.
+                // Created here for the owner alone: SQLite gives the files beside it the same mode.
                 private::open(file).map_err(|error| StoreError::from(sqlx::Error::Io(error)))?;
                 integrity::check_log(file)?;
                 (Dialect::Sqlite, Some(Arc::new(owned)))
@@ -66,7 +71,8 @@ impl Engine {
             Database::Postgres(_) => (Dialect::Postgres, None),
         };
         let options: AnyConnectOptions = database.url().parse()?;
-        // A pool says only that it waited in vain; one connection says what is wrong.
+        // One connection of our own first: a pool only reports that it timed out, a connection
+        // reports why.
         let mut first = connect(&options, dialect).await?;
         if let Some(file) = database.file() {
             integrity::check_pages(&mut first, file).await?;
@@ -79,7 +85,8 @@ impl Engine {
             identify(&mut first).await
         };
         let id = match dialect {
-            // A large file may take its time, and no connection can break.
+            // No timeout: migrating a large file may take long, and a file has no connection to
+            // lose.
             Dialect::Sqlite => brought.await?,
             Dialect::Postgres => {
                 timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?
@@ -115,17 +122,17 @@ impl Engine {
         })
     }
 
-    /// All that the query finds; it sees everything that was committed before.
-    pub(super) async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
+    /// All rows of the query; it sees everything that was committed before.
+    pub(super) async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
         self.read(self.pool().all(query)).await
     }
 
-    /// The first row of it.
-    pub(super) async fn first(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
+    /// The first row of the query.
+    pub(super) async fn first(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, StoreError> {
         self.read(self.pool().first(query)).await
     }
 
-    /// Another connection, which does not belong to the pool.
+    /// A further connection outside the pool.
     #[cfg(test)]
     pub(super) async fn another(&self) -> Result<sqlx::AnyConnection, sqlx::Error> {
         connect(&self.options, self.dialect).await
@@ -135,7 +142,7 @@ impl Engine {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Awaits a reading query, within the limits.
+    /// Runs a read within the timeouts.
     async fn read<T>(
         &self,
         query: impl Future<Output = Result<T, sqlx::Error>>,
@@ -146,7 +153,8 @@ impl Engine {
         self.replace_dead(read, began)
     }
 
-    /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.
+    /// Runs work in a transaction, which is committed if the work returns `Ok` and rolled back
+    /// otherwise.
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -159,6 +167,8 @@ impl Engine {
         let begun = timeout(self.limits.longest, begin(pool, work)).await;
         let (mut pooled, done) =
             self.replace_dead(begun.unwrap_or(Err(StoreError::Late)), began)?;
+        // A commit whose reply is lost may have happened. The error says so, and the connection is
+        // dropped instead of returned.
         let commit = execute(&mut pooled.connection, "COMMIT");
         #[cfg(test)]
         let commit = self.faults.over(commit);
@@ -171,7 +181,7 @@ impl Engine {
         Ok(done)
     }
 
-    /// Closes all connections; an SQLite file's write-ahead log is folded in.
+    /// Closes all connections; SQLite copies its write-ahead log into the file.
     pub(super) async fn close(&self) {
         let _ = timeout(self.limits.longest, self.pool().close()).await;
         if let Some(file) = &self.file {
@@ -179,8 +189,9 @@ impl Engine {
         }
     }
 
-    /// What ends or silences one connection does it to all, and the next user of another only finds
-    /// that out about that one. So all are given up, unless that was done since the work began.
+    /// Replaces the whole pool after a dead connection. What ends or silences one connection
+    /// usually does so to all, and each other one would cost its user another timeout. A pool that
+    /// is newer than the failed work is kept: somebody has replaced it already.
     fn replace_dead<T>(
         &self,
         done: Result<T, StoreError>,
@@ -198,7 +209,7 @@ impl Engine {
     }
 }
 
-/// Begins a transaction and does the work in it; what fails is undone.
+/// Begins a transaction and runs the work in it; rolls back if the work fails.
 async fn begin<T, F>(pool: ConnectionPool, work: F) -> Result<(PooledConnection, T), StoreError>
 where
     F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T>,
@@ -208,6 +219,8 @@ where
     match work(&mut pooled.connection).await {
         Ok(done) => Ok((pooled, done)),
         Err(error) => {
+            // A connection that cannot roll back is dropped, which closes it and ends its
+            // transaction.
             if execute(&mut pooled.connection, "ROLLBACK").await.is_ok() {
                 pooled.give_back();
             }
@@ -216,9 +229,10 @@ where
     }
 }
 
-/// Makes sure that no other daemon writes this file, whatever its socket is called.
+/// Locks the file against other daemons, whatever their sockets are called.
 fn own(file: &Path) -> Result<File, StoreError> {
     let cannot = |error| StoreError::from(sqlx::Error::Io(error));
+    // A file beside it, because SQLite uses locks on the database file itself.
     let lock = private::open(&private::beside(file, ".lock")).map_err(cannot)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),

@@ -1,13 +1,13 @@
-//! A fresh store on each engine, for tests.
+//! Creates a fresh store on each engine, for tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
 use super::{Database, Store};
 use crate::secret::Secret;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
-/// Where a PostgreSQL for tests is looked for, unless `COUNTERSIGN_TEST_POSTGRES` says otherwise.
+/// The PostgreSQL server for tests, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
 
-/// A fresh, empty database of one engine; it is gone when the test has ended well.
+/// A fresh, empty database of one engine; it is deleted when the test succeeds.
 pub(crate) struct Fresh {
     pub(crate) database: Database,
     folder: Option<tempfile::TempDir>,
@@ -19,7 +19,7 @@ impl Fresh {
         Self { database: Database::Sqlite(folder.path().join("test.db")), folder: Some(folder) }
     }
 
-    /// A schema of its own; `None`, and said so, where no server is to be had.
+    /// Creates a schema of its own; prints a note and returns `None` if no server is available.
     pub(crate) async fn postgres() -> Option<Self> {
         let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
         let mut connection = match PgConnection::connect(&server).await {
@@ -58,14 +58,14 @@ pub(crate) async fn on_both(test: impl AsyncFn(Store)) {
 }
 
 impl Store {
-    /// Changes the stored call of an ask, as a bad disk may.
+    /// Changes the stored call of an ask, as a failing disk may.
     pub(crate) async fn damage(&self, ask: &str, from: &str, to: &str) {
         let damage = sqlx::query("UPDATE ask SET body = replace(body, $2, $3) WHERE id = $1");
         let damage = damage.bind(ask.to_owned()).bind(from.to_owned()).bind(to.to_owned());
         assert_eq!(self.execute(damage).await.unwrap(), 1);
     }
 
-    /// Puts an ask so many milliseconds into the past, as a clock does that jumps forward.
+    /// Moves an ask `ms` milliseconds into the past, as a clock that jumps forward does.
     pub(crate) async fn shift(&self, ask: &str, ms: i64) {
         let shift = sqlx::query(
             "UPDATE ask SET created_at = created_at - $2, deadline_at = deadline_at - $2 \

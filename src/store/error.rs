@@ -1,92 +1,92 @@
-//! Why the store could not do it.
+//! Errors of the store.
 
 use std::{path::PathBuf, sync::Arc};
 
-/// The store could not do it. Nothing was changed, unless it says that this is uncertain.
+/// An error of the store. Nothing was changed, unless the variant says that this is uncertain.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database said no.
+    /// The database returned an error.
     #[error("the store failed: {0}")]
     Sql(Arc<sqlx::Error>),
-    /// The line broke while the database was told to commit.
+    /// The connection was lost during the commit, which may have happened.
     #[error("it is uncertain whether the store kept it: {0}")]
     Uncertain(String),
-    /// The database does not answer.
+    /// The database did not answer within the timeout.
     #[error("the store gave no answer in time")]
     Late,
-    /// The store is closed, because the daemon ends.
+    /// The store is closed because the daemon is stopping.
     #[error("the store is closed")]
     Closed,
-    /// Somebody else has it.
+    /// Another process has the store open.
     #[error("{0}")]
     NotOurs(String),
     /// The file is damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// What was committed last is not there any more.
+    /// The write-ahead log lacks commits that its index counts.
     #[error("the store's write-ahead log lacks {missing} of the pages that were committed to it")]
     LogCut {
         /// The write-ahead log.
         log: PathBuf,
-        /// Its index, which remembers more.
+        /// Its index, which counts more frames.
         index: PathBuf,
-        /// How many pages.
+        /// The number of missing pages.
         missing: u32,
     },
-    /// A store that was there is gone.
+    /// The store that this installation had is gone.
     #[error("{how}{}", known.as_ref().map_or_else(String::new, |(id, file)| {
         format!(", and {} says that the store {id} was there", file.display())
     }))]
     Gone {
-        /// What there is instead.
+        /// What was found instead.
         how: &'static str,
-        /// Its id, and the file that says so.
+        /// The known id, and the file that records it.
         known: Option<(String, PathBuf)>,
     },
-    /// Another store stands in its place.
+    /// Another store is in its place.
     #[error("it is the store {found}, and {} says that {known} was there", marker.display())]
     Another {
-        /// The id of what is there.
+        /// The id that was found.
         found: String,
-        /// The id that is known.
+        /// The id that was expected.
         known: String,
-        /// The file that says so.
+        /// The file that records the expected id.
         marker: PathBuf,
     },
-    /// It cannot be told which store was there.
+    /// The file that records the store's id cannot be used.
     #[error("{}, which says which store was there, cannot be used: {why}", file.display())]
     Marker {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// The database is not in the shape this program knows.
+    /// The tables could not be migrated.
     #[error("the store could not be brought up to date: {0}")]
     Migrate(sqlx::migrate::MigrateError),
-    /// The database knows more than this program.
+    /// The tables are newer than this program.
     #[error(
         "the store was written by a newer countersign (its tables are at step {0}); start that \
          version, or put a backup of this version in its place"
     )]
     Newer(i64),
-    /// A row does not read back; nothing is made of it.
+    /// A column cannot be parsed; the row is not used.
     #[error("the store holds something unreadable in `{column}`: {source}")]
     Unreadable {
-        /// Where.
+        /// The column.
         column: &'static str,
-        /// What the reader said.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// The row of an ask does not read back as it was written; nothing is made of it.
+    /// The row of an ask differs from what was written; the ask is not used.
     #[error(
         "the ask `{ask}` is damaged in the store ({why}), so it cannot be shown or answered; look at \
          the disk, and have its agent ask again"
     )]
     DamagedAsk {
-        /// Which ask.
+        /// The ask's id.
         ask: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Events: what happened, in order. The audit log and the stream at `/v1/events`.
+//! Events in order: the audit log, and the stream at `/v1/events`.
 
 use super::{
     Store, StoreError, Tx,
@@ -7,24 +7,24 @@ use super::{
 use serde_json::Value;
 use sqlx::{Row, any::AnyRow};
 
-/// Something that happened.
+/// One entry of the event log.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Event {
-    /// Counts up.
+    /// Ascending number.
     pub id: i64,
     /// Unix milliseconds.
     pub at: i64,
-    /// What: `asked`, `answered`, `expired`, `postponed`, `cancelled`, `ruled`, `refused`,
+    /// The kind: `asked`, `answered`, `expired`, `postponed`, `cancelled`, `ruled`, `refused`,
     /// `revoked` …
     pub kind: String,
-    /// Of which ask.
+    /// The id of the ask, if the event is about one.
     pub ask: Option<String>,
-    /// The particulars.
+    /// Data of this kind of event.
     pub data: Value,
 }
 
 impl Store {
-    /// Notes that something happened.
+    /// Appends an event.
     ///
     /// # Errors
     /// When the store fails.
@@ -42,7 +42,7 @@ impl Store {
         .await
     }
 
-    /// What happened after the event with this id, oldest first.
+    /// The events after this id, oldest first, at most `most`.
     ///
     /// # Errors
     /// When the store fails.
@@ -59,7 +59,7 @@ impl Store {
         rows.iter().map(event).collect()
     }
 
-    /// What happened from one event to another.
+    /// The events from id `first` to id `last`, both included.
     ///
     /// # Errors
     /// When the store fails.
@@ -75,24 +75,26 @@ impl Store {
         rows.iter().map(event).collect()
     }
 
-    /// The id of the newest event that happened before this time; 0 where there is none.
+    /// The id of the newest event before this time; 0 if there is none.
     ///
     /// # Errors
     /// When the store fails.
     pub(super) async fn last_event_before(&self, at: i64) -> Result<i64, StoreError> {
-        // The `+` keeps engines from the index of times: nearly all events are older.
+        // The `+` keeps both engines from using the index on `at`: nearly all events are older, and
+        // walking back from the newest id finds one at once.
         let last = sqlx::query("SELECT id FROM event WHERE +at < $1 ORDER BY id DESC LIMIT 1");
         let row = self.maybe(last.bind(at)).await?;
         Ok(row.map(|row| row.try_get("id")).transpose()?.unwrap_or(0))
     }
 
-    /// How often each kind of thing happened, also what is forgotten by now.
+    /// The number of events of each kind, including those that were pruned.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn event_counts(&self) -> Result<Vec<(String, i64)>, StoreError> {
         let rows = self
             .all(sqlx::query(
+                // PostgreSQL's sum of `BIGINT` is `NUMERIC`, which sqlx's Any driver cannot decode.
                 "SELECT kind, CAST(sum(n) AS BIGINT) AS n FROM \
                  (SELECT kind, count(*) AS n FROM event GROUP BY kind \
                  UNION ALL SELECT kind, events FROM forgotten) AS counted \

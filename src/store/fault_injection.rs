@@ -1,5 +1,5 @@
-//! Fault injection for tests of the store: commits that fail, wait or lose their outcome, and times
-//! when nothing can be read. It also counts what is in progress.
+//! Fault injection for tests of the store: commits that fail, wait or lose their reply, and times
+//! when nothing can be read. It also counts the operations in progress.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
@@ -11,7 +11,8 @@ use std::{
 };
 use tokio::sync::{oneshot, watch};
 
-/// What happens to commits, one after the other, and how much work is under way. Cheap to clone.
+/// The faults of the next commits, in order, and the number of operations in progress. Cheap to
+/// clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     commits: Arc<Mutex<VecDeque<CommitFault>>>,
@@ -19,43 +20,43 @@ pub(crate) struct Faults {
     under_way: watch::Sender<usize>,
 }
 
-/// What happens to a commit.
+/// The fault of one commit.
 #[derive(Debug)]
 pub(crate) enum CommitFault {
-    /// It goes well; it only stands before another in the line.
+    /// None: it takes a place in the order.
     GoesWell,
-    /// Nothing of it is kept.
+    /// Nothing is stored.
     Fails,
-    /// It is kept, and its answer is lost on the way.
+    /// It is stored, and its reply is lost.
     AnswerLost,
-    /// It takes until told. The first is told when it has begun.
+    /// It waits for the second channel. The first is notified when it has begun.
     Slow(oneshot::Sender<()>, oneshot::Receiver<()>),
 }
 
 impl Faults {
-    /// This happens to the next commit that nothing is foreseen for yet.
+    /// Adds the fault of the next commit that has none yet.
     pub(crate) fn next(&self, fault: CommitFault) {
         self.commits.lock().unwrap().push_back(fault);
     }
 
-    /// The next commit takes until the second is told; the first hears when it has begun.
+    /// The next commit waits for the second channel; the first is notified when it has begun.
     pub(crate) fn next_is_slow(&self) -> (oneshot::Receiver<()>, oneshot::Sender<()>) {
         let ((begin, begun), (go, gone)) = (oneshot::channel(), oneshot::channel());
         self.next(CommitFault::Slow(begin, gone));
         (begun, go)
     }
 
-    /// Whether all that was foreseen has happened.
+    /// Returns whether every planned fault has happened.
     pub(crate) fn is_over(&self) -> bool {
         self.commits.lock().unwrap().is_empty()
     }
 
-    /// Nothing can be read from now on, or everything again.
+    /// Makes every read fail from now on, or succeed again.
     pub(crate) fn set_unreadable(&self, unreadable: bool) {
         self.unreadable.store(unreadable, Ordering::SeqCst);
     }
 
-    /// Reads, unless nothing can be read.
+    /// Runs a read, unless reads fail.
     pub(super) async fn seen_through<T, E: From<sqlx::Error>>(
         &self,
         reading: impl Future<Output = Result<T, E>>,
@@ -66,7 +67,7 @@ impl Faults {
         reading.await
     }
 
-    /// Commits, as is foreseen.
+    /// Runs a commit with its planned fault.
     pub(super) async fn over<E: From<sqlx::Error>>(
         &self,
         commit: impl Future<Output = Result<(), E>>,
@@ -85,29 +86,29 @@ impl Faults {
         }
     }
 
-    /// Something real is under way until the result is dropped; no time may be made to pass
-    /// meanwhile.
-    pub(crate) fn under_way(&self) -> UnderWay {
+    /// Counts a real operation until the result is dropped. Virtual time must not advance
+    /// meanwhile: the operation would time out although it takes no time.
+    pub(crate) fn under_way(&self) -> RunningFault {
         self.under_way.send_modify(|count| *count += 1);
-        UnderWay(self.under_way.clone())
+        RunningFault(self.under_way.clone())
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until no operation is in progress.
     pub(crate) async fn quiet(&self) {
         let mut under_way = self.under_way.subscribe();
         under_way.wait_for(|count| *count == 0).await.unwrap();
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether no operation is in progress.
     pub(crate) fn is_quiet(&self) -> bool {
         *self.under_way.borrow() == 0
     }
 }
 
-/// Something real that is under way.
-pub(crate) struct UnderWay(watch::Sender<usize>);
+/// A real operation in progress.
+pub(crate) struct RunningFault(watch::Sender<usize>);
 
-impl Drop for UnderWay {
+impl Drop for RunningFault {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }

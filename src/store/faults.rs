@@ -1,4 +1,4 @@
-//! The store when the disk, the file or the server fails.
+//! Tests of the store while the disk, the file or the server fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{engines::Fresh, *};
 use crate::ask::Decision;
@@ -11,7 +11,7 @@ async fn sqlite() -> (Store, Fresh) {
     (Store::open(&fresh.database).await.unwrap(), fresh)
 }
 
-/// Says something to the writer's own connection.
+/// Runs a statement on the writer's own connection.
 async fn pragma(store: &Store, sql: String) {
     let said = store.write(move |tx| {
         Box::pin(async move { Ok(tx.execute(AssertSqlSafe(sql)).await.map(drop)?) })
@@ -57,6 +57,8 @@ async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
     else {
         panic!("it is new")
     };
+    // SQLite reports SQLITE_FULL at this limit, as on a full disk. The limit cannot fall below the
+    // file's current size.
     pragma(&store, "PRAGMA max_page_count = 1".into()).await;
     let large = |n: usize| {
         let mut new = new_ask(&format!("large{n}"), None, None);
@@ -96,6 +98,7 @@ async fn a_disk_that_became_read_only_acknowledges_nothing() {
     else {
         panic!("it is new")
     };
+    // Writes then fail with SQLITE_READONLY, as on a disk that turned read-only.
     pragma(&store, "PRAGMA query_only = ON".into()).await;
     let end = answered(Decision::Approve, 5);
     let error = store.close_ask(&ask, &end, &[]).await.unwrap_err();

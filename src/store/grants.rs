@@ -1,7 +1,7 @@
 //! Grants: remembered approvals.
 
 use super::{
-    Reading, Store, StoreError, Tx, events,
+    ReadQuery, Store, StoreError, Tx, events,
     rows::{read, write},
 };
 use crate::ask::{By, owner::Owner};
@@ -9,6 +9,9 @@ use countersign_policy::{Rule, Verdict};
 use serde::Serialize;
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
+
+/// For how long an answer that stored something can be undone; milliseconds.
+pub const UNDO_MS: i64 = 600_000;
 
 /// A remembered approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,9 +95,29 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn grant_written(&self, id: &str) -> Result<(), StoreError> {
-        let statement =
-            sqlx::query("UPDATE grants SET written = 1 WHERE id = $1").bind(id.to_owned());
+        let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written <> 2")
+            .bind(id.to_owned());
         self.execute(statement).await.map(drop)
+    }
+
+    /// Revoked grants whose rules may still stand in the rules file.
+    ///
+    /// # Errors
+    /// As [`Store::grants`].
+    pub async fn unremoved_grants(&self) -> Result<Vec<Grant>, StoreError> {
+        self.select_grants(sqlx::query(
+            "SELECT * FROM grants WHERE written = 2 ORDER BY created_at, id",
+        ))
+        .await
+    }
+
+    /// Notes that the rule of a revoked grant stands in the rules file no more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn grant_removed(&self, id: &str) -> Result<(), StoreError> {
+        let statement = sqlx::query("UPDATE grants SET written = 1 WHERE id = $1 AND written = 2");
+        self.execute(statement.bind(id.to_owned())).await.map(drop)
     }
 
     /// Revokes a grant; `None` when there is none in force with this id.
@@ -109,7 +132,9 @@ impl Store {
         let revoked = self.write(move |tx| {
             Box::pin(async move {
                 let done = sqlx::query(
-                    "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+                    "UPDATE grants SET revoked_at = $2, \
+                     written = CASE WHEN scope = 'always' THEN 2 ELSE written END \
+                     WHERE id = $1 AND revoked_at IS NULL",
                 )
                 .bind(&gone.id)
                 .bind(now)
@@ -123,7 +148,7 @@ impl Store {
         Ok(revoked.await?.then_some(grant))
     }
 
-    async fn select_grants(&self, query: Reading<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn select_grants(&self, query: ReadQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         self.all(query).await?.iter().map(grant).collect()
     }
 }
@@ -158,7 +183,8 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
-         expires_at, written, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+         expires_at, written, owner, undo_until) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(&grant.id)
     .bind(&grant.ask)
@@ -172,6 +198,7 @@ pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError>
     .bind(grant.expires_at)
     .bind(i64::from(grant.scope != GrantScope::Always))
     .bind(grant.owner.as_ref().map(|owner| owner.as_str().to_owned()))
+    .bind(grant.created_at + UNDO_MS)
     .execute(&mut *tx)
     .await?;
     Ok(())

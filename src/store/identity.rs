@@ -1,18 +1,19 @@
-//! The store's own id, made with the store: it tells daemons of one bot apart that have different
-//! stores.
+//! The store's own id, created with the store. It distinguishes daemons that use one bot with
+//! different stores.
 
 use super::{StoreError, connection::Tx};
 use crate::ids;
 use sqlx::Row;
 
-/// Reads the id, or makes one where there is none yet.
-// On the connection that opens the store: a pooled one would be idle, and dead when the server
-// restarts.
+/// Reads the id, or creates one if there is none yet.
+// Runs on the connection that opens the store: a pooled one would stay idle afterwards, and be dead
+// once the server restarts.
 pub(super) async fn identify(connection: &mut Tx) -> Result<String, StoreError> {
     if let Some(id) = known(connection).await? {
         return Ok(id);
     }
-    // Daemons that start at once on a new database agree on the first id that is committed.
+    // Several daemons may start at once on a new database; the id that is committed first wins, so
+    // each reads it back instead of returning its own.
     sqlx::query("INSERT INTO meta (name, value) VALUES ('store_id', $1) ON CONFLICT DO NOTHING")
         .bind(ids::ask_id())
         .execute(&mut *connection)

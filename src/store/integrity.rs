@@ -1,7 +1,7 @@
 //! The integrity check of an SQLite file, before a daemon works on it.
 //!
-//! SQLite itself notices damage only where it happens to read, and takes whatever whole commits it
-//! finds in the write-ahead log, and does not report what is missing.
+//! SQLite notices damage only in pages that it happens to read. It also accepts any complete prefix
+//! of the write-ahead log and does not report which commits are missing.
 
 use super::{StoreError, connection::Tx};
 use sqlx::{Executor, Row};
@@ -11,18 +11,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Looking through this much takes three seconds on a slow disk, and a third of one when it was
-/// read before; it is more than 250,000 open asks. Of a larger file only the backups are looked
-/// through.
+/// The largest file that is checked at each start. This size takes three seconds on a slow disk,
+/// and a third of a second once it is cached; it holds more than 250,000 open asks. Of a larger
+/// file only backups are checked.
 const LARGEST: u64 = 256 << 20;
 
-/// How much of the index's beginning is read, and where in it is what.
+/// The length of the index's header that we read, and the offsets in it.
 const INDEX: usize = 100;
 const INDEX_COPY: usize = 48;
 const INDEX_VERSION: u32 = 3_007_000;
 
-/// Looks through the structure of all pages.
-// FAIL-CLOSED: what is damaged is not worked on.
+/// Checks the structure of all pages.
+// FAIL-CLOSED: the daemon does not work on a damaged file.
 pub(super) async fn check_pages(connection: &mut Tx, file: &Path) -> Result<(), StoreError> {
     let size = file.metadata().map_or(0, |file| file.len());
     if size > LARGEST {
@@ -32,6 +32,8 @@ pub(super) async fn check_pages(connection: &mut Tx, file: &Path) -> Result<(), 
         );
         return Ok(());
     }
+    // `quick_check` and not `integrity_check`: it does not compare each index with its table, which
+    // would take much longer. The argument ends it at the first error.
     let found = connection.fetch_one("PRAGMA quick_check(1)").await?;
     match found.try_get::<String, _>(0)? {
         sound if sound == "ok" => Ok(()),
@@ -39,15 +41,16 @@ pub(super) async fn check_pages(connection: &mut Tx, file: &Path) -> Result<(), 
     }
 }
 
-/// Looks whether the write-ahead log holds all that was committed, before SQLite takes what is left
-/// of it for the whole. A daemon that was killed leaves the log's index (`-shm`), which tells how
-/// far it went.
-// FAIL-CLOSED: an answer that was acknowledged is not forgotten without a word.
+/// Checks that the write-ahead log holds everything that was committed, before SQLite opens the
+/// file and discards what does not verify. A daemon that was killed leaves the log's index
+/// (`-shm`), which counts the committed frames.
+// FAIL-CLOSED: an acknowledged answer is not lost silently.
 pub(super) fn check_log(file: &Path) -> Result<(), StoreError> {
     let (log, index) = (beside(file, "-wal"), beside(file, "-shm"));
     let Some(committed) = Committed::in_index(&index) else { return Ok(()) };
     let found = File::open(&log).map(BufReader::new);
     match found.map_or(Some(0), |log| committed.found_in(log)) {
+        // A log that is missing counts as zero frames: the index proves that there were some.
         Some(frames) if frames < committed.frames => {
             Err(StoreError::LogCut { log, index, missing: committed.frames - frames })
         }
@@ -55,7 +58,7 @@ pub(super) fn check_log(file: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// How far the write-ahead log went, as its index says.
+/// The committed part of the write-ahead log, according to its index.
 #[derive(Debug)]
 struct Committed {
     frames: u32,
@@ -64,8 +67,8 @@ struct Committed {
 }
 
 impl Committed {
-    /// `None` where nothing is committed that is not in the file itself, or where nobody can tell:
-    /// the index is not kept safe over a power cut.
+    /// `None` if every commit has been copied into the file, or if the index is unusable: it is
+    /// never synced, so a power cut may leave anything in it.
     fn in_index(index: &Path) -> Option<Self> {
         let mut head = [0; INDEX];
         File::open(index).ok()?.read_exact(&mut head).ok()?;
@@ -73,24 +76,33 @@ impl Committed {
         let (second, checkpoint) = rest.split_at(INDEX_COPY);
         let number = |from: usize| native(first.get(from..)?);
         let frames = number(16)?;
+        // SQLite writes the header twice and updates the copies in order. If they differ, the
+        // daemon was killed while it wrote them, and the index proves nothing.
+        // The format of the index is internal to SQLite, so another version is not interpreted.
         let whole = first == second && number(0)? == INDEX_VERSION && *first.get(12)? == 1;
         let page = match u16::from_ne_bytes(first.get(14..16)?.try_into().ok()?) {
+            // SQLite stores a page size of 65536 as 1, because the field has 16 bits.
             1 => 1 << 16,
             size => usize::from(size),
         };
         let salt = first.get(32..40)?.try_into().ok()?;
+        // Frames up to the checkpoint have been copied into the file; if that is all of them, the
+        // log is not needed.
         (whole && native(checkpoint)? < frames).then_some(Self { frames, page, salt })
     }
 
-    /// How many frames are whole, in order; `None` where the log is a later one than the index.
+    /// Counts the intact frames in order; `None` if the log is newer than the index.
     fn found_in(&self, mut log: impl Read) -> Option<u32> {
         let mut head = [0; 32];
         if log.read_exact(&mut head).is_err() {
             return Some(0);
         }
+        // The salt changes with every restart of the log. Another salt means that the index is
+        // older.
         if head.get(16..24)? != self.salt {
             return None;
         }
+        // The last bit of the log's magic number is the byte order of its checksums.
         let big = head.get(3)? & 1 == 1;
         let mut sum = checksum((0, 0), head.get(..24)?, big);
         if !is(sum, head.get(24..)?) {
@@ -101,6 +113,8 @@ impl Committed {
             if log.read_exact(&mut frame).is_err() || frame.get(8..16)? != self.salt {
                 return Some(found);
             }
+            // The checksum runs over all frames before, so a frame from an earlier round of the
+            // log, whose place was not overwritten yet, does not verify.
             sum = checksum(checksum(sum, frame.get(..8)?, big), frame.get(24..)?, big);
             if !is(sum, frame.get(16..24)?) {
                 return Some(found);
@@ -110,7 +124,7 @@ impl Committed {
     }
 }
 
-/// SQLite's running checksum over pairs of words.
+/// SQLite's running checksum over pairs of 32-bit words.
 fn checksum(before: (u32, u32), bytes: &[u8], big: bool) -> (u32, u32) {
     let words = |pair: &[u8; 8]| {
         let [a, b, c, d, e, f, g, h] = *pair;
@@ -147,7 +161,7 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// What a daemon leaves that is killed after it kept some asks.
+    /// Leaves the files of a daemon that was killed after it stored some asks.
     async fn killed(asks: usize) -> (TempDir, Database) {
         let fresh = Fresh::sqlite();
         let store = Store::open(&fresh.database).await.unwrap();
@@ -170,7 +184,7 @@ mod tests {
         asks
     }
 
-    /// What an operator is told who starts a daemon on it.
+    /// The trouble that an operator sees when a daemon starts on this file.
     async fn refused(database: &Database) -> Trouble {
         Trouble::of(&Store::open(database).await.unwrap_err(), database).unwrap()
     }

@@ -1,36 +1,36 @@
-//! Leases: which daemon leads, for how long, and the epoch that fences its predecessors.
+//! Leases: the daemon that leads, until when, and the epoch that fences off its predecessors.
 
 use super::{Store, StoreError, Tx, connection::Dialect};
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
 
-/// What the lease of a daemon's own life begins with; its holder follows.
+/// The prefix of the lease that shows that a daemon is alive; the holder's name follows.
 pub const DAEMON: &str = "daemon/";
 
-/// A lease that was taken. Its epoch is worth as much as the row says: the next holder's is higher.
+/// A lease that was taken. It is valid while the row has this epoch: the next holder's is higher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
     /// The lease's name.
     pub name: String,
-    /// Which holder this is.
+    /// The number of this holder.
     pub epoch: i64,
 }
 
-/// Who holds a lease at the moment.
+/// The current holder of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Leader {
     /// The lease's name.
     #[serde(skip)]
     pub lease: String,
-    /// Which daemon.
+    /// The daemon's name.
     pub holder: String,
-    /// Which holder this is since the first.
+    /// The number of this holder, counted since the first.
     pub epoch: i64,
 }
 
 impl Store {
-    /// Takes a lease that nobody holds; `None` while somebody does.
+    /// Takes a lease that is free; `None` while another daemon holds it.
     ///
     /// # Errors
     /// When the store fails.
@@ -41,6 +41,7 @@ impl Store {
         holder: &str,
         length: Duration,
     ) -> Result<Option<Fence>, StoreError> {
+        // One statement decides: two daemons that both read "free" could both take it.
         let now = self.engine.dialect.now();
         let sql = format!(
             "INSERT INTO lease (name, holder, epoch, until_at) VALUES ($1, $2, 1, {now} + $3) \
@@ -59,28 +60,29 @@ impl Store {
         .await
     }
 
-    /// Holds a lease for longer; false: somebody else has it by now.
+    /// Extends a lease; `false` if another daemon holds it by now.
     ///
     /// # Errors
-    /// When the store fails; then it is as it was.
+    /// When the store fails; then the lease is unchanged.
     pub async fn renew_lease(&self, fence: &Fence, length: Duration) -> Result<bool, StoreError> {
         let now = self.engine.dialect.now();
+        // No condition on `until_at`: a holder that is late but has no successor may continue.
         let sql = format!("UPDATE lease SET until_at = {now} + $3 WHERE name = $1 AND epoch = $2");
         let renewed = sqlx::query(AssertSqlSafe(sql)).bind(fence.name.clone()).bind(fence.epoch);
         Ok(self.execute(renewed.bind(ms(length))).await? == 1)
     }
 
-    /// Gives a lease back, so that the next daemon need not wait for its end.
+    /// Ends a lease early, so that the next daemon need not wait until it runs out.
     ///
     /// # Errors
-    /// When the store fails; then it ends by itself.
+    /// When the store fails; then the lease runs out.
     pub async fn release_lease(&self, fence: &Fence) -> Result<(), StoreError> {
         self.renew_lease(fence, Duration::ZERO).await?;
         self.tell();
         Ok(())
     }
 
-    /// Who holds leases now.
+    /// The current holders of all leases.
     ///
     /// # Errors
     /// When the store fails.
@@ -99,7 +101,7 @@ impl Store {
         rows.iter().map(leader).collect()
     }
 
-    /// The daemons that have been heard of within this time.
+    /// The daemons whose own lease has not been over for longer than `silence`.
     ///
     /// # Errors
     /// When the store fails.
@@ -112,7 +114,7 @@ impl Store {
         rows.iter().map(|row| Ok(row.try_get("holder")?)).collect()
     }
 
-    /// The milliseconds by which this machine's clock is ahead of the database's.
+    /// The number of milliseconds by which this machine's clock is ahead of the database's.
     ///
     /// # Errors
     /// When the store fails.
@@ -120,11 +122,14 @@ impl Store {
         let sql = format!("SELECT {} AS now", self.engine.dialect.now());
         let before = crate::clock::now_ms();
         let row = self.one(sqlx::query(AssertSqlSafe(sql))).await?;
+        // The middle of the query's duration, so that half of the round trip does not count as a
+        // difference.
         let here = before.midpoint(crate::clock::now_ms());
         Ok(here - row.try_get::<i64, _>("now")?)
     }
 
-    /// Ends the leases of earlier daemons of a file: whoever has the file open is the only one.
+    /// Ends the leases of earlier daemons of a file. The daemon that has the file open is the only
+    /// one.
     pub(super) async fn end_leases(&self) -> Result<(), StoreError> {
         let now = self.engine.dialect.now();
         let sql = format!("UPDATE lease SET until_at = {now} WHERE until_at > {now}");
@@ -133,7 +138,8 @@ impl Store {
 }
 
 impl Dialect {
-    /// The database's own clock, in Unix milliseconds: daemons need not agree on the time.
+    /// The database's clock in Unix milliseconds. Leases use it because the clocks of daemons
+    /// differ.
     pub(super) fn now(self) -> &'static str {
         match self {
             Self::Sqlite => "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
@@ -142,7 +148,8 @@ impl Dialect {
     }
 }
 
-/// Whether the one who writes still leads.
+/// Returns whether the fence is still valid. Runs in the transaction that it protects: a check
+/// before it could be outdated at the commit.
 pub(super) async fn leads(tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError> {
     let row = sqlx::query("SELECT epoch FROM lease WHERE name = $1").bind(&fence.name);
     let row = row.fetch_optional(&mut *tx).await?;
@@ -151,5 +158,6 @@ pub(super) async fn leads(tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError
 }
 
 pub(super) fn ms(length: Duration) -> i64 {
+    // Not `i64::MAX`: the database adds the current time to it.
     i64::try_from(length.as_millis()).unwrap_or(i64::MAX / 4)
 }

@@ -1,4 +1,4 @@
-//! Lists of asks, a page at a time. A row that does not read back is passed over.
+//! Lists of asks, in pages. A row that cannot be read is skipped.
 
 use super::{
     Store, StoreError,
@@ -14,7 +14,7 @@ const OPEN: &str = concat!(
     " FROM ask WHERE state = 'open' AND created_at >= $1 AND (created_at > $1 OR id > $2) \
      ORDER BY created_at, id LIMIT $3"
 );
-/// Asks of another state, newest first.
+/// Asks of another state, most recently closed first.
 const CLOSED: &str = concat!(
     "SELECT closed_at AS place, ",
     columns!(),
@@ -22,7 +22,7 @@ const CLOSED: &str = concat!(
      ORDER BY closed_at DESC, id DESC LIMIT $3"
 );
 
-/// The sizes of what a page begins with.
+/// The sizes of a page's asks, read before the asks themselves.
 const OPEN_SIZES: &str = "SELECT id, bytes FROM ask WHERE state = 'open' AND created_at >= $1 \
      AND (created_at > $1 OR id > $2) ORDER BY created_at, id LIMIT $3";
 const CLOSED_SIZES: &str = "SELECT id, bytes FROM ask WHERE closed_at <= $1 \
@@ -31,22 +31,22 @@ const CLOSED_SIZES: &str = "SELECT id, bytes FROM ask WHERE closed_at <= $1 \
 /// A page of asks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// Those that read back.
+    /// The asks that could be read.
     pub asks: Vec<Ask>,
-    /// Where the next page begins; `None` where this is the last one.
-    pub next: Option<Place>,
+    /// The start of the next page; `None` on the last one.
+    pub next: Option<ListCursor>,
 }
 
-/// A place in a list of asks: behind one of them.
+/// A position in a list of asks: behind one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ListCursor {
     at: i64,
     id: String,
 }
 
-impl Place {
-    /// Behind this ask, in the list of asks in this state. One that was open when it was listed may
-    /// be closed by now.
+impl ListCursor {
+    /// The position behind this ask in the list of this state. An ask that was open when it was
+    /// listed may be closed by now.
     #[must_use]
     pub fn behind(ask: &Ask, state: &str) -> Self {
         let at = match ask.answer() {
@@ -56,7 +56,7 @@ impl Place {
         Self { at, id: ask.id.clone() }
     }
 
-    /// The ask that it is behind.
+    /// The id of the ask before the position.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -64,20 +64,24 @@ impl Place {
 }
 
 impl Store {
-    /// The most asks on a page.
+    /// The largest number of asks on a page.
     pub const PAGE: usize = 500;
-    /// The most bytes of asks on a page, unless a single one has more.
+    /// The largest number of bytes of asks on a page, unless a single ask has more.
     pub const PAGE_BYTES: i64 = 1 << 20;
 
-    /// A page of the asks in this state, oldest first while open, newest first otherwise: the first
-    /// one, or the one that begins at this place.
+    /// A page of the asks in this state, from the start or from a position. Open asks are listed
+    /// oldest first, others newest first.
     ///
     /// # Errors
     /// When the store fails.
-    // INVARIANT: however large asks are, so much is read at once and no more.
-    pub async fn asks_in(&self, state: &str, from: Option<&Place>) -> Result<Listed, StoreError> {
+    // INVARIANT: a page has a bounded size in memory, however large its asks are.
+    pub async fn asks_in(
+        &self,
+        state: &str,
+        from: Option<&ListCursor>,
+    ) -> Result<Listed, StoreError> {
         let open = state == "open";
-        let first = || Place { at: if open { 0 } else { i64::MAX }, id: String::new() };
+        let first = || ListCursor { at: if open { 0 } else { i64::MAX }, id: String::new() };
         let from = from.cloned().unwrap_or_else(first);
         let page = |all, sizes, most: usize| {
             let query =
@@ -93,7 +97,8 @@ impl Store {
         let fit = fitting(&sizes, Self::PAGE_BYTES);
         let rows = self.all(page(all, false, fit)).await?;
         // An ask that was closed between the two queries comes first in the second one, and pushes
-        // the last of the first one out of it.
+        // the last of the first one out of it. Then there is a further page, though the sizes did
+        // not show one.
         let (expected, last) = (fit.checked_sub(1).and_then(|at| found.get(at)), rows.last());
         let moved = match (expected, last) {
             (Some(expected), Some(last)) => {
@@ -102,22 +107,24 @@ impl Store {
             (None, Some(_)) => true,
             (_, None) => false,
         };
+        // The filter on readable rows comes last: `next` depends on the rows, or a page that holds
+        // only damaged asks would end the list.
         let more = moved || fit < sizes.len() || sizes.len() == Self::PAGE;
         let next = match rows.last().filter(|_| more) {
-            Some(last) => Some(Place { at: last.try_get("place")?, id: last.try_get("id")? }),
+            Some(last) => Some(ListCursor { at: last.try_get("place")?, id: last.try_get("id")? }),
             None => None,
         };
         Ok(Listed { asks: rows.iter().filter_map(whole).collect(), next })
     }
 
-    /// The ids of a page of open asks, oldest first, and where the next page begins.
+    /// The ids of a page of open asks, oldest first, and the start of the next page.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn open_ids(
         &self,
-        from: Option<&Place>,
-    ) -> Result<(Vec<String>, Option<Place>), StoreError> {
+        from: Option<&ListCursor>,
+    ) -> Result<(Vec<String>, Option<ListCursor>), StoreError> {
         let query = sqlx::query(
             "SELECT id, created_at AS place FROM ask WHERE state = 'open' AND created_at >= $1 \
              AND (created_at > $1 OR id > $2) ORDER BY created_at, id LIMIT $3",
@@ -127,13 +134,13 @@ impl Store {
         let rows = self.all(query.bind(i64::try_from(Self::PAGE).unwrap_or(i64::MAX))).await?;
         let ids = rows.iter().map(|row| row.try_get("id")).collect::<Result<Vec<_>, _>>()?;
         let next = match rows.last().filter(|_| rows.len() == Self::PAGE) {
-            Some(last) => Some(Place { at: last.try_get("place")?, id: last.try_get("id")? }),
+            Some(last) => Some(ListCursor { at: last.try_get("place")?, id: last.try_get("id")? }),
             None => None,
         };
         Ok((ids, next))
     }
 
-    /// Looks at every ask in this state, in the same order.
+    /// Calls `look` for every ask in this state, in the order of the list.
     ///
     /// # Errors
     /// When the store fails.
@@ -153,7 +160,7 @@ impl Store {
         }
     }
 
-    /// How many asks are open.
+    /// The number of open asks.
     ///
     /// # Errors
     /// When the store fails.
@@ -162,17 +169,18 @@ impl Store {
         Ok(self.one(sqlx::query(open)).await?.try_get("n")?)
     }
 
-    /// Ids of asks that begin so; at most two, enough to tell one from several.
+    /// The ids that start with `prefix`; at most two, enough to tell one from several.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        // `substr` instead of `LIKE`, in which a `%` or `_` of the prefix would be a wildcard.
         let like = sqlx::query("SELECT id FROM ask WHERE substr(id, 1, length($1)) = $1 LIMIT 2");
         let rows = self.all(like.bind(prefix)).await?;
         rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
     }
 
-    /// The open asks of one session, by id, the oldest first.
+    /// The ids of the open asks of one session, oldest first.
     ///
     /// # Errors
     /// When the store fails.
@@ -190,7 +198,7 @@ impl Store {
     }
 }
 
-/// How many of these fit into so many bytes; the first one always does.
+/// The number of asks that fit into `most` bytes; at least one, so that the list always advances.
 fn fitting(sizes: &[i64], most: i64) -> usize {
     let mut left = most;
     let fits = |size: &&i64| {

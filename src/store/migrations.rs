@@ -1,4 +1,4 @@
-//! The shape of the tables, one text for both engines.
+//! The tables and their migrations, in one SQL text for both engines.
 
 use super::{StoreError, connection::Dialect};
 use sqlx::{
@@ -6,8 +6,8 @@ use sqlx::{
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
-/// Every step, in order. A step that was released is never edited.
-const STEPS: [(i64, &str, &str); 13] = [
+/// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
+const STEPS: [(i64, &str, &str); 17] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -21,10 +21,14 @@ const STEPS: [(i64, &str, &str); 13] = [
     (11, "bytes", include_str!("migrations/0011_bytes.sql")),
     (12, "forgotten", include_str!("migrations/0012_forgotten.sql")),
     (13, "owed_text", include_str!("migrations/0013_owed_text.sql")),
+    (14, "turns", include_str!("migrations/0014_turns.sql")),
+    (15, "pause", include_str!("migrations/0015_pause.sql")),
+    (16, "bundle", include_str!("migrations/0016_bundle.sql")),
+    (17, "undo", include_str!("migrations/0017_undo.sql")),
 ];
 
-/// Brings the tables up to date. Where they are, nothing is said that makes any, so that a user who
-/// may only read and write can start a daemon.
+/// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write
+/// database role suffices.
 pub(super) async fn run(
     connection: &mut AnyConnection,
     dialect: Dialect,
@@ -43,7 +47,7 @@ pub(super) async fn run(
     }
 }
 
-/// Whether exactly these steps were taken. Where that cannot be read there are none.
+/// Returns whether exactly these steps were applied. If that cannot be read, none were.
 async fn is_up_to_date(connection: &mut AnyConnection) -> bool {
     let taken = sqlx::query("SELECT version FROM _sqlx_migrations WHERE success ORDER BY version");
     let Ok(taken) = taken.fetch_all(connection).await else { return false };

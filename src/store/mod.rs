@@ -1,27 +1,31 @@
 //! The store: SQLite or PostgreSQL through sqlx, in one SQL text. Only this module speaks SQL.
 //!
 //! INVARIANT: the ask's row is the truth. Every change of an ask is one compare-and-set in one
-//! transaction with its event, its grants and the cards that have to follow; whoever loses the race
-//! gets the row as it now stands.
+//! transaction with its event, its grants and the cards that have to follow; the loser of a race
+//! gets the row as it is now.
 
 mod asks;
 mod backup;
+mod bundles;
 mod cards;
 mod closing;
 mod connection;
 mod connection_pool;
 mod database;
+mod due;
 mod engine;
 mod error;
 mod events;
 mod grants;
 mod identity;
 mod integrity;
+mod late;
 mod lease;
 mod listing;
 mod migrations;
 mod outbox;
 mod owed_text;
+mod pause;
 pub mod private;
 mod reconcile;
 mod remembered;
@@ -31,85 +35,96 @@ mod sessions;
 mod shared;
 mod tail;
 mod trouble;
+mod undo;
 mod writer;
 
-pub use asks::{Inserted, NewAsk, Overdue};
+pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, back_up};
+pub use bundles::{BUNDLE, Bundle, BundleNews, BundleRow, Member, Twin};
 pub use cards::{CardRow, NewCard};
 pub use closing::Closed;
+pub use due::{Due, DuePage};
 pub use error::StoreError;
 pub use events::Event;
-pub use grants::{Grant, GrantScope};
+pub use grants::{Grant, GrantScope, UNDO_MS};
+pub use late::{LateCards, SHOWN_WITHIN_MS};
 pub use lease::{DAEMON, Fence, Leader};
-pub use listing::{Listed, Place};
-pub use outbox::{Due, DuePage, Shown};
+pub use listing::{ListCursor, Listed};
+pub use outbox::{Seen, Shown};
 pub use owed_text::OwedText;
 pub use remembered::Remembered;
-pub use sessions::Standing;
+pub use sessions::SessionContext;
 pub use tail::{Resumed, Tail};
 pub use trouble::Trouble;
 
 pub use database::Database;
 
 use crate::{clock, ids};
-use connection::{LIMITS, Limits, Reading, Statement, Tx, Work};
+use connection::{ConnectionTimeouts, LIMITS, ReadQuery, Statement, Tx, Work};
 use engine::Engine;
 use sqlx::any::AnyRow;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use trouble::Condition;
 
-/// The daemon's memory. Cheap to clone.
+/// A handle to the daemon's database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
     database: Database,
     condition: Arc<Condition>,
-    /// Says which hints are our own.
+    /// This daemon's random name; it marks our own hints, so that we ignore them.
     name: Arc<str>,
-    /// Something changed that other daemons may want to know.
+    /// Notified after each change that other daemons may want to read.
     news: Arc<Notify>,
 }
 
 impl Store {
-    /// Connects, makes an SQLite file that is not there, and brings the tables up to date.
+    /// Connects, creates a missing SQLite file, and brings the tables up to date.
     ///
     /// # Errors
-    /// When the database cannot be reached, written or understood.
+    /// When the database is unreachable, read-only or not a store of this version.
     pub async fn open(database: &Database) -> Result<Self, StoreError> {
         Self::open_within(database, LIMITS).await
     }
 
-    /// The same for an installation that may have had a store before.
+    /// Opens the store of an installation that may have had one before.
     ///
     /// # Errors
-    /// Also when that is gone, or another one stands in its place; then nothing was made.
+    /// As [`Store::open`], and when the known store is gone or replaced by another; nothing is
+    /// created then.
     pub async fn open_as(database: &Database, known: &Remembered) -> Result<Self, StoreError> {
         Self::begin(Engine::open(database, LIMITS, Some(known)).await?, database).await
     }
 
-    async fn open_within(database: &Database, limits: Limits) -> Result<Self, StoreError> {
+    async fn open_within(
+        database: &Database,
+        limits: ConnectionTimeouts,
+    ) -> Result<Self, StoreError> {
         Self::begin(Engine::open(database, limits, None).await?, database).await
     }
 
     async fn begin(engine: Engine, database: &Database) -> Result<Self, StoreError> {
         let (condition, name, news) = (Arc::default(), ids::nonce().into(), Arc::default());
         let store = Self { engine, database: database.clone(), condition, name, news };
+        // An SQLite file has one daemon (its lock is held), so every lease in it belongs to a
+        // process that has ended. Without this a restart would wait until the old lease runs out.
         if !store.is_shared() {
             store.end_leases().await?;
         }
         Ok(store)
     }
 
-    /// The store's id: 8 characters `[0-9a-z]`, random and the same for as long as the store lives.
-    /// A copy of a store has the same id. It is no secret and carries no authority.
+    /// The store's id: 8 characters `[0-9a-z]`, random, fixed when the store is created. A copy of
+    /// a store has the same id. It is no secret and carries no authority.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.engine.id
     }
 
-    /// What is wrong with the store right now, if something is: it is written to, and read.
+    /// Writes and reads one row; returns what is wrong with the store, if anything is.
     pub async fn probe(&self) -> Option<Trouble> {
+        // A write, because a full disk or a read-only server still answers reads.
         let probe = sqlx::query(
             "INSERT INTO pulse (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = $1",
         );
@@ -120,29 +135,29 @@ impl Store {
         }))
     }
 
-    /// The faults that tests inject.
+    /// The fault injection of tests.
     #[cfg(test)]
     pub(crate) fn faults(&self) -> &fault_injection::Faults {
         &self.engine.faults
     }
 
-    /// Closes all connections, so that the write-ahead log is folded in.
+    /// Closes all connections; SQLite then copies its write-ahead log into the file.
     pub async fn close(&self) {
         self.engine.close().await;
     }
 
-    /// All that a reading query finds.
-    async fn all(&self, query: Reading<'_>) -> Result<Vec<AnyRow>, StoreError> {
+    /// All rows of a query.
+    async fn all(&self, query: ReadQuery<'_>) -> Result<Vec<AnyRow>, StoreError> {
         self.read(self.engine.all(query)).await
     }
 
-    /// The first row of it.
-    async fn maybe(&self, query: Reading<'_>) -> Result<Option<AnyRow>, StoreError> {
+    /// The first row of a query.
+    async fn maybe(&self, query: ReadQuery<'_>) -> Result<Option<AnyRow>, StoreError> {
         self.read(self.engine.first(query)).await
     }
 
-    /// The first row of what always has one.
-    async fn one(&self, query: Reading<'_>) -> Result<AnyRow, StoreError> {
+    /// The first row of a query that always returns one.
+    async fn one(&self, query: ReadQuery<'_>) -> Result<AnyRow, StoreError> {
         self.maybe(query).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
@@ -155,13 +170,16 @@ impl Store {
         #[cfg(test)]
         let reading = self.engine.faults.seen_through(reading);
         let read = reading.await;
+        // Only a failure is noted: a store on a full disk can still be read, so only a write shows
+        // that it works again.
         if read.is_err() {
             self.condition.note(&self.database, &read);
         }
         read
     }
 
-    /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.
+    /// Runs work in a transaction, which is committed if the work returns `Ok` and rolled back
+    /// otherwise.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -174,7 +192,7 @@ impl Store {
         written
     }
 
-    /// Runs one statement as a transaction of its own; how many rows it changed.
+    /// Runs one statement in its own transaction; returns the number of changed rows.
     async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
         self.write(move |tx| {
             Box::pin(async move { Ok(statement.execute(&mut *tx).await?.rows_affected()) })

@@ -1,4 +1,4 @@
-//! The store while its server is restarted, crashes or hangs, and while the line to it is cut.
+//! Tests of the store while its server restarts, crashes or hangs, and while the connection is cut.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{tests::new_ask, *};
 use crate::{ids, secret::Secret};
@@ -13,39 +13,41 @@ mod cut_line;
 #[path = "../../tests/support/server.rs"]
 mod server;
 
-/// Nobody wants to wait for a cut line as long as a daemon does.
-const SHORT: Limits = Limits {
+/// Shorter than a daemon's, so that a test does not wait as long for a cut connection.
+const SHORT: ConnectionTimeouts = ConnectionTimeouts {
     patience: Duration::from_secs(2),
     longest: Duration::from_secs(3),
     silence: Duration::from_secs(3),
 };
-/// Longer than anything here may take.
+/// Longer than any operation here takes.
 const LONG: Duration = Duration::from_secs(30);
 
 async fn open(url: &str) -> Store {
     Store::open_within(&Database::Postgres(Secret::new(url)), SHORT).await.unwrap()
 }
 
-/// Makes every connection that the store may have.
+/// Opens every connection that the pool may have.
 async fn all_connections(store: &Store) {
+    // Eight queries that take a while need eight connections at once.
     let all = (0..8).map(async |_| store.one(sqlx::query("SELECT pg_sleep(0.1)")).await.map(drop));
     assert!(join_all(all).await.iter().all(Result::is_ok));
 }
 
-/// Waits until the server has a session that is like this.
+/// Waits until the server has a session in this state.
 async fn until(server: &Server, session: &str) {
     let mut watching = sqlx::PgConnection::connect(&server.url()).await.unwrap();
     let count = format!("SELECT count(*) FROM pg_stat_activity WHERE {session}");
     let there = async {
         while watching.fetch_one(AssertSqlSafe(count.clone())).await.unwrap().get::<i64, _>(0) == 0
         {
+            // The query above is the pause; PostgreSQL cannot notify of a session's state.
             tokio::task::yield_now().await;
         }
     };
     timeout(LONG, there).await.unwrap();
 }
 
-/// Notes something, and does this as the last thing before the commit.
+/// Appends an event, and runs `last` as the last step before the commit.
 async fn note_and<F>(store: &Store, kind: &'static str, last: F) -> Result<(), StoreError>
 where
     F: Future<Output = ()> + Send + 'static,
@@ -68,7 +70,7 @@ async fn noted(store: &Store) -> Vec<String> {
     store.events_after(0, 100).await.unwrap().into_iter().map(|event| event.kind).collect()
 }
 
-/// The operator is told that the server is not to be had; it depends on the moment how that shows.
+/// Asserts that the operator sees an unavailable server; the wording depends on when it was lost.
 fn is_away(store: &Store, error: &StoreError) {
     let trouble =
         Trouble::of(error, &store.database).unwrap_or_else(|| panic!("{error}: no trouble"));
@@ -86,7 +88,7 @@ async fn a_server_that_was_restarted_or_crashed_is_found_again_at_once() {
     let Some(server) = Server::start().await else { return };
     let store = open(&server.url()).await;
     for how in [Stop::Fast, Stop::Immediate] {
-        // Every connection of the pool is there to be lost.
+        // Opens every connection of the pool, so that all of them are lost.
         let busy = join_all((0..8).map(|_| note(&store, "before"))).await;
         assert!(busy.iter().all(Result::is_ok), "{busy:?}");
         server.stop(how).await;
@@ -106,7 +108,7 @@ async fn a_server_that_was_restarted_or_crashed_is_found_again_at_once() {
 #[tokio::test]
 async fn what_comes_while_the_server_is_restarted_waits_for_it() {
     let Some(server) = Server::start().await else { return };
-    // A daemon's own limits: it takes a moment until a server is up.
+    // A daemon's own timeouts: the server takes a moment to start.
     let store = Store::open(&Database::Postgres(Secret::new(server.url()))).await.unwrap();
     server.stop(Stop::Fast).await;
     let (kept, ()) = tokio::join!(note(&store, "waited"), server.start_again());
@@ -160,6 +162,7 @@ async fn nothing_acknowledged_is_lost_when_the_server_crashes_at_work() {
                 let id = format!("ask{writer}-{n}");
                 match store.insert_ask(&new_ask(&id, None, None), &[]).await {
                     Ok(_) => told.send(id).unwrap(),
+                    // Such an ask may be stored or not; both are correct.
                     Err(StoreError::Uncertain(_)) => return Some(id),
                     Err(_) => return None,
                 }
@@ -168,6 +171,7 @@ async fn nothing_acknowledged_is_lost_when_the_server_crashes_at_work() {
         })
     });
     let writers: Vec<_> = writers.collect();
+    // Only the writers hold a sender now, so the channel ends with the last of them.
     drop(told);
     let mut acknowledged = BTreeSet::new();
     while acknowledged.len() < 200 {

@@ -1,17 +1,7 @@
-//! The outbox, kept in the rows of the cards: what is due at a target, and what became of it.
+//! The outbox, kept in the rows of the cards: what became of what was sent.
 
-use super::{CardRow, Fence, Store, StoreError, Tx, cards, lease, rows, rows::columns};
-use crate::ask::Ask;
-use sqlx::{AssertSqlSafe, Row, any::AnyRow};
-
-/// A card that is behind, and its ask as it stands.
-#[derive(Debug)]
-pub struct Due {
-    /// The card.
-    pub card: CardRow,
-    /// What it has to show; why not, where the row does not read back.
-    pub ask: Result<Ask, StoreError>,
-}
+use super::{Fence, Store, StoreError, Tx, late, lease};
+use sqlx::{AssertSqlSafe, Row};
 
 /// What a card shows now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,134 +16,22 @@ pub struct Shown {
     pub version: i64,
     /// Whether it stands without buttons, because presses are not received there.
     pub muted: bool,
+    /// Whether people see it there.
+    pub seen: Seen,
 }
 
-/// A page of cards with their asks.
-#[derive(Debug)]
-pub struct DuePage {
-    /// In their order.
-    pub due: Vec<Due>,
-    /// Whether there may be more behind it.
-    pub more: bool,
+/// Whether people see a card where it stands now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nobody looks there.
+    No,
+    /// They do.
+    Yes,
+    /// They do, and the ask has waited for a while: if nobody has seen it anywhere, its time starts.
+    Late,
 }
-
-/// Cards that are due; a first try does not wait for anything, whatever the clocks say.
-macro_rules! due {
-    ($redraw:literal, $which:literal) => {
-        concat!(
-            "SELECT * FROM (SELECT ",
-            $redraw,
-            " AS redraw, due_at AS place, nonce, ask, adapter, target, message, attempts, bytes FROM card \
-             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND ",
-            $which,
-            " AND (attempts = 0 OR due_at <= $3) \
-             AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
-             ORDER BY due_at LIMIT $6) AS page"
-        )
-    };
-}
-
-/// So many of these cards, with their asks, as fit into a page.
-// INVARIANT: the size of a page is known before the first body is read.
-macro_rules! fitting {
-    ($cards:expr, $most:literal) => {
-        concat!(
-            "SELECT nonce, due.ask, adapter, target, message, attempts, found, ",
-            columns!(),
-            " FROM (SELECT cards.*, count(*) OVER () AS found, sum(bytes) OVER (ORDER BY redraw, \
-             place, ask ROWS UNBOUNDED PRECEDING) - bytes AS ahead FROM (",
-            $cards,
-            ") AS cards) AS due JOIN ask ON id = due.ask WHERE ahead < ",
-            $most,
-            " ORDER BY redraw, place, due.ask"
-        )
-    };
-}
-
-/// What stands somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose
-/// index has that order, instead of sorting all cards for every page.
-const STANDING: &str = fitting!(
-    "SELECT 0 AS redraw, created_at AS place, nonce, ask, adapter, target, message, attempts, card.bytes \
-     FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
-     AND state = 'open' AND shown > 0 AND gone IS NULL AND (created_at, id) > ($3, $4) \
-     ORDER BY created_at, id LIMIT $5",
-    "$6"
-);
-
-/// What stands muted and should not, or the other way round.
-const OTHERWISE: &str = concat!(
-    "SELECT nonce, ask, adapter, target, message, attempts, ",
-    columns!(),
-    " FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
-     AND state = 'open' AND shown > 0 AND message IS NOT NULL AND gone IS NULL AND muted <> $3 \
-     AND (attempts = 0 OR due_at <= $4) ORDER BY created_at, id LIMIT $5"
-);
-
-/// New cards come before redraws, so that redraws never keep an ask from being seen.
-const DUE: &str = fitting!(
-    concat!(
-        due!("0", "shown = 0"),
-        " UNION ALL ",
-        due!("1", "shown > 0 AND shown < wanted"),
-        " ORDER BY redraw, place LIMIT $6"
-    ),
-    "$7"
-);
 
 impl Store {
-    /// The cards at this target that are behind and may be tried now, for as long as the one who
-    /// asks leads: new ones first, the oldest first.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn due_cards(
-        &self,
-        adapter: &str,
-        target: &str,
-        now: i64,
-        fence: &Fence,
-        most: u32,
-    ) -> Result<DuePage, StoreError> {
-        let query = sqlx::query(DUE).bind(adapter).bind(target).bind(now);
-        let query = query.bind(&fence.name).bind(fence.epoch).bind(i64::from(most));
-        page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
-    }
-
-    /// The cards at this target that the rows say stand there and whose asks are open, the oldest
-    /// ask first, after that of the last page.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn standing_cards(
-        &self,
-        adapter: &str,
-        target: &str,
-        last: Option<&Ask>,
-        most: u32,
-    ) -> Result<DuePage, StoreError> {
-        let query = sqlx::query(STANDING).bind(adapter).bind(target);
-        let query = query.bind(last.map_or(i64::MIN, |ask| ask.created_at));
-        let query = query.bind(last.map_or("", |ask| ask.id.as_str())).bind(i64::from(most));
-        page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
-    }
-
-    /// The cards of open asks that stand at this target, may be tried now, and are muted or not
-    /// otherwise than this.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn drawn_otherwise(
-        &self,
-        adapter: &str,
-        target: &str,
-        muted: bool,
-        now: i64,
-        most: u32,
-    ) -> Result<Vec<Due>, StoreError> {
-        let query = sqlx::query(OTHERWISE).bind(adapter).bind(target).bind(i64::from(muted));
-        self.all(query.bind(now).bind(i64::from(most))).await?.iter().map(due).collect()
-    }
-
     /// Notes that this card is muted from now on.
     ///
     /// # Errors
@@ -172,19 +50,6 @@ impl Store {
         self.execute(lost.bind(nonce.to_owned())).await.map(drop)
     }
 
-    /// When the next card at this target may be tried.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn next_due(&self, adapter: &str, target: &str) -> Result<Option<i64>, StoreError> {
-        let query = sqlx::query(
-            "SELECT min(due_at) AS at FROM card WHERE adapter = $1 AND target = $2 \
-             AND gone IS NULL AND shown < wanted",
-        );
-        let row = self.one(query.bind(adapter).bind(target)).await?;
-        Ok(row.try_get("at")?)
-    }
-
     /// Notes what cards show now; false: the one who showed it leads no more, and they are to be
     /// redrawn by whoever does.
     ///
@@ -195,6 +60,14 @@ impl Store {
         let (shown, fence) = (shown.to_vec(), fence.clone());
         self.write(move |tx| {
             Box::pin(async move {
+                let mut shown = shown;
+                let late = shown.iter().filter(|shown| shown.seen == Seen::Late);
+                let late: Vec<_> = late.map(|shown| shown.ask.clone()).collect();
+                if !late.is_empty() && lease::leads(tx, &fence).await? {
+                    let moved = late::start(tx, &late).await?;
+                    let started = |shown: &&mut Shown| moved.contains(&shown.ask);
+                    shown.iter_mut().filter(started).for_each(|shown| shown.version += 1);
+                }
                 if note(tx, &shown, LED, &fence).await? > 0 || lease::leads(tx, &fence).await? {
                     return Ok(true);
                 }
@@ -299,20 +172,31 @@ impl Store {
         old: &str,
         new: &str,
     ) -> Result<(), StoreError> {
-        let statement = sqlx::query(
-            "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, attempts = 0 \
-             WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown < wanted",
-        )
-        .bind(adapter.to_owned())
-        .bind(old.to_owned())
-        .bind(new.to_owned());
-        self.execute(statement).await.map(drop)
+        let [adapter, old, new] = [adapter, old, new].map(str::to_owned);
+        self.write(move |tx| {
+            Box::pin(async move {
+                for statement in [
+                    "UPDATE card SET target = $3, message = NULL, shown = 0, due_at = 0, \
+                     attempts = 0 WHERE adapter = $1 AND target = $2 AND gone IS NULL \
+                     AND shown < wanted",
+                    "UPDATE bundle SET target = $3, message = NULL, due_at = 0, attempts = 0 \
+                     WHERE adapter = $1 AND target = $2 AND gone IS NULL AND EXISTS \
+                     (SELECT 1 FROM card WHERE card.bundle = bundle.nonce AND shown < wanted)",
+                ] {
+                    let moved = sqlx::query(statement).bind(&adapter).bind(&old).bind(&new);
+                    moved.execute(&mut *tx).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
     }
 }
 
 /// What a leader's word does to a card.
 const LED: [&str; 2] = [
-    "message = v.column2, shown = v.column3, muted = v.column4, attempts = 0, held = NULL",
+    "message = v.column2, shown = v.column3, muted = v.column4, attempts = 0, held = NULL, \
+     seen = CASE WHEN v.column5 > 0 THEN 1 ELSE seen END",
     "EXISTS",
 ];
 /// What it does once another leads.
@@ -331,9 +215,11 @@ async fn note(
     fence: &Fence,
 ) -> Result<u64, StoreError> {
     let row = |at: usize| {
-        format!("(${at}, ${}, CAST(${} AS BIGINT), CAST(${} AS BIGINT))", at + 1, at + 2, at + 3)
+        let number = |at: usize| format!("CAST(${at} AS BIGINT)");
+        let [version, muted, seen] = [at + 2, at + 3, at + 4].map(number);
+        format!("(${at}, ${}, {version}, {muted}, {seen})", at + 1)
     };
-    let rows: Vec<_> = (0..shown.len()).map(|n| row(3 + n * 4)).collect();
+    let rows: Vec<_> = (0..shown.len()).map(|n| row(3 + n * 5)).collect();
     let sql = format!(
         "UPDATE card SET {set} FROM (VALUES {}) AS v WHERE nonce = v.column1 \
          AND {leads} (SELECT 1 FROM lease WHERE name = $1 AND epoch = $2)",
@@ -342,20 +228,10 @@ async fn note(
     let query = sqlx::query(AssertSqlSafe(sql)).bind(fence.name.clone()).bind(fence.epoch);
     let query = shown.iter().fold(query, |query, shown| {
         let query = query.bind(shown.nonce.clone()).bind(shown.message.clone());
-        query.bind(shown.version).bind(i64::from(shown.muted))
+        let seen = i64::from(shown.seen != Seen::No);
+        query.bind(shown.version).bind(i64::from(shown.muted)).bind(seen)
     });
     Ok(query.execute(&mut *tx).await?.rows_affected())
-}
-
-fn page(rows: &[AnyRow], most: u32) -> Result<DuePage, StoreError> {
-    let due = rows.iter().map(due).collect::<Result<Vec<_>, _>>()?;
-    let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get("found"))?;
-    let more = found >= i64::from(most) || usize::try_from(found).is_ok_and(|all| all > due.len());
-    Ok(DuePage { due, more })
-}
-
-fn due(row: &AnyRow) -> Result<Due, StoreError> {
-    Ok(Due { card: cards::card(row)?, ask: rows::ask(row) })
 }
 
 #[cfg(test)]

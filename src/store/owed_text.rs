@@ -1,16 +1,17 @@
-//! Texts that people were asked for and have not given yet.
+//! Texts that people have been asked for and have not sent yet. They are stored, so that a reply
+//! still counts after a restart.
 
 use super::{Store, StoreError};
 use sqlx::Row;
 
-/// A text that somebody was asked for.
+/// A text that a person was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwedText {
-    /// Which adapter.
+    /// The adapter's name.
     pub adapter: String,
-    /// The message whose button they pressed.
+    /// The message with the pressed button.
     pub message: String,
-    /// Who, by the platform's id.
+    /// The person, by the platform's id.
     pub presser: String,
     /// The button's token.
     pub token: String,
@@ -19,8 +20,8 @@ pub struct OwedText {
 }
 
 impl Store {
-    /// Notes that somebody was asked for a text. What they were asked for at this message before is
-    /// not owed any more.
+    /// Records that a person was asked for a text. It replaces what they owed at this message
+    /// before.
     ///
     /// # Errors
     /// When the store fails.
@@ -52,8 +53,8 @@ impl Store {
         row.map(|row| Ok(row.try_get("token")?)).transpose()
     }
 
-    /// Notes that somebody gave the text that this button asked for: what they write next answers
-    /// nothing.
+    /// Removes the text that this button asked for: what the person writes next is no answer. The
+    /// token must match, so that a late reply to an earlier button leaves the newer one owed.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,4 +1,5 @@
-//! Files and folders of the store that nobody else may read or exchange, whatever was there before.
+//! Files and folders of the store that no other user may read or replace, whatever their mode was
+//! before.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, Permissions},
@@ -7,28 +8,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What SQLite and the daemon keep beside the database's file.
+/// The suffixes of the files that SQLite and the daemon create for one database.
 const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
 
-/// Makes the daemon's own folder, or closes it to others where it is there.
+/// Creates the daemon's own folder, or closes an existing one to others.
 ///
 /// # Errors
-/// A sentence: it is no folder, or somebody else's, or cannot be made or closed.
-// SECURITY: whoever may write to the folder could exchange the store.
+/// A sentence: it is no folder, belongs to another user, or cannot be created or closed.
+// SECURITY: a user who may write to the folder could replace the store.
 pub fn own_folder(folder: &Path) -> Result<(), String> {
     let found = make(folder)?;
     is_ours(folder, &found, folder)?;
     tighten(folder, &found, 0o077)
 }
 
-/// Makes the folder of the store's file, where that is not the daemon's own; one that is there may
-/// be read by others, but not written to.
+/// Creates the folder of the store's file, if that is not the daemon's own. Others may read an
+/// existing folder, but not write to it.
 ///
 /// # Errors
 /// As for [`own_folder`].
 pub fn folder_of_store(folder: &Path) -> Result<(), String> {
     let found = make(folder)?;
-    // In a folder such as /tmp nobody can exchange what belongs to others.
+    // In a sticky folder such as /tmp nobody can replace files of others.
     let sticky = found.mode() & 0o1000 != 0;
     if sticky || found.mode() & 0o022 == 0 {
         return Ok(());
@@ -37,14 +38,14 @@ pub fn folder_of_store(folder: &Path) -> Result<(), String> {
     tighten(folder, &found, 0o022)
 }
 
-/// Makes the database's file where it is not there, and closes it and what stands beside it to
-/// others.
+/// Closes the database's file, and the files beside it, to others.
 ///
 /// # Errors
-/// A sentence: one of them is a link, no plain file or somebody else's.
-// SECURITY: SQLite gives what it makes beside the file the file's own mode.
+/// A sentence: one of them is a link, not a regular file, or belongs to another user.
+// SECURITY: SQLite creates the files beside the database with the database's mode.
 pub fn files(file: &Path) -> Result<(), String> {
     for path in BESIDE.map(|end| beside(file, end)) {
+        // Not followed: a link's owner could make it point to another file between two starts.
         let found = match fs::symlink_metadata(&path) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -65,11 +66,13 @@ pub fn files(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Moves what is left of a store aside, where its file is gone or empty; what was moved.
+/// Moves aside what is left of a store whose file is missing or empty; returns the new paths.
 ///
 /// # Errors
 /// When it cannot be moved.
 pub fn set_aside(file: &Path) -> io::Result<Vec<PathBuf>> {
+    // A log without its file is no store, and SQLite would apply it to the new file of the same
+    // name.
     if file.metadata().is_ok_and(|found| found.len() > 0) {
         return Ok(Vec::new());
     }
@@ -84,22 +87,23 @@ pub fn set_aside(file: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(moved)
 }
 
-/// Opens a file for writing that is made for its owner alone.
+/// Opens a file for writing, and creates it readable by its owner only.
 pub(super) fn open(file: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)
 }
 
-/// Writes a file whole, or not at all.
+/// Writes a file atomically.
 pub(super) fn write(file: &Path, text: &str) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(text.as_bytes())?;
     new.as_file().sync_all()?;
     new.persist(file).map_err(|error| error.error)?;
+    // The rename is durable only after its folder is synced.
     File::open(folder)?.sync_all()
 }
 
-/// The path with this behind it.
+/// The path with a suffix appended.
 pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(end);
@@ -115,12 +119,13 @@ fn make(folder: &Path) -> Result<Metadata, String> {
     fs::metadata(folder).map_err(cannot)
 }
 
-/// What the daemon makes itself tells who it is.
+/// Checks that the file or folder belongs to us. A file that we create shows our user id: the
+/// standard library has no `getuid`.
 fn is_ours(path: &Path, found: &Metadata, folder: &Path) -> Result<(), String> {
     let made = tempfile::tempfile_in(folder).and_then(|file| file.metadata());
     let us = match made {
         Ok(made) => made.uid(),
-        // A folder that takes no file, such as that of a full disk: SQLite will say what is wrong.
+        // The folder takes no file, for example on a full disk: opening the store will report why.
         Err(_) => return Ok(()),
     };
     if found.uid() == us {

@@ -1,11 +1,11 @@
-//! What a start makes up for: cards that a crash or a new target left out.
+//! Repairs at a start what a crash or a new target left: cards that are missing or out of date.
 
 use super::{NewCard, Store, StoreError, Tx, cards::insert};
 use sqlx::Row;
 
 impl Store {
-    /// Makes cards due that are behind their ask, and a card for every open ask at a target that
-    /// has none yet. The reconciliation at every start.
+    /// Makes cards due that are older than their ask, and creates a card for every open ask that
+    /// has none at this target. Runs at every start.
     ///
     /// # Errors
     /// When the store fails.
@@ -32,7 +32,7 @@ impl Store {
     }
 }
 
-/// Those that were given up may be taken by the process of today.
+/// Retries cards that were given up, as new ones: the adapter keeps no messages over a restart.
 async fn try_anew(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET shown = 0, message = NULL, attempts = 0, gone = NULL \
@@ -46,7 +46,7 @@ async fn try_anew(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreE
     Ok(())
 }
 
-/// Those that were given up may be taken by the target of today.
+/// Retries cards that were given up: the target may accept them now.
 async fn take_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET gone = NULL WHERE adapter = $1 AND target = $2 AND gone IS NOT NULL \
@@ -59,33 +59,40 @@ async fn take_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
     Ok(())
 }
 
-/// How far ahead of an older card a younger one may have been sent: an ask's age is told before its
-/// commit, and commits overtake each other.
+/// The span, in turns and in time, in which a younger card of an agent may have been sent before an
+/// older one: both are counted before their commit, and commits overtake each other.
+const OVERTAKEN: i64 = 4;
 const OVERTAKEN_MS: i64 = 10_000;
 
-/// The card whose turn it was may have been on its way when the last process ended: its message may
-/// stand, and nobody knows which it is. It was the oldest then; older ones may have been committed
-/// since.
+/// Marks cards whose message may exist without our knowing. The card whose turn it was may have
+/// been sent when the last process ended; its row then has no message id. It was the first of its
+/// agent at that time, but others may have been committed since, so all near the first are marked.
 async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    // With `attempts = 1` the outbox posts the card as one that may be a repeat.
     sqlx::query(
-        "UPDATE card SET attempts = 1 WHERE adapter = $1 AND target = $2 AND gone IS NULL \
-         AND shown = 0 AND message IS NULL AND attempts = 0 AND due_at <= $3 + (\
-         SELECT min(due_at) FROM card WHERE adapter = $1 AND target = $2 AND gone IS NULL \
-         AND shown = 0 AND message IS NULL AND attempts = 0)",
+        "UPDATE card SET attempts = 1 FROM (SELECT agent AS who, critical AS kind, \
+         min(turn) AS first, min(due_at) AS oldest FROM card \
+         WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown = 0 \
+         AND message IS NULL AND attempts = 0 AND bundle IS NULL GROUP BY agent, critical) AS line \
+         WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown = 0 AND message IS NULL \
+         AND attempts = 0 AND bundle IS NULL AND agent = who AND critical = kind AND turn <= first + $3 \
+         AND due_at <= oldest + $4",
     )
     .bind(adapter)
     .bind(target)
+    .bind(OVERTAKEN)
     .bind(OVERTAKEN_MS)
     .execute(&mut *tx)
     .await?;
     Ok(())
 }
 
-/// Every open ask gets a card at this target.
+/// Creates a card at this target for every open ask that has none.
 async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
     let bare = sqlx::query(
-        "SELECT a.id, a.created_at, a.bytes FROM ask a WHERE a.state = 'open' AND NOT EXISTS \
-         (SELECT 1 FROM card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2)",
+        "SELECT a.id FROM ask a WHERE a.state = 'open' AND NOT EXISTS \
+         (SELECT 1 FROM card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2) \
+         ORDER BY a.created_at, a.id",
     )
     .bind(adapter)
     .bind(target)
@@ -94,14 +101,14 @@ async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreEr
     for row in bare {
         let nonce = crate::ids::nonce();
         let card = NewCard { nonce, adapter: adapter.to_owned(), target: target.to_owned() };
-        let (since, bytes) = (row.try_get("created_at")?, row.try_get("bytes")?);
-        insert(tx, &row.try_get::<String, _>("id")?, since, bytes, &[card]).await?;
+        insert(tx, &row.try_get::<String, _>("id")?, &[card]).await?;
     }
     Ok(())
 }
 
-/// The cards of open asks have to show them as they stand.
+/// Makes cards of open asks due if they show an older version.
 async fn refresh(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+    // A card in doubt keeps `attempts = 1`; see `doubt`.
     sqlx::query(
         "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = card.ask), \
          due_at = (SELECT created_at FROM ask WHERE id = card.ask), \

@@ -1,5 +1,5 @@
-//! The store that this installation had: its id in a file of the state folder, so that a store that
-//! is gone or exchanged is noticed instead of begun anew without a word.
+//! The store that this installation had: its id in a file of the state folder. A store that is gone
+//! or replaced is noticed, instead of silently replaced by an empty one.
 
 use super::{Database, StoreError, connection::Tx, private};
 use sqlx::Row;
@@ -8,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file beside the tokens, in the state folder.
+/// The name of the file in the state folder, beside the tokens.
 const FILE: &str = "store.id";
 
-/// What is known of the store from earlier starts.
+/// The store known from earlier starts.
 #[derive(Debug, Clone)]
 pub struct Remembered {
     file: PathBuf,
@@ -20,11 +20,11 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Reads what an earlier start has left in this folder.
+    /// Reads the id that an earlier start recorded in this folder.
     ///
     /// # Errors
-    /// When it is there and cannot be read, or holds no id.
-    // FAIL-CLOSED: what cannot be read is not taken for a first start.
+    /// When the file cannot be read or holds no id.
+    // FAIL-CLOSED: an unreadable file does not count as a first start.
     pub fn read(folder: &Path) -> Result<Self, StoreError> {
         let file = folder.join(FILE);
         let id = match std::fs::read_to_string(&file) {
@@ -39,13 +39,13 @@ impl Remembered {
         Ok(Self { file, id })
     }
 
-    /// Nothing: whatever is found is this installation's store from now on.
+    /// Knows no store: the one that is found becomes this installation's.
     #[must_use]
     pub fn nothing(folder: &Path) -> Self {
         Self { file: folder.join(FILE), id: None }
     }
 
-    /// Keeps the id for the next start.
+    /// Records the id for the next start.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -60,7 +60,7 @@ impl Remembered {
         private::write(&self.file, &format!("{id}\n")).map_err(marker)
     }
 
-    /// Before anything is made: a file that was there has to be there.
+    /// Checks that a known file exists, before anything is created.
     pub(super) fn check_file(&self, file: &Path) -> Result<(), StoreError> {
         let size = |path: &Path| path.metadata().map_or(0, |found| found.len());
         if size(file) > 0 {
@@ -74,13 +74,13 @@ impl Remembered {
             (true, false) => "the file is empty",
         };
         match &self.id {
+            // A first start may create a file, but not beside a log that holds somebody's commits.
             None if size(&log) == 0 => Ok(()),
             id => Err(self.gone(how, id.as_deref())),
         }
     }
 
-    /// Before any table is made: the tables that were there have to be there, and be the same
-    /// store's.
+    /// Checks that the known store's tables exist and have its id, before any table is created.
     pub(super) async fn check_tables(
         &self,
         connection: &mut Tx,
@@ -92,7 +92,7 @@ impl Remembered {
             Some(found) => {
                 Err(StoreError::Another { found, known: known.clone(), marker: self.file.clone() })
             }
-            // A backup from before stores had ids: whose it is cannot be told, but it is a store.
+            // A backup from before stores had ids: we cannot tell whose it is, but it is a store.
             None if has_asks(connection).await => Ok(()),
             None => {
                 let how = match database {
@@ -110,12 +110,13 @@ impl Remembered {
     }
 }
 
-/// The id in the tables; `None` where there are no tables.
+/// The id in the tables; `None` if there are no tables.
 async fn id_in(connection: &mut Tx) -> Result<Option<String>, StoreError> {
     let row = sqlx::query("SELECT value FROM meta WHERE name = 'store_id'");
     match row.fetch_optional(&mut *connection).await {
         Ok(row) => Ok(row.map(|row| row.try_get("value")).transpose()?),
         Err(sqlx::Error::Database(error))
+            // `42P01` is PostgreSQL's "undefined table"; SQLite has no code of its own for it.
             if error.code().as_deref() == Some("42P01")
                 || error.message().starts_with("no such table") =>
         {

@@ -1,21 +1,23 @@
-//! Settled asks and events are forgotten after a while, a page at a time.
+//! Deletes closed asks and events after the retention time, in batches.
 
-use super::{Store, StoreError, Tx};
+use super::{Store, StoreError, Tx, bundles};
 use sqlx::Row;
 use std::collections::BTreeMap;
 
-/// The most that is forgotten in one transaction: nobody waits for longer than that takes.
+/// The largest number of asks deleted in one transaction: other writers wait while it runs.
 const BATCH: i64 = 200;
-/// The same of events, which are small.
+/// The same for events, which are small.
 const EVENTS: i64 = 500;
 
 impl Store {
-    /// Forgets some asks that were closed before `before`, with their cards, the oldest first; how
-    /// many. As long as it forgets any there may be more.
+    /// Deletes some asks that were closed before `before`, with their cards, oldest first; returns
+    /// how many. There may be more as long as the result is not 0.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn forget_closed(&self, before: i64) -> Result<u64, StoreError> {
+        // Read outside the transaction, so that the writer is held only for the deletes. A closed
+        // ask never opens again, so the list stays true.
         let old =
             sqlx::query("SELECT id FROM ask WHERE closed_at < $1 ORDER BY closed_at LIMIT $2");
         let old = self.all(old.bind(before).bind(BATCH)).await?;
@@ -27,6 +29,7 @@ impl Store {
             Box::pin(async move {
                 let mut forgotten = 0;
                 for id in ids {
+                    // Before the ask, which they refer to by a foreign key.
                     let cards = sqlx::query("DELETE FROM card WHERE ask = $1").bind(&id);
                     cards.execute(&mut *tx).await?;
                     let owed = sqlx::query("DELETE FROM owed_text WHERE ask = $1").bind(&id);
@@ -34,18 +37,20 @@ impl Store {
                     let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
                     forgotten += ask.execute(&mut *tx).await?.rows_affected();
                 }
+                bundles::forget(tx, before).await?;
                 Ok(forgotten)
             })
         })
         .await
     }
 
-    /// Forgets some events that happened before `before`, the oldest first; how many. As long as it
-    /// forgets any there may be more.
+    /// Deletes some events before `before`, oldest first; returns how many. There may be more as
+    /// long as the result is not 0.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn forget_events(&self, before: i64) -> Result<usize, StoreError> {
+        // A read first: most calls find nothing, and would otherwise cost a write transaction each.
         let old = sqlx::query("SELECT 1 AS one FROM event WHERE at < $1 LIMIT 1");
         if self.maybe(old.bind(before)).await?.is_none() {
             return Ok(0);
@@ -53,7 +58,7 @@ impl Store {
         self.write(move |tx| Box::pin(async move { forget_events(tx, before).await })).await
     }
 
-    /// The id of the newest event that was forgotten; 0 where none was.
+    /// The id of the newest event that was deleted; 0 if none was.
     ///
     /// # Errors
     /// When the store fails.
@@ -63,14 +68,14 @@ impl Store {
     }
 }
 
-/// How many events of a kind were forgotten, and the newest of them.
+/// The number of deleted events of a kind, and the newest of them.
 #[derive(Default)]
 struct Forgotten {
     events: i64,
     newest: i64,
 }
 
-// INVARIANT: what is forgotten is counted in the same transaction: no counter falls.
+// INVARIANT: deleted events are counted in the same transaction: no counter falls.
 async fn forget_events(tx: &mut Tx, before: i64) -> Result<usize, StoreError> {
     let gone = sqlx::query(
         "DELETE FROM event WHERE id IN \

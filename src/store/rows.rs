@@ -1,18 +1,20 @@
-//! Rows of asks, and columns that hold JSON.
+//! Rows of asks, and columns of JSON.
 
 use super::StoreError;
-use crate::ask::{Answer, Ask, Body, Decision, State, attached::AttachedDaemons};
+use crate::ask::{Answer, Ask, Body, Decision, State, StoppedClock, attached::AttachedDaemons};
 use sqlx::{Row, any::AnyRow};
 
-/// What [`ask`] reads of a row. No other table has columns of these names.
+/// The columns that [`ask`] reads. No other table has columns of these names.
+// A macro and no constant: `concat!` takes literals only, and sqlx wants static SQL.
 macro_rules! columns {
     () => {
-        "id, body, digest, state, progress, version, attended, keepers, created_at, deadline_at, answer"
+        "id, body, digest, state, progress, version, attended, keepers, created_at, deadline_at, \
+         left_ms, answer"
     };
 }
 pub(super) use columns;
 
-/// Rows of asks, as [`ask`] reads them.
+/// A query of the rows that [`ask`] reads.
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT ", $crate::store::rows::columns!(), " FROM ask ", $rest)
@@ -20,9 +22,9 @@ macro_rules! select {
 }
 pub(super) use select;
 
-/// The ask of this row.
-// FAIL-CLOSED: a text that was changed on the disk is never shown: people would approve what does
-// not run.
+/// Reads the ask of a row.
+// FAIL-CLOSED: a call that was changed on the disk is never shown: people would approve something
+// other than what runs.
 pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
     let damaged = |why: String| {
         let ask = row.try_get("id").unwrap_or_default();
@@ -35,7 +37,7 @@ pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
     }
 }
 
-/// The ask of this row, unless it does not read back: it hides and holds up no other.
+/// Reads the ask of a row, or skips a damaged one with a warning, so that it does not block others.
 pub(super) fn whole(row: &AnyRow) -> Option<Ask> {
     ask(row).inspect_err(|error| tracing::warn!(%error, "an ask is passed over")).ok()
 }
@@ -63,6 +65,7 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
     };
     let body: String = row.try_get("body")?;
     let mut body = read::<Body>("body", &body)?;
+    // The owner is stored beside the call, because the digest of the call does not cover it.
     body.call.owner.clone_from(&body.owner);
     let state = if body.call.questions.is_empty() { state } else { as_answered(state) };
     let progress: String = row.try_get("progress")?;
@@ -77,10 +80,16 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         attached: AttachedDaemons::read(row.try_get("keepers")?),
         created_at: row.try_get("created_at")?,
         deadline_at: row.try_get("deadline_at")?,
+        stopped: stopped(row.try_get("left_ms")?),
     })
 }
 
-/// A column of JSON.
+/// What is left of a deadline that stands still, as its column has it.
+fn stopped(left_ms: Option<i64>) -> Option<StoppedClock> {
+    left_ms.map(|left| StoppedClock { left_ms: (left >= 0).then_some(left) })
+}
+
+/// Parses a column of JSON.
 pub(super) fn read<T: serde::de::DeserializeOwned>(
     column: &'static str,
     json: &str,
@@ -88,7 +97,7 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(
     serde_json::from_str(json).map_err(|source| StoreError::Unreadable { column, source })
 }
 
-/// A value as its column holds it.
+/// Serializes a value for its column.
 pub(super) fn write<T: serde::Serialize>(
     column: &'static str,
     value: &T,

@@ -1,20 +1,20 @@
-//! Sessions: what lasts as long as one does.
+//! Sessions: their mode, and the grants that end with them.
 
 use super::{Grant, Store, StoreError, events, grants};
 use serde_json::json;
 use sqlx::Row;
 
-/// What a session's calls are ruled by, besides the rules.
+/// The mode and grants of a session, with which its calls are evaluated besides the rules.
 #[derive(Debug)]
-pub struct Standing {
-    /// The mode that it has of its own.
+pub struct SessionContext {
+    /// The session's own mode, if it has one.
     pub mode: Option<String>,
-    /// The grants in force that were made in it, and all those for always; the oldest first.
+    /// The grants in force that were made in it, and all that are for always; oldest first.
     pub grants: Vec<Grant>,
 }
 
 impl Store {
-    /// How a session stands now.
+    /// The session's mode and its grants in force.
     ///
     /// # Errors
     /// As [`Store::grants`].
@@ -23,8 +23,9 @@ impl Store {
         agent: &str,
         session: &str,
         now: i64,
-    ) -> Result<Standing, StoreError> {
-        // One journey for both: nothing waits longer for the store than a call does.
+    ) -> Result<SessionContext, StoreError> {
+        // One query for both: round trips to the store dominate a call's latency. The left join
+        // keeps one row for the mode where there is no grant, so an empty `id` means "no grant".
         let query = sqlx::query(
             "SELECT mode, given.* FROM (SELECT (SELECT mode FROM session \
              WHERE agent = $1 AND session = $2) AS mode) AS own LEFT JOIN grants AS given \
@@ -39,10 +40,10 @@ impl Store {
                 given.push(grants::grant(row)?);
             }
         }
-        Ok(Standing { mode, grants: given })
+        Ok(SessionContext { mode, grants: given })
     }
 
-    /// Gives a session a mode of its own.
+    /// Sets a session's own mode.
     ///
     /// # Errors
     /// When the store fails.
@@ -74,7 +75,7 @@ impl Store {
         .await
     }
 
-    /// Ends a session: its grants and its mode are over.
+    /// Ends a session: its grants are revoked and its mode is removed.
     ///
     /// # Errors
     /// When the store fails.
@@ -88,6 +89,7 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 sqlx::query(
+                    // A grant for always is made in a session too, but outlives it.
                     "UPDATE grants SET revoked_at = $3 WHERE agent = $1 AND session = $2 \
                      AND scope <> 'always' AND revoked_at IS NULL",
                 )

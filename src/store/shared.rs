@@ -1,8 +1,7 @@
-//! What makes a PostgreSQL store one that several daemons share: each hears that another changed
-//! it.
+//! Hints between the daemons that share a PostgreSQL store: each learns that another changed it.
 //!
-//! A hint says only that there may be something new, and may be lost; whoever hears it, or has
-//! heard nothing for a while, reads the rows.
+//! A hint only announces that there may be something new, and it may be lost. A daemon reads the
+//! rows after each hint, and also when it has received none for a while.
 
 use super::{Store, connection::Dialect};
 use sqlx::postgres::PgListener;
@@ -14,19 +13,19 @@ const CHANNEL: &str = "countersign";
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Store {
-    /// Whether other daemons may change it.
+    /// Returns whether other daemons may change the store.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.engine.dialect == Dialect::Postgres
     }
 
-    /// Gives other daemons a hint; many changes at once are one hint.
+    /// Announces a change to the other daemons; many changes at once make one hint.
     pub(super) fn tell(&self) {
         self.news.notify_one();
     }
 
-    /// Carries hints between the daemons until told to stop; `heard` is notified of each from
-    /// elsewhere.
+    /// Sends and receives hints until `stop` is cancelled; `heard` is notified of each hint from
+    /// another daemon.
     pub async fn carry_hints(&self, heard: Arc<Notify>, stop: CancellationToken) {
         if self.is_shared() {
             tokio::select! {
@@ -40,6 +39,7 @@ impl Store {
     async fn send_hints(&self) {
         loop {
             self.news.notified().await;
+            // `NOTIFY` takes no bound values; its function does.
             let hint = sqlx::query("SELECT 1 FROM pg_notify($1, $2)");
             if let Err(error) = self.engine.first(hint.bind(CHANNEL).bind(&*self.name)).await {
                 tracing::debug!(%error, "other daemons got no hint; they look by themselves");
@@ -59,18 +59,20 @@ impl Store {
     async fn listen(&self, heard: &Notify) -> Result<(), sqlx::Error> {
         let (url, silence) = (self.database.url(), self.engine.limits.silence);
         let listening = timeout(silence, async {
+            // A connection of its own, by sqlx's PostgreSQL driver: an `AnyConnection` cannot
+            // listen.
             let mut line = PgListener::connect(&url).await?;
             line.listen(CHANNEL).await?;
             Ok(line)
         });
         let mut line = listening.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
-        // A line that was silent for so long may be dead without saying so.
+        // A connection on which nothing arrived for this long may be dead without an error.
         while let Ok(hint) = timeout(silence, line.try_recv()).await {
             match hint? {
                 Some(hint) if hint.payload() == &*self.name => {}
                 Some(_) => heard.notify_one(),
                 None => {
-                    // Hints may have been lost together with the line.
+                    // Hints may have been lost with the connection, so the rows are read.
                     heard.notify_one();
                     break;
                 }
@@ -97,7 +99,7 @@ mod tests {
             tokio::spawn(async move { store.carry_hints(heard, stop).await })
         };
         let carrying = [carry(&here, &Arc::default()), carry(&there, &heard)];
-        // The other listens some time after this begins; every change is another hint.
+        // The other store starts to listen at some later time; each insert is a further hint.
         let mut n = 0;
         while timeout(Duration::from_millis(100), heard.notified()).await.is_err() {
             n += 1;

@@ -1,32 +1,32 @@
-//! The end of the event log, followed: every event once, also those that several daemons write at
-//! the same time.
+//! Follows the end of the event log and returns every event once, also those that several daemons
+//! write at the same time.
 //!
-//! PostgreSQL hands out an event's id before its transaction is committed, so a lower id may turn
-//! up after a higher one. A gap is therefore looked at again for longer than any transaction may
-//! last.
+//! PostgreSQL assigns an event's id before its transaction commits, so a lower id may appear after
+//! a higher one. A gap in the ids is therefore read again for longer than any transaction may last.
 
 use super::{Event, Store, StoreError};
 use crate::clock;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Longer than a transaction may hang before the server ends it.
+/// Longer than a transaction may hang before the server ends it
+/// (`idle_in_transaction_session_timeout` and `statement_timeout` of our connections).
 const LONGEST_GAP: Duration = Duration::from_secs(30);
-/// How many events are read at once.
+/// The number of events read at once.
 const PAGE: u32 = 500;
 
-/// A place in the event log.
+/// A position in the event log.
 #[derive(Debug)]
 pub struct Tail {
     last: i64,
-    /// Ids below `last` that have not turned up, in their order.
+    /// Gaps below `last` whose ids have not appeared, in ascending order.
     gaps: Vec<Gap>,
-    /// No event up to this one turns up any more.
+    /// No event up to this id appears any more.
     forgotten: i64,
 }
 
-/// Ids in a row that have not turned up, and until when they may. One entry for all of them: events
-/// are forgotten by the thousand.
+/// A range of ids that have not appeared, and until when they may. One entry per range, because
+/// thousands of events in a row may have been deleted.
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     first: i64,
@@ -34,13 +34,13 @@ struct Gap {
     until: Instant,
 }
 
-/// The place of a reader that comes back.
+/// The position of a reader that resumes.
 #[derive(Debug)]
 #[must_use]
 pub enum Resumed {
-    /// Nothing behind it is forgotten.
+    /// Every event after it is still stored.
     There(Tail),
-    /// Events behind it are forgotten; what is kept follows.
+    /// Some events after it were deleted; the stored ones follow.
     Forgotten(Tail),
 }
 
@@ -51,7 +51,7 @@ impl Tail {
         Self { last: id, gaps: Vec::new(), forgotten: 0 }
     }
 
-    /// The same for a reader that was away.
+    /// As [`after`](Self::after), for a reader that has been disconnected.
     ///
     /// # Errors
     /// When the store fails.
@@ -61,35 +61,38 @@ impl Tail {
         Ok(if id < forgotten { Resumed::Forgotten(tail) } else { Resumed::There(tail) })
     }
 
-    /// Follows the log from now on. What is being committed at this moment turns up, though what is
-    /// later may stand there already.
+    /// Follows the log from now on. An event that is being committed now is returned later, even if
+    /// newer ones are already stored.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn of_now(store: &Store) -> Result<Self, StoreError> {
         let longest = i64::try_from(LONGEST_GAP.as_millis()).unwrap_or(i64::MAX);
-        // Twice: an event's time is a while older than its id, and the clocks of daemons differ.
+        // Twice: an event's time is taken a while before its id, and the clocks of daemons differ.
         let old = store.last_event_before(clock::now_ms() - 2 * longest).await?;
         let mut tail = Self::after(old);
+        // Reads up to the end and drops the result, which leaves `last` and the open gaps.
         while tail.next(store).await?.len() >= PAGE as usize {}
         Ok(tail)
     }
 
-    /// After which event a reader goes on who has read what [`Tail::next`] told, up to the event
-    /// with this id: before the first one that may still turn up.
-    // INVARIANT: whoever goes on there misses nothing.
+    /// The id to resume after, for a reader that has read the result of [`Tail::next`] up to the
+    /// event `read`: before the first event that may still appear.
+    // INVARIANT: a reader that resumes there misses nothing.
     #[must_use]
     pub fn resume(&self, read: i64) -> i64 {
         self.gaps.first().map_or(read, |gap| read.min(gap.first - 1))
     }
 
-    /// What is new, oldest first as far as it can be known; empty when nothing is.
+    /// The new events, oldest first as far as is known; empty if there are none.
     ///
     /// # Errors
-    /// When the store fails; then the same is told the next time.
+    /// When the store fails; then the next call returns the same events.
     pub async fn next(&mut self, store: &Store) -> Result<Vec<Event>, StoreError> {
         let now = Instant::now();
         self.gaps.retain(|gap| gap.until > now);
+        // One query spans all gaps. The events between two gaps come along; they were returned
+        // before, and `fill` drops them.
         let mut found = match (self.gaps.first(), self.gaps.last()) {
             (Some(first), Some(last)) => store.events_between(first.first, last.last).await?,
             _ => Vec::new(),
@@ -97,6 +100,7 @@ impl Tail {
         let new = store.events_after(self.last, PAGE).await?;
         found.retain(|event| self.fill(event.id));
         for event in &new {
+            // Ids up to `forgotten` were deleted, so a gap among them is not waited for.
             let first = self.last.max(self.forgotten) + 1;
             if first < event.id {
                 let (last, until) = (event.id - 1, now + LONGEST_GAP);
@@ -108,7 +112,7 @@ impl Tail {
         Ok(found)
     }
 
-    /// This event has turned up; whether it was awaited.
+    /// Removes this id from its gap; returns `false` if it is in none, so was returned before.
     fn fill(&mut self, id: i64) -> bool {
         let of = |gap: &Gap| (gap.first..=gap.last).contains(&id);
         let Some(at) = self.gaps.iter().position(of) else { return false };
@@ -204,10 +208,11 @@ mod tests {
         assert_eq!(tail.resume(9), 2);
     }
 
-    /// An event whose transaction is not committed yet, and its id.
+    /// Begins an event without committing it; returns the connection and the event's id.
     async fn slow(store: &Store, kind: &str) -> (AnyConnection, i64) {
         let mut slow = store.engine.another().await.unwrap();
         slow.execute("BEGIN").await.unwrap();
+        // The insert takes the next id, while other transactions commit higher ones.
         let insert = "INSERT INTO event (at, kind, data) VALUES ($1, $2, 'null') RETURNING id";
         let insert = sqlx::query(insert).bind(clock::now_ms()).bind(kind.to_owned());
         let id = slow.fetch_one(insert).await.unwrap().try_get("id").unwrap();
@@ -249,7 +254,7 @@ mod tests {
         let (d, _) = slow(&store, "d").await;
         note("e").await;
         let mut tail = Tail::after(0);
-        // What was read, up to each event of a batch, and what a new reader gets who goes on there.
+        // The events read up to each point, and the id that a new reader resumes after.
         let mut read = Vec::new();
         let mut broken = Vec::new();
         for late in [None, Some(d), Some(b)] {

@@ -7,10 +7,10 @@
 use super::{engines::on_both, *};
 use crate::ask::owner::Owner;
 use crate::ask::{
-    Answer, Ask, Body, By, Decision, Scope, State,
+    Answer, Ask, Body, By, Decision, Scope, State, StoredRules,
     attached::AttachedDaemons,
     call::Call,
-    question::{Progress, Reply},
+    question::{Progress, QuestionAnswer},
 };
 use countersign_policy::{Rule, Verdict};
 use countersign_profiles::OnDeny;
@@ -41,9 +41,9 @@ fn card(nonce: &str, target: &str) -> NewCard {
     NewCard { nonce: nonce.into(), adapter: "chat".into(), target: target.into() }
 }
 
-/// The first that is due.
+/// The first card that is due.
 async fn next(store: &Store, target: &str, now: i64, fence: &Fence) -> Option<CardRow> {
-    let due = store.due_cards("chat", target, now, fence, 9).await.unwrap();
+    let due = store.due_cards("chat", target, now, fence, "", 9).await.unwrap();
     due.due.into_iter().next().map(|due| due.card)
 }
 
@@ -53,11 +53,21 @@ async fn shown(store: &Store, nonce: &str, message: &str, version: i64, fence: &
 
 fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
     let (nonce, message) = (nonce.into(), message.into());
-    Shown { nonce, ask: "one".into(), message, version, muted: false }
+    Shown { nonce, ask: "one".into(), message, version, muted: false, seen: Seen::No }
 }
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {
-    Answer { decision, scope: None, reason: None, then: OnDeny::GoOn, answers: None, by, at }
+    Answer {
+        decision,
+        scope: None,
+        reason: None,
+        then: OnDeny::GoOn,
+        stored: StoredRules::default(),
+        answers: None,
+        updated: None,
+        by,
+        at,
+    }
 }
 
 pub(super) fn answered(decision: Decision, at: i64) -> State {
@@ -139,7 +149,7 @@ async fn an_answer_after_the_deadline_loses_even_while_the_row_is_open() {
 async fn progress_counts_only_on_what_was_seen() {
     on_both(async |store| {
         let ask = stored(&store, &new_ask("one", None, None), &[]).await;
-        let further = Progress::default().answer(Reply::Text("x".into()));
+        let further = Progress::default().answer(QuestionAnswer::Text("x".into()));
         let noted = store.note_progress(&ask, &further, 5).await.unwrap();
         assert!(matches!(&noted, Closed::Won(now) if now.progress == further && now.version == 2));
         let stale = store.note_progress(&ask, &Progress::default(), 5).await.unwrap();
@@ -394,12 +404,74 @@ async fn a_card_that_was_on_its_way_is_doubted_though_an_older_one_was_committed
             stored(&store, &new, &[card(id, "here")]).await;
         }
         store.reconcile("chat", "here", true).await.unwrap();
-        let due = store.due_cards("chat", "here", 30_000, &fence, 9).await.unwrap();
+        let due = store.due_cards("chat", "here", 30_000, &fence, "", 9).await.unwrap();
         let mut doubted: Vec<_> =
             due.due.into_iter().map(|due| (due.card.nonce, due.card.attempts)).collect();
         doubted.sort();
         let as_said = [("late", 1), ("same", 1), ("sent", 1), ("young", 0)];
         assert_eq!(doubted, as_said.map(|(id, attempts)| (id.to_owned(), attempts)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
+    on_both(async |store| {
+        let rule = Rule { tool: "t".into(), pattern: "x".into(), verdict: Verdict::Allow };
+        let grant = |id: &str, ask: &Ask, scope| Grant {
+            id: id.into(),
+            ask: ask.id.clone(),
+            rule: rule.clone(),
+            scope,
+            agent: "a".into(),
+            session: "s".into(),
+            owner: None,
+            by: By::Timeout,
+            created_at: 5,
+            expires_at: None,
+        };
+        let card = NewCard { nonce: "n".into(), adapter: "x".into(), target: "t".into() };
+        let mut asks = Vec::new();
+        for id in ["one", "two"] {
+            let card = NewCard { nonce: id.into(), ..card.clone() };
+            let ask = stored(&store, &new_ask(id, None, None), &[card]).await;
+            let grants = [
+                grant(&format!("{id}-always"), &ask, GrantScope::Always),
+                grant(&format!("{id}-session"), &ask, GrantScope::Session),
+            ];
+            let Closed::Won(ask) = store.close_ask(&ask, &yes(5), &grants).await.unwrap() else {
+                panic!("{id} was closed before")
+            };
+            asks.push(ask);
+        }
+        assert_eq!(store.next_undo_over().await.unwrap(), Some(5 + UNDO_MS));
+        let undone = crate::ask::Undone { by: By::Timeout, at: 9 };
+        let Closed::Won(ask) = store.undo(&asks[0], &undone).await.unwrap() else {
+            panic!("not undone")
+        };
+        assert_eq!(store.ask("one").await.unwrap(), Some(ask.clone()));
+        assert_eq!(ask.answer().unwrap().stored.undone, Some(undone.clone()));
+        assert!(matches!(store.undo(&asks[0], &undone).await.unwrap(), Closed::Lost(_)));
+        let left: Vec<_> = store.grants(10).await.unwrap().into_iter().map(|it| it.id).collect();
+        assert_eq!(left, ["two-always", "two-session"]);
+        // What may stand in the rules file is to be taken out of it, whoever does it.
+        let gone = store.unremoved_grants().await.unwrap();
+        assert_eq!(gone.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["one-always"]);
+        store.grant_written("one-always").await.unwrap();
+        assert_eq!(store.unremoved_grants().await.unwrap().len(), 1, "a late note changes nothing");
+        store.grant_removed("one-always").await.unwrap();
+        assert_eq!(store.unremoved_grants().await.unwrap(), []);
+        let wanted = store.cards_of("one").await.unwrap();
+        assert_eq!(wanted.len(), 1);
+        // The time in which the other can be undone ends with a redraw.
+        assert_eq!(store.undo_over(4 + UNDO_MS).await.unwrap(), Vec::<String>::new());
+        assert_eq!(store.undo_over(5 + UNDO_MS).await.unwrap(), ["two"]);
+        let Closed::Won(two) = store.end_undo(&asks[1], true).await.unwrap() else {
+            panic!("its time does not end")
+        };
+        assert_eq!(two.version, asks[1].version + 1);
+        assert_eq!(store.next_undo_over().await.unwrap(), None);
+        assert_eq!(store.grants(10).await.unwrap().len(), 2, "its grants hold on");
     })
     .await;
 }

@@ -1,30 +1,30 @@
-//! What is wrong with the store, in words for the operator: what it is, and what to do.
+//! Describes for the operator what is wrong with the store, and how to fix it.
 
 use super::{Database, StoreError};
 use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
 
-/// Why the store does not work, and how to fix it.
+/// A fault of the store, and its fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trouble {
-    /// What is wrong, in a sentence.
+    /// The fault, as a sentence.
     pub says: String,
-    /// What to do about it.
+    /// The fix.
     pub mend: String,
 }
 
-/// How the store is, as its last work found it. Changes are said once, not with every failure.
+/// The store's state after its last operation. Only changes are logged, not each failure.
 #[derive(Debug, Default)]
 pub(super) struct Condition(Mutex<Option<Trouble>>);
 
 impl Condition {
-    /// Takes in how a piece of work ended.
+    /// Records the result of an operation.
     pub(super) fn note<T>(&self, database: &Database, done: &Result<T, StoreError>) {
         let found = match done {
             Ok(_) => None,
             Err(error) => match Trouble::of(error, database) {
                 Some(trouble) => Some(trouble),
-                // The database answered; what it said is between it and the caller.
+                // The database answered, and the error concerns only this operation.
                 None => return,
             },
         };
@@ -44,13 +44,13 @@ impl Condition {
 }
 
 impl StoreError {
-    /// Whether it says of the connection that it is dead, rather than of the work.
+    /// Returns whether the connection is dead, rather than the operation wrong.
     pub(super) fn is_of_the_connection(&self) -> bool {
         match self {
             Self::Late => true,
             Self::Sql(error) => match &**error {
                 sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
-                // The server is going, gone or coming.
+                // The server is shutting down, has crashed or is starting.
                 sqlx::Error::Database(error) => {
                     error.code().is_some_and(|code| code.starts_with("57P"))
                 }
@@ -60,7 +60,7 @@ impl StoreError {
         }
     }
 
-    /// Whether one row does not read back: the store works, and waiting does not fix it.
+    /// Returns whether only one row is unreadable: the store works, and waiting does not help.
     #[must_use]
     pub fn is_of_a_row(&self) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl StoreError {
 }
 
 impl Trouble {
-    /// What an error says about the store itself; `None` where it is only about one piece of work.
+    /// The fault of the store behind an error; `None` if the error concerns only one operation.
     #[must_use]
     pub fn of(error: &StoreError, database: &Database) -> Option<Self> {
         let (says, mend) = match error {
@@ -155,6 +155,8 @@ fn sql(error: &sqlx::Error, database: &Database) -> Option<Trouble> {
 fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
     let at = database.to_string();
     let code: i32 = code.parse().ok()?;
+    // The upper bits are SQLite's extended code; the fix depends only on the primary one.
+    // BUSY 5, LOCKED 6, NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26.
     let (says, mend) = match code & 0xff {
         5 | 6 => ("is locked by another program", format!("close whatever else has {at} open")),
         7 => ("cannot be worked on for want of memory", "free memory".to_owned()),
@@ -176,6 +178,9 @@ fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
 
 /// By SQLSTATE.
 fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
+    // disk_full, too_many_connections, read_only_sql_transaction, invalid_catalog_name,
+    // insufficient_privilege, query_canceled; then the classes 28 (authorization), 57P (shutdown
+    // and crash), 08 (connection), XX (internal error) and 58 (system error).
     let (says, mend) = match code {
         "53100" => ("has no room left", "free space on the server's disk".to_owned()),
         "53300" => ("takes no more connections", "raise its max_connections".to_owned()),

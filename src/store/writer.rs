@@ -1,7 +1,8 @@
-//! The one writer of an SQLite file. What comes at once shares a transaction and its fsync.
+//! The single writer of an SQLite file. Changes that arrive together share a transaction and its
+//! fsync.
 //!
-//! INVARIANT: a caller hears of success only after the commit that holds its change.
-//! INVARIANT: work that fails is undone alone; its neighbours in the same transaction stand.
+//! INVARIANT: a caller is notified of success only after the commit that holds its change.
+//! INVARIANT: work that fails is rolled back alone; the rest of its transaction is committed.
 
 #[cfg(test)]
 use super::fault_injection::Faults;
@@ -14,12 +15,12 @@ use sqlx::{AnyConnection, Connection, any::AnyConnectOptions};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
-/// The most that shares one commit: nobody waits for more work than this.
+/// The largest number of jobs in one commit: no job waits for more others than this.
 const BATCH: usize = 64;
-/// The most that waits in line.
+/// The largest number of jobs in the queue; senders wait beyond it.
 const QUEUE: usize = 4096;
 
-/// The line before the writer. Cheap to clone.
+/// The queue before the writer. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     line: mpsc::Sender<WriterCommand>,
@@ -30,22 +31,22 @@ enum WriterCommand {
     Close(oneshot::Sender<()>),
 }
 
-/// One piece of work, and how its caller hears what became of it.
+/// One piece of work, and the channel on which its caller is notified.
 struct Job {
     run: Run,
     tell: Tell,
 }
 
-type Run = Box<dyn for<'c> FnOnce(&'c mut Tx) -> BoxFuture<'c, Outcome> + Send>;
+type Run = Box<dyn for<'c> FnOnce(&'c mut Tx) -> BoxFuture<'c, CommitOutcome> + Send>;
 type Tell = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-enum Outcome {
+enum CommitOutcome {
     Keep,
-    /// Nothing of it may stay; what the database said, where it was the database.
+    /// Roll back, with the database's error if it caused this.
     Undo(Option<Arc<sqlx::Error>>),
 }
 
-/// The connection that writes, and how to make another.
+/// The connection that writes, and the options to replace it.
 pub(super) struct Writing {
     pub(super) connection: AnyConnection,
     pub(super) options: AnyConnectOptions,
@@ -54,20 +55,23 @@ pub(super) struct Writing {
 }
 
 impl Writer {
-    /// Starts writing over this connection.
+    /// Starts a writer on this connection.
     pub(super) fn start(writing: Writing) -> Self {
         let (line, commands) = mpsc::channel(QUEUE);
         tokio::spawn(serve(writing, commands));
         Self { line }
     }
 
-    /// Runs work in a transaction; it is committed when this returns well, and undone otherwise.
+    /// Runs work in a transaction, which is committed if the work returns `Ok` and rolled back
+    /// otherwise.
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Tx) -> Work<'c, T> + Send + 'static,
     {
         let (tell, told) = oneshot::channel();
+        // The result waits here for the commit: jobs of different types share one queue, so the
+        // queue knows only how each ended.
         let done = Arc::new(Mutex::new(None));
         let result = done.clone();
         let job = Job {
@@ -75,9 +79,9 @@ impl Writer {
                 Box::pin(async move {
                     let worked = work(tx).await;
                     let outcome = match &worked {
-                        Ok(_) => Outcome::Keep,
-                        Err(StoreError::Sql(error)) => Outcome::Undo(Some(error.clone())),
-                        Err(_) => Outcome::Undo(None),
+                        Ok(_) => CommitOutcome::Keep,
+                        Err(StoreError::Sql(error)) => CommitOutcome::Undo(Some(error.clone())),
+                        Err(_) => CommitOutcome::Undo(None),
                     };
                     *done.lock().unwrap_or_else(PoisonError::into_inner) = Some(worked);
                     outcome
@@ -85,6 +89,8 @@ impl Writer {
             }),
             tell: Box::new(move |committed| {
                 let worked = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+                // The work's own error comes first: the commit of its neighbours says nothing about
+                // it.
                 let _ = tell.send(match (worked, committed) {
                     (Some(Err(error)), _) | (_, Err(error)) => Err(error),
                     (Some(Ok(done)), Ok(())) => Ok(done),
@@ -96,7 +102,7 @@ impl Writer {
         told.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Ends after what is in line, and folds the write-ahead log in.
+    /// Ends after the queued jobs, and SQLite copies its write-ahead log into the file.
     pub(super) async fn close(&self) {
         let (closed, done) = oneshot::channel();
         if self.line.send(WriterCommand::Close(closed)).await.is_ok() {
@@ -107,6 +113,8 @@ impl Writer {
 
 async fn serve(mut writing: Writing, mut commands: mpsc::Receiver<WriterCommand>) {
     let mut line = Vec::with_capacity(BATCH);
+    // Takes what has queued up during the last commit. So a batch forms only while the writer is
+    // busy, and a single change waits for no other.
     while commands.recv_many(&mut line, BATCH).await > 0 {
         let mut jobs = Vec::with_capacity(line.len());
         let mut closing = Vec::new();
@@ -116,6 +124,7 @@ async fn serve(mut writing: Writing, mut commands: mpsc::Receiver<WriterCommand>
                 WriterCommand::Close(closed) => closing.push(closed),
             }
         }
+        // Work queued behind a `Close` in the same batch is still done.
         if !jobs.is_empty() && !writing.commit_together(jobs).await {
             writing.mend().await;
         }
@@ -127,7 +136,8 @@ async fn serve(mut writing: Writing, mut commands: mpsc::Receiver<WriterCommand>
 }
 
 impl Writing {
-    /// Runs the jobs in one transaction and tells every caller; whether the connection is sound.
+    /// Runs the jobs in one transaction and notifies every caller; returns whether the connection
+    /// is sound.
     async fn commit_together(&mut self, jobs: Vec<Job>) -> bool {
         let mut tell = Vec::with_capacity(jobs.len());
         let committed = self.try_together(jobs, &mut tell).await;
@@ -146,24 +156,30 @@ impl Writing {
         let alone = jobs.len() == 1;
         let (runs, tells): (Vec<_>, Vec<_>) =
             jobs.into_iter().map(|Job { run, tell }| (run, tell)).unzip();
+        // Collected before any statement can fail, so that every caller is notified of a failure
+        // too.
         told.extend(tells);
+        // Without a savepoint, so that a job that fails ends in a rollback and costs no commit.
         if alone {
+            // `IMMEDIATE` takes the write lock at once; a deferred transaction could fail in its
+            // middle, at its first write.
             self.execute("BEGIN IMMEDIATE").await?;
             for run in runs {
-                if let Outcome::Undo(_) = run(&mut self.connection).await {
+                if let CommitOutcome::Undo(_) = run(&mut self.connection).await {
                     return self.execute("ROLLBACK").await;
                 }
             }
             return self.commit("COMMIT").await;
         }
-        // Each statement costs a round trip to the connection's thread: send two in one.
+        // Each statement costs a round trip to the connection's thread, so two are sent as one.
         let mut next = "BEGIN IMMEDIATE; SAVEPOINT job";
         for run in runs {
             self.execute(next).await?;
             next = "RELEASE job; SAVEPOINT job";
-            if let Outcome::Undo(why) = run(&mut self.connection).await {
-                // Some failures, such as a full disk, undo the whole transaction; then this fails,
-                // and nothing more may be written as if it still stood.
+            if let CommitOutcome::Undo(why) = run(&mut self.connection).await {
+                // Some failures, such as a full disk, roll the whole transaction back. Then this
+                // statement fails, and the earlier jobs must not be committed or reported as if
+                // they still were in it.
                 let undone = self.execute("ROLLBACK TO job").await;
                 undone.map_err(|error| why.unwrap_or(error))?;
             }
@@ -184,10 +200,10 @@ impl Writing {
         execute(&mut self.connection, statement).await.map_err(Arc::new)
     }
 
-    /// After a failed commit: nothing of it may linger, and a broken connection is replaced.
+    /// Recovers after a failed commit: rolls back, and replaces a broken connection.
     async fn mend(&mut self) {
         let _ = self.execute("ROLLBACK").await;
-        // A file that is gone is not made anew: it would be an empty store.
+        // A missing file is not created again: it would be an empty store.
         let mut options = self.options.clone();
         options.database_url.set_query(Some("mode=rw"));
         if let Ok(new) = connect(&options, Dialect::Sqlite).await {

@@ -1,4 +1,4 @@
-//! Digests, spelled out.
+//! Digests as text.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;

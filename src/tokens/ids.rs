@@ -1,11 +1,12 @@
-//! Random names.
+//! Random ids.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use rand::Rng;
 
-/// An ask's public id: short enough to type, no authority in it.
+/// An ask's public id: short enough to type; it carries no authority.
 #[must_use]
 pub fn ask_id() -> String {
+    // Without `i`, `l`, `o` and `u`, which people misread; 32 letters, so 8 of them are 40 bits.
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut rng = rand::rng();
     (0..8)
@@ -14,13 +15,13 @@ pub fn ask_id() -> String {
         .collect()
 }
 
-/// 128 random bits, 22 characters `[A-Za-z0-9_-]`: a card's nonce.
+/// A card's nonce: 128 random bits, 22 characters `[A-Za-z0-9_-]`.
 #[must_use]
 pub fn nonce() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 16]>())
 }
 
-/// 256 random bits, for tokens.
+/// A token: 256 random bits.
 #[must_use]
 pub fn token() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())

@@ -1,5 +1,5 @@
-//! Random ids, secrets that no log shows, and tokens that are proved without being sent: what the
-//! daemon and its clients have in common below everything else.
+//! Random ids, secrets that no log shows, and proofs of tokens: shared by the daemon and its
+//! clients, below everything else.
 
 pub mod digest;
 pub mod ids;

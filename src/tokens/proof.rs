@@ -1,12 +1,11 @@
-//! A token that is shown without being sent, for lines at whose end somebody else may answer.
+//! Proofs of a token that do not contain it, for connections without TLS.
 //!
-//! As in SCRAM (RFC 5802): the daemon gives a nonce, and the client sends its token masked by HMACs
-//! over that nonce and its request, keyed by the token's hash. Only who knows the hash can take the
-//! mask off, and the daemon keeps nothing but the hash; what is left then has to be the token that
-//! was hashed.
+//! As in SCRAM (RFC 5802): the daemon gives a nonce, and the client sends its token masked with
+//! HMACs over the nonce and its request, keyed by the token's hash. The daemon stores only the
+//! hash. It removes the mask with it; the result must be a token with that hash.
 //
-// SECURITY: whoever takes the daemon's port or socket while it is away gets a masked token, which
-// is of no use for any other nonce or request, nor at a later start.
+// SECURITY: a program that takes the port or socket of a stopped daemon gets a masked token. It is
+// useless for any other nonce or request, and after the daemon's next start.
 
 use crate::secret::{Secret, TokenHash};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -19,37 +18,37 @@ use std::{
 };
 use subtle::ConstantTimeEq;
 
-/// The header of a reply to a request that came with a proof: the daemon's own proof.
+/// The reply header with the daemon's own proof, after a request with a proof.
 pub const REPLY: &str = "x-countersign-proof";
 
 /// The scheme of the `Authorization` header: `Countersign NONCE:MASKED`.
 pub const SCHEME: &str = "Countersign ";
 
-/// How long a nonce may be used.
+/// The lifetime of a nonce.
 const LIFE: Duration = Duration::from_secs(30);
 
-/// The request that a proof is good for; it is good for no other.
+/// The request that a proof covers; the proof is valid for no other.
 #[derive(Debug)]
 pub struct ProvenRequest<'a> {
     /// The daemon's nonce.
     pub nonce: &'a str,
     /// The method, such as `POST`.
     pub method: &'a str,
-    /// Path and query as they are sent.
+    /// Path and query as sent.
     pub target: &'a str,
-    /// The body as it is sent.
+    /// The body as sent.
     pub body: &'a [u8],
 }
 
 impl ProvenRequest<'_> {
-    /// The token as it is sent; `None` never comes with keys of any length.
+    /// The masked token. HMAC takes keys of any length, so `None` does not occur.
     #[must_use]
     pub fn mask(&self, token: &Secret) -> Option<String> {
         let masked = self.masked(&TokenHash::of(token.reveal()), token.reveal().as_bytes())?;
         Some(URL_SAFE_NO_PAD.encode(masked))
     }
 
-    /// Whether what was sent is the token with this hash.
+    /// Returns whether `sent` is the masked token with this hash.
     #[must_use]
     pub fn shows(&self, hash: &TokenHash, sent: &str) -> bool {
         let sent = URL_SAFE_NO_PAD.decode(sent).ok();
@@ -57,7 +56,7 @@ impl ProvenRequest<'_> {
         token.is_some_and(|token| hash.matches(&token))
     }
 
-    /// The proof that this reply to the request comes from who knows the token's hash.
+    /// The proof that this reply comes from a daemon that knows the token's hash.
     #[must_use]
     pub fn reply(&self, hash: &TokenHash, status: u16, body: &[u8]) -> Option<String> {
         let body = URL_SAFE_NO_PAD.encode(Sha256::digest(body));
@@ -70,10 +69,12 @@ impl ProvenRequest<'_> {
         format!("{}\n{}\n{}\n{body}", self.nonce, self.method, self.target)
     }
 
-    /// The bytes with the mask on, or off again.
+    /// Adds the mask, or removes it: XOR does both.
     fn masked(&self, hash: &TokenHash, bytes: &[u8]) -> Option<Vec<u8>> {
         let about = self.about();
         let mut masked = Vec::with_capacity(bytes.len());
+        // Each block has a mask of its own; one mask for a long token would cancel out between its
+        // blocks.
         for (count, block) in bytes.chunks(32).enumerate() {
             let mask = hmac(hash.to_string().as_bytes(), &format!("mask {count}\n{about}"))?;
             masked.extend(block.iter().zip(mask).map(|(byte, mask)| byte ^ mask));
@@ -82,7 +83,8 @@ impl ProvenRequest<'_> {
     }
 }
 
-/// The nonces of one start of the daemon. Nothing is kept of those that nobody used rightly.
+/// The nonces of one run of the daemon. A nonce is stored only once it is used correctly, so
+/// requests for nonces take no memory.
 #[derive(Debug)]
 pub struct Nonces {
     key: Secret,
@@ -101,13 +103,13 @@ impl Default for Nonces {
 }
 
 impl Nonces {
-    /// A fresh nonce.
+    /// Makes a nonce: random bits, its time, and an HMAC over both with a key of this run.
     #[must_use]
     pub fn fresh(&self) -> Option<String> {
         self.made(&crate::ids::nonce(), self.began.elapsed().as_millis())
     }
 
-    /// Whether this is a nonce of these seconds that has not been used; it is used by that.
+    /// Uses a nonce; returns `false` if it is older than its lifetime, used, or not ours.
     #[must_use]
     pub fn take(&self, nonce: &str) -> bool {
         let parts = nonce.split_once('.').and_then(|(random, rest)| {
@@ -120,6 +122,7 @@ impl Nonces {
             return false;
         }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        // An expired nonce is refused by its time, so only those still valid have to be remembered.
         used.retain(|_, at| *at + LIFE >= now);
         used.insert(nonce.to_owned(), at).is_none()
     }

@@ -1,10 +1,10 @@
-//! Secrets, and the tokens that the daemon only has to compare.
+//! Secrets, and tokens that the daemon only has to compare.
 
 use crate::digest::sha256_hex;
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// A text that no log, error or card may show.
+/// A text that no log, error or card shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -15,14 +15,13 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that has to send it.
+    /// The text, for the code that has to send it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The last four characters, so that a person can tell two tokens apart; nothing of a short
-    /// one.
+    /// The last four characters, so that a person can distinguish two tokens; none of a short one.
     #[must_use]
     pub fn hint(&self) -> String {
         let count = self.0.chars().count();
@@ -41,7 +40,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The SHA-256 of a token: enough to recognise it, useless to whoever reads it.
+/// The SHA-256 of a token: enough to compare, useless to a reader.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenHash(String);
 
@@ -52,9 +51,11 @@ impl TokenHash {
         Self(sha256_hex(token.as_bytes()))
     }
 
-    /// Whether `token` is the one that was hashed, in a time that does not depend on how much fits.
+    /// Returns whether `token` has this hash, in constant time.
     #[must_use]
     pub fn matches(&self, token: &str) -> bool {
+        // Both sides are hashes of equal length, so the time depends on neither the token nor its
+        // length.
         sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
     }
 }
@@ -71,7 +72,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A token as a config file holds it: itself, or only its hash.
+/// A token in a config file: the token or its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
     /// The token itself.
@@ -81,17 +82,17 @@ pub enum Token {
 }
 
 impl Token {
-    /// Reads `sha256:<64 hex digits>` as a hash and anything else as the token itself.
+    /// Parses `sha256:<64 hex digits>` as a hash and anything else as a token.
     ///
     /// # Errors
-    /// A sentence that does not repeat the text: a hash of the wrong form, or an empty token.
+    /// A sentence that does not repeat the text: a malformed hash, or an empty token.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("sha256:") {
             Some(hex) if hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
                 Ok(Self::Hashed(TokenHash(hex.to_ascii_lowercase())))
             }
             Some(_) => Err("after `sha256:` wants 64 hex digits".into()),
-            // FAIL-CLOSED: an empty token would let anybody in.
+            // FAIL-CLOSED: an empty token would admit anybody.
             None if text.trim().is_empty() => {
                 Err("is empty; `countersign init` makes a fresh one".into())
             }
@@ -99,7 +100,7 @@ impl Token {
         }
     }
 
-    /// What the daemon compares with.
+    /// The hash to compare with.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
         match self {
@@ -108,7 +109,7 @@ impl Token {
         }
     }
 
-    /// The token itself, where the config holds it.
+    /// The token, if the config contains it.
     #[must_use]
     pub fn plain(&self) -> Option<&Secret> {
         match self {

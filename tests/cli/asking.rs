@@ -31,7 +31,8 @@ async fn a_denial_ends_with_3_and_carries_its_reason() {
     let by = json!({"kind": "person", "platform": "api", "id": "approver",
         "name": "the approver's token"});
     let expected = json!({"verdict": "deny", "state": "answered", "rule": null, "scope": null,
-        "reason": "denied by the approver's token: not on a Friday", "answers": null, "by": by});
+        "reason": "denied by the approver's token: not on a Friday", "answers": null,
+        "updated_input": null, "by": by});
     assert_eq!((ended.code, told), (Some(3), expected));
 }
 
@@ -139,9 +140,9 @@ async fn run_does_not_run_what_is_denied_expired_or_taken_back() {
     let id = denied.waits_for().await;
     run(&daemon, &["deny", &id]).await;
     assert_eq!(denied.ends().await.code, Some(3));
-    let expired = run(&daemon, &["run", "--expires", "1", "--", "touch", file]).await;
+    let expired = run(&daemon, &["run", "--expires", "1", "--", "touch", "-a", file]).await;
     assert_eq!(expired.code, Some(5));
-    let mut back = start(&daemon, &["run", "--", "touch", file]);
+    let mut back = start(&daemon, &["run", "--", "touch", "-m", file]);
     back.waits_for().await;
     back.signal("INT");
     assert_eq!(back.ends().await.code, Some(130));
@@ -205,7 +206,7 @@ async fn pending_shows_what_waits() {
     assert_eq!(run(&daemon, &["pending"]).await.short(), (Some(0), "Nothing waits.\n"));
     let id = daemon.ask(&shell("git push")).await;
     let shown = run(&daemon, &["pending"]).await.stdout;
-    let head = format!("{id}  tester wants to run a command\n    command    │ git push\n");
+    let head = format!("{id}  git push\n    tester · shop");
     assert!(shown.starts_with(&head), "{shown}");
     for part in [
         "agent      tester",
@@ -213,10 +214,10 @@ async fn pending_shows_what_waits() {
         "folder     /home/ana/shop",
         "tool       shell_exec",
         "asked because",
-        "· Touches: ",
-        "· Always stores: shell: git push",
-        "deadline   in ",
-        "offers     Approve · Always · Deny · 10 minutes",
+        "    → ",
+        " left",
+        "offers     Approve · Always: git push",
+        "more       10 min",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

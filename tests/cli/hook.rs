@@ -58,6 +58,20 @@ async fn a_denial_tells_the_model_who_decided_and_stop_ends_its_turn() {
 }
 
 #[tokio::test]
+async fn a_changed_command_goes_back_as_updated_input() {
+    let daemon = Daemon::start("").await;
+    let (hook, id) = asking(&daemon, &stdin(&golden("01_hook_allow_once"))).await;
+    let changed = run(&daemon, &["answer", &id, "--edit", "true", "--yes"]).await;
+    assert_eq!(changed.code, Some(0), "{changed:?}");
+    let mut input = golden("01_hook_allow_once")["frames"][0]["data"]["tool_input"].clone();
+    input["command"] = json!("true");
+    let decision = json!({"behavior": "allow", "updatedInput": input});
+    let expected = json!({
+        "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}});
+    assert_eq!(printed(&hook.ends().await), expected);
+}
+
+#[tokio::test]
 async fn answers_to_questions_go_back_as_updated_input() {
     let daemon = Daemon::start("").await;
     let golden = golden("07_ask_user_question");

@@ -128,19 +128,19 @@ async fn a_caller_whose_wait_ran_out_may_come_back_when_it_likes() {
 #[tokio::test]
 async fn a_session_grant_covers_its_session_and_the_asks_that_wait_in_it() {
     let daemon = Daemon::start("").await;
-    let first = daemon.ask(&shell("git push origin main")).await;
-    let second = daemon.ask(&shell("git push origin next")).await;
-    let mut elsewhere = shell("git push origin main");
+    let first = daemon.ask(&shell("cargo build --release")).await;
+    let second = daemon.ask(&shell("cargo build -p shop")).await;
+    let mut elsewhere = shell("cargo build --release");
     elsewhere["session"] = json!("two");
     let third = daemon.ask(&elsewhere).await;
     let answer = json!({"decision": "approve", "scope": "session"});
     let (_, reply) = daemon.answer(&first, &answer).await;
-    assert!(reply["message"].as_str().unwrap().contains("git push *"), "{reply}");
+    assert!(reply["message"].as_str().unwrap().contains("cargo build *"), "{reply}");
 
     let cascaded = daemon.ask_reaches(&second, "answered").await;
     assert_eq!(cascaded["answer"]["by"]["kind"], "policy", "{cascaded}");
     assert_eq!(daemon.read(&third).await["state"], "open", "another session is not covered");
-    assert_eq!(daemon.call(&shell("git push --tags")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("cargo build --tests")).await.1["verdict"], "allow");
 
     let (_, grants) = daemon.get("/v1/grants", AGENT).await;
     let grant = grants["grants"][0]["id"].as_str().unwrap().to_owned();
@@ -149,7 +149,11 @@ async fn a_session_grant_covers_its_session_and_the_asks_that_wait_in_it() {
     };
     assert_eq!(revoke(AGENT).await.unwrap().status(), 403, "an agent cannot revoke");
     assert_eq!(revoke(APPROVER).await.unwrap().status(), 200);
-    assert_eq!(daemon.call(&shell("git push --tags")).await.1["verdict"], "ask", "revoked at once");
+    assert_eq!(
+        daemon.call(&shell("cargo build --tests")).await.1["verdict"],
+        "ask",
+        "revoked at once"
+    );
 }
 
 #[tokio::test]
@@ -157,14 +161,14 @@ async fn always_stores_the_rule_that_the_card_names_and_keeps_the_file_as_it_was
     let daemon = Daemon::start("").await;
     let rules = daemon.dir.path().join("permissions.jsonc");
     std::fs::write(&rules, "{\n  // ours\n  \"*\": \"ask\"\n}\n").unwrap();
-    let id = daemon.ask(&shell("git push origin main")).await;
+    let id = daemon.ask(&shell("cargo build --release")).await;
     let ask = daemon.read(&id).await;
     let (_, reply) = daemon.answer(&id, &json!({"decision": "approve", "scope": "always"})).await;
     let rule = ask["always"][0].as_str().unwrap();
     assert_eq!(reply["message"], format!("Approved, and always from now on: {rule}."));
     let stored = std::fs::read_to_string(&rules).unwrap();
-    assert!(stored.contains("// ours") && stored.contains("\"git push *\""), "{stored}");
-    let mut elsewhere = shell("git push origin next");
+    assert!(stored.contains("// ours") && stored.contains("\"cargo build *\""), "{stored}");
+    let mut elsewhere = shell("cargo build -p shop");
     elsewhere["session"] = json!("two");
     assert_eq!(daemon.call(&elsewhere).await.1["verdict"], "allow");
 }
@@ -327,7 +331,7 @@ async fn the_event_stream_replays_open_asks_and_what_a_reader_missed() {
 
 #[tokio::test]
 async fn more_than_500_asks_are_listed_page_by_page_and_replayed_to_a_new_reader() {
-    let daemon = Daemon::start("").await;
+    let daemon = Daemon::start("[limits]\nasks_per_minute_per_session = 1000\n").await;
     let hand_in = |n: usize| {
         let daemon = &daemon;
         async move { daemon.ask(&shell(&format!("git push {n}"))).await }
@@ -367,13 +371,13 @@ async fn an_ended_session_takes_its_asks_and_its_grants_with_it() {
     let daemon = Daemon::start("").await;
     let first = daemon.ask(&shell("git push origin main")).await;
     daemon.answer(&first, &json!({"decision": "approve", "scope": "10m"})).await;
-    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
     let open = daemon.ask(&shell("cargo publish")).await;
     let end = json!({"agent": "tester"});
     let (status, ended) = daemon.post("/v1/sessions/one/end", AGENT, &end).await;
     assert_eq!((status, ended), (200, json!({"cancelled": 1})));
     assert_eq!(daemon.read(&open).await["reason"], "cancelled: its session ended");
-    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "ask");
 }
 
 #[tokio::test]

@@ -160,7 +160,7 @@ async fn cards_end(fixture: &Fixture) -> usize {
         let mut newest = BTreeMap::new();
         for message in fixture.telegram.messages(GROUP) {
             if let Some(case) = judge::case_in(&message.text) {
-                newest.insert(case, message.buttons.is_empty());
+                newest.insert(case, message.is_over());
             }
         }
         newest.values().all(|closed| *closed).then_some(())

@@ -29,11 +29,11 @@ async fn start() -> (FakeDiscord, Daemon) {
 }
 
 async fn card(discord: &FakeDiscord) -> Posted {
-    discord.until(|message| !message.buttons.is_empty()).await
+    discord.until(|message| !message.is_over()).await
 }
 
 async fn closed(discord: &FakeDiscord, reference: &str) -> Posted {
-    discord.until(|message| message.reference == reference && message.buttons.is_empty()).await
+    discord.until(|message| message.reference == reference && message.is_over()).await
 }
 
 #[tokio::test]
@@ -41,10 +41,10 @@ async fn a_press_on_approve_lets_the_agent_go_on_and_closes_the_card() {
     let (discord, daemon) = start().await;
     let waiting = daemon.waiting(shell("git push origin main"));
     let card = card(&discord).await;
-    for part in ["git push origin main", "tester", "mill", "/home/ana/shop", "Always stores"] {
+    for part in ["git push origin main", "tester · shop on mill", "/home/ana/shop", "→ "] {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
-    assert_eq!(card.buttons[..3], ["Approve", "Always", "Deny"]);
+    assert_eq!(card.buttons, ["Approve", "Always: git push origin main", "Deny"]);
     let told = discord.press(&card.reference, "Approve", &ana()).await;
     assert_eq!(told, Told::Privately("Approved once.".into()));
     let answer = waiting.await.unwrap();
@@ -54,14 +54,15 @@ async fn a_press_on_approve_lets_the_agent_go_on_and_closes_the_card() {
     );
     let after = closed(&discord, &card.reference).await;
     assert!(after.text.contains("git push origin main"), "the text is kept");
-    assert!(after.text.contains("Approved once by Ana (discord)"), "{}", after.text);
+    let first = after.text.lines().next().unwrap();
+    assert!(first.starts_with("✅ git push origin main · Ana, "), "one line says it: {first}");
     assert_eq!(discord.violations(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn deny_and_always_do_what_they_say() {
     let (discord, daemon) = start().await;
-    let waiting = daemon.waiting(shell("git push origin main"));
+    let waiting = daemon.waiting(shell("git push origin other"));
     let first = card(&discord).await;
     assert_eq!(
         discord.press(&first.reference, "Deny", &ana()).await,
@@ -75,7 +76,8 @@ async fn deny_and_always_do_what_they_say() {
     let told = discord.press(&second.reference, "Always", &ana()).await.words().unwrap();
     assert!(told.starts_with("Approved, and always from now on:"), "{told}");
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
-    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
 }
 
 #[tokio::test]

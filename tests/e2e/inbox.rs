@@ -84,7 +84,7 @@ async fn a_press_on_any_surface_answers_and_every_other_copy_says_so() {
     for first in ["telegram", "discord", "inbox"] {
         let waiting = daemon.waiting(shell("git push"));
         let chat = telegram.until("a card", || telegram.open_cards(GROUP).pop()).await;
-        let channel = discord.until(|message| !message.buttons.is_empty()).await;
+        let channel = discord.until(|message| !message.is_over()).await;
         let page = board.card(open).await;
         let approve = telegram.button(GROUP, chat.id, "Approve");
         let by = match first {
@@ -102,16 +102,14 @@ async fn a_press_on_any_surface_answers_and_every_other_copy_says_so() {
             }
         };
         assert_eq!(waiting.await.unwrap()["reason"], format!("approved by {by}"));
-        let line = format!("Approved once by {by}");
+        let line = format!("{}, ", by.split(" (").next().unwrap());
         let gone = || {
             let card = telegram.message(GROUP, chat.id);
-            Some(()).filter(|()| card.buttons.is_empty() && card.text.contains(&line))
+            Some(()).filter(|()| card.is_over() && card.text.contains(&line))
         };
         telegram.until("Telegram to tell", gone).await;
         discord
-            .until(|m| {
-                m.reference == channel.reference && m.buttons.is_empty() && m.text.contains(&line)
-            })
+            .until(|m| m.reference == channel.reference && m.is_over() && m.text.contains(&line))
             .await;
         let id = &page["card"]["id"];
         board.card(|card| card["card"]["id"] == *id && card.to_string().contains(&line)).await;
@@ -136,8 +134,9 @@ async fn two_surfaces_pressed_at_the_same_moment_make_one_answer_and_two_truths(
     .await;
     let visitor = Visitor::enter(&daemon.inbox).await;
     let mut board = visitor.follow().await;
-    for _ in 0..5 {
-        let id = daemon.ask(&shell("git push")).await;
+    for round in 0..5 {
+        // Another command each round: a call that was denied is denied again for a minute.
+        let id = daemon.ask(&shell(&format!("git push origin round-{round}"))).await;
         let chat = telegram.until("a card", || telegram.open_cards(GROUP).pop()).await;
         let page = board.card(open).await;
         let (yes, no) = tokio::time::timeout(LONG, async {
@@ -178,7 +177,7 @@ async fn a_stranger_on_discord_is_refused_even_when_the_inbox_is_open_to_all_her
     .await;
     discord.until_online().await;
     let id = daemon.ask(&shell("git push")).await;
-    let card = discord.until(|message| !message.buttons.is_empty()).await;
+    let card = discord.until(|message| !message.is_over()).await;
     let told =
         discord.press(&card.reference, "Approve", &Person::new("1", "the local inbox")).await;
     assert!(matches!(told, Told::Privately(_)), "{told:?}");
@@ -195,7 +194,7 @@ async fn always_and_silence_in_the_inbox_do_what_they_do_in_the_chats() {
     let told = visitor.press_label(&card, "Always", None).await;
     assert!(told.starts_with("Approved, and always from now on:"), "{told}");
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
-    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
 
     let mut call = shell("cargo publish");
     call["expires_in_s"] = json!(1);

@@ -39,9 +39,15 @@ mod connectonion;
 mod core;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod crash;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod critical;
 #[cfg(feature = "discord")]
 mod discord;
 mod disk;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod edit;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod grants;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]
@@ -53,6 +59,8 @@ mod ohmypi;
 #[cfg(feature = "telegram")]
 mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod pause;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;
 mod restart;
 #[cfg(feature = "telegram")]
@@ -62,5 +70,7 @@ mod store;
 mod telegram;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod wcore;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod words;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod zeptoclaw;

@@ -49,7 +49,7 @@ async fn telegram_card(telegram: &Telegram) -> Message {
 }
 
 async fn discord_card(discord: &FakeDiscord) -> Posted {
-    discord.until(|message| !message.buttons.is_empty()).await
+    discord.until(|message| !message.is_over()).await
 }
 
 /// A client of molf: what it hears, and what it says.
@@ -102,7 +102,7 @@ async fn a_call_is_approved_in_telegram_and_always_stores_every_piece_of_a_pipel
     let (telegram, _discord, daemon) = start().await;
     let waiting = daemon.waiting(shell(SESSION, "cat a.log | grep -c error | tee count.txt"));
     let card = telegram_card(&telegram).await;
-    assert_eq!(card.buttons, [vec!["Approve", "Always", "Deny"]]);
+    assert_eq!(card.buttons[0], ["Approve", "Always: 3 rules", "Deny"]);
     for part in ["cat a.log | grep -c error | tee count.txt", "cat *", "grep *", "tee *"] {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
@@ -127,7 +127,7 @@ async fn a_call_is_denied_in_discord_in_molfs_own_words() {
     let (_telegram, discord, daemon) = start().await;
     let waiting = daemon.waiting(shell(SESSION, "python script.py"));
     let card = discord_card(&discord).await;
-    assert_eq!(card.buttons, ["Approve", "Always", "Deny"]);
+    assert_eq!(card.buttons, ["Approve", "Always: python script.py", "Deny"]);
     discord.press(&card.reference, "Deny", &Person::new("4211", "Ana")).await;
     let answer = waiting.await.unwrap();
     assert_eq!(answer["verdict"], "deny");
@@ -167,9 +167,7 @@ async fn a_client_of_molf_hears_of_an_approval_and_answers_it() {
     let (_, late) = approve(&daemon, SESSION, &id, true).await;
     assert_eq!(late, json!({"applied": false}));
     telegram
-        .until("the card's end", || {
-            telegram.message(GROUP, card.id).buttons.is_empty().then_some(())
-        })
+        .until("the card's end", || telegram.message(GROUP, card.id).is_over().then_some(()))
         .await;
 }
 

@@ -43,7 +43,7 @@ async fn waiting(telegram: &Telegram, daemon: &Daemon, command: &str) -> (String
 }
 
 async fn retired(telegram: &Telegram, card: &Message) -> Message {
-    let end = || Some(telegram.message(GROUP, card.id)).filter(|card| card.buttons.is_empty());
+    let end = || Some(telegram.message(GROUP, card.id)).filter(Message::is_over);
     telegram.until("the card's end", end).await
 }
 
@@ -72,7 +72,10 @@ async fn the_bots_rows() {
                 let labels = |row: &Value| row[0].as_str().unwrap().to_owned();
                 let buttons: Vec<String> =
                     row["buttons"][0].as_array().unwrap().iter().map(labels).collect();
-                assert_eq!(card.buttons, [buttons], "the same buttons in the same order");
+                let same = |(shown, label): (&String, &String)| shown.starts_with(&**label);
+                let shown = &card.buttons[0];
+                assert_eq!(shown.len(), buttons.len(), "{shown:?}");
+                assert!(shown.iter().zip(&buttons).all(same), "the same in the same order");
                 assert!(card.text.contains("shell_exec"), "{}", card.text);
             }
             // want: never hide the tail of a command
@@ -93,7 +96,7 @@ async fn the_bots_rows() {
                 let (ask, card) = waiting(&telegram, &daemon, &command).await;
                 telegram.press(GROUP, card.id, "Deny", ANA).await;
                 assert_eq!(daemon.closed(&ask).await["answer"]["decision"], "deny");
-                assert!(retired(&telegram, &card).await.text.contains("Denied by Ana"));
+                assert!(retired(&telegram, &card).await.text.contains("denied by Ana"));
             }
             // Words for the model come by `tool.deny`.
             8 => {
@@ -135,7 +138,7 @@ async fn the_bots_rows() {
                 let (ask, card) = waiting(&telegram, &daemon, &command).await;
                 let body = json!({"reason": "aborted"});
                 daemon.post(&format!("/v1/asks/{ask}/cancel"), crate::daemon::AGENT, &body).await;
-                assert!(retired(&telegram, &card).await.text.contains("Cancelled"));
+                assert!(retired(&telegram, &card).await.text.contains("cancelled"));
             }
             20 => {
                 let (_, card) = waiting(&telegram, &daemon, &command).await;

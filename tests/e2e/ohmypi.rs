@@ -50,7 +50,7 @@ async fn telegram_card(telegram: &Telegram) -> Message {
 }
 
 async fn discord_card(discord: &FakeDiscord) -> Posted {
-    discord.until(|message| !message.buttons.is_empty()).await
+    discord.until(|message| !message.is_over()).await
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn a_prompt_is_answered_in_telegram() {
     for part in ["Allow tool: bash", "Command: make deploy", "This session stores: bash"] {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
-    assert_eq!(card.buttons, [vec!["Approve", "Deny"], vec!["This session"]]);
+    assert_eq!(card.buttons, [vec!["Approve", "Deny"], vec!["More…"]]);
     assert_eq!(telegram.press(GROUP, card.id, "Approve", ANA).await.text, "Approved once.");
     let answer = waiting.await.unwrap();
     assert_eq!((&answer["verdict"], answer.get("message")), (&json!("allow"), None));
@@ -78,7 +78,8 @@ async fn a_prompt_is_answered_in_discord() {
     for part in lines {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
-    assert_eq!(card.buttons, ["Approve", "Deny"], "a critical prompt is not remembered");
+    let buttons = ["Deny", "Deny with reason…", "Review and approve…"];
+    assert_eq!(card.buttons, buttons, "a critical prompt is not remembered");
     discord.press(&card.reference, "Deny", &Person::new("4211", "Ana")).await;
     let answer = waiting.await.unwrap();
     assert_eq!(answer["verdict"], "deny");
@@ -91,7 +92,7 @@ async fn this_session_approves_the_tool_until_the_session_ends() {
     let (telegram, _discord, daemon) = start().await;
     let waiting = daemon.waiting(bash("make deploy"));
     let card = telegram_card(&telegram).await;
-    telegram.press(GROUP, card.id, "This session", ANA).await;
+    telegram.press(GROUP, card.id, "Session", ANA).await;
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
     assert_eq!(daemon.call(&bash("make test")).await.1["verdict"], "allow");
     assert_eq!(

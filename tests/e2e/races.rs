@@ -49,6 +49,8 @@ async fn round(fixture: Arc<Fixture>, daemon: Arc<Daemon>, n: u64, mut rng: StdR
     let case = format!("case-r-{n}");
     let mut call = shell(&format!("git push origin {case}"));
     call["session"] = json!(case);
+    // Requests of one folder that come at once share a message.
+    call["cwd"] = json!(format!("/home/ana/{case}"));
     let has_deadline = rng.random_bool(0.6);
     if has_deadline {
         call["expires_in_s"] = json!(3);

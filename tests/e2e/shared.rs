@@ -62,7 +62,7 @@ impl Team {
 
     pub async fn card_closes(&self, id: i64) -> Message {
         let message = || self.telegram.message(GROUP, id);
-        let done = || Some(message()).filter(|message| message.buttons.is_empty());
+        let done = || Some(message()).filter(|message| message.is_over());
         self.telegram.until("a closed card", done).await
     }
 }

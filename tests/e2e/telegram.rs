@@ -29,7 +29,7 @@ async fn card(telegram: &Telegram) -> Message {
 
 /// The message once it has lost its buttons.
 async fn closed(telegram: &Telegram, id: i64) -> Message {
-    let done = || Some(telegram.message(GROUP, id)).filter(|message| message.buttons.is_empty());
+    let done = || Some(telegram.message(GROUP, id)).filter(|message| message.is_over());
     telegram.until("a closed card", done).await
 }
 
@@ -38,10 +38,11 @@ async fn a_press_on_approve_lets_the_agent_go_on_and_closes_the_card() {
     let (telegram, daemon) = start().await;
     let waiting = daemon.waiting(shell("git push origin main"));
     let card = card(&telegram).await;
-    for part in ["git push origin main", "tester", "mill", "/home/ana/shop", "Always stores"] {
+    for part in ["git push origin main", "tester · shop on mill", "/home/ana/shop", "→ "] {
         assert!(card.text.contains(part), "the card says `{part}`: {}", card.text);
     }
-    assert_eq!(card.buttons[0], ["Approve", "Always", "Deny"]);
+    assert_eq!(card.buttons[0], ["Approve", "Always: git push origin main", "Deny"]);
+    assert_eq!(card.buttons[1], ["More…"]);
     let told = telegram.press(GROUP, card.id, "Approve", ANA).await;
     assert_eq!(told.text, "Approved once.");
     let answer = waiting.await.unwrap();
@@ -51,7 +52,8 @@ async fn a_press_on_approve_lets_the_agent_go_on_and_closes_the_card() {
     );
     let after = closed(&telegram, card.id).await;
     assert!(after.text.contains("git push origin main"), "the text is kept");
-    assert!(after.text.contains("Approved once by Ana (telegram)"), "{}", after.text);
+    let first = after.text.lines().next().unwrap();
+    assert!(first.starts_with("✅ git push origin main · Ana, "), "one line says it: {first}");
     assert_eq!(telegram.violations(), Vec::<String>::new());
 }
 
@@ -66,7 +68,7 @@ async fn a_press_on_deny_stops_the_agent_and_names_who_said_no() {
         (&answer["verdict"], &answer["reason"]),
         (&json!("deny"), &json!("denied by Ana (telegram)"))
     );
-    assert!(closed(&telegram, card.id).await.text.contains("Denied by Ana (telegram)"));
+    assert!(closed(&telegram, card.id).await.text.contains("denied by Ana, "));
 }
 
 #[tokio::test]
@@ -77,7 +79,8 @@ async fn always_stores_what_the_card_said_and_the_next_call_does_not_ask() {
     let told = telegram.press(GROUP, card.id, "Always", ANA).await;
     assert!(told.text.starts_with("Approved, and always from now on:"), "{}", told.text);
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
-    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
     assert_eq!(telegram.open_cards(GROUP), vec![], "nothing rings the phone again");
 }
 
@@ -141,7 +144,7 @@ async fn forged_data_is_refused_and_changes_nothing() {
     for (message, data) in [
         (one.id, "approve".to_owned()),
         (one.id, format!("AAAAAAAAAAAAAAAAAAAAAA{}", &approve[22..])),
-        (one.id, approve.replace(".a", ".y")),
+        (one.id, approve.replace(".a", ".0")),
         (two.id, approve.clone()),
     ] {
         let told = telegram.told(&telegram.press_data(GROUP, message, &data, ANA)).await;
@@ -182,7 +185,7 @@ async fn a_card_whose_ask_ended_while_the_daemon_was_down_tells_the_truth_after_
     daemon.kill().await;
     tokio::time::sleep(Duration::from_millis(1_100)).await; // the deadline itself
     daemon.run().await;
-    assert!(closed(&telegram, card.id).await.text.contains("Expired"));
+    assert!(closed(&telegram, card.id).await.text.contains("expired"));
 }
 
 #[tokio::test]

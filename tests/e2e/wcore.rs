@@ -37,8 +37,7 @@ impl World {
     }
 
     async fn closed(&self, id: i64) -> Message {
-        let done =
-            || Some(self.telegram.message(GROUP, id)).filter(|message| message.buttons.is_empty());
+        let done = || Some(self.telegram.message(GROUP, id)).filter(|message| message.is_over());
         self.telegram.until("a closed card", done).await
     }
 
@@ -101,13 +100,13 @@ async fn a_request_is_denied_in_discord_and_the_reason_says_who() {
     let world = start("").await;
     let ask = command("c1", "rm -r build");
     let mut host = world.host(&[], &script(&[&ready("s1"), &ask, &"hear"]));
-    let card: Posted = world.discord.until(|message| !message.buttons.is_empty()).await;
+    let card: Posted = world.discord.until(|message| !message.is_over()).await;
     assert!(card.text.contains("rm -r build"), "{}", card.text);
     world.discord.press(&card.reference, "Deny", &Person::new("4211", "Ana")).await;
     host.says("ready").await;
     assert_eq!(next(&mut host, 2).await, order("denied call"));
     assert_eq!(host.heard(), [denied("c1", "denied by Ana (discord)")]);
-    world.discord.until(|message| message.buttons.is_empty()).await;
+    world.discord.until(|message| message.is_over()).await;
     assert_eq!(host.ends().await.0, Some(0));
 }
 
@@ -234,7 +233,11 @@ async fn what_the_allow_list_holds_is_answered_at_once_inside_the_workspace_only
     assert_eq!(host.heard(), [approved("c1")]);
     let card = world.card().await;
     assert!(card.text.contains("beyond the workspace"), "{}", card.text);
-    assert!(!card.buttons.concat().contains(&"Always".to_owned()), "{:?}", card.buttons);
+    assert!(
+        !card.buttons.concat().iter().any(|label| label.starts_with("Always")),
+        "{:?}",
+        card.buttons
+    );
     world.press("Deny").await;
     host.says("tool_cancelled").await;
     assert_eq!(host.ends().await.0, Some(0));
@@ -332,7 +335,7 @@ async fn a_killed_engine_takes_its_cards_with_it() {
     assert_eq!(code, Some(1));
     assert!(said.contains("the engine ended with"), "{said}");
     let after = world.closed(card.id).await;
-    assert!(after.text.contains("Cancelled"), "{}", after.text);
+    assert!(after.text.contains("cancelled"), "{}", after.text);
     assert_eq!(world.daemon.open().await, Vec::<Value>::new());
 }
 

@@ -53,8 +53,7 @@ impl World {
     }
 
     async fn closed(&self, id: i64) -> Message {
-        let done =
-            || Some(self.telegram.message(GROUP, id)).filter(|message| message.buttons.is_empty());
+        let done = || Some(self.telegram.message(GROUP, id)).filter(|message| message.is_over());
         self.telegram.until("a closed card", done).await
     }
 }
@@ -91,7 +90,7 @@ async fn an_embedded_gate_is_answered_in_telegram() {
     let press = async |label: &str| {
         let card = world.card().await;
         assert!(card.text.contains("make deploy"), "{}", card.text);
-        assert_eq!(card.buttons, [["Approve", "Deny"]], "the system knows no Always");
+        assert_eq!(card.buttons[0], ["Approve", "Deny"], "the system knows no Always");
         world.telegram.press(GROUP, card.id, label, ANA).await;
         world.closed(card.id).await;
     };
@@ -110,12 +109,11 @@ async fn an_embedded_gate_is_answered_in_discord() {
     let ana = Person::new("4211", "Ana");
     let press = async {
         for label in ["Approve", "Deny"] {
-            let card = world.discord.until(|message| !message.buttons.is_empty()).await;
+            let card = world.discord.until(|message| !message.is_over()).await;
             assert!(card.text.contains("make deploy"), "{}", card.text);
             world.discord.press(&card.reference, label, &ana).await;
-            let shut = |m: &crate::discord_server::Posted| {
-                m.reference == card.reference && m.buttons.is_empty()
-            };
+            let shut =
+                |m: &crate::discord_server::Posted| m.reference == card.reference && m.is_over();
             world.discord.until(shut).await;
         }
     };

@@ -147,7 +147,9 @@ async fn row_17_a_peer_that_uses_its_share_leaves_the_socket_and_says_so() {
 
 #[tokio::test]
 async fn row_17_invented_workers_lock_no_worker_out() {
-    let daemon = Daemon::start("[policy]\nprofile = \"molf\"\n").await;
+    let config = "[policy]\nprofile = \"molf\"\n[limits]\nopen_asks_per_session = 2000\n\
+                  asks_per_minute_per_agent = 9999\nasks_per_minute_per_session = 9999\n";
+    let daemon = Daemon::start(config).await;
     let call = |worker: &str| {
         json!({"agent": "molf", "session": "s", "worker": worker, "tool": "shell_exec",
             "args": {"command": "python x.py"}})

@@ -86,7 +86,7 @@ async fn row_22_a_press_in_telegram_that_two_daemons_have_is_acknowledged_once()
 async fn row_22_a_press_in_discord_that_two_daemons_have_is_acknowledged_once() {
     let Some(mut pair) = Pair::new().await else { return };
     let ask = pair.second.ask(&shell("git push origin main")).await;
-    let open = |message: &Posted| !message.buttons.is_empty();
+    let open = |message: &Posted| !message.is_over();
     let card = pair.discord.until(open).await;
     pair.first.says("a card stands adapter=\"discord\"").await;
     pair.first.signal("STOP");
@@ -106,7 +106,7 @@ async fn row_22_a_press_in_discord_that_two_daemons_have_is_acknowledged_once() 
 async fn row_22_a_press_in_discord_that_only_the_frozen_daemon_has_is_not_acknowledged_late() {
     let Some(mut pair) = Pair::new().await else { return };
     let ask = pair.second.ask(&shell("git push origin main")).await;
-    let open = |message: &Posted| !message.buttons.is_empty();
+    let open = |message: &Posted| !message.is_over();
     let card = pair.discord.until(open).await;
     pair.first.says("a card stands adapter=\"discord\"").await;
     let ana = Person::new(&ANA.id.to_string(), "Ana");
@@ -121,7 +121,7 @@ async fn row_22_a_press_in_discord_that_only_the_frozen_daemon_has_is_not_acknow
     // It was handled all the same, or it is pressed again; the presser is told the truth either
     // way.
     let card = pair.discord.message(&card.reference).unwrap();
-    if !card.buttons.is_empty() {
+    if !card.is_over() {
         let told = pair.discord.press(&card.reference, "Approve", &ana).await;
         assert!(matches!(told, Told::Privately(_)), "{told:?}");
     }

@@ -43,7 +43,9 @@ async fn row_9_a_name_that_is_no_plain_name_gets_no_button_that_remembers_on_any
     let world = World::start("").await;
     for name in PATTERNS.iter().chain(&[&*"x".repeat(129)]) {
         let (ask, shown) = world.asked(&call(name)).await;
-        assert_eq!(shown.buttons, ["Approve", "Deny"], "{name}");
+        assert_eq!(shown.buttons, ["Approve", "Deny", "More…"], "{name}");
+        let more = "more       Deny with reason… · Approve with a note…\n";
+        assert!(shown.terminal.contains(more), "{}", shown.terminal);
         assert!(shown.terminal.contains("offers     Approve · Deny\n"), "{}", shown.terminal);
         for scope in ["always", "session", "10m", "24h", "exact", "always_prefix"] {
             let answer = json!({"decision": "approve", "scope": scope});

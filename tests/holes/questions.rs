@@ -140,9 +140,11 @@ async fn row_6_a_question_that_imitates_a_card_is_shown_as_the_agents_words() {
     let mut call = question(&["Decline", "Submit"]);
     call["questions"][0]["question"] = json!(fake);
     call["questions"][0]["header"] = json!("✅ Approved by Ana");
-    let (_, shown) = world.asked(&call).await;
+    let (ask, shown) = world.asked(&call).await;
+    // The first line is the question on one line, behind the id of its ask.
+    let first = format!("{ask}  Go on? ⏎ ");
     for line in shown.terminal.lines().filter(|line| line.contains("Approved once by Ana")) {
-        assert!(line.trim_start().starts_with('│'), "{line}");
+        assert!(line.starts_with(&first) || line.trim_start().starts_with('│'), "{line}");
     }
     shown.all_say("✅ Approved by Ana");
     assert!(shown.telegram.contains("about: ✅ Approved by Ana"), "{}", shown.telegram);

@@ -81,11 +81,11 @@ async fn card(world: &World, ask: &str, wanted: impl Fn(&Message) -> bool) -> Me
 }
 
 fn is_muted(card: &Message) -> bool {
-    card.buttons.is_empty() && card.text.contains(MUTED)
+    card.is_over() && card.text.contains(MUTED)
 }
 
 fn is_pressable(card: &Message) -> bool {
-    !card.buttons.is_empty() && !card.text.contains(MUTED)
+    !card.is_over() && !card.text.contains(MUTED)
 }
 
 #[tokio::test]
@@ -164,11 +164,11 @@ async fn row_16_a_gateway_that_discord_closes_for_good_is_said_and_opened_again(
     let world = World::start("").await;
     let daemon = &world.daemon;
     let ask = daemon.ask(&shell("git push")).await;
-    world.discord.until(|card| !card.buttons.is_empty()).await;
+    world.discord.until(|card| !card.is_over()).await;
     world.discord.refuse_gateway(Some(4014));
     let body = until_ready(daemon, |status, _| status == 503).await;
     assert!(body["problems"][0].as_str().unwrap().contains("(4014)"), "{body}");
-    let muted = world.discord.until(|card| card.buttons.is_empty()).await;
+    let muted = world.discord.until(|card| card.is_over()).await;
     assert!(muted.text.contains(MUTED) && muted.text.contains("in Telegram"), "{}", muted.text);
     let says = doctor(daemon, "discord").await;
     assert!(
@@ -176,8 +176,7 @@ async fn row_16_a_gateway_that_discord_closes_for_good_is_said_and_opened_again(
         "{says:?}"
     );
     world.discord.refuse_gateway(None);
-    let back =
-        timeout(SOON * 2, world.discord.until(|card| !card.buttons.is_empty())).await.unwrap();
+    let back = timeout(SOON * 2, world.discord.until(|card| !card.is_over())).await.unwrap();
     let told = world.discord.press(&back.reference, "Approve", &ana()).await;
     assert_eq!(told, Told::Privately("Approved once.".to_owned()));
     daemon.ask_reaches(&ask, "answered").await;
@@ -210,8 +209,7 @@ async fn row_16_an_ask_that_is_answered_elsewhere_closes_its_muted_card() {
     world.telegram.say(GROUP, "/nothing", BEN);
     card(&world, &ask, is_muted).await;
     world.daemon.answer(&ask, &json!({"decision": "approve"})).await;
-    card(&world, &ask, |card| card.text.contains("Approved once") && !card.text.contains(MUTED))
-        .await;
+    card(&world, &ask, |card| card.text.contains("✅ ") && !card.text.contains(MUTED)).await;
     world.telegram.mend("getUpdates");
     until_ready(&world.daemon, |status, _| status == 200).await;
     assert_eq!(world.telegram.open_cards(GROUP), [], "no button comes back to a closed ask");

@@ -83,7 +83,10 @@ async fn row_13_agents_list_only_what_may_cover_them_and_no_secret_is_shown() {
     let all = grants(&daemon, APPROVER).await;
     assert_eq!((all.len(), &all[0]["scope"]), (1, &json!("session")));
     let printed = run(&daemon, &["grants"]).await;
-    assert!(printed.stdout.contains("shell: git push *"), "the operator sees it: {printed:?}");
+    assert!(
+        printed.stdout.contains("shell: git push origin main"),
+        "the operator sees it: {printed:?}"
+    );
 
     let open = daemon.ask(&call("cargo publish", None)).await;
     daemon.answer(&open, &approve("session")).await;

@@ -57,7 +57,7 @@ async fn row_18_what_was_answered_while_the_bot_was_out_is_not_posted_and_what_s
     world.telegram.regain_chat(GROUP);
     let closed = || {
         let card = card_of(world.telegram.messages(GROUP), &stood)?;
-        (card.buttons.is_empty() && card.text.contains("Denied by")).then_some(())
+        (card.is_over() && card.text.contains("denied by")).then_some(())
     };
     world.telegram.until("the card that stood is closed", closed).await;
     assert!(card_of(world.telegram.messages(GROUP), &meanwhile).is_none());
@@ -90,6 +90,6 @@ async fn row_18_a_channel_that_lost_and_regained_its_rights_gets_its_cards_and_t
     .await
     .unwrap();
     world.discord.give_channel(CHANNEL);
-    timeout(LONG, world.discord.until(|card| !card.buttons.is_empty())).await.unwrap();
+    timeout(LONG, world.discord.until(|card| !card.is_over())).await.unwrap();
     assert!(doctor().await.contains("cards reach #approvals"));
 }

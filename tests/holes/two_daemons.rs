@@ -160,28 +160,28 @@ async fn row_20_in_discord_the_daemon_that_holds_the_card_answers_and_the_other_
     let (mut owner, mut other) = two_on_discord(&discord).await;
     for words in ["git push one", "git push two", "git push three"] {
         let ask = owner.ask(&shell(words)).await;
-        let card = discord.until(|card| !card.buttons.is_empty()).await;
+        let card = discord.until(|card| !card.is_over()).await;
         assert_eq!(
             discord.press(&card.reference, "Approve", &ana()).await,
             privately("Approved once.")
         );
         owner.ask_reaches(&ask, "answered").await;
-        discord.until_all(|card| card.buttons.is_empty()).await;
+        discord.until_all(|card| card.is_over()).await;
     }
     other.says(LOGGED).await;
 
     // A card of an earlier version is known by its nonce alone, and is left to its owner as well.
     let ask = owner.ask(&shell("git push old")).await;
-    let card = discord.until(|card| !card.buttons.is_empty()).await;
+    let card = discord.until(|card| !card.is_over()).await;
     let at = card.buttons.iter().position(|label| label == "Deny").unwrap();
     let (old, _) = parts(&card.tokens[at]);
     assert_eq!(discord.press_token(&card.reference, &old, &ana()).await, privately("Denied."));
     owner.ask_reaches(&ask, "answered").await;
-    discord.until_all(|card| card.buttons.is_empty()).await;
+    discord.until_all(|card| card.is_over()).await;
 
     // Nobody else answers: the other one does, in time.
     let ask = owner.ask(&shell("git push four")).await;
-    let card = discord.until(|card| !card.buttons.is_empty()).await;
+    let card = discord.until(|card| !card.is_over()).await;
     owner.stop().await;
     assert_eq!(discord.press(&card.reference, "Approve", &ana()).await, privately(FOREIGN));
     owner.run().await;
@@ -199,7 +199,7 @@ async fn row_20_free_text_in_discord_reaches_the_daemon_that_asked_for_it() {
     let question = json!({"agent": "tester", "session": "one", "tool": "ask_user", "args": {},
         "questions": [{"question": "Which branch?", "options": [{"label": "main"}]}]});
     let ask = owner.ask(&question).await;
-    let card = discord.until(|card| !card.buttons.is_empty()).await;
+    let card = discord.until(|card| !card.is_over()).await;
     let window = discord.press(&card.reference, "Other…", &ana()).await;
     assert!(matches!(window, Told::Asked(_)), "{window:?}");
     discord.give_text(&card.reference, "the next one", &ana()).await;

@@ -9,6 +9,7 @@
 
 mod crates;
 mod names;
+mod routes;
 
 use crates::{File, files};
 use names::uses;

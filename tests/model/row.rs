@@ -4,7 +4,7 @@
 use countersign::gate::{
     answer::{Action, Change, Refusal, already, apply},
     approvers::{Approver, Approvers, Local, Who},
-    ask::{Answer, Ask, Body, By, Decision, Scope, State},
+    ask::{Answer, Ask, Body, By, Decision, Scope, State, StoredRules},
     attached::AttachedDaemons,
     question::Progress,
 };
@@ -90,7 +90,10 @@ impl Row {
             }
             Ok(Change::Go(progress)) => Decided::Go(progress.chosen, now),
             Ok(Change::WantText(prompt)) => panic!("nobody wrote: {prompt}"),
-            Err(Refusal::Closed(words) | Refusal::Unfit(words)) => Decided::Refused(words),
+            Ok(change @ (Change::Undo(_) | Change::Nothing)) => panic!("nobody does {change:?}"),
+            Err(Refusal::Closed(words) | Refusal::Unfit(words) | Refusal::Over(words)) => {
+                Decided::Refused(words)
+            }
             // The gate expires it first, and says what the row says then.
             Err(Refusal::Late(_)) => Decided::Close(End::Expired { at: now }),
         }
@@ -136,12 +139,13 @@ impl Row {
             body: BODIES[usize::from(self.question)].clone(),
             digest: "digest".into(),
             state: self.end.as_ref().map_or(State::Open, End::state),
-            progress: Progress { answered: vec![], chosen: self.chosen.clone() },
+            progress: Progress { chosen: self.chosen.clone(), ..Progress::default() },
             version: self.version,
             attended: true,
             attached: AttachedDaemons::default(),
             created_at: 0,
             deadline_at: Some(DEADLINE),
+            stopped: None,
         }
     }
 }
@@ -154,7 +158,9 @@ impl End {
             scope: None,
             reason: None,
             then: OnDeny::default(),
+            stored: StoredRules::default(),
             answers: None,
+            updated: None,
             by,
             at,
         };
@@ -233,7 +239,7 @@ async fn the_compare_and_set_of_the_model_is_that_of_the_store() {
         let done = match &decided {
             Decided::Close(end) => store.close_ask(&seen, &end.state(), &[]).await.unwrap(),
             Decided::Go(chosen, at) => {
-                let progress = Progress { answered: vec![], chosen: chosen.clone() };
+                let progress = Progress { chosen: chosen.clone(), ..Progress::default() };
                 store.note_progress(&seen, &progress, *at).await.unwrap()
             }
             Decided::Refused(_) => continue,

@@ -8,9 +8,9 @@ use countersign_port::{
     Absent, Acknowledged, Adapter, ApproverList, Block, CancellationToken, Card, Description,
     IdForm, Key, Lead, MessageRef, Names, Outcome, Platform, Posting, Press, Presser, Presses,
     Receipt, RetryScope, SendError, SendGuard, Setting, Settings, Signals, Takes, Target,
-    TextReply, async_trait, excerpt, line, visible, within,
+    TextReply, Tone, async_trait, diff_text, excerpt, line, visible, within,
 };
-use std::{fmt::Write, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// The registration.
 pub struct ExamplePlatform;
@@ -207,31 +207,45 @@ async fn answer(service: &Service, presses: &dyn Presses, event: Event) {
 /// The card as text, and what does not fit as files. The service shows plain text only, so nothing
 /// that an agent writes can format, link or ping.
 fn draw(card: &Card) -> (String, Vec<String>) {
-    let (mut text, mut files) = (line(&card.title), Vec::new());
-    for block in &card.blocks {
-        let _ = match block {
-            Block::Code { label, text: code } | Block::Quote { label, text: code } => {
-                let cut = excerpt(code, EXCERPT);
-                if cut.hidden > 0 {
-                    files.push(code.clone());
-                }
-                let tail = cut.tail.map(|tail| format!(" […{} in the file…] {tail}", cut.hidden));
-                let tail = tail.unwrap_or_default();
-                write!(text, "\n{label}| {}{}", visible(&cut.head), visible(&tail))
-            }
-            Block::Fields { fields } => fields.iter().try_for_each(|field| {
-                write!(text, "\n{}: {}", line(&field.name), line(&field.value))
-            }),
-            Block::Note { text: note } | Block::Outcome { text: note } => {
-                write!(text, "\n= {}", line(note))
-            }
-        };
-    }
+    let word = if card.tone == Tone::Critical { "CRITICAL " } else { "" };
+    let mut text = format!("{word}{}\n{}", line(&card.title), line(&card.origin));
+    let mut files = Vec::new();
+    card.blocks.iter().for_each(|block| write_block(block, &mut text, &mut files));
     (text, files)
 }
 
+fn write_block(block: &Block, text: &mut String, files: &mut Vec<String>) {
+    match block {
+        Block::Code { label, text: code } | Block::Quote { label, text: code } => {
+            write_text(label, code, text, files);
+        }
+        Block::Diff { path, lines, .. } => write_text(&line(path), &diff_text(lines), text, files),
+        Block::Fields { fields } => {
+            for field in fields {
+                text.push_str(&format!("\n{}: {}", line(&field.name), line(&field.value)));
+            }
+        }
+        // The service cannot fold.
+        Block::Details { blocks } => blocks.iter().for_each(|it| write_block(it, text, files)),
+        Block::Note { text: note } | Block::Outcome { text: note } => {
+            text.push_str(&format!("\n= {}", line(note)));
+        }
+    }
+}
+
+fn write_text(label: &str, exact: &str, text: &mut String, files: &mut Vec<String>) {
+    let cut = excerpt(exact, EXCERPT);
+    if cut.hidden > 0 {
+        files.push(exact.to_owned());
+    }
+    let tail = cut.tail.map(|tail| format!(" […{} in the file…] {tail}", cut.hidden));
+    let tail = tail.unwrap_or_default();
+    text.push_str(&format!("\n{label}| {}{}", visible(&cut.head), visible(&tail)));
+}
+
+/// The service has room for any number of buttons, so what stands behind *More…* stands with them.
 fn buttons(card: &Card) -> Vec<(String, String)> {
-    let all = card.buttons.iter().flatten();
+    let all = card.buttons.iter().flatten().chain(&card.more);
     all.map(|button| (button.label.clone(), button.token.clone())).collect()
 }
 

@@ -15,7 +15,7 @@ use countersign_profiles::Profile;
 use countersign_profiles::check::Options;
 use countersign_profiles::molf::commands::{Piece, pieces};
 use countersign_profiles::molf::file;
-use countersign_profiles::molf::ruleset::{Ruleset, Setting, evaluate, expand};
+use countersign_profiles::molf::ruleset::{PermissionSetting, Ruleset, evaluate, expand};
 use serde_json::{Value, json};
 
 const HOME: &str = "/home/u";
@@ -179,7 +179,7 @@ fn globs() {
             Mode::Strict => Glob::parse(glob)
                 .map_or_else(|_| Value::from("refused"), |glob| json!(glob.matches(&piece.text))),
             Mode::Compat => {
-                let rules = Ruleset::new([Setting::from(&rule)], Some("$HOME"));
+                let rules = Ruleset::new([PermissionSetting::from(&rule)], Some("$HOME"));
                 evaluate("tool", &[piece], &[&rules])
                     .map_or_else(|_| Value::from("error"), |a| json!(json!(a) == "allow"))
             }
@@ -249,7 +249,7 @@ fn home_directories() {
 }
 
 fn flat(rules: &Ruleset) -> Value {
-    let flat = |rule: &Setting| {
+    let flat = |rule: &PermissionSetting| {
         json!([rule.permission, rule.pattern.replace(HOME, "{home}"), rule.action])
     };
     rules.settings().map(flat).collect()
@@ -272,7 +272,7 @@ fn read(mode: Mode, text: &str) -> Result<Value, String> {
 fn configurations() {
     each("config_convert.jsonl", |mode, row, tally| {
         if row.get("direction").is_some() {
-            let rules: Vec<Setting> =
+            let rules: Vec<PermissionSetting> =
                 row["rules"].as_array().unwrap().iter().map(setting).collect();
             let config = Value::Object(Ruleset::new(rules, None).to_config());
             return tally.see(row, &row["config"], &config);
@@ -307,7 +307,7 @@ fn configurations() {
     });
 }
 
-fn setting(flat: &Value) -> Setting {
+fn setting(flat: &Value) -> PermissionSetting {
     serde_json::from_value(json!({
         "permission": flat[0], "pattern": flat[1], "action": flat[2],
     }))

@@ -22,7 +22,7 @@ fn rules(text: &str) -> Rules {
     Rules::parse(text, "permissions.jsonc", HOME).unwrap_or_else(|p| panic!("{}", said(&p)))
 }
 
-fn said(problems: &[countersign_policy::Problem]) -> String {
+fn said(problems: &[countersign_policy::RuleProblem]) -> String {
     problems.iter().map(|p| format!("{p}\n")).collect()
 }
 
@@ -396,7 +396,7 @@ fn critical_commands_ask_whatever_is_allowed_and_are_never_offered() {
 fn exactly_this_stores_the_very_words() {
     for (command, rules) in [
         ("python3 -c 'print(1)'", vec!["python3 -c 'print\\(1\\)'"]),
-        ("cargo test | grep a", vec!["cargo test", "grep a"]),
+        ("cargo test | grep a", vec!["cargo test | grep a"]),
         ("FOO=1 make", vec!["FOO=1 make"]),
         ("echo $X", vec![]),
     ] {

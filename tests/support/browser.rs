@@ -1,4 +1,4 @@
-//! A real Chromium for tests, spoken to over its debugging pipe: no port, no driver, gone with the
+//! Drives a real Chromium over its debugging pipe, without a port or a driver. It ends with the
 //! test.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -20,10 +20,10 @@ use tokio::{
     sync::oneshot,
 };
 
-/// How long a page may take to become what a test waits for.
+/// The timeout for a page to reach the state that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A running browser with a profile of its own.
+/// A running browser with its own profile.
 pub struct Browser {
     wire: Arc<Wire>,
     _child: Child,
@@ -37,7 +37,7 @@ pub struct Page {
 }
 
 impl Browser {
-    /// Starts Chromium, or says plainly that there is none and returns `None`.
+    /// Starts Chromium; prints a note and returns `None` if there is none.
     pub async fn start() -> Option<Self> {
         let Some(chromium) = find() else {
             eprintln!(
@@ -46,13 +46,16 @@ impl Browser {
             return None;
         };
         let profile = tempfile::tempdir().unwrap();
-        // The debugging pipe is on the descriptors 3 and 4.
+        // The debugging pipe uses the descriptors 3 and 4, which only a shell can set up without
+        // `unsafe`.
         let mut child = Command::new("sh")
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#])
             .arg(chromium)
+            // `--no-sandbox`: with its sandbox Chromium does not start as root.
             .args(["--remote-debugging-pipe", "--headless", "--no-sandbox", "--disable-gpu"])
             .args(["--disable-quic", "--no-first-run", "--disable-background-networking"])
             .args(["--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"])
+            // Scrollbars differ between systems, and so would the pictures.
             .arg("--hide-scrollbars")
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::piped())
@@ -70,7 +73,7 @@ impl Browser {
         Some(Self { wire, _child: child, _profile: profile })
     }
 
-    /// Opens a tab at an address, 1000 × 800, and waits until it is loaded.
+    /// Opens a tab at an address with 1000 × 800 pixels, and waits until it is loaded.
     pub async fn open(&self, url: &str) -> Page {
         let made =
             self.wire.call(None, "Target.createTarget", json!({ "url": "about:blank" })).await;
@@ -90,7 +93,7 @@ impl Browser {
 
 #[allow(dead_code, reason = "not every test uses every hand")]
 impl Page {
-    /// The value of an expression; a promise is awaited.
+    /// Evaluates an expression; a promise is awaited.
     pub async fn eval(&self, expression: &str) -> Value {
         let params =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -99,10 +102,10 @@ impl Page {
         done["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true, looking whenever the page draws.
+    /// Waits until an expression is true.
     pub async fn until(&self, expression: &str) {
         let waited = tokio::time::timeout(PATIENCE, async {
-            // A navigation takes a running expression with it, so each look is one of its own.
+            // A navigation ends a running expression, so each attempt is an evaluation of its own.
             loop {
                 let params = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
                 if self.call("Runtime.evaluate", params).await["result"]["value"] == json!(true) {
@@ -117,7 +120,7 @@ impl Page {
         }
     }
 
-    /// The text that stands on the page.
+    /// The text of the page.
     pub async fn text(&self) -> String {
         self.eval("document.body.innerText").await.as_str().unwrap().to_owned()
     }
@@ -156,6 +159,7 @@ impl Page {
             " " => (" ", 32),
             letter => (letter, i32::from(letter.to_ascii_uppercase().as_bytes()[0])),
         };
+        // `keyDown` also produces the character; a key without one needs `rawKeyDown`.
         let kind = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for kind in [kind, "keyUp"] {
             let mut params = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
@@ -166,12 +170,12 @@ impl Page {
         }
     }
 
-    /// Types into whatever has the focus.
+    /// Types into the element that has the focus.
     pub async fn write(&self, text: &str) {
         self.call("Input.insertText", json!({ "text": text })).await;
     }
 
-    /// Gives the window a size in CSS pixels.
+    /// Resizes the window, in CSS pixels.
     pub async fn size(&self, width: u32, height: u32) {
         let params = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -181,19 +185,19 @@ impl Page {
         self.call("Emulation.setTouchEmulationEnabled", touch).await;
     }
 
-    /// What the person prefers: `light` or `dark`.
+    /// Sets the preferred colour scheme: `light` or `dark`.
     pub async fn scheme(&self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
-    /// Takes a picture of the window as PNG.
+    /// Saves a PNG screenshot of the window.
     pub async fn picture(&self, file: &Path) {
         let shot = self.call("Page.captureScreenshot", json!({ "format": "png" })).await;
         std::fs::write(file, STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()).unwrap();
     }
 
-    /// Errors that the browser reported so far: exceptions, refused content, failed loads.
+    /// The errors that the browser has reported: exceptions, refused content, failed loads.
     pub fn complaints(&self) -> Vec<String> {
         self.wire.complaints.lock().unwrap().clone()
     }
@@ -203,7 +207,7 @@ impl Page {
     }
 }
 
-/// Messages to the browser and its answers, each ended by a NUL.
+/// Messages in both directions, each ended by a NUL byte.
 struct Wire {
     out: tokio::sync::Mutex<ChildStdin>,
     next: AtomicU64,
@@ -249,6 +253,7 @@ async fn read(from: ChildStdout, wire: Arc<Wire>) {
         };
         wire.complaints.lock().unwrap().extend(complaint.map(Value::to_string));
     }
+    // Drops the senders, so that pending calls fail at once instead of at their timeout.
     wire.waiting.lock().unwrap().clear();
 }
 

@@ -1,5 +1,5 @@
-//! An agent of ConnectOnion's, as its tool approval plugin behaves, and a client of its, both over
-//! a WebSocket.
+//! An agent of ConnectOnion, which behaves like its tool approval plugin, and a client, both over a
+//! WebSocket.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
 
-/// Bytes both ways, over TCP or a unix socket.
+/// A byte stream over TCP or a unix socket.
 pub trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
 
@@ -34,7 +34,7 @@ impl Wire {
         Self::over(Box::new(line), Some(token), query).await
     }
 
-    /// Connects over the unix socket, where no token is needed.
+    /// Connects over the unix socket, which needs no token.
     pub async fn connect_here(daemon: &Daemon, query: &str) -> Self {
         let line = UnixStream::connect(daemon.dir.path().join("countersign.sock")).await.unwrap();
         Self::over(Box::new(line), None, query).await
@@ -59,7 +59,7 @@ impl Wire {
         self.socket.send(Message::Text(text.into())).await.unwrap();
     }
 
-    /// The next frame.
+    /// Receives the next frame.
     pub async fn next(&mut self) -> Value {
         let frame = tokio::time::timeout(LONG, self.socket.next()).await;
         match frame.expect("a frame in time").expect("an open connection").unwrap() {
@@ -68,7 +68,7 @@ impl Wire {
         }
     }
 
-    /// Leaves without a word, as a process does that is killed.
+    /// Drops the connection without a close frame, as a killed process does.
     pub fn drop_line(self) {
         drop(self.socket);
     }
@@ -79,21 +79,21 @@ pub fn call(id: &str, tool: &str, args: Value) -> Value {
     json!({ "id": id, "tool": tool, "args": args })
 }
 
-/// What became of the calls of a batch.
+/// The result of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// The ids of those that ran.
+    /// The ids of the calls that ran.
     pub ran: Vec<String>,
-    /// The ids of those that were asked about.
+    /// The ids of the calls that were asked about.
     pub asked: Vec<String>,
-    /// The feedback of each that was rejected by a person.
+    /// The feedback of each call that a person rejected.
     pub feedback: Vec<String>,
-    /// The model gets another turn.
+    /// Whether the model gets another turn.
     pub goes_on: bool,
 }
 
-/// The plugin's own loop over a batch: it asks about every call whose tool it does not know to be
-/// approved for the session, and stops where it is told to.
+/// The plugin's loop over a batch: it asks about every call whose tool is not approved for the
+/// session, and stops after a hard rejection.
 pub async fn batch(wire: &mut Wire, calls: &[Value]) -> Ran {
     let mut ran = Ran { goes_on: true, ..Ran::default() };
     let mut approved: Vec<Value> = Vec::new();
@@ -114,6 +114,7 @@ pub async fn batch(wire: &mut Wire, calls: &[Value]) -> Ran {
             (&json!("APPROVAL_RESPONSE"), &call["id"])
         );
         if answer["approved"] == true {
+            // As the real plugin: after this it never asks about the tool again.
             if answer["scope"] == "session" {
                 approved.push(call["tool"].clone());
             }
@@ -126,7 +127,7 @@ pub async fn batch(wire: &mut Wire, calls: &[Value]) -> Ran {
     ran
 }
 
-/// The plugin's frame for a call, with what waits behind it.
+/// The plugin's frame for a call, with the remaining calls of its batch.
 pub fn wanted(call: &Value, behind: &[Value]) -> Value {
     let mut frame = json!({
         "type": "approval_needed", "tool_call_id": call["id"], "tool": call["tool"],

@@ -1,4 +1,4 @@
-//! The real binary, as end-to-end tests drive it: started, killed, started again, talked to over HTTP.
+//! The real binary in end-to-end tests: starts, kills and restarts it, and calls it over HTTP.
 
 use serde_json::{Value, json};
 use std::{
@@ -18,25 +18,25 @@ use tokio::{
 pub const AGENT: &str = "agent-token-of-the-tests";
 /// The approver's token of every test.
 pub const APPROVER: &str = "approver-token-of-the-tests";
-/// Longer than anything here may take.
+/// Longer than any operation here takes.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// A daemon in a folder of its own.
+/// A daemon in its own folder.
 pub struct Daemon {
     pub dir: TempDir,
-    /// Where below its home, which is `dir`, its config stands.
+    /// The folder of its config, relative to its home folder `dir`.
     folder: &'static str,
     child: Option<Child>,
     stderr: watch::Receiver<String>,
-    /// Where it listens, such as `http://127.0.0.1:4711`.
+    /// Its address, such as `http://127.0.0.1:4711`.
     pub url: String,
-    /// The inbox with its token, as printed on the ready line.
+    /// The inbox's URL with its token, as printed on the ready line.
     pub inbox: String,
     pub http: reqwest::Client,
 }
 
 impl Daemon {
-    /// Starts a daemon with this much config besides its own places.
+    /// Starts a daemon with this config, to which its own paths are added.
     pub async fn start(config: &str) -> Self {
         Self::start_with(config, &[]).await
     }
@@ -46,7 +46,7 @@ impl Daemon {
         Self::start_at("", config, files).await
     }
 
-    /// The same, with its config and all that is its own in a folder below home.
+    /// The same, with its config and files in a folder below its home.
     pub async fn start_at(folder: &'static str, config: &str, files: &[(&str, &str)]) -> Self {
         let dir = TempDir::new().unwrap();
         std::fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -67,7 +67,7 @@ impl Daemon {
         daemon
     }
 
-    /// Writes the config anew; it counts from the next start on.
+    /// Rewrites the config, which applies from the next start.
     pub fn write_config(&self, config: &str) {
         let at = self.dir.path().join(self.folder);
         let at = at.display().to_string();
@@ -77,6 +77,7 @@ impl Daemon {
             false => format!("[store]\nurl = \"sqlite:{at}/state/countersign.db\"\n"),
         };
         let text = format!(
+            // Port 0, because tests run in parallel.
             "{config}\n[daemon]\nsocket = \"{at}/countersign.sock\"\nlisten = \"127.0.0.1:0\"\n\
              state_dir = \"{at}/state\"\nagent_token = \"{AGENT}\"\napprover_token = \"{APPROVER}\"\n\
              {store}"
@@ -89,10 +90,12 @@ impl Daemon {
         self.dir.path().join(self.folder).join("countersign.toml")
     }
 
-    /// A command of the same program with the same config.
+    /// A command of the same binary with the same config.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        // A test that panics leaves no daemon behind.
         command.arg("--config").arg(self.config()).args(args).kill_on_drop(true);
+        // A developer's own variables must not change the config under test.
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.dir.path()).env("RUST_LOG", "countersign=info");
         command
@@ -109,7 +112,7 @@ impl Daemon {
         self.run_by(command).await;
     }
 
-    /// The same where files are made with this umask.
+    /// The same with this umask.
     #[allow(dead_code, reason = "not every test program has need of it")]
     pub async fn run_under(&mut self, umask: &str) {
         let serve = self.command(&["serve"]);
@@ -121,7 +124,7 @@ impl Daemon {
         self.run_by(command).await;
     }
 
-    /// The same on so many worker threads.
+    /// The same with this number of worker threads.
     #[allow(dead_code, reason = "not every test program has need of it")]
     pub async fn run_on_workers(&mut self, workers: usize) {
         let mut command = self.command(&["serve"]);
@@ -135,6 +138,7 @@ impl Daemon {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (said, stderr) = watch::channel(String::new());
         let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+        // Read all the time: a full pipe would block the daemon.
         tokio::spawn(async move {
             while let Ok(Some(line)) = errors.next_line().await {
                 said.send_modify(|text| {
@@ -151,19 +155,19 @@ impl Daemon {
         self.url = self.inbox.split("/?").next().unwrap().to_owned();
     }
 
-    /// What it has said on stderr so far.
+    /// Its output on stderr so far.
     pub fn said(&self) -> String {
         self.stderr.borrow().clone()
     }
 
-    /// Waits until it has said this.
+    /// Waits until this is in its output.
     pub async fn says(&mut self, words: &str) {
         let heard = self.stderr.wait_for(|text| text.contains(words));
         let heard = matches!(tokio::time::timeout(LONG, heard).await, Ok(Ok(_)));
         assert!(heard, "it never said `{words}`; it said: {}", self.said());
     }
 
-    /// Kills it as a power cut would.
+    /// Kills it without warning, as a power cut would.
     pub async fn kill(&mut self) {
         self.child.take().unwrap().kill().await.unwrap();
     }
@@ -173,46 +177,47 @@ impl Daemon {
         self.child.as_ref().unwrap().id().unwrap()
     }
 
-    /// Sends it a signal, such as `STOP`.
+    /// Sends a signal, such as `STOP`.
     pub fn signal(&self, name: &str) {
         let pid = self.pid().to_string();
         let sent = std::process::Command::new("kill").args([&format!("-{name}"), &pid]).status();
         assert!(sent.unwrap().success());
     }
 
-    /// Stops it as a service manager would, and returns whether it ended well.
+    /// Stops it as a service manager would; returns whether it exited successfully.
     pub async fn stop(&mut self) -> bool {
         self.signal("TERM");
         let mut child = self.child.take().unwrap();
         tokio::time::timeout(LONG, child.wait()).await.unwrap().unwrap().success()
     }
 
-    /// Hands a call in and returns status and body.
+    /// Submits a call; returns status and body.
     pub async fn call(&self, call: &Value) -> (u16, Value) {
         self.post("/v1/calls", AGENT, call).await
     }
 
-    /// Hands a call in that has to be asked, and returns the ask's id.
+    /// Submits a call that has to be asked; returns the ask's id.
     pub async fn ask(&self, call: &Value) -> String {
         let (status, body) = self.call(call).await;
         assert_eq!((status, &body["verdict"]), (202, &json!("ask")), "{body}");
         body["ask"].as_str().unwrap().to_owned()
     }
 
-    /// Hands a call in and waits for the answer beside the test.
+    /// Submits a call, and waits for the answer in a task.
     pub fn waiting(&self, call: Value) -> JoinHandle<Value> {
         let request =
             self.http.post(format!("{}/v1/calls?wait=30", self.url)).bearer_auth(AGENT).json(&call);
         tokio::spawn(async move { request.send().await.unwrap().json().await.unwrap() })
     }
 
-    /// The ask, as an agent reads it.
+    /// The ask as an agent reads it.
     pub async fn read(&self, id: &str) -> Value {
         self.get(&format!("/v1/asks/{id}"), AGENT).await.1
     }
 
-    /// The ask once it is closed.
+    /// Waits until the ask is closed, and returns it.
     pub async fn closed(&self, id: &str) -> Value {
+        // As an approver: an agent that waits would become a caller of the ask.
         let ask = self.get(&format!("/v1/asks/{id}?wait=20"), APPROVER).await.1;
         assert_ne!(ask["state"], "open", "{ask}");
         ask
@@ -223,7 +228,7 @@ impl Daemon {
         self.all_in("open").await
     }
 
-    /// All asks in a state, page by page.
+    /// All asks in a state, from all pages.
     pub async fn all_in(&self, state: &str) -> Vec<Value> {
         let (mut asks, mut path) = (Vec::new(), format!("/v1/asks?state={state}"));
         loop {
@@ -240,7 +245,7 @@ impl Daemon {
         self.post(&format!("/v1/asks/{id}/answer"), APPROVER, answer).await
     }
 
-    /// A GET with a token.
+    /// Sends a GET with a token.
     pub async fn get(&self, path: &str, token: &str) -> (u16, Value) {
         let request = self.http.get(format!("{}{path}", self.url)).bearer_auth(token);
         let response = request.send().await.unwrap();
@@ -248,7 +253,7 @@ impl Daemon {
         (status, response.json().await.unwrap_or(Value::Null))
     }
 
-    /// A POST with a token.
+    /// Sends a POST with a token.
     pub async fn post(&self, path: &str, token: &str, body: &Value) -> (u16, Value) {
         let request = self.http.post(format!("{}{path}", self.url)).bearer_auth(token);
         let response = request.json(body).send().await.unwrap();
@@ -256,7 +261,7 @@ impl Daemon {
         (status, response.json().await.unwrap_or(Value::Null))
     }
 
-    /// Waits until the ask's state is this, by the event stream rather than by sleeping.
+    /// Waits until the ask is closed, and asserts its state.
     pub async fn ask_reaches(&self, id: &str, state: &str) -> Value {
         let ask = self.closed(id).await;
         assert_eq!(ask["state"], state, "{ask}");
@@ -278,7 +283,7 @@ pub fn private_file(path: &Path, text: &str) {
     std::fs::set_permissions(path, mode).unwrap();
 }
 
-/// A shell call of one session.
+/// A shell call in the session `one`.
 pub fn shell(command: &str) -> Value {
     json!({"agent": "tester", "session": "one", "cwd": "/home/ana/shop", "host": "mill",
         "tool": "shell_exec", "args": {"command": command}})

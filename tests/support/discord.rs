@@ -1,11 +1,12 @@
-//! A stand-in for Discord: REST v10 as far as cards need it, the gateway, and the people in a
-//! channel. It refuses what the real one refuses, and it keeps the 3 seconds.
+//! A fake Discord: REST v10 as far as cards need it, the gateway, and the people in a channel. It
+//! refuses what the real one refuses, and has its deadline of 3 seconds.
 //!
-//! `let fake = FakeDiscord::start().await;` and `[discord] api_url = fake.url(), token =
-//! fake.token(), targets = [{ channel = CHANNEL }]`; then `fake.until(|card| …)` for a card,
-//! `fake.press(&card.reference, "Approve", &Person::new("4211", "Ana"))` for what the presser is
-//! told, and `fake.violations()`, which must be empty. References are `channel/message`, as the
-//! adapter spells them.
+//! `let fake = FakeDiscord::start().await;` and
+//! `[discord] api_url = fake.url(), token = fake.token(), targets = [{ channel = CHANNEL }]`; then
+//! `fake.until(|card| …)` for a card,
+//! `fake.press(&card.reference, "Approve", &Person::new("4211", "Ana"))` for the reply to the
+//! presser, and `fake.violations()`, which must be empty. References are `channel/message`, as in
+//! the adapter.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -43,16 +44,16 @@ pub use people::{Person, Told};
 pub use world::{Fault, Posted};
 use world::{Out, State};
 
-/// The channel that exists at the start; more are made by [`FakeDiscord::add_channel`].
+/// The channel that exists at the start; [`FakeDiscord::add_channel`] adds others.
 pub const CHANNEL: &str = "600000000000000001";
 pub const GUILD: &str = "500000000000000001";
 pub const BOT: &str = "900000000000000001";
 pub const TOKEN: &str = "OTAwMDAwMDAwMDAwMDAwMDAx.GfAkE0.a-token-that-is-good-for-nothing";
 
-/// How long to wait for what must come.
+/// The timeout of every wait.
 const SOON: Duration = Duration::from_secs(20);
 
-/// A running fake. Clones are handles to the same one; it ends with the test's runtime.
+/// A running fake. Clones refer to the same one; it ends with the test's runtime.
 #[derive(Clone)]
 pub struct FakeDiscord {
     state: Arc<Mutex<State>>,
@@ -76,53 +77,53 @@ impl FakeDiscord {
         fake
     }
 
-    /// What goes into `api_url`.
+    /// The value of `api_url`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The token that it accepts.
+    /// The accepted token.
     pub fn token(&self) -> &'static str {
         TOKEN
     }
 
-    // --- what stands
+    // --- current state
 
-    /// All messages of the bot that are not deleted, oldest first, without private ones.
+    /// All messages of the bot that are not deleted, oldest first, without ephemeral ones.
     pub fn messages(&self) -> Vec<Posted> {
         let state = self.lock();
         let public = state.messages.iter().filter(|it| !it.deleted && it.private_to.is_none());
         public.map(Posted::of).collect()
     }
 
-    /// The messages that can still be pressed, oldest first.
+    /// The messages with buttons, oldest first.
     pub fn open_messages(&self) -> Vec<Posted> {
         let state = self.lock();
         let public = state.messages.iter().filter(|it| !it.deleted && it.private_to.is_none());
         public.filter(|it| !it.buttons().is_empty()).map(Posted::of).collect()
     }
 
-    /// Tells that anything has changed.
+    /// Notifies of every change.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// A message by `channel/id`.
+    /// The message with the reference `channel/id`.
     pub fn message(&self, reference: &str) -> Option<Posted> {
         self.messages().into_iter().find(|message| message.reference == reference)
     }
 
-    /// Waits until a message is as wanted.
+    /// Waits for a message that fits.
     pub async fn until(&self, wanted: impl Fn(&Posted) -> bool) -> Posted {
         self.wait("a message", || self.messages().into_iter().find(&wanted)).await
     }
 
-    /// Waits until every message is as wanted.
+    /// Waits until every message fits.
     pub async fn until_all(&self, wanted: impl Fn(&Posted) -> bool) {
         self.wait("all messages", || self.messages().iter().all(&wanted).then_some(())).await;
     }
 
-    /// Everything that the real Discord would have disliked without refusing it.
+    /// Requests that the real Discord accepts but that break its rules.
     pub fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
     }
@@ -137,34 +138,35 @@ impl FakeDiscord {
         self.wait("the bot to connect", || self.lock().online().then_some(())).await;
     }
 
-    /// Whether the bot is connected to the gateway just now.
+    /// Returns whether the bot is connected to the gateway.
     pub fn is_online(&self) -> bool {
         self.lock().online()
     }
 
-    /// How often the bot identified itself to the gateway.
+    /// The number of IDENTIFYs received by the gateway.
     pub fn identified(&self) -> usize {
         self.lock().identified
     }
 
-    /// How many files were uploaded.
+    /// The number of uploaded files.
     pub fn uploads(&self) -> usize {
         self.lock().uploads
     }
 
-    /// The permissions of everybody in the server, and so the bot's.
+    /// Sets the permissions of everybody in the server, including the bot.
     pub fn give_everyone(&self, permissions: u64) {
         self.change(|state| state.permissions = permissions);
     }
 
-    // --- what goes wrong
+    // --- faults
 
-    /// The next `times` requests whose `METHOD /path ` (with the blank) contains `on` go wrong.
+    /// The next `times` requests whose `METHOD /path ` (with the space) contains `on` have this
+    /// fault.
     pub fn fail(&self, on: &str, times: usize, fault: Fault) {
         self.change(|state| state.faults.push((on.to_owned(), times, fault)));
     }
 
-    /// Everything is answered 502 and the gateway is gone, or it is all back.
+    /// Answers everything with 502 and ends the gateway's connections, or works again.
     pub fn set_down(&self, down: bool) {
         self.change(|state| {
             state.down = down;
@@ -174,7 +176,7 @@ impl FakeDiscord {
         });
     }
 
-    /// The token is no longer accepted: 401, and 4004 on the gateway.
+    /// Refuses the token from now on: 401, and 4004 on the gateway.
     pub fn refuse_token(&self) {
         self.change(|state| {
             state.token_refused = true;
@@ -182,13 +184,13 @@ impl FakeDiscord {
         });
     }
 
-    /// The token is accepted again.
+    /// Accepts the token again.
     pub fn accept_token(&self) {
         self.change(|state| state.token_refused = false);
     }
 
-    /// The gateway closes every connection that identifies itself or resumes with this code, such
-    /// as 4014, or with none any more.
+    /// Closes every gateway connection with this code at IDENTIFY or RESUME, such as 4014; `None`
+    /// accepts them again.
     pub fn refuse_gateway(&self, code: Option<u16>) {
         self.change(|state| {
             state.gateway_refusal = code;
@@ -198,22 +200,22 @@ impl FakeDiscord {
         });
     }
 
-    /// The gateway's connection breaks; the session can be resumed.
+    /// Drops the gateway's connection; the session can be resumed.
     pub fn drop_gateway(&self) {
         self.change(|state| state.tell_connections(|| Out::Drop));
     }
 
-    /// The gateway closes with this code.
+    /// Closes the gateway's connection with this code.
     pub fn close_gateway(&self, code: u16) {
         self.change(|state| state.tell_connections(|| Out::Close(code)));
     }
 
-    /// The gateway asks to reconnect (op 7).
+    /// Asks the bot to reconnect (op 7).
     pub fn ask_to_reconnect(&self) {
         self.change(|state| state.tell_connections(|| Out::Reconnect));
     }
 
-    /// The sessions are forgotten: who resumes is told to identify anew.
+    /// Removes the sessions: a RESUME gets an invalid session, and the bot has to IDENTIFY.
     pub fn forget_sessions(&self) {
         self.change(|state| {
             state.tell_connections(|| Out::Drop);
@@ -221,18 +223,18 @@ impl FakeDiscord {
         });
     }
 
-    /// Takes the bot's right to see the channel (50001), to write in it (50013), or the channel
-    /// itself (10003).
+    /// Takes the bot's right to see the channel (50001) or to write in it (50013), or removes the
+    /// channel (10003).
     pub fn take_channel(&self, channel: &str, code: i64) {
         self.change(|state| state.channels.get_mut(channel).unwrap().refusal = Some(code));
     }
 
-    /// The bot has its rights in the channel back.
+    /// Gives the bot its rights in the channel back.
     pub fn give_channel(&self, channel: &str) {
         self.change(|state| state.channels.get_mut(channel).unwrap().refusal = None);
     }
 
-    /// Archives a thread; a locked one does not open by itself.
+    /// Archives a thread; a locked one is not reopened by a message.
     pub fn archive(&self, thread: &str, locked: bool) {
         self.change(|state| {
             let thread = state.channels.get_mut(thread).unwrap();
@@ -240,12 +242,12 @@ impl FakeDiscord {
         });
     }
 
-    /// Makes a channel, or a thread.
+    /// Adds a channel or a thread.
     pub fn add_channel(&self, id: &str, name: &str, thread: bool) {
         self.change(|state| state.add_channel(id, name, thread));
     }
 
-    /// Somebody deletes a message.
+    /// Deletes a message, as a person does.
     pub fn delete(&self, reference: &str) {
         self.change(|state| {
             let id = reference.rsplit('/').next().unwrap();
@@ -253,12 +255,12 @@ impl FakeDiscord {
         });
     }
 
-    /// No rate limits from here on.
+    /// Turns rate limits off.
     pub fn without_limits(&self) {
         self.change(|state| state.limits = false);
     }
 
-    // --- the inside
+    // --- internals
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()

@@ -1,5 +1,5 @@
-//! Small disks of their own: one that tests may fill up and make read-only, and one that a fault
-//! makes so while files on it are open.
+//! Small disks for tests: one that can be filled up and made read-only, and one that turns
+//! read-only after a fault while files on it are open.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail by panicking")]
 
 use std::{
@@ -8,15 +8,15 @@ use std::{
     process::Command,
 };
 
-/// A disk; it is gone when this is dropped.
+/// A disk, unmounted when this is dropped.
 pub struct Disk {
     at: PathBuf,
 }
 
 impl Disk {
-    /// Puts a disk of two megabytes here; `None`, and said so, where that is not permitted.
+    /// Mounts a disk of two megabytes; prints a note and returns `None` if that is not permitted.
     pub fn at(at: &Path) -> Option<Self> {
-        let mount = ["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs"];
+        let mount = ["-t", "tmpfs", "-o", "size=4m,mode=0700", "tmpfs"];
         let mounted = Command::new("mount").args(mount).arg(at).output();
         if !mounted.as_ref().is_ok_and(|mounted| mounted.status.success()) {
             eprintln!("not tried: no small disk may be mounted here: {mounted:?}");
@@ -25,22 +25,23 @@ impl Disk {
         Some(Self { at: at.to_owned() })
     }
 
-    /// Fills it to the last byte.
+    /// Fills the disk to the last byte.
     pub fn fill(&self) {
         let mut file =
             std::fs::OpenOptions::new().create(true).append(true).open(self.filler()).unwrap();
+        // Ever smaller pieces, until not a byte is left.
         for piece in [4_096, 512, 1] {
             while file.write_all(&vec![b'x'; piece]).is_ok() {}
         }
     }
 
-    /// Gives the room back.
+    /// Frees the space again.
     pub fn free(&self) {
         std::fs::remove_file(self.filler()).unwrap();
     }
 
-    /// Lets nobody write any more, or again. The system refuses while somebody has a file open to
-    /// write.
+    /// Makes the disk read-only, or writable again. The system refuses while a file is open for
+    /// writing.
     pub fn read_only(&self, read_only: bool) {
         let how = if read_only { "remount,ro" } else { "remount,rw" };
         let told = Command::new("mount").args(["-o", how]).arg(&self.at).status().unwrap();
@@ -54,27 +55,27 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever still works on it keeps it until it ends.
+        // `--lazy`: a daemon that still runs keeps the disk until it exits.
         let _ = Command::new("umount").arg("--lazy").arg(&self.at).status();
     }
 }
 
-/// An ext4 of its own, which turns read-only under whoever works on it when it meets a fault, as
-/// most are set up to. Nothing but looking it through and mounting it again brings it back. It is
-/// gone when this is dropped.
+/// An ext4 file system that turns read-only at a fault, as most are mounted to do. Only a check and
+/// a new mount make it writable again. Unmounted when this is dropped.
 pub struct FaultyDisk {
     at: PathBuf,
     image: PathBuf,
 }
 
 impl FaultyDisk {
-    /// Makes one in this file and puts it here; `None`, and said so, where that is not possible.
+    /// Makes one in the file `image` and mounts it; prints a note and returns `None` if that is
+    /// impossible.
     pub fn at(at: &Path, image: PathBuf) -> Option<Self> {
         std::fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
         let disk = Self { at: at.to_owned(), image };
         let made = disk.run("mkfs.ext4", &["-q", "-e", "remount-ro"], &[&disk.image]);
         let made = made.and_then(|()| disk.mount());
-        // A mounted one whose kernel cannot be told to meet a fault is of no use.
+        // Without the kernel's fault injection the disk is of no use.
         match made.and_then(|()| disk.trigger()) {
             Ok(_) => Some(disk),
             Err(why) => {
@@ -84,17 +85,17 @@ impl FaultyDisk {
         }
     }
 
-    /// It meets a fault.
+    /// Triggers a fault.
     pub fn fails(&self) {
         std::fs::write(self.trigger().unwrap(), "a test").unwrap();
         let refused = std::fs::write(self.at.join("probe"), "").unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
     }
 
-    /// It is looked through and mounted again; nobody may work on it.
+    /// Checks the file system and mounts it again; no file on it may be open.
     pub fn mend(&self) {
         self.run("umount", &[], &[&self.at]).unwrap();
-        // It says by 1 that it mended something.
+        // Exit code 1 means that it repaired something.
         let _ = self.run("e2fsck", &["-f", "-y"], &[&self.image]);
         self.mount().unwrap();
     }
@@ -103,7 +104,7 @@ impl FaultyDisk {
         self.run("mount", &["-o", "loop,errors=remount-ro"], &[&self.image, &self.at])
     }
 
-    /// Where the kernel is told to meet a fault.
+    /// The kernel's file that triggers a fault.
     fn trigger(&self) -> Result<PathBuf, String> {
         let mounts = std::fs::read_to_string("/proc/mounts").map_err(|error| error.to_string())?;
         let at = self.at.to_str().unwrap_or_default();

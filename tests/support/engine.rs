@@ -1,4 +1,4 @@
-//! `countersign host wcore` with a scripted engine behind it.
+//! `countersign host wcore` with a scripted engine.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ pub fn ready(session: &str) -> Value {
     })
 }
 
-/// A request of a tool.
+/// A tool request.
 pub fn request(call_id: &str, tool: &str, category: &str, args: &Value) -> Value {
     json!({
         "type": "tool_request", "msg_id": "m1", "call_id": call_id,
@@ -41,17 +41,17 @@ pub fn request(call_id: &str, tool: &str, category: &str, args: &Value) -> Value
     })
 }
 
-/// A request of the shell.
+/// A request of the shell tool.
 pub fn command(call_id: &str, command: &str) -> Value {
     request(call_id, "Bash", "exec", &json!({ "command": command }))
 }
 
-/// A script: lines that the engine says, and words that tell it what else to do.
+/// A script: lines that the engine prints, and commands for it.
 pub fn script(steps: &[&dyn ToStep]) -> String {
     steps.iter().map(|step| step.step() + "\n").collect()
 }
 
-/// Something that stands in a script.
+/// One step of a script.
 pub trait ToStep {
     fn step(&self) -> String;
 }
@@ -80,6 +80,7 @@ impl Host {
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/engine.sh"));
         command.arg(file).arg(&heard).current_dir(daemon.dir.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // The host must keep this from the engine.
         command.env("COUNTERSIGN_APPROVER_TOKEN", APPROVER);
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();
@@ -87,13 +88,14 @@ impl Host {
         Self { child, stdin, lines, heard, _dir: dir }
     }
 
-    /// The next line that is passed on; `None` at the end.
+    /// The next line that the host passes on; `None` at the end.
     pub async fn next(&mut self) -> Option<Value> {
         let line = timeout(LONG, self.lines.next_line()).await.unwrap().unwrap()?;
+        // The host passes on lines that are no JSON, too.
         Some(serde_json::from_str(&line).unwrap_or(Value::String(line)))
     }
 
-    /// The next line of this type that is passed on; lines before it are left out.
+    /// The next line of this type that the host passes on; lines before it are skipped.
     pub async fn says(&mut self, kind: &str) -> Value {
         loop {
             let Some(line) = self.next().await else { panic!("no {kind} before the end") };
@@ -103,7 +105,7 @@ impl Host {
         }
     }
 
-    /// Says a line to the host.
+    /// Sends a line to the host.
     pub async fn tell(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
@@ -114,7 +116,7 @@ impl Host {
         self.stdin = None;
     }
 
-    /// What the engine has heard so far.
+    /// The lines that the engine has received so far.
     pub fn heard(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.heard).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -127,7 +129,7 @@ impl Host {
         assert!(sent.unwrap().success());
     }
 
-    /// Its exit code and what it said on stderr.
+    /// Waits for the exit; returns the code and the output on stderr.
     pub async fn ends(mut self) -> (Option<i32>, String) {
         self.close();
         let mut said = String::new();

@@ -1,32 +1,33 @@
-//! A person at the inbox without a browser: goes in by the printed address, reads the stream,
-//! presses.
+//! A person at the inbox without a browser: opens the printed URL, reads the stream, presses
+//! buttons.
 
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long a card may take to come or to change.
+/// The timeout for a card to appear or change.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Somebody who has opened the inbox.
+/// A person who has opened the inbox.
 pub struct Visitor {
     /// Scheme, host and port.
     pub base: String,
-    /// What a browser would send back, `name=value`.
+    /// The cookie that a browser would send, `name=value`.
     pub cookie: String,
-    /// What the page keeps for its own requests.
+    /// The key that the page keeps for its own requests.
     pub key: String,
     client: reqwest::Client,
 }
 
 #[allow(dead_code, reason = "not every test uses every hand")]
 impl Visitor {
-    /// Goes in by the address that `countersign serve` prints, `http://…/?token=…`.
+    /// Opens the URL that `countersign serve` prints, `http://…/?token=…`.
     pub async fn enter(address: &str) -> Self {
         Self::try_enter(address).await.unwrap()
     }
 
-    /// The same, where the daemon may just be away, or another one there.
+    /// The same, for a daemon that may be stopped or replaced.
     pub async fn try_enter(address: &str) -> Result<Self, reqwest::Error> {
+        // Without redirects, because the key is in the fragment of the `Location` header.
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
@@ -40,8 +41,8 @@ impl Visitor {
         Ok(Self { base, cookie, key, client })
     }
 
-    /// Says hello as the page does, and makes the proof of its next request. A daemon that does not
-    /// hold the key is found out.
+    /// Sends a hello as the page does, and makes the proof of the next request. A server without
+    /// the key fails it.
     pub async fn proof(
         &self,
         method: &str,
@@ -62,7 +63,7 @@ impl Visitor {
         self.try_follow().await.unwrap()
     }
 
-    /// The same, where the daemon may just be away.
+    /// The same, for a daemon that may be stopped.
     pub async fn try_follow(&self) -> Result<Feed, reqwest::Error> {
         let proof = self.proof("GET", "/inbox/events", "").await?;
         let request = self.client.get(format!("{}/inbox/events", self.base));
@@ -77,12 +78,12 @@ impl Visitor {
         Ok(Feed { response, rest, cards, partial: false, key, challenge, number: 0 })
     }
 
-    /// Sends a press; the status and the answer.
+    /// Sends a press; returns status and body.
     pub async fn press(&self, card: &str, token: &str, text: Option<&str>) -> (u16, Value) {
         self.try_press(card, token, text).await.unwrap()
     }
 
-    /// The same, where the daemon may just be away.
+    /// The same, for a daemon that may be stopped.
     pub async fn try_press(
         &self,
         card: &str,
@@ -98,23 +99,40 @@ impl Visitor {
         Ok((response.status().as_u16(), response.json().await?))
     }
 
-    /// Presses the button with this label of a card as it came; what the person is told.
+    /// Presses the button with this label of a card; returns what the person reads.
     pub async fn press_label(&self, card: &Value, label: &str, text: Option<&str>) -> String {
         let rows = card["card"]["buttons"].as_array().unwrap().iter();
-        let mut buttons = rows.flat_map(|row| row.as_array().unwrap());
-        let button = buttons.find(|button| button["label"] == label);
+        let more = card["card"]["more"].as_array().into_iter().flatten();
+        let mut buttons = rows.flat_map(|row| row.as_array().unwrap()).chain(more);
+        let button = buttons.find(|button| is_labelled(button["label"].as_str().unwrap(), label));
         let button = button.unwrap_or_else(|| panic!("no button `{label}` on {card}"));
         let (id, token) = (card["card"]["id"].as_str().unwrap(), button["token"].as_str().unwrap());
         let (_, answer) = self.press(id, token, text).await;
         answer["sentence"].as_str().or(answer["error"].as_str()).unwrap().to_owned()
     }
 
+    /// Gives a command, such as `pause`; what the person is told.
+    pub async fn command(&self, name: &str) -> String {
+        let body = json!({ "name": name }).to_string();
+        let request = self.post_to("/inbox/command", &body).await.unwrap();
+        let answer: Value = request.send().await.unwrap().json().await.unwrap();
+        answer["sentence"].as_str().or(answer["error"].as_str()).unwrap().to_owned()
+    }
+
     /// A press as the page sends it.
     pub async fn post(&self, body: &str) -> Result<reqwest::RequestBuilder, reqwest::Error> {
-        let proof = self.proof("POST", "/inbox/press", body).await?;
+        self.post_to("/inbox/press", body).await
+    }
+
+    async fn post_to(
+        &self,
+        path: &str,
+        body: &str,
+    ) -> Result<reqwest::RequestBuilder, reqwest::Error> {
+        let proof = self.proof("POST", path, body).await?;
         let request = self
             .client
-            .post(format!("{}/inbox/press", self.base))
+            .post(format!("{}{path}", self.base))
             .header("cookie", &self.cookie)
             .header("x-countersign-inbox", proof.header)
             .header("origin", &self.base)
@@ -123,15 +141,15 @@ impl Visitor {
     }
 }
 
-/// What the next request proves itself with.
+/// The proof of the next request.
 pub struct Proof {
-    /// Whether the daemon proved that it holds the key.
+    /// Whether the daemon proved that it has the key.
     pub real: bool,
     pub header: String,
     challenge: String,
 }
 
-/// The proof over some lines, as the page's script makes it.
+/// The proof over some lines, as the page's script computes it.
 pub fn proof_of(key: &str, lines: &[&str]) -> String {
     use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
     use hmac::{Hmac, Mac};
@@ -140,22 +158,22 @@ pub fn proof_of(key: &str, lines: &[&str]) -> String {
     URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
 }
 
-/// The stream of one connection and the board as it has told it.
+/// The stream of one connection, and the board that it has sent.
 pub struct Feed {
     response: reqwest::Response,
     rest: Vec<u8>,
-    /// `{card, since, closed}` each, as last told.
+    /// `{card, since, closed}` each, in the last state received.
     pub cards: Vec<Value>,
     key: String,
     challenge: String,
     number: u64,
-    /// More of the board is to come.
+    /// More of the board follows.
     partial: bool,
 }
 
 #[allow(dead_code, reason = "not every test uses every hand")]
 impl Feed {
-    /// The next event's name and data; `None` when the stream has ended.
+    /// Receives the next event's name and data; `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
@@ -184,10 +202,10 @@ impl Feed {
         }
     }
 
-    /// Waits until a card on the board is as wanted.
+    /// Waits for a card on the board that fits.
     pub async fn card(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
-            // A large card stands without its text at first, as revision 0.
+            // A large card is sent without its text first, as revision 0.
             let whole = |card: &Value| card["card"]["revision"] != 0;
             if let Some(card) = self.cards.iter().find(|card| whole(card) && wanted(card)) {
                 return card.clone();
@@ -198,6 +216,7 @@ impl Feed {
 
     fn keep(&mut self, (name, data): &(String, Value)) {
         if name == "board" {
+            // The first part of a board replaces the old one; `more` announces a further part.
             if !std::mem::replace(&mut self.partial, data["more"] == true) {
                 self.cards.clear();
             }
@@ -208,4 +227,12 @@ impl Feed {
         self.cards.retain(|card| card["card"]["id"] != *id);
         self.cards.push(data["card"].clone());
     }
+}
+
+/// Returns whether a button has this label, possibly followed by a colon and the rule that it
+/// stores.
+fn is_labelled(shown: &str, label: &str) -> bool {
+    shown
+        .strip_prefix(label)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest == "…")
 }

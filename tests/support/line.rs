@@ -1,4 +1,4 @@
-//! A line between a daemon and the database that loses what it should carry, and tells nobody.
+//! A connection between a daemon and the database that can silently lose data.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -13,26 +13,26 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-/// A line; it ends when this is dropped.
+/// A proxy to the database; it ends when this is dropped.
 pub struct Line {
-    /// The database's address over this line.
+    /// The database's URL through this proxy.
     pub url: String,
     loses: watch::Sender<Loses>,
     running: JoinHandle<()>,
 }
 
-/// What does not arrive. A connection that lost something hears nothing for good, as behind a
-/// firewall that has forgotten it; the database sees its end when the line is whole again.
+/// The direction that loses its data. A connection that lost data stays silent for good, as behind
+/// a firewall that has forgotten it. The database sees it end once nothing is lost any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loses {
     Nothing,
-    /// What the database says.
+    /// Data from the database.
     Answers,
     Everything,
 }
 
 impl Line {
-    /// A line to the database at this address.
+    /// Starts a proxy to the database at this URL.
     pub async fn to(database: &str) -> Self {
         let mut url = reqwest::Url::parse(database).unwrap();
         let to = (url.host_str().unwrap().to_owned(), url.port().unwrap_or(5432));
@@ -44,7 +44,7 @@ impl Line {
         Self { url: url.to_string(), loses, running }
     }
 
-    /// From now on.
+    /// Sets what is lost from now on.
     pub fn loses(&self, what: Loses) {
         self.loses.send_replace(what);
     }
@@ -65,7 +65,7 @@ async fn carry(listener: TcpListener, to: (String, u16), loses: watch::Receiver<
 }
 
 async fn join(mut near: TcpStream, to: (String, u16), mut loses: watch::Receiver<Loses>) {
-    // Whoever dials while it is cut waits for an answer that does not come.
+    // A connection that is opened while data is lost waits without a response.
     becomes(&mut loses, |loses| loses == Loses::Nothing).await;
     let Ok(mut far) = TcpStream::connect(to).await else { return };
     let (near_says, near_hears) = near.split();
@@ -79,10 +79,11 @@ async fn join(mut near: TcpStream, to: (String, u16), mut loses: watch::Receiver
         } => {}
     }
     drop(far);
+    // The near end stays open and silent, as behind a firewall that has forgotten the connection.
     std::future::pending().await
 }
 
-/// Passes on what is said until its end; after the first loss nothing more.
+/// Copies data until the end; after the first loss, nothing more.
 async fn pass(
     mut says: impl AsyncRead + Unpin,
     mut hears: impl AsyncWrite + Unpin,
@@ -92,6 +93,7 @@ async fn pass(
     let mut words = vec![0; 16 * 1024];
     let broken = loop {
         tokio::select! {
+            // The loss first, so that nothing is copied after it.
             biased;
             () = becomes(&mut loses, &lost) => break true,
             read = says.read(&mut words) => match read {
@@ -106,6 +108,6 @@ async fn pass(
 }
 
 async fn becomes(loses: &mut watch::Receiver<Loses>, wanted: impl Fn(Loses) -> bool) {
-    // A line that nobody holds any more stays as it is.
+    // If the sender is gone, the state no longer changes.
     let _ = loses.wait_for(|loses| wanted(*loses)).await;
 }

@@ -1,4 +1,4 @@
-//! A fresh schema on a PostgreSQL server, for end-to-end tests of several daemons.
+//! A fresh schema on a PostgreSQL server, for end-to-end tests with several daemons.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -8,17 +8,17 @@
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-/// Where the server is looked for, unless `COUNTERSIGN_TEST_POSTGRES` says otherwise.
+/// The server, unless `COUNTERSIGN_TEST_POSTGRES` names another.
 const SERVER: &str = "postgres://postgres@127.0.0.1:5432/test";
 
-/// A schema of its own.
+/// A schema for one test.
 pub struct Postgres {
     server: String,
     schema: String,
 }
 
 impl Postgres {
-    /// Makes one; `None`, and said so, where there is no server.
+    /// Creates a schema; prints a note and returns `None` if there is no server.
     pub async fn fresh() -> Option<Self> {
         let server = std::env::var("COUNTERSIGN_TEST_POSTGRES").unwrap_or(SERVER.to_owned());
         if let Err(error) = PgConnection::connect(&server).await {
@@ -28,49 +28,50 @@ impl Postgres {
         Some(Self::on(server).await)
     }
 
-    /// Makes one on this server.
+    /// Creates a schema on this server.
     pub async fn on(server: String) -> Self {
         let fresh = Self { server, schema: format!("j_{:016x}", rand::random::<u64>()) };
         fresh.execute(&format!("CREATE SCHEMA {}", fresh.schema)).await;
         fresh
     }
 
-    /// The config of a daemon that keeps its store here.
+    /// The config of a daemon with its store in this schema.
     pub fn config(&self) -> String {
         format!("[store]\nurl = \"{}\"\n", self.url())
     }
 
-    /// The address with the schema in it.
+    /// The URL with the schema in it.
     pub fn url(&self) -> String {
         let joint = if self.server.contains('?') { '&' } else { '?' };
         let Self { server, schema } = self;
+        // The application's name lets `end_connections` find the connections of this schema.
         format!("{server}{joint}options[search_path]={schema}&application_name={schema}")
     }
 
-    /// Says something to the server as somebody else would.
+    /// Runs a statement on a connection of its own.
     pub async fn execute(&self, sql: &str) {
         let mut connection = PgConnection::connect(&self.server).await.unwrap();
         connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
     }
 
-    /// Its name.
+    /// The schema's name.
     pub fn schema(&self) -> &str {
         &self.schema
     }
 
-    /// A number out of this schema.
+    /// Queries a number from this schema.
     pub async fn number(&self, sql: &str) -> i64 {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();
         connection.fetch_one(AssertSqlSafe(sql.to_owned())).await.unwrap().get(0)
     }
 
-    /// Ends every connection to it, as a restart of the server does.
+    /// Ends every connection to the schema, as a restart of the server does.
     pub async fn end_connections(&self) {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name";
         self.execute(&format!("{sql} = '{}'", self.schema)).await;
     }
 
-    /// Takes it away.
+    /// Drops the schema.
     pub async fn drop(self) {
         self.execute(&format!("DROP SCHEMA {} CASCADE", self.schema)).await;
     }

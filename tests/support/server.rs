@@ -1,4 +1,4 @@
-//! A PostgreSQL server of our own, which tests may stop, crash and freeze.
+//! A PostgreSQL server for one test, which can be stopped, crashed and frozen.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A server in a folder of its own, with an empty database; it is gone when this is dropped.
+/// A server with an empty database in its own folder; it is deleted when this is dropped.
 pub struct Server {
     folder: TempDir,
     programs: PathBuf,
@@ -21,19 +21,20 @@ pub struct Server {
     port: u16,
 }
 
-/// How a server is stopped.
+/// The way in which a server stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It ends every connection, writes everything down and goes.
+    /// Ends every connection, writes everything and exits.
     Fast,
-    /// It is gone at once, as if it had crashed, and has to recover when it comes back.
+    /// Exits at once like a crash, and recovers at the next start.
     Immediate,
 }
 
 impl Server {
-    /// Makes one and starts it; `None`, and said so, where that cannot be done.
+    /// Creates and starts a server; prints a note and returns `None` if that is impossible.
     pub async fn start() -> Option<Self> {
         let server = Self::make().map_err(|why| eprintln!("not tried: {why}")).ok()?;
+        // `-N`: without fsync, as the data directory is discarded anyway.
         let made = server.tell("initdb", &["-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"]);
         assert!(status(made).await, "PostgreSQL's initdb failed");
         let config = server.data().join("postgresql.conf");
@@ -58,32 +59,32 @@ impl Server {
         Ok(Self { folder, programs, as_postgres, port: free_port() })
     }
 
-    /// Its address, with an empty database.
+    /// The URL of its empty database.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Stops it; returns when it is gone.
+    /// Stops it, and waits until it has exited.
     pub async fn stop(&self, how: Stop) {
         let how = if how == Stop::Fast { "fast" } else { "immediate" };
         self.pg_ctl(&["stop", "-m", how]).await;
     }
 
-    /// Starts it again; returns when it serves.
+    /// Starts it again, and waits until it serves.
     pub async fn start_again(&self) {
         self.pg_ctl(&["start"]).await;
     }
 
-    /// Freezes it with all its processes, or thaws it.
+    /// Freezes all its processes, or lets them continue.
     pub fn freeze(&self, frozen: bool) {
         let signal = if frozen { "-STOP" } else { "-CONT" };
         let file = std::fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
         let first = file.lines().next().unwrap().to_owned();
-        // The first of them makes all others, so it goes first.
+        // The parent forks all others, so it is frozen first.
         signals(signal, &[&first]);
         let others = Command::new("pgrep").args(["-P", &first]).output().unwrap();
         let others = String::from_utf8(others.stdout).unwrap();
-        // One that has ended meanwhile is none the worse for it.
+        // One of them may have exited in the meantime.
         signals(signal, &others.split_whitespace().collect::<Vec<_>>());
     }
 
@@ -95,7 +96,7 @@ impl Server {
         assert!(status(self.tell("pg_ctl", &args)).await, "{args:?}: {}", log());
     }
 
-    /// One of its programs.
+    /// A command of one of its programs.
     fn tell(&self, program: &str, args: &[&str]) -> Command {
         let program = self.programs.join(program);
         let mut command = match self.as_postgres {
@@ -124,7 +125,7 @@ impl Drop for Server {
     }
 }
 
-/// Where the newest PostgreSQL has its programs.
+/// The folder of the newest PostgreSQL's programs.
 fn programs() -> Option<PathBuf> {
     let told = Command::new("pg_config").arg("--bindir").output().ok();
     let told = told.map(|told| String::from_utf8_lossy(&told.stdout).trim().into());
@@ -136,7 +137,8 @@ fn programs() -> Option<PathBuf> {
     told.into_iter().chain(found.into_iter().rev()).find(server)
 }
 
-/// Below the ports that systems hand out by themselves: nobody takes it while the server is down.
+/// Below the range of ephemeral ports, so that no other program takes it while the server is
+/// stopped.
 fn free_port() -> u16 {
     let mut ports = std::iter::repeat_with(|| 20_000 + rand::random::<u16>() % 10_000);
     ports.find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
@@ -156,7 +158,7 @@ fn signals(signal: &str, processes: &[&str]) {
     }
 }
 
-/// Whether a program ended well.
+/// Runs a program; returns whether it exited successfully.
 async fn status(command: Command) -> bool {
     tokio::process::Command::from(command).status().await.unwrap().success()
 }

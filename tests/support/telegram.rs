@@ -1,5 +1,5 @@
-//! A Telegram Bot API server on this machine, with people in its chats. It refuses what the real
-//! one refuses, breaks when told to, and everything that happens in it can be awaited.
+//! A fake Telegram Bot API server with people in its chats. It refuses what the real one refuses,
+//! has faults on demand, and lets tests await everything that happens.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -28,18 +28,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use world::{Chat, World};
 
-/// The token that the server knows.
+/// The accepted token.
 pub const TOKEN: &str = "7000:a-token-for-tests";
 /// The bot's own id.
 pub const BOT: i64 = 7000;
 /// The bot's name, without `@`.
 pub const BOT_NAME: &str = "countersign_test_bot";
-/// A group that is there from the start.
+/// A group that exists from the start.
 pub const GROUP: i64 = -1_001_000_000_001;
-/// A forum that is there from the start, with topic 7 (open) and 8 (closed).
+/// A forum that exists from the start, with the topics 7 (open) and 8 (closed).
 pub const FORUM: i64 = -1_001_000_000_002;
 
-/// How long anything may take before a test fails.
+/// The timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The server; it ends when this is dropped.
@@ -49,57 +49,64 @@ pub struct Telegram {
     server: tokio::task::JoinHandle<()>,
 }
 
-/// Somebody with an account.
+/// A user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Person {
     pub id: i64,
     pub name: &'static str,
 }
 
-/// Somebody who may press.
+/// An approver.
 pub const ANA: Person = Person { id: 4211, name: "Ana" };
-/// Somebody else.
+/// Another user.
 pub const BEN: Person = Person { id: 4212, name: "Ben" };
 /// A stranger.
 pub const EVE: Person = Person { id: 6666, name: "Eve" };
 
-/// What the presser of a button was told.
+/// The reply that a presser saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub text: String,
-    /// A box that must be closed, not a fleeting line.
+    /// An alert that has to be closed, instead of a notification.
     pub alert: bool,
 }
 
-/// A message of the bot, as a person sees it.
+/// A message of the bot as a person sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub id: i64,
     pub text: String,
     pub buttons: Vec<Vec<String>>,
-    /// Name and content of its own file.
+    /// Name and content of its file.
     pub file: Option<(String, String)>,
     pub reply_to: Option<i64>,
     pub topic: Option<i64>,
-    /// Opens the reply box.
+    /// The message asks for a reply.
     pub force_reply: bool,
     pub edits: u32,
 }
 
-/// What goes wrong.
+impl Message {
+    /// Whether nothing on it waits for an answer: a settled card may offer Undo.
+    pub fn is_over(&self) -> bool {
+        self.buttons.iter().flatten().all(|label| label == "Undo")
+    }
+}
+
+/// The fault of a call.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// 429, come back after so many seconds.
+    /// 429 with this many seconds.
     RetryAfter(u64),
-    /// 502 with an HTML page, as from the proxy before the real server.
+    /// 502 with an HTML page, as the proxy before the real server sends it.
     BadGateway,
-    /// The line breaks before anything is done.
+    /// The connection is lost before the call is handled.
     DropBefore,
-    /// The thing is done, then the line breaks.
+    /// The call is handled, then the connection is lost.
     DropAfter,
-    /// Half of an answer, though the thing is done.
+    /// Half of a response, though the call is handled.
     Garbled,
-    /// The Bot API's own refusal.
+    /// An error response of the Bot API.
     Refuse(u16, &'static str),
 }
 
@@ -108,11 +115,12 @@ struct Shared {
     changed: watch::Sender<()>,
 }
 
-/// Life cycle and what goes wrong.
+/// Life cycle and faults.
 impl Telegram {
-    /// Starts a server with [`GROUP`], [`FORUM`] and nobody's private chat.
+    /// Starts a server with [`GROUP`], [`FORUM`] and no private chats.
     pub async fn start() -> Self {
-        let mut world = World { next_update: 900_000_001, ..World::default() };
+        let commands = json!([]);
+        let mut world = World { next_update: 900_000_001, commands, ..World::default() };
         world.chats.insert(GROUP, Chat::default());
         let topics = BTreeMap::from([(7, true), (8, false)]);
         world.chats.insert(FORUM, Chat { topics, ..Chat::default() });
@@ -124,58 +132,67 @@ impl Telegram {
         Self { url, shared, server }
     }
 
-    /// For `[telegram] api_url`.
+    /// The value of `[telegram] api_url`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// For `[telegram] token`.
+    /// The value of `[telegram] token`.
     pub fn token(&self) -> &str {
         TOKEN
     }
 
-    /// The next `times` calls of `method` (`*` for any) go wrong.
+    /// The next `times` calls of `method` (`*` for any) have this fault.
     pub fn fail(&self, method: &str, fault: Fault, times: u32) {
         self.change(|world| world.faults.push((method.to_lowercase(), fault, times)));
     }
 
-    /// Every chat takes so many messages and edits in a minute, as real groups do.
+    /// Limits every chat to this many messages and edits per minute, as real groups are.
     pub fn limit(&self, a_minute: u32) {
         self.change(|world| world.limits.a_minute = Some(a_minute));
     }
 
-    /// Breaks every connection until told otherwise.
+    /// Every chat has the limits of a real group: five messages and edits at once, then one a
+    /// second, and 20 in a minute.
+    pub fn limit_as_a_group(&self) {
+        self.change(|world| {
+            (world.limits.at_once, world.limits.a_minute) = (Some(5), Some(20));
+        });
+    }
+
+    /// Drops every connection, or works again.
     pub fn set_down(&self, down: bool) {
         self.change(|world| world.down = down);
     }
 
-    /// What goes wrong with this method is over.
+    /// Removes the faults of this method.
     pub fn mend(&self, method: &str) {
         let method = method.to_lowercase();
         self.change(|world| world.faults.retain(|(name, ..)| *name != method));
     }
 
-    /// The token is not known any more.
+    /// Refuses the token.
     pub fn refuse_token(&self) {
         self.change(|world| world.token_refused = true);
     }
 
-    /// It is known again.
+    /// Accepts it again.
     pub fn accept_token(&self) {
         self.change(|world| world.token_refused = false);
     }
 
-    /// Somebody set a webhook.
+    /// Sets or removes a webhook.
     pub fn set_webhook(&self, set: bool) {
         self.change(|world| world.webhook = set);
     }
 
-    /// The chat refuses everything with this, such as `(403, "Forbidden: bot was kicked from …")`.
+    /// The chat refuses everything with this error, such as
+    /// `(403, "Forbidden: bot was kicked from …")`.
     pub fn lose_chat(&self, chat: i64, code: u16, description: &'static str) {
         self.change(|world| world.chats.get_mut(&chat).unwrap().gone = Some((code, description)));
     }
 
-    /// The chat takes the bot again; Telegram tells of that whoever wants to know.
+    /// The chat accepts the bot again; Telegram sends an update about it if the bot asked for such.
     pub fn regain_chat(&self, chat: i64) {
         self.change(|world| {
             world.chats.get_mut(&chat).unwrap().gone = None;
@@ -189,7 +206,7 @@ impl Telegram {
         });
     }
 
-    /// The group becomes a supergroup with another number.
+    /// The group becomes a supergroup with another id.
     pub fn migrate(&self, chat: i64, to: i64) {
         self.change(|world| {
             world.chats.get_mut(&chat).unwrap().moved_to = Some(to);
@@ -197,12 +214,12 @@ impl Telegram {
         });
     }
 
-    /// Forgets what was not fetched, as the real server does with presses after 150 s.
+    /// Drops the updates that were not fetched, as the real server does with presses after 150 s.
     pub fn forget_updates(&self) {
         self.change(|world| world.updates.clear());
     }
 
-    /// A person deletes a message.
+    /// Deletes a message, as a person does.
     pub fn delete(&self, chat: i64, message: i64) {
         self.change(|world| world.stored(chat, message).deleted = true);
     }

@@ -3,7 +3,7 @@
 use crate::{Hands, rows, text};
 use countersign_wcore::{
     ApprovalBridge, ApprovalOutcome, CancelCause, DEFAULT_APPROVAL_TTL,
-    wire::{Answering, Event, ResumeToken},
+    wire::{AnswerRoute, EngineEvent, ResumeToken},
 };
 use serde_json::{Value, json};
 use std::{collections::HashMap, time::Duration};
@@ -93,12 +93,14 @@ async fn requests_wait_behind_secrets_of_their_own() {
                 run.step(step).await;
             }
         } else {
-            let Ok(Event::ApprovalRequired(wanted)) = Event::read(&row["event"].to_string()) else {
+            let Ok(EngineEvent::ApprovalRequired(wanted)) =
+                EngineEvent::read(&row["event"].to_string())
+            else {
                 panic!("{row}");
             };
             let answers = match wanted.answering() {
-                Answering::ByCall => "tool_approve|tool_deny",
-                Answering::ByToken(_) => "approval_resume",
+                AnswerRoute::ByCall => "tool_approve|tool_deny",
+                AnswerRoute::ByToken(_) => "approval_resume",
             };
             assert_eq!(answers, text(&row, "answer_with"), "{row}");
         }

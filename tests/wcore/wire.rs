@@ -6,28 +6,30 @@ use countersign_profiles::{
     CallEnd, OnDeny, System,
     wcore::{SessionMode, Wcore},
 };
-use countersign_wcore::wire::{Command, Event, Mistake};
+use countersign_wcore::wire::{EngineEvent, HostCommand, Mistake};
 use serde_json::{Value, json};
 
 /// The fields of a command after its defaults.
-fn fields(command: &Command) -> Value {
+fn fields(command: &HostCommand) -> Value {
     match command {
-        Command::ToolApprove { call_id, scope, answer } => {
+        HostCommand::ToolApprove { call_id, scope, answer } => {
             json!({ "call_id": call_id, "scope": scope, "answer": answer })
         }
-        Command::ToolDeny { call_id, reason } => json!({ "call_id": call_id, "reason": reason }),
-        Command::ApprovalResume { resume_token, approved, modifications } => json!({
+        HostCommand::ToolDeny { call_id, reason } => {
+            json!({ "call_id": call_id, "reason": reason })
+        }
+        HostCommand::ApprovalResume { resume_token, approved, modifications } => json!({
             "resume_token": resume_token, "approved": approved, "modifications": modifications,
         }),
-        Command::SetMode { mode } => json!({ "mode": mode }),
-        Command::Ping => json!({}),
+        HostCommand::SetMode { mode } => json!({ "mode": mode }),
+        HostCommand::Ping => json!({}),
     }
 }
 
 #[test]
 fn commands_read_as_the_peer_reads_them() {
     for row in rows("wire_commands") {
-        let got = match Command::read(text(&row, "json")) {
+        let got = match HostCommand::read(text(&row, "json")) {
             Ok(command) => fields(&command),
             Err(Mistake::Malformed(_)) => json!("error"),
             Err(Mistake::Other(kind)) => panic!("{row}: {kind} is no command"),
@@ -39,8 +41,8 @@ fn commands_read_as_the_peer_reads_them() {
 #[test]
 fn a_written_command_reads_back() {
     for row in rows("wire_commands") {
-        if let Ok(command) = Command::read(text(&row, "json")) {
-            assert_eq!(Command::read(&command.line()), Ok(command));
+        if let Ok(command) = HostCommand::read(text(&row, "json")) {
+            assert_eq!(HostCommand::read(&command.line()), Ok(command));
         }
     }
 }
@@ -56,15 +58,15 @@ fn unknown_words_are_mistakes_and_unknown_commands_are_the_engines_business() {
         r#"{"type":"set_mode","mode":"Force"}"#,
         r#"["tool_approve"]"#,
     ] {
-        assert!(matches!(Command::read(line), Err(Mistake::Malformed(_))), "{line}");
+        assert!(matches!(HostCommand::read(line), Err(Mistake::Malformed(_))), "{line}");
     }
     let message = r#"{"type":"message","msg_id":"m1","content":"hello"}"#;
-    assert_eq!(Command::read(message), Err(Mistake::Other("message".to_owned())));
+    assert_eq!(HostCommand::read(message), Err(Mistake::Other("message".to_owned())));
     let later = r#"{"type":"tool_deny","call_id":"c","reason":"no","later":1}"#;
-    assert!(Command::read(later).is_ok(), "later fields are left alone");
+    assert!(HostCommand::read(later).is_ok(), "later fields are left alone");
     assert_eq!(
-        Command::read(r#"{"type":"set_mode","mode":"yolo"}"#),
-        Ok(Command::SetMode { mode: SessionMode::Force })
+        HostCommand::read(r#"{"type":"set_mode","mode":"yolo"}"#),
+        Ok(HostCommand::SetMode { mode: SessionMode::Force })
     );
 }
 
@@ -72,16 +74,18 @@ fn unknown_words_are_mistakes_and_unknown_commands_are_the_engines_business() {
 fn events_keep_their_shape() {
     for row in rows("wire_events") {
         if let Some(event) = row.get("event") {
-            let read = Event::read(&event.to_string()).unwrap();
+            let read = EngineEvent::read(&event.to_string()).unwrap();
             assert_eq!(serde_json::to_value(&read).unwrap(), *event, "{row}");
         } else if let Some(escalation) = row.get("event_tool_escalation") {
-            let Event::ToolRequest(request) = Event::read(&asked(Some(escalation))).unwrap() else {
+            let EngineEvent::ToolRequest(request) =
+                EngineEvent::read(&asked(Some(escalation))).unwrap()
+            else {
                 panic!("{row}");
             };
             let written = serde_json::to_value(request.tool.escalation).unwrap();
             assert_eq!(written, *escalation, "{row}");
         } else if let Some(keys) = row.get("tool_keys") {
-            let event = Event::read(&asked(None)).unwrap();
+            let event = EngineEvent::read(&asked(None)).unwrap();
             let written = serde_json::to_value(event).unwrap();
             let tool: Vec<&String> = written["tool"].as_object().unwrap().keys().collect();
             assert_eq!(json!(tool), *keys, "{row}");
@@ -114,11 +118,11 @@ fn the_model_is_told_in_the_peers_words() {
 #[test]
 fn a_request_that_cannot_be_read_names_its_call_so_that_it_can_be_denied() {
     let line = r#"{"type":"tool_request","call_id":"c-1","tool":{"name":5}}"#;
-    let (why, call) = Event::read(line).unwrap_err();
+    let (why, call) = EngineEvent::read(line).unwrap_err();
     assert_eq!(call.as_deref(), Some("c-1"));
     assert!(why.starts_with("`tool_request`: "), "{why}");
     let odd = r#"{"type":"tool_request","call_id":"c-1","tool":{"name":"x","category":"all"}}"#;
-    assert!(Event::read(odd).is_err());
-    assert_eq!(Event::read("not json"), Ok(Event::Other));
-    assert_eq!(Event::read(r#"{"type":"text_delta","text":"x"}"#), Ok(Event::Other));
+    assert!(EngineEvent::read(odd).is_err());
+    assert_eq!(EngineEvent::read("not json"), Ok(EngineEvent::Other));
+    assert_eq!(EngineEvent::read(r#"{"type":"text_delta","text":"x"}"#), Ok(EngineEvent::Other));
 }

@@ -27,7 +27,11 @@ const LEFT_TO_OTHERS: Duration = Duration::from_millis(2200);
 pub(crate) async fn answer(shared: &Shared, core: &dyn Presses, incoming: &Incoming) {
     let answering = Answering { shared, incoming, began: Instant::now() };
     // An answer with nothing to see keeps the press from being called failed.
-    let empty = answering.first(&Reply::Nothing);
+    let patience = match incoming.done {
+        Done::Command(_) => Reply::Wait,
+        Done::Button(_) | Done::Window(_) => Reply::Nothing,
+    };
+    let empty = answering.first(&patience);
     let told = match within(PROMPT, incoming.done.hand_to(core), empty).await {
         Acknowledged::InTime(receipt) => {
             if receipt.outcome == Outcome::Unknown {
@@ -87,7 +91,7 @@ impl Answering<'_> {
     fn wants_window(&self, outcome: Outcome) -> Option<&str> {
         match &self.incoming.done {
             Done::Button(press) if outcome == Outcome::TextWanted => Some(&press.token),
-            Done::Button(_) | Done::Window(_) => None,
+            Done::Button(_) | Done::Window(_) | Done::Command(_) => None,
         }
     }
 

@@ -7,6 +7,8 @@ pub struct Config {
     pub token: String,
     /// Where Discord is: an origin, `https://discord.com` but for tests and proxies.
     pub api_url: String,
+    /// The id of the role that new cards mention; `None` mentions nobody.
+    pub mention: Option<String>,
 }
 
 /// Whether this is Discord itself.

@@ -58,7 +58,9 @@ pub async fn invite_url(config: &Config) -> Result<String, String> {
     let id = text(&application, "id").ok_or("Discord names no application for the token")?;
     let origin = config.api_url.trim_end_matches('/');
     let permissions = NEEDED.bits();
-    Ok(format!("{origin}/oauth2/authorize?client_id={id}&scope=bot&permissions={permissions}"))
+    Ok(format!(
+        "{origin}/oauth2/authorize?client_id={id}&scope=bot%20applications.commands&permissions={permissions}"
+    ))
 }
 
 /// What the bot lacks in a channel; `None` where that cannot be told, as in direct messages.

@@ -10,7 +10,7 @@ use countersign_port::RetryScope;
 use serde_json::Value;
 use serenity::all::{
     Client, ClientBuilder, Context, EventHandler, GatewayError, GatewayIntents, HttpBuilder,
-    Interaction, Ready, ResumedEvent, ShardManager,
+    Interaction, Message, Ready, ResumedEvent, ShardManager,
 };
 use serenity::gateway::ConnectionStage;
 use std::sync::Arc;
@@ -24,10 +24,12 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// What the connection reports.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// It stands (again).
-    Up,
+    /// It stands (again); whose it is, where Discord says so.
+    Up(Option<String>),
     /// Somebody did something.
     Interaction(Box<Interaction>),
+    /// Somebody wrote something.
+    Message(Box<Message>),
     /// It ended for good.
     Ended(Option<serenity::Error>),
 }
@@ -141,19 +143,27 @@ fn builder(api_url: &str, token: &str) -> ClientBuilder {
     let http = HttpBuilder::new(token);
     let http =
         if is_discord(api_url) { http } else { http.proxy(api_url).ratelimiter_disabled(true) };
-    ClientBuilder::new_with_http(http.build(), GatewayIntents::empty())
+    ClientBuilder::new_with_http(http.build(), INTENTS)
 }
+
+/// Replies to cards and words in private channels. None of them is privileged.
+const INTENTS: GatewayIntents =
+    GatewayIntents::GUILD_MESSAGES.union(GatewayIntents::DIRECT_MESSAGES);
 
 struct Handler(mpsc::UnboundedSender<Notice>);
 
 #[serenity::async_trait]
 impl EventHandler for Handler {
-    async fn ready(&self, _: Context, _: Ready) {
-        let _ = self.0.send(Notice::Up);
+    async fn ready(&self, _: Context, ready: Ready) {
+        let _ = self.0.send(Notice::Up(Some(ready.user.id.to_string())));
     }
 
     async fn resume(&self, _: Context, _: ResumedEvent) {
-        let _ = self.0.send(Notice::Up);
+        let _ = self.0.send(Notice::Up(None));
+    }
+
+    async fn message(&self, _: Context, message: Message) {
+        let _ = self.0.send(Notice::Message(Box::new(message)));
     }
 
     async fn interaction_create(&self, _: Context, interaction: Interaction) {

@@ -1,16 +1,20 @@
 //! countersign's cards in Discord.
 //!
-//! Presses come over the gateway (through serenity, without any privileged intent); everything that
+//! Presses, commands and replies to cards come over the gateway (through serenity, without any
+//! privileged intent); everything that
 //! is sent goes through a small client of our own; `rest.rs` says why.
 
 mod answer;
+mod commands;
 mod config;
 mod doctor;
 mod errors;
 mod gateway;
+mod manners;
 mod markdown;
 mod message;
 mod pace;
+mod plain;
 mod platform;
 mod receive;
 mod receiving;
@@ -21,19 +25,20 @@ mod sheet;
 mod target;
 mod turns;
 mod watch;
+mod written;
 
 pub use config::Config;
 pub use doctor::{check, check_target, invite_url};
 pub use platform::DiscordPlatform;
 
-use crate::message::Body;
+use crate::message::{Body, Rings};
 use crate::render::draw;
 use crate::rest::Rest;
 use crate::shared::Shared;
 use crate::target::channel;
 use crate::turns::Turns;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Posting, Presses, SendError, Signals,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
     Target,
 };
 use std::sync::Arc;
@@ -48,7 +53,8 @@ impl Discord {
     pub fn new(config: Config) -> Self {
         let rest = Rest::new(&config.api_url, &config.token);
         let (turns, signals) = (Turns::default(), Signals::default());
-        Self(Arc::new(Shared { config, rest, turns, signals }))
+        let (bell, manners, registered) = Default::default();
+        Self(Arc::new(Shared { config, rest, turns, signals, bell, manners, registered }))
     }
 }
 
@@ -62,6 +68,11 @@ impl Adapter for Discord {
         self.0.rest.guard.follow(lead);
     }
 
+    // A channel takes five messages in five seconds.
+    fn pace(&self, _: &Target) -> Option<Pace> {
+        Some(Pace { at_once: 5, a_minute: 60 })
+    }
+
     // Discord knows the card's id for some minutes, so it does not matter which try this is.
     async fn post(
         &self,
@@ -70,7 +81,11 @@ impl Adapter for Discord {
         _: Posting,
     ) -> Result<MessageRef, SendError> {
         let channel = channel(target).map_err(SendError::TargetGone)?;
-        let message = self.0.rest.post(channel, &Body::post(card, draw(card))).await;
+        let rings = match self.0.bell.notifies(target, card) {
+            true => Rings::Aloud(self.0.config.mention.as_deref()),
+            false => Rings::Silently,
+        };
+        let message = self.0.rest.post(channel, &Body::post(card, draw(card), rings)).await;
         let message = message.map_err(|problem| problem.send_error(channel))?;
         Ok(MessageRef(format!("{channel}/{message}")))
     }

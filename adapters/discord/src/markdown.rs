@@ -27,10 +27,19 @@ pub(crate) fn one_line(text: &str) -> String {
 /// SECURITY: `text` cannot end the block, so nothing of it is read as markdown or as the card's
 /// words.
 pub(crate) fn code(text: &str) -> String {
+    fenced("", text)
+}
+
+/// The same with the colours of a change.
+pub(crate) fn diff(text: &str) -> String {
+    fenced("diff", text)
+}
+
+fn fenced(language: &str, text: &str) -> String {
     if text.trim_matches('\n').is_empty() || text.contains("```") {
         return quote(text);
     }
-    format!("```\n{text}\n```")
+    format!("```{language}\n{text}\n```")
 }
 
 /// A quotation: every line marked, everything in it escaped.

@@ -5,18 +5,27 @@ use crate::{render::Drawn, sheet::File};
 use countersign_port::Card;
 use serde::{Deserialize, Serialize};
 use serenity::all::{
-    CreateActionRow, CreateAllowedMentions, CreateInputText, InputTextStyle, MessageFlags,
+    CreateActionRow, CreateAllowedMentions, CreateInputText, InputTextStyle, MessageFlags, RoleId,
 };
 
 /// The id of the one input of a modal.
 pub(crate) const INPUT: &str = "text";
+
+/// Whom a new message notifies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rings<'a> {
+    /// Those who follow the channel, and this role.
+    Aloud(Option<&'a str>),
+    /// Nobody: it belongs to a burst.
+    Silently,
+}
 
 /// A message to be sent, or what it is to become.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Body {
     content: String,
     components: Vec<CreateActionRow>,
-    /// SECURITY: empty, so that no text pings anybody.
+    /// SECURITY: empty but for the configured role, so that no text pings anybody.
     allowed_mentions: CreateAllowedMentions,
     flags: MessageFlags,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,6 +34,8 @@ pub(crate) struct Body {
     nonce: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     enforce_nonce: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_reference: Option<Reference>,
     /// What is uploaded with it.
     #[serde(skip)]
     pub files: Vec<File>,
@@ -41,6 +52,13 @@ pub(crate) struct Standing {
     pub size: u64,
 }
 
+/// The message that another replies to.
+#[derive(Debug, Clone, Serialize)]
+struct Reference {
+    message_id: String,
+    fail_if_not_exists: bool,
+}
+
 /// An attachment of the message after the request: one that stands, or the n-th upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Keep {
@@ -50,8 +68,18 @@ struct Keep {
 
 impl Body {
     /// A new message. Within some minutes Discord returns the first one for a repeated `card.id`.
-    pub(crate) fn post(card: &Card, drawn: Drawn) -> Self {
+    pub(crate) fn post(card: &Card, drawn: Drawn, rings: Rings<'_>) -> Self {
         let mut body = Self::of(drawn, &[]);
+        match rings {
+            Rings::Silently => body.flags |= MessageFlags::SUPPRESS_NOTIFICATIONS,
+            Rings::Aloud(None) => {}
+            Rings::Aloud(Some(role)) => {
+                if let Some(id) = role.parse().ok().filter(|id| *id > 0).map(RoleId::new) {
+                    body.content.push_str(&format!("\n<@&{id}>"));
+                    body.allowed_mentions = CreateAllowedMentions::new().roles([id]);
+                }
+            }
+        }
         body.nonce = Some(card.id.clone());
         body.enforce_nonce = Some(true);
         body
@@ -67,6 +95,15 @@ impl Body {
         let content = escape(sentence);
         let mut body = Self::of(Drawn { content, rows: Vec::new(), files: Vec::new() }, &[]);
         body.flags |= MessageFlags::EPHEMERAL;
+        body
+    }
+
+    /// A sentence as a reply to a message, which may be gone.
+    pub(crate) fn reply(sentence: &str, to: &str) -> Self {
+        let content = escape(sentence);
+        let mut body = Self::of(Drawn { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        let message_id = to.to_owned();
+        body.message_reference = Some(Reference { message_id, fail_if_not_exists: false });
         body
     }
 
@@ -92,6 +129,7 @@ impl Body {
             attachments: Some(keep),
             nonce: None,
             enforce_nonce: None,
+            message_reference: None,
             files,
         }
     }
@@ -132,6 +170,8 @@ pub(crate) enum Reply {
     Ask(Modal),
     /// Say nothing.
     Nothing,
+    /// Tell whoever wrote a command that its answer takes a moment.
+    Wait,
 }
 
 impl Reply {
@@ -142,6 +182,10 @@ impl Reply {
             Self::Whisper(body) => (serde_json::json!({"type": 4, "data": body}), &body.files),
             Self::Ask(modal) => (serde_json::json!({"type": 9, "data": modal}), &[]),
             Self::Nothing => (serde_json::json!({"type": 6}), &[]),
+            Self::Wait => {
+                let data = serde_json::json!({"flags": MessageFlags::EPHEMERAL});
+                (serde_json::json!({"type": 5, "data": data}), &[])
+            }
         }
     }
 }
@@ -155,4 +199,40 @@ fn shorten(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::render::draw;
+    use countersign_port::testkit::sample_card;
+    use serde_json::{Value, json};
+
+    fn posted(rings: Rings<'_>) -> Value {
+        let card = sample_card("echo <@&7> @everyone");
+        serde_json::to_value(Body::post(&card, draw(&card), rings)).unwrap()
+    }
+
+    #[test]
+    fn a_new_card_mentions_the_configured_role_or_nobody_and_a_redraw_nobody() {
+        let body = posted(Rings::Aloud(Some("42")));
+        assert!(body["content"].as_str().unwrap().ends_with("\n<@&42>"), "{body}");
+        assert_eq!(body["allowed_mentions"]["roles"], json!(["42"]));
+        assert_eq!(body["allowed_mentions"]["parse"], json!([]));
+        for nobody in [posted(Rings::Aloud(None)), posted(Rings::Aloud(Some("0")))] {
+            assert_eq!(nobody["allowed_mentions"]["roles"], json!([]));
+            assert!(!nobody["content"].as_str().unwrap().contains("<@&42>"));
+        }
+        let card = sample_card("ls");
+        let edit = serde_json::to_value(Body::edit(draw(&card), &[])).unwrap();
+        assert_eq!(edit["allowed_mentions"]["roles"], json!([]));
+    }
+
+    #[test]
+    fn a_card_of_a_burst_is_silent() {
+        let silent = |body: &Value| body["flags"].as_u64().unwrap() & 1 << 12 != 0;
+        assert!(silent(&posted(Rings::Silently)) && !silent(&posted(Rings::Aloud(Some("42")))));
+    }
 }

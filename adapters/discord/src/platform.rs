@@ -21,6 +21,7 @@ const DESCRIPTION: Description = Description {
                 "it is on the Bot page of https://discord.com/developers/applications",
             ),
         },
+        Key { name: "mention", takes: Takes::Id(IdForm::Digits), absent: Absent::Nothing },
         Key { name: "api_url", takes: Takes::Url, absent: Absent::Means("https://discord.com") },
     ],
     account: "token",
@@ -47,6 +48,7 @@ const DESCRIPTION: Description = Description {
 # [discord]
 # token = \"…\"                            # from https://discord.com/developers/applications
 # targets = [{ channel = \"123456789012345678\" }]
+# mention = \"223456789012345678\"         # a role to notify of new cards; without it nobody
 # api_url = \"https://discord.com\"
 ",
 };
@@ -76,5 +78,6 @@ impl Platform for DiscordPlatform {
 
 fn config(account: &Settings) -> Config {
     let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
-    Config { token, api_url }
+    let mention = Some(account.text("mention").to_owned()).filter(|role| !role.is_empty());
+    Config { token, api_url, mention }
 }

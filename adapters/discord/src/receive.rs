@@ -1,9 +1,13 @@
-//! What people did to cards, out of Discord's interactions.
+//! What people did to cards, and which commands they picked, out of Discord's interactions.
 
+use crate::commands;
 use crate::message::{INPUT, Standing};
-use countersign_port::{MessageRef, Press, Presser, Presses, Receipt, TextReply};
+use countersign_port::{
+    CommandCall, MessageRef, Outcome, Press, Presser, Presses, Receipt, TextReply,
+};
 use serenity::all::{
-    ActionRowComponent, Attachment, Interaction, Member, Message, ModalInteraction, User,
+    ActionRowComponent, Attachment, ComponentInteractionData, ComponentInteractionDataKind,
+    Interaction, Member, Message, ModalInteraction, User,
 };
 
 /// What somebody did, and what is needed to answer it.
@@ -21,13 +25,15 @@ pub(crate) struct Incoming {
     pub files: Vec<Standing>,
 }
 
-/// What somebody did to a card.
+/// What somebody did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Done {
     /// Pressed a button.
     Button(Press),
     /// Wrote into the window that a button opened.
     Window(TextReply),
+    /// Picked a command.
+    Command(CommandCall),
 }
 
 impl Incoming {
@@ -38,7 +44,7 @@ impl Incoming {
                 done: Done::Button(Press {
                     presser: presser(&button.user, button.member.as_ref()),
                     message: Some(reference(&button.message)),
-                    token: button.data.custom_id.clone(),
+                    token: pressed(&button.data)?,
                 }),
                 id: button.id.to_string(),
                 application: button.application_id.to_string(),
@@ -57,6 +63,16 @@ impl Incoming {
                 token: modal.token.clone(),
                 files: modal.message.iter().flat_map(|it| files(&it.attachments)).collect(),
             }),
+            Interaction::Command(command) => Some(Self {
+                done: Done::Command(commands::call(
+                    command,
+                    presser(&command.user, command.member.as_deref()),
+                )),
+                id: command.id.to_string(),
+                application: command.application_id.to_string(),
+                token: command.token.clone(),
+                files: Vec::new(),
+            }),
             _ => None,
         }
     }
@@ -68,6 +84,11 @@ impl Done {
         match self {
             Self::Button(press) => core.press(press.clone()).await,
             Self::Window(reply) => core.reply(reply.clone()).await,
+            Self::Command(call) => {
+                let reply = core.command(call.clone()).await;
+                let sentence = commands::spoken(&reply);
+                Receipt { outcome: Outcome::Noted, sentence, card: None }
+            }
         }
     }
 
@@ -76,7 +97,20 @@ impl Done {
         match self {
             Self::Button(press) => press.message.as_ref(),
             Self::Window(reply) => reply.message.as_ref(),
+            Self::Command(_) => None,
         }
+    }
+}
+
+/// The token of the button, or of the one option that was chosen.
+fn pressed(data: &ComponentInteractionData) -> Option<String> {
+    match &data.kind {
+        ComponentInteractionDataKind::Button => Some(data.custom_id.clone()),
+        ComponentInteractionDataKind::StringSelect { values } => match values.as_slice() {
+            [token] => Some(token.clone()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! Keeps a gateway connection and answers what comes over it.
 
 use crate::answer::answer;
+use crate::commands::register;
 use crate::config::Config;
 use crate::errors::Problem;
 use crate::gateway::{self, Gateway, Notice};
 use crate::receive::Incoming;
 use crate::shared::Shared;
 use crate::watch::{Seen, Watch};
+use crate::written;
 use countersign_port::{CancellationToken, Presses};
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +104,7 @@ async fn connection(
         Ok(gateway) => gateway,
         Err(problem) => return End::Unreached(problem.to_string()),
     };
-    let mut watch = Watch::new(patience);
+    let (mut watch, mut me) = (Watch::new(patience), None);
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -111,7 +113,7 @@ async fn connection(
                 gateway.close().await;
                 return End::Stopped;
             }
-            notice = gateway.next() => hear(shared, presses, &mut watch, notice),
+            notice = gateway.next() => hear((shared, presses), &mut watch, &mut me, notice),
             _ = look.tick() => check(shared, &gateway, &mut watch).await,
         };
         if let Some(end) = over {
@@ -123,20 +125,25 @@ async fn connection(
 /// Refuses to start where the gateway's address cannot be had: serenity would dial the real one.
 async fn open(shared: &Shared) -> Result<Gateway, Problem> {
     let url = gateway::address(&shared.rest).await?;
-    let Config { api_url, token } = &shared.config;
+    let Config { api_url, token, .. } = &shared.config;
     Gateway::open(api_url, token, url).await.map_err(Problem::Unreachable)
 }
 
 /// Takes in what the connection reports; how it ended, if it did.
 fn hear(
-    shared: &Arc<Shared>,
-    presses: &Arc<dyn Presses>,
+    (shared, presses): (&Arc<Shared>, &Arc<dyn Presses>),
     watch: &mut Watch,
+    me: &mut Option<String>,
     notice: Notice,
 ) -> Option<End> {
     match notice {
-        Notice::Up => {
+        Notice::Up(named) => {
             watch.up(Instant::now());
+            if named.is_some() {
+                *me = named;
+            }
+            let (looking, core) = (shared.clone(), presses.clone());
+            tokio::spawn(async move { register(&looking, core.commands()).await });
             if shared.signals.listening() {
                 info!("connected to Discord");
             }
@@ -145,6 +152,13 @@ fn hear(
         Notice::Interaction(interaction) => {
             if let Some(incoming) = Incoming::read(&interaction) {
                 take(shared.clone(), presses.clone(), incoming);
+            }
+            None
+        }
+        Notice::Message(message) => {
+            if let Some(me) = me.clone() {
+                let (shared, core) = (shared.clone(), presses.clone());
+                tokio::spawn(async move { written::take(&shared, &*core, &message, &me).await });
             }
             None
         }

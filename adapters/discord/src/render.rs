@@ -3,12 +3,16 @@
 //! Text and not an embed: people can switch embeds off, servers can forbid them, and then a card
 //! would be buttons without the command.
 
+use crate::markdown::{one_line, units};
 use crate::sheet::{File, LEAST, Sheet, texts};
 use countersign_port::{Button, ButtonStyle, Card, excerpt};
-use serenity::all::{ButtonStyle as Style, CreateActionRow, CreateButton};
+use serenity::all::{
+    ButtonStyle as Style, CreateActionRow, CreateButton, CreateSelectMenu, CreateSelectMenuKind,
+    CreateSelectMenuOption,
+};
 
-/// The most that a message's text holds.
-const LIMIT: usize = 2000;
+/// The most that a message's text holds, less the line that mentions a role.
+const LIMIT: usize = 2000 - 30;
 /// Room that cuts nothing which could fit: words beside what would run get half of it.
 const WHOLE: usize = 2 * LIMIT;
 /// No card has more blocks than this to read on a phone.
@@ -30,11 +34,11 @@ pub(crate) fn draw(card: &Card) -> Drawn {
     let texts = texts(card);
     let whole = Sheet::compose(card, &texts, card.blocks.len().min(BLOCKS), WHOLE);
     let sheet = if whole.units() <= LIMIT { whole } else { cut(card, &texts) };
-    Drawn { content: sheet.content, rows: rows(&card.buttons), files: sheet.files }
+    Drawn { content: sheet.content, rows: rows(card), files: sheet.files }
 }
 
 /// The card with as much of its texts as fits, and with fewer blocks where that is not enough.
-fn cut<'a>(card: &'a Card, texts: &'a [String]) -> Sheet<'a> {
+fn cut<'a>(card: &'a Card, texts: &'a [Vec<String>]) -> Sheet<'a> {
     let fits = |blocks, room| Sheet::compose(card, texts, blocks, room).units() <= LIMIT;
     let blocks = most(0, card.blocks.len().min(BLOCKS), |blocks| fits(blocks, LEAST));
     let room = most(LEAST, WHOLE, |room| fits(blocks, room));
@@ -55,21 +59,50 @@ fn most(from: usize, to: usize, fits: impl Fn(usize) -> bool) -> usize {
     good
 }
 
-fn rows(buttons: &[Vec<Button>]) -> Vec<CreateActionRow> {
-    let rows = buttons.iter().filter(|row| !row.is_empty());
-    rows.map(|row| CreateActionRow::Buttons(row.iter().map(button).collect())).collect()
+/// What a message holds, and what a select holds.
+const ROWS: usize = 5;
+const OPTIONS: usize = 25;
+/// What a button's label and an option's label hold.
+const LABEL: usize = 80;
+
+fn rows(card: &Card) -> Vec<CreateActionRow> {
+    let more = select(card);
+    let buttons = card.buttons.iter().filter(|row| !row.is_empty());
+    let buttons = buttons.take(ROWS - usize::from(more.is_some()));
+    let row = |row: &Vec<Button>| CreateActionRow::Buttons(row.iter().map(button).collect());
+    buttons.map(row).chain(more).collect()
+}
+
+/// What stands behind *More…*. Each option carries its button's token.
+fn select(card: &Card) -> Option<CreateActionRow> {
+    let option = |button: &Button| CreateSelectMenuOption::new(label(button), &button.token);
+    let options: Vec<_> = card.more.iter().take(OPTIONS).map(option).collect();
+    if options.is_empty() {
+        return None;
+    }
+    let kind = CreateSelectMenuKind::String { options };
+    let select = CreateSelectMenu::new(format!("{}:more", card.id), kind).placeholder("More…");
+    Some(CreateActionRow::SelectMenu(select))
 }
 
 fn button(button: &Button) -> CreateButton {
     let style = match button.style {
         ButtonStyle::Approve | ButtonStyle::Submit => Style::Success,
         ButtonStyle::Always | ButtonStyle::Chosen => Style::Primary,
-        ButtonStyle::Deny => Style::Danger,
-        ButtonStyle::Choice | ButtonStyle::Text => Style::Secondary,
+        ButtonStyle::Deny | ButtonStyle::Confirm => Style::Danger,
+        ButtonStyle::Choice | ButtonStyle::Text | ButtonStyle::Open => Style::Secondary,
     };
-    let label = crate::markdown::one_line(&button.label);
-    let label = if label.trim().is_empty() { "…" } else { &label };
-    CreateButton::new(&button.token).style(style).label(excerpt(label, 80).head)
+    CreateButton::new(&button.token).style(style).label(label(button))
+}
+
+fn label(button: &Button) -> String {
+    let label = one_line(&button.label);
+    // Discord counts, and trims, in a way of its own: UTF-16 units are never fewer.
+    let mut label = excerpt(&label, LABEL).head;
+    while units(&label) > LABEL {
+        label.pop();
+    }
+    if label.trim().is_empty() { "…".to_owned() } else { label }
 }
 
 #[cfg(test)]

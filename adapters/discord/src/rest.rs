@@ -106,6 +106,13 @@ impl Rest {
         self.send(call).await.map(drop)
     }
 
+    /// Makes something at a path of the API, such as a command.
+    pub(crate) async fn create(&self, path: &str, body: Value) -> Result<(), Problem> {
+        let bucket = Some(format!("POST {path}"));
+        let call = Call::new(Method::POST, path.to_owned(), bucket).with(body, &[]);
+        self.send(call).await.map(drop)
+    }
+
     /// The files that stand with a message.
     pub(crate) async fn files(
         &self,

@@ -2,11 +2,13 @@
 
 use crate::config::Config;
 use crate::errors::Problem;
+use crate::manners::Manners;
 use crate::message::Body;
 use crate::render::{Drawn, draw};
 use crate::rest::Rest;
 use crate::turns::Turns;
-use countersign_port::{Card, MessageRef, SendError, Signals};
+use countersign_port::{Bell, Card, MessageRef, SendError, Signals};
+use std::sync::atomic::AtomicBool;
 
 /// One bot: its connection, and what is known of its messages.
 pub(crate) struct Shared {
@@ -14,6 +16,10 @@ pub(crate) struct Shared {
     pub(crate) rest: Rest,
     pub(crate) turns: Turns,
     pub(crate) signals: Signals,
+    pub(crate) bell: Bell,
+    pub(crate) manners: Manners,
+    /// Whether our commands were looked after.
+    pub(crate) registered: AtomicBool,
 }
 
 impl Shared {

@@ -1,12 +1,14 @@
 //! A message's text while it is written.
 
-use crate::markdown::{code, escape, one_line, quote, units};
-use countersign_port::{Block, Card, Excerpt, Tone, excerpt, folded, visible};
+use crate::markdown::{code, diff, escape, one_line, quote, units};
+use crate::plain::plain;
+use countersign_port::{
+    Block, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, isolated, visible,
+};
 
 /// The most files that a message holds.
 const FILES: usize = 10;
 
-/// The text and the files of a card, with a bound on the length of every single text.
 /// What a text is cut to before whole blocks are left out.
 pub(crate) const LEAST: usize = 16;
 
@@ -19,9 +21,10 @@ pub(crate) struct File {
     pub text: String,
 }
 
+/// The text and the files of a card, with a bound on the length of every single text.
 pub(crate) struct Sheet<'a> {
     card: &'a Card,
-    texts: &'a [String],
+    texts: &'a [Vec<String>],
     room: usize,
     /// Markdown.
     pub content: String,
@@ -34,16 +37,19 @@ pub(crate) struct Sheet<'a> {
 impl<'a> Sheet<'a> {
     /// Writes the first `blocks` blocks of the card, at most `room` characters of each text;
     /// `texts` are [`texts`] of the card.
-    pub(crate) fn compose(card: &'a Card, texts: &'a [String], blocks: usize, room: usize) -> Self {
+    pub(crate) fn compose(
+        card: &'a Card,
+        texts: &'a [Vec<String>],
+        blocks: usize,
+        room: usize,
+    ) -> Self {
         let (content, files) = (String::new(), Vec::new());
         let mut sheet = Self { card, texts, room, content, files, rest: false };
         sheet.title();
-        (0..blocks).for_each(|nth| sheet.block(nth));
+        sheet.origin();
+        (0..blocks).for_each(|nth| sheet.nth(nth));
         if blocks < card.blocks.len() {
             sheet.leave_out(blocks);
-        }
-        if let Some(deadline) = card.deadline {
-            sheet.say(&format!("⏳ Expires <t:{}:R>", deadline.div_euclid(1000)));
         }
         if sheet.rest {
             let name = sheet.rest_name();
@@ -57,45 +63,94 @@ impl<'a> Sheet<'a> {
         units(&self.content)
     }
 
+    /// The first line, and how it ended.
     fn title(&mut self) {
         let sign = match self.card.tone {
             Tone::Open => "🔐",
+            Tone::Critical => "🛑 **CRITICAL**",
             Tone::Approved => "✅",
             Tone::Denied => "⛔",
             Tone::Expired => "⌛",
             Tone::Cancelled => "⚪",
         };
-        let title = self.short(&one_line(&self.card.title));
-        self.say(&format!("{sign} **{title}**"));
+        let mut line = format!("{sign} **{}**", self.short(&one_line(&self.card.title)));
+        for block in &self.card.blocks {
+            if let Block::Outcome { text } = block {
+                line.push_str(&format!(" · {}", self.short(&one_line(text))));
+            }
+        }
+        self.say(&line);
     }
 
-    fn block(&mut self, nth: usize) {
-        let (Some(block), Some(seen)) = (self.card.blocks.get(nth), self.texts.get(nth)) else {
+    /// The second line: who asks from where, and the time that is left.
+    fn origin(&mut self) {
+        let origin = one_line(&self.card.origin);
+        let mut parts = Vec::new();
+        if !origin.trim().is_empty() && self.card.tone.is_open() {
+            parts.push(self.short(&origin));
+        }
+        if let Some(deadline) = self.card.deadline {
+            parts.push(format!("⏳ expires <t:{}:R>", deadline.div_euclid(1000)));
+        }
+        if !parts.is_empty() {
+            self.say(&parts.join(" · "));
+        }
+    }
+
+    fn nth(&mut self, nth: usize) {
+        let (Some(block), Some(texts)) = (self.card.blocks.get(nth), self.texts.get(nth)) else {
             return;
         };
+        self.block(block, &mut texts.iter());
+    }
+
+    /// Writes a block; `texts` are what is left of its texts.
+    fn block(&mut self, block: &Block, texts: &mut std::slice::Iter<'a, String>) {
+        let mut seen = || texts.next().map_or("", String::as_str);
         match block {
-            Block::Code { label, text } => self.passage(label, text, seen, (code, self.room)),
+            Block::Code { label, text } => {
+                let seen = seen();
+                self.passage(label, text, seen, (code, self.room));
+            }
             Block::Quote { label, text } => {
+                let seen = seen();
                 self.passage(label, text, seen, (quote, self.lesser_room()));
             }
+            Block::Diff { path, added, removed, lines } => {
+                let seen = seen();
+                let path = self.short(&one_line(path));
+                self.say(&format!("**{path}** +{added} −{removed}"));
+                self.passage("", &diff_text(lines), seen, (diff, self.room));
+            }
             Block::Fields { fields } => {
-                let mut line = Vec::with_capacity(fields.len());
-                for field in fields {
-                    let name = self.short(&one_line(&field.name));
-                    let value = self.short(&one_line(&field.value));
-                    line.push(format!("**{name}** {value}"));
-                }
+                let line: Vec<String> = fields.iter().map(|field| self.field(field)).collect();
                 self.say(&line.join(" · "));
             }
             Block::Note { .. } => {
-                let text = self.short(seen);
+                let text = self.short(seen());
                 self.say(&text);
             }
-            Block::Outcome { .. } => {
-                let text = self.short(seen);
-                self.say(&format!("**{text}**"));
-            }
+            // It stands on the line of the title.
+            Block::Outcome { .. } => {}
+            Block::Details { blocks } => self.details(blocks, texts),
         }
+    }
+
+    /// What is rarely needed, as small print.
+    fn details(&mut self, blocks: &[Block], texts: &mut std::slice::Iter<'a, String>) {
+        for block in blocks {
+            let start = self.content.len();
+            self.block(block, texts);
+            let written = self.content.split_off(start);
+            let code = matches!(block, Block::Code { .. } | Block::Diff { .. });
+            self.content.push_str(&if code { written } else { small(&written) });
+        }
+    }
+
+    fn field(&mut self, field: &Field) -> String {
+        let name = self.short(&one_line(&field.name));
+        let value = self.short(&one_line(&field.value));
+        format!("**{name}** {value}")
     }
 
     /// The agent's text under its label. What is cut out of it is said between head and tail,
@@ -107,8 +162,10 @@ impl<'a> Sheet<'a> {
         seen: &str,
         (dress, room): (fn(&str) -> String, usize),
     ) {
-        let name = self.short(&one_line(label));
-        self.say(&format!("**{name}**"));
+        if !label.is_empty() {
+            let name = self.short(&one_line(label));
+            self.say(&format!("**{name}**"));
+        }
         let Excerpt { head, tail, hidden } = excerpt(seen, room);
         if seen.trim().is_empty() {
             return self.say("*(nothing)*");
@@ -127,23 +184,18 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Says that the blocks from `shown` on are left out; the end of the story never is.
+    /// Says that the blocks from `shown` on are left out.
     fn leave_out(&mut self, shown: usize) {
         self.rest = true;
         let all = self.card.blocks.len();
         let (count, file) = (all.saturating_sub(shown), self.rest_name());
         self.say(&format!("✂️ **{count} parts are not shown here; all of it is in `{file}`.**"));
-        let is_outcome =
-            |nth: &usize| matches!(self.card.blocks.get(*nth), Some(Block::Outcome { .. }));
-        if let Some(outcome) = (shown..all).rev().find(is_outcome) {
-            self.block(outcome);
-        }
     }
 
     /// A text that should be short, escaped; cut openly where it is not.
     fn short(&mut self, text: &str) -> String {
         let Excerpt { head, tail, hidden } = excerpt(text, self.lesser_room());
-        let Some(tail) = tail else { return escape(&head) };
+        let Some(tail) = tail else { return isolated(&escape(&head)) };
         self.rest = true;
         let file = self.rest_name();
         format!("{} … *{hidden} characters more in* `{file}` … {}", escape(&head), escape(&tail))
@@ -181,14 +233,36 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The texts of a card's blocks as they may be shown.
-pub(crate) fn texts(card: &Card) -> Vec<String> {
-    let text = |block: &Block| match block {
-        Block::Code { text, .. } | Block::Quote { text, .. } => folded(&visible(text)),
-        Block::Note { text } | Block::Outcome { text } => visible(text),
-        Block::Fields { .. } => String::new(),
+/// The texts of each of a card's blocks as they may be shown.
+pub(crate) fn texts(card: &Card) -> Vec<Vec<String>> {
+    let texts = |block: &Block| {
+        let mut texts = Vec::new();
+        gather(block, &mut texts);
+        texts
     };
-    card.blocks.iter().map(text).collect()
+    card.blocks.iter().map(texts).collect()
+}
+
+fn gather(block: &Block, texts: &mut Vec<String>) {
+    match block {
+        Block::Code { text, .. } | Block::Quote { text, .. } => {
+            texts.push(folded(&visible(text)));
+        }
+        Block::Diff { lines, .. } => texts.push(folded(&visible(&diff_text(lines)))),
+        Block::Note { text } => texts.push(visible(text)),
+        Block::Details { blocks } => blocks.iter().for_each(|block| gather(block, texts)),
+        Block::Fields { .. } | Block::Outcome { .. } => {}
+    }
+}
+
+/// Every line of some markdown as small print.
+fn small(markdown: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("> ") {
+        _ if line.is_empty() => String::new(),
+        Some(quoted) => format!("> -# {quoted}"),
+        None => format!("-# {line}"),
+    };
+    markdown.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether runs of blanks or empty lines are counted instead of shown.
@@ -201,24 +275,4 @@ fn file_safe(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name.chars().take(32).map(safe).collect();
     if name.is_empty() { "text".to_owned() } else { name }
-}
-
-/// The whole card without any markup.
-fn plain(card: &Card) -> String {
-    let mut out = format!("{}\n", card.title);
-    for block in &card.blocks {
-        out.push('\n');
-        match block {
-            Block::Code { label, text } | Block::Quote { label, text } => {
-                out.push_str(&format!("{label}:\n{text}\n"));
-            }
-            Block::Fields { fields } => {
-                for field in fields {
-                    out.push_str(&format!("{}: {}\n", field.name, field.value));
-                }
-            }
-            Block::Note { text } | Block::Outcome { text } => out.push_str(&format!("{text}\n")),
-        }
-    }
-    out
 }

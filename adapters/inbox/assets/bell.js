@@ -22,10 +22,10 @@ export function hangBell(say) {
   });
 }
 
-/** Tells of a new card when the person looks elsewhere. The title is made to be shown anywhere. */
+/** Tells of a new card when the person looks elsewhere: its first line, and who asks from where. */
 export function ring(card) {
   if (!rings || document.hasFocus()) return;
-  const note = new Notification("countersign", { body: card.title, tag: card.id });
+  const note = new Notification(`${card.tone === "critical" ? "🛑 CRITICAL " : ""}${card.title}`, { body: card.origin, tag: card.id });
   note.addEventListener("click", () => {
     window.focus();
     note.close();

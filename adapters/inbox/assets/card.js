@@ -11,42 +11,53 @@ export function el(name, props = {}, ...children) {
   return node;
 }
 
+/** Whether a card's ask still waits for a person. */
+export const isOpen = ({ tone }) => tone === "open" || tone === "critical";
+
 /** An open card, or one that has just been closed. `act(button, text)` presses. */
 export function drawCard(entry, act) {
   const { card } = entry;
-  const open = card.tone === "open";
+  const open = isOpen(card);
+  const timed = open && card.deadline !== null;
   const { content, near } = split(folded(entry));
   const article = el("article", {
     className: "card", tabIndex: 0, "data-tone": card.tone, "data-id": card.id,
     "aria-labelledby": `t-${card.id}`,
   });
   article.append(
-    el("div", { className: "head" },
-      el("h3", { id: `t-${card.id}`, textContent: card.title }),
-      open && card.deadline !== null ? el("span", { className: "left", role: "timer" }) : null),
-    open && card.deadline !== null ? el("div", { className: "sand" }, el("div")) : "",
+    el("div", { className: "head" }, el("h3", { id: `t-${card.id}` }, ...critical(card), firstLine(card.title))),
+    timed ? el("div", { className: "sand" }, el("div")) : "",
+    el("p", { className: "origin" },
+      el("bdi", { textContent: card.origin }), timed ? el("span", { className: "left", role: "timer" }) : null),
     ...content.map(drawBlock),
     el("div", { className: "foot", id: `n-${card.id}` }, ...near.map(drawBlock)),
-    ...(open ? drawButtons(entry, act) : []),
+    ...drawButtons(entry, act),
     el("p", { className: "receipt", hidden: true }),
   );
   return article;
 }
 
 /** A closed card as one line that opens. */
-export function drawClosed(entry) {
+export function drawClosed(entry, act) {
   const { card } = entry;
   const blocks = folded(entry);
-  const outcome = card.blocks.findLast((block) => block.kind === "outcome");
-  const gist = card.blocks.find((block) => block.kind === "code" || block.kind === "quote");
+  const outcome = blocks.findLast((block) => block.kind === "outcome");
+  const rest = blocks.filter((block) => block !== outcome).flatMap((block) => block.kind === "details" ? block.blocks : [block]);
   const details = el("details", { className: "was", "data-tone": card.tone, "data-id": card.id },
     el("summary", {},
-      el("span", { className: "gist", textContent: gist ? gist.text.split("\n", 1)[0] : card.title }),
+      el("span", { className: "gist" }, firstLine(card.title)),
       el("span", { className: "end", textContent: outcome ? outcome.text : card.tone })),
-    el("div", { className: "body" }, el("h3", { textContent: card.title }), ...blocks.map(drawBlock)));
+    el("div", { className: "body" },
+      el("h3", {}, firstLine(card.title)), el("p", { className: "origin" }, el("bdi", { textContent: card.origin })),
+      ...rest.map(drawBlock), ...drawButtons(entry, act), el("p", { className: "receipt", hidden: true })));
   details.addEventListener("toggle", () => fit(details));
   return details;
 }
+
+/** An agent's words: isolated, and never reordered. */
+const firstLine = (title) => el("bdi", { className: "first", dir: "ltr", textContent: title });
+
+const critical = ({ tone }) => tone === "critical" ? [el("span", { className: "critical", textContent: "🛑 CRITICAL" }), " "] : [];
 
 /**
  * Says how long a text is that has to be scrolled or was folded, shows how it ends, and offers all of it.
@@ -58,6 +69,7 @@ export function fit(node) {
     pre.dataset.fit = "";
     const cut = pre.scrollHeight > pre.clientHeight + 4;
     if (!cut && pre.exact === undefined) continue;
+    const isDiff = pre.classList.contains("diff");
     const short = pre.textContent;
     const exact = pre.exact ?? short;
     const end = cut ? el("div", { className: "end-of", "aria-hidden": "true", textContent: lastOf(short) }) : null;
@@ -66,7 +78,7 @@ export function fit(node) {
     const more = el("button", { type: "button", className: "more", textContent: "Show all" });
     more.addEventListener("click", () => {
       const whole = pre.classList.toggle("whole");
-      pre.textContent = whole ? exact : short;
+      if (!isDiff) pre.textContent = whole ? exact : short;
       if (end) end.hidden = whole;
       more.textContent = whole ? "Show less" : "Show all";
     });
@@ -105,8 +117,16 @@ function drawBlock(block) {
   switch (block.kind) {
     case "code":
       return el("figure", { className: "code" },
-        el("figcaption", { textContent: block.label }), drawCode(block));
+        block.label ? el("figcaption", { textContent: block.label }) : null, drawCode(block));
+    case "diff":
+      return drawDiff(block);
+    case "details": {
+      const node = el("details", { className: "details" }, el("summary", { textContent: "Details" }), ...block.blocks.map(drawBlock));
+      node.addEventListener("toggle", () => fit(node));
+      return node;
+    }
     case "quote":
+      if (block.label === "") return el("p", { className: "why", dir: "auto", textContent: `“${block.short ?? block.text}”` });
       return el("figure", { className: "quote" },
         el("figcaption", { textContent: block.label }),
         el("blockquote", { dir: "auto", textContent: block.short ?? block.text }));
@@ -124,6 +144,15 @@ function drawBlock(block) {
   }
 }
 
+/** A change: every line with its sign, so that it is read without colours too. */
+function drawDiff({ path, added, removed, lines }) {
+  const signs = { both: "  ", removed: "- ", added: "+ ", skipped: "⋮ " };
+  const pre = el("pre", { role: "region", "aria-label": `change of ${path}`, className: "diff" },
+    ...lines.map(({ side, text }) => el("span", { className: side, textContent: `${signs[side]}${text}\n` })));
+  return el("figure", { className: "code" },
+    el("figcaption", {}, el("bdi", { textContent: path }), ` +${added} −${removed}`), pre);
+}
+
 function drawCode({ label, text, short }) {
   const pre = el("pre", { role: "region", "aria-label": label, textContent: short ?? text });
   if (short !== undefined) pre.exact = text;
@@ -131,6 +160,7 @@ function drawCode({ label, text, short }) {
 }
 
 function drawButtons({ card }, act) {
+  if (card.buttons.length === 0 && (card.more ?? []).length === 0) return [];
   const buttons = card.buttons.flat();
   const isQuestion = buttons.some((b) => b.style === "choice" || b.style === "chosen");
   const toggles = buttons.some((b) => b.style === "submit");
@@ -149,7 +179,17 @@ function drawButtons({ card }, act) {
       ...(isQuestion ? [] : fields.map((field) => field.form)),
     ];
   });
-  return [el("div", { className: isQuestion ? "buttons question" : "buttons" }, ...rows.flat())];
+  return [el("div", { className: isQuestion ? "buttons question" : "buttons" }, ...rows.flat(), ...drawMore(card, act))];
+}
+
+/** What stands behind More…; the fields of its text buttons stand below it. */
+function drawMore({ id, more = [] }, act) {
+  if (more.length === 0) return [];
+  const fields = new Map(more.filter((b) => b.style === "text").map((b) => [b, drawField(b, null, false, act)]));
+  const items = more.map((button) => fields.get(button)?.opener ?? drawButton(button, null, false, { id }, act));
+  const menu = el("details", { className: "menu" },
+    el("summary", { "data-slot": "More…", textContent: "More…" }), el("div", { className: "items row" }, ...items));
+  return [menu, ...[...fields.values()].map((field) => field.form)];
 }
 
 function drawButton(button, key, toggles, card, act) {

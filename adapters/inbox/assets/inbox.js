@@ -1,9 +1,10 @@
 // The inbox: keeps the page like the board, and turns clicks and keys into presses.
 
 import { hangBell, ring } from "./bell.js";
-import { drawCard, drawClosed, fit } from "./card.js";
+import { drawCard, drawClosed, fit, isOpen } from "./card.js";
 import { askForWords, hold, restore, shape } from "./keep.js";
 import { follow, press } from "./line.js";
+import { followPause, hangPause } from "./pause.js";
 import { moving, settled, unsettle } from "./settle.js";
 
 const KEPT = 50;
@@ -59,6 +60,7 @@ follow({
 });
 
 hangBell(say);
+hangPause(say);
 setInterval(tick, 500);
 window.addEventListener("resize", unsettleAll);
 document.addEventListener("visibilitychange", unsettleAll);
@@ -70,23 +72,24 @@ function receive({ card, since, closed, folded }, replayed) {
   const before = entry.card;
   // A large card comes as revision 0 first, and its text after it: what stands here already is kept.
   const stub = card.revision === 0 && before?.tone === card.tone;
-  const same = stub || (before?.revision === card.revision && before.tone === card.tone);
+  // A view of a card has the card's own revision.
+  const same = stub || (before !== null && JSON.stringify(before) === JSON.stringify(card));
   if (same && !entry.missing) return;
   if (stub) ({ card, folded } = entry);
   Object.assign(entry, { card, since: before ? entry.since : since, closed, folded, missing: false });
   clearTimeout(entry.timer);
   entries.set(card.id, entry);
   if (same) return setBusy(entry);
-  if (card.tone === "open") {
+  if (isOpen(card)) {
     stand(entry, before);
     if (!before && !replayed) {
       ring(card);
       say(`New: ${card.title}.`);
     }
-  } else if (before?.tone === "open") {
+  } else if (before && isOpen(before)) {
     stand(entry, before);
     const outcome = card.blocks.findLast((block) => block.kind === "outcome");
-    if (outcome) say(outcome.text);
+    if (outcome) say(`${card.title}: ${outcome.text}`);
     entry.timer = setTimeout(() => change(() => fileAway(entry)), LINGER);
   } else {
     fileAway(entry);
@@ -123,7 +126,7 @@ function fileAway(entry) {
   }
   entry.node?.remove();
   entry.receipt = null;
-  entry.node = drawClosed(entry);
+  entry.node = drawClosed(entry, (button, text) => act(entry, button, text));
   const after = [...$("closed").children].find((other) => entries.get(other.dataset.id).closed <= entry.closed);
   $("closed").insertBefore(entry.node, after ?? null);
   while ($("closed").children.length > KEPT) {
@@ -134,7 +137,7 @@ function fileAway(entry) {
 
 /** A card that countersign does not show any more: closed ones stay, open ones may come back. */
 function miss(entry) {
-  if (entry.card.tone !== "open" || entry.missing) return;
+  if (!isOpen(entry.card) || entry.missing) return;
   entry.missing = true;
   setBusy(entry);
   entry.timer = setTimeout(() => change(() => {
@@ -147,7 +150,7 @@ function miss(entry) {
 
 /** Presses a button of a card, if that can be meant. */
 async function act(entry, button, text) {
-  if (entry.busy || entry.card.tone !== "open") return;
+  if (entry.busy) return;
   if (!connected || entry.missing) {
     return tell(entry, "fault", "Not connected to countersign, so nothing was pressed.");
   }
@@ -218,7 +221,7 @@ function step(by) {
 function change(what) {
   moving(() => $("open").children, () => {
     what();
-    const open = [...entries.values()].filter((entry) => entry.card.tone === "open").length;
+    const open = [...entries.values()].filter((entry) => isOpen(entry.card)).length;
     document.title = open > 0 ? `(${open}) countersign` : "countersign";
     $("count").textContent = open;
     $("count").hidden = open === 0;
@@ -242,6 +245,7 @@ function setLine(state, words, sentence = "") {
 function showNotice(sentences) {
   $("notice").textContent = sentences.join("\n");
   $("notice").hidden = sentences.length === 0;
+  followPause(sentences);
 }
 
 /** Draws the time that is left. */
@@ -251,10 +255,11 @@ function tick() {
     const left = node.querySelector(".left");
     if (!left) continue;
     const ms = card.deadline - now;
-    left.textContent = ms > 0 ? `${span(ms)} left` : "time is up";
+    left.textContent = ms > 0 ? ` · ${span(ms)} left` : " · time is up";
     left.classList.toggle("soon", ms < 60_000);
+    const sand = node.querySelector(".sand > div");
     const part = Math.max(0, Math.min(1, ms / Math.max(1, card.deadline - since)));
-    node.querySelector(".sand > div").style.transform = `scaleX(${part})`;
+    if (sand) sand.style.transform = `scaleX(${part})`;
   }
 }
 

@@ -12,6 +12,7 @@ export function hold(node) {
     focused: active !== null,
     slot: active?.dataset.slot,
     caret: active instanceof HTMLTextAreaElement ? [active.selectionStart, active.selectionEnd] : null,
+    opened: [...node.querySelectorAll("details")].map((details) => details.open),
     scrolls: [...node.querySelectorAll("pre")].map((pre) => [pre.scrollTop, pre.classList.contains("whole")]),
   };
 }
@@ -26,6 +27,10 @@ export function restore(node, kept) {
     form.querySelector("textarea").value = old.words;
     setPrompt(form, old.prompt);
   }
+  [...node.querySelectorAll("details")].forEach((details, at) => {
+    // A menu that was pressed in has done its work.
+    details.open = Boolean(kept.opened[at]) && !details.classList.contains("menu");
+  });
   [...node.querySelectorAll("pre")].forEach((pre, at) => {
     const [top, whole] = kept.scrolls[at] ?? [0, false];
     if (whole) pre.parentElement.querySelector(".more")?.click();
@@ -38,8 +43,8 @@ export function restore(node, kept) {
 }
 
 /** What a person would have to read again if it changed: all but which options are ticked. */
-export function shape({ tone, title, blocks, buttons }) {
-  return JSON.stringify([tone, title, blocks, buttons.map((row) => row.map((button) => button.label))]);
+export function shape({ tone, title, blocks, buttons, more = [] }) {
+  return JSON.stringify([tone, title, blocks, [...buttons, more].map((row) => row.map((button) => button.label))]);
 }
 
 /** Opens the field of a text button, with the question that it answers. */

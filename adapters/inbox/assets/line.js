@@ -62,11 +62,20 @@ export async function follow(on) {
 
 /** Presses a button; says what came of it. */
 export async function press(card, token, text) {
-  const body = JSON.stringify(text === undefined ? { card, token } : { card, token, text });
+  return await send("/inbox/press", text === undefined ? { card, token } : { card, token, text });
+}
+
+/** Gives a command, such as `pause`; says what came of it. */
+export async function command(name) {
+  return await send("/inbox/command", { name });
+}
+
+async function send(path, what) {
+  const body = JSON.stringify(what);
   const signal = AbortSignal.timeout(PRESS_LIMIT);
   try {
-    const { headers } = await proven("POST", "/inbox/press", body, signal);
-    const response = await fetch("/inbox/press", {
+    const { headers } = await proven("POST", path, body, signal);
+    const response = await fetch(path, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },
       body,

@@ -1,6 +1,6 @@
 //! The cards that stand in the inbox.
 
-use countersign_port::{Block, Card, Field, Tone, folded, visible};
+use countersign_port::{Block, Card, DiffLine, Field, folded, visible};
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -82,7 +82,7 @@ impl Board {
             return;
         }
         let version = *self.version.borrow() + 1;
-        let closed = (card.tone != Tone::Open).then(now);
+        let closed = (!card.tone.is_open()).then(now);
         let since = old.map_or_else(now, |old| old.since);
         let folded = folds(&card);
         cards.put(Standing { since, closed, card, folded, version, revision });
@@ -175,12 +175,17 @@ impl Standing {
 
 /// How much text a card has, in bytes.
 fn weight(card: &Card) -> usize {
-    let block = |block: &Block| match block {
+    card.blocks.iter().map(weight_of).sum()
+}
+
+fn weight_of(block: &Block) -> usize {
+    match block {
         Block::Code { text, .. } | Block::Quote { text, .. } => text.len(),
+        Block::Diff { lines, .. } => lines.iter().map(|line| line.text.len() + 1).sum(),
         Block::Note { text } | Block::Outcome { text } => text.len(),
         Block::Fields { fields } => fields.iter().map(|field| field.value.len()).sum(),
-    };
-    card.blocks.iter().map(block).sum()
+        Block::Details { blocks } => blocks.iter().map(weight_of).sum(),
+    }
 }
 
 /// What stands for a card until its text is read.
@@ -193,6 +198,7 @@ fn without_text(card: &Card) -> Card {
         title: visible(&card.title).chars().take(1000).collect(),
         blocks: vec![Block::Note { text: text.to_owned() }],
         buttons: Vec::new(),
+        more: Vec::new(),
         ..card.clone()
     }
 }
@@ -203,7 +209,8 @@ pub(crate) fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The texts of a card from which empty lines and blanks are taken that push the rest out of sight.
+/// The texts of a card from which empty lines and blanks are taken that push the rest out of sight;
+/// those in the fold stay as they are.
 fn folds(card: &Card) -> BTreeMap<usize, String> {
     let fold = |(at, block): (usize, &Block)| match block {
         Block::Code { text, .. } | Block::Quote { text, .. } => {
@@ -218,25 +225,35 @@ fn folds(card: &Card) -> BTreeMap<usize, String> {
 fn shown(card: &Card) -> Card {
     let mut card = card.clone();
     card.title = visible(&card.title);
-    for block in &mut card.blocks {
-        match block {
-            Block::Code { label, text } | Block::Quote { label, text } => {
-                *label = visible(label);
-                *text = visible(text);
-            }
-            Block::Fields { fields } => {
-                for Field { name, value } in fields {
-                    *name = visible(name);
-                    *value = visible(value);
-                }
-            }
-            Block::Note { text } | Block::Outcome { text } => *text = visible(text),
-        }
-    }
-    for button in card.buttons.iter_mut().flatten() {
+    card.origin = visible(&card.origin);
+    card.blocks.iter_mut().for_each(show);
+    for button in card.buttons.iter_mut().flatten().chain(&mut card.more) {
         button.label = visible(&button.label);
     }
     card
+}
+
+fn show(block: &mut Block) {
+    match block {
+        Block::Code { label, text } | Block::Quote { label, text } => {
+            *label = visible(label);
+            *text = visible(text);
+        }
+        Block::Diff { path, lines, .. } => {
+            *path = visible(path);
+            for DiffLine { text, .. } in lines {
+                *text = visible(text);
+            }
+        }
+        Block::Fields { fields } => {
+            for Field { name, value } in fields {
+                *name = visible(name);
+                *value = visible(value);
+            }
+        }
+        Block::Details { blocks } => blocks.iter_mut().for_each(show),
+        Block::Note { text } | Block::Outcome { text } => *text = visible(text),
+    }
 }
 
 #[cfg(test)]
@@ -355,19 +372,27 @@ mod tests {
     fn invisible_characters_are_visible_in_every_part_of_a_card() {
         let evil = "a\u{202e}b".to_owned();
         let mut card = card("a");
-        card.title = evil.clone();
+        (card.title, card.origin) = (evil.clone(), evil.clone());
+        let line = DiffLine { side: countersign_port::DiffSide::Added, text: evil.clone() };
+        let path = evil.clone();
         card.blocks = vec![
+            Block::Details {
+                blocks: vec![Block::Diff { path, added: 1, removed: 0, lines: vec![line] }],
+            },
             Block::Code { label: evil.clone(), text: evil.clone() },
             Block::Quote { label: evil.clone(), text: evil.clone() },
             Block::Fields { fields: vec![Field { name: evil.clone(), value: evil.clone() }] },
             Block::Note { text: evil.clone() },
             Block::Outcome { text: evil.clone() },
         ];
+        card.more = card.buttons[0].clone();
+        card.more.truncate(1);
+        card.more[0].label = evil.clone();
         card.buttons[0][0].label = evil;
         let board = Board::default();
         board.put(&card);
         let json = serde_json::to_string(&all(&board)).unwrap();
         assert!(!json.contains('\u{202e}'));
-        assert_eq!(json.matches(r"a\\u{202e}b").count(), 10);
+        assert_eq!(json.matches(r"a\\u{202e}b").count(), 14);
     }
 }

@@ -7,6 +7,7 @@
 //! answer is ruled by the core, as everywhere.
 
 mod board;
+mod command;
 mod guard;
 mod page;
 mod press;
@@ -67,6 +68,7 @@ impl Inbox {
         let data = Router::new()
             .route("/inbox/events", routing::get(stream::events))
             .route("/inbox/press", routing::post(press::press))
+            .route("/inbox/command", routing::post(command::command))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
         Router::new()
             .route("/", routing::get(page::page))
@@ -97,6 +99,11 @@ impl Adapter for Inbox {
 
     fn keeps_messages(&self) -> bool {
         false
+    }
+
+    // Every open page follows the notice.
+    fn is_watched(&self) -> bool {
+        self.0.notice.receiver_count() > 0
     }
 
     async fn post(

@@ -22,13 +22,14 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The files of both pages: name, type, content. They hold no secret, so anybody may have them.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("inbox.css", STYLE, include_str!("../assets/inbox.css")),
     ("inbox.js", SCRIPT, include_str!("../assets/inbox.js")),
     ("bell.js", SCRIPT, include_str!("../assets/bell.js")),
     ("card.js", SCRIPT, include_str!("../assets/card.js")),
     ("keep.js", SCRIPT, include_str!("../assets/keep.js")),
     ("line.js", SCRIPT, include_str!("../assets/line.js")),
+    ("pause.js", SCRIPT, include_str!("../assets/pause.js")),
     ("proof.js", SCRIPT, include_str!("../assets/proof.js")),
     ("settle.js", SCRIPT, include_str!("../assets/settle.js")),
     ("door.js", SCRIPT, include_str!("../assets/door.js")),

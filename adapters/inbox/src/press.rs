@@ -82,8 +82,7 @@ impl Pressed {
     /// Hands it to the core. The page has the field for a text beside the button, so a text comes
     /// with its token and without an earlier press.
     async fn hand_to(self, core: &dyn Presses) -> Receipt {
-        let presser =
-            Presser { id: "local".to_owned(), name: "the local inbox".to_owned(), roles: vec![] };
+        let presser = local();
         let (message, token) = (Some(MessageRef(self.card)), self.token);
         match self.text {
             None => core.press(Press { presser, message, token }).await,
@@ -92,6 +91,11 @@ impl Pressed {
             }
         }
     }
+}
+
+/// Whoever has come in by the inbox's address.
+pub(crate) fn local() -> Presser {
+    Presser { id: "local".to_owned(), name: "the local inbox".to_owned(), roles: vec![] }
 }
 
 fn is_plain(text: &str, limit: usize) -> bool {
@@ -103,7 +107,7 @@ fn not_a_press(rejection: &JsonRejection) -> String {
     format!("This is not a press, so nothing was pressed: {}.", rejection.body_text())
 }
 
-fn word(outcome: Outcome) -> &'static str {
+pub(crate) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Applied => "applied",
         Outcome::Noted => "noted",

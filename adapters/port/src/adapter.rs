@@ -1,6 +1,6 @@
 //! What an adapter does.
 
-use crate::{Card, Lead, MessageRef, Presses, SendError, Signals, Target};
+use crate::{Card, Lead, MessageRef, Pace, Presses, SendError, Signals, Target};
 use std::{fmt, ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,18 @@ pub trait Adapter: Send + Sync {
     /// Whether posted messages outlive this process. Where they do not, the core posts open cards
     /// anew at every start.
     fn keeps_messages(&self) -> bool {
+        true
+    }
+
+    /// How fast this target takes messages; `None` where that is no matter. Requests that come faster
+    /// share messages there.
+    fn pace(&self, _target: &Target) -> Option<Pace> {
+        None
+    }
+
+    /// Whether somebody may see now what is posted. Only where messages do not outlive this process
+    /// may the answer be no.
+    fn is_watched(&self) -> bool {
         true
     }
 

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 /// What a person sees of one ask in one place.
 ///
-/// Text in [`Block::Code`] and [`Block::Quote`] comes from an agent and is not to be trusted: an
-/// adapter shows it literally, so that it can neither format, ping, link nor pass for the card's
-/// own words. Everything else is the bridge's own words (plain text, to be escaped all the same).
+/// [`Card::title`] and the text in [`Block::Code`], [`Block::Quote`] and [`Block::Diff`] come from
+/// an agent and are not to be trusted: an adapter shows them literally, so that they can neither
+/// format, ping, link nor pass for the card's own words. Everything else is the bridge's own words
+/// (plain text, to be escaped all the same).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// Opaque and unique per ask and target, at most 22 characters `[A-Za-z0-9_-]`. The same card
@@ -19,12 +20,22 @@ pub struct Card {
     pub revision: u32,
     /// What became of the ask, as a colour or a sign.
     pub tone: Tone,
-    /// One line, also fit for a notification: who asks for what, without secrets.
+    /// The first line: the command, file, URL or question itself, on one line, shortened between
+    /// words where it is long. It is an agent's text, and also what a notification shows.
     pub title: String,
+    /// The second line: agent, project and machine, such as `claude-code · shop on mill`. The
+    /// adapter adds the time that is left.
+    #[serde(default)]
+    pub origin: String,
     /// The content, top to bottom.
     pub blocks: Vec<Block>,
-    /// Rows of buttons; empty once the ask is closed. At most 5 rows of at most 5 buttons.
+    /// Rows of buttons. At most 4 rows of at most 5 buttons where there is [`Card::more`], else 5. A
+    /// closed card may have some too, such as *Undo*.
     pub buttons: Vec<Vec<Button>>,
+    /// What stands behind *More…*, at most 24: a second keyboard in place, a select or a menu. A
+    /// platform that redraws a message for it gets the card by [`crate::Presses::card`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<Button>,
     /// When the ask expires, Unix milliseconds; `None` once closed or without deadline.
     pub deadline: Option<i64>,
 }
@@ -35,6 +46,8 @@ pub struct Card {
 pub enum Tone {
     /// Waiting for a person.
     Open,
+    /// Waiting for a person, and critical: a sign and the word come before the first line.
+    Critical,
     /// Approved or answered.
     Approved,
     /// Denied.
@@ -45,6 +58,14 @@ pub enum Tone {
     Cancelled,
 }
 
+impl Tone {
+    /// Whether the ask waits for a person.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Critical)
+    }
+}
+
 /// One part of a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
@@ -52,14 +73,14 @@ pub enum Block {
     /// The agent's text, verbatim: a command, arguments, a file's new content. Never cut silently:
     /// what does not fit is said in figures and carried whole as a file (see [`crate::excerpt`]).
     Code {
-        /// What it is, such as `command`.
+        /// What it is, such as `command`; empty where that is plain.
         label: String,
         /// The whole text, exactly.
         text: String,
     },
     /// The agent's words to people, such as a reason or a question.
     Quote {
-        /// What it is, such as `reason`.
+        /// What it is, such as `question`; empty for the agent's reason, which stands in quotes.
         label: String,
         /// The text.
         text: String,
@@ -69,12 +90,29 @@ pub enum Block {
         /// In the order to be shown.
         fields: Vec<Field>,
     },
-    /// The bridge's own words, such as what Always would store.
+    /// A change of a file, line by line.
+    Diff {
+        /// The file; from an agent.
+        path: String,
+        /// How many lines come in.
+        added: usize,
+        /// How many lines go away.
+        removed: usize,
+        /// The lines, in order.
+        lines: Vec<DiffLine>,
+    },
+    /// What is rarely needed: folded where the platform can fold, else small. Holds no other
+    /// details.
+    Details {
+        /// In the order to be shown.
+        blocks: Vec<Block>,
+    },
+    /// The bridge's own words on one line, such as what the call touches.
     Note {
         /// The text.
         text: String,
     },
-    /// The end of the story: who decided, when, with what scope.
+    /// The end of the story: who decided, when, what was stored. It stands on the line of the title.
     Outcome {
         /// The text.
         text: String,
@@ -88,6 +126,51 @@ pub struct Field {
     pub name: String,
     /// Its value; may hold text from an agent.
     pub value: String,
+}
+
+/// A line of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffLine {
+    /// Where it stands.
+    pub side: DiffSide,
+    /// The line without its end. An agent's text, but for what is skipped.
+    pub text: String,
+}
+
+/// Where a line of a change stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DiffSide {
+    /// Before and after.
+    Both,
+    /// Before: it goes away.
+    Removed,
+    /// After: it comes in.
+    Added,
+    /// Lines that stay and are not shown: the text counts them, in the bridge's own words.
+    Skipped,
+}
+
+/// A change as plain text, a sign in front of every line.
+///
+/// ```
+/// use countersign_port::{DiffLine, DiffSide, diff_text};
+/// let line = |side, text: &str| DiffLine { side, text: text.into() };
+/// let lines = [line(DiffSide::Removed, "listen 80;"), line(DiffSide::Added, "listen 443;")];
+/// assert_eq!(diff_text(&lines), "- listen 80;\n+ listen 443;");
+/// ```
+#[must_use]
+pub fn diff_text(lines: &[DiffLine]) -> String {
+    let line = |line: &DiffLine| {
+        let sign = match line.side {
+            DiffSide::Both => "  ",
+            DiffSide::Removed => "- ",
+            DiffSide::Added => "+ ",
+            DiffSide::Skipped => "⋮ ",
+        };
+        format!("{sign}{}", line.text)
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Something to press.
@@ -120,4 +203,8 @@ pub enum ButtonStyle {
     Submit,
     /// Asks for free text: the core answers its press with [`crate::Outcome::TextWanted`].
     Text,
+    /// Opens a view of the card, or leads back from it; decides nothing.
+    Open,
+    /// Lets a critical call go on, in the second step; looks like the danger that it is.
+    Confirm,
 }

@@ -12,11 +12,15 @@
 
 mod adapter;
 mod address;
+mod bell;
 mod card;
+mod command;
 mod lead;
+mod pace;
 mod patience;
 mod platform;
 mod press;
+mod presser;
 mod send_error;
 mod settings;
 mod signals;
@@ -28,16 +32,22 @@ pub mod testkit;
 
 pub use adapter::{Adapter, NamedAdapter, Posting};
 pub use address::{MessageRef, Target};
-pub use card::{Block, Button, ButtonStyle, Card, Field, Tone};
+pub use bell::Bell;
+pub use card::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone, diff_text};
+pub use command::{
+    BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in,
+};
 pub use lead::{Lead, SendGuard};
+pub use pace::Pace;
 pub use patience::{Acknowledged, within};
 pub use platform::{Absent, ApproverList, Description, IdForm, Key, Names, Platform, Takes};
-pub use press::{Outcome, Press, Presser, Presses, Receipt, TEXT_NOT_NOW, TextReply};
+pub use press::{Press, Presses, Receipt, TEXT_NOT_NOW, TextReply};
+pub use presser::{Outcome, Presser};
 pub use send_error::{RetryScope, SendError};
 pub use settings::{Setting, Settings};
 pub use signals::{Receiving, Signals};
-pub use text::{Excerpt, excerpt, folded};
-pub use visible::{line, visible};
+pub use text::{Excerpt, brief, excerpt, folded};
+pub use visible::{isolated, line, mixes_scripts, visible};
 
 pub use async_trait::async_trait;
 pub use tokio_util::sync::CancellationToken;

@@ -25,10 +25,54 @@ pub fn excerpt(text: &str, budget: usize) -> Excerpt {
     let head_len = budget - tail_len;
     let head: String = text.chars().take(head_len).collect();
     let tail: String = text.chars().skip(count - tail_len).collect();
+    let (head, tail) = (ended(&head), begun(&tail));
     // A picture that is cut in two leaves no joiner or mark behind that stands on nothing.
     let (head, tail) = (head.trim_end_matches('\u{200d}'), tail.trim_start_matches(leans));
     let shown = head.chars().count() + tail.chars().count();
     Excerpt { head: head.to_owned(), tail: Some(tail.to_owned()), hidden: count - shown }
+}
+
+/// A part that is cut at an end of a line or of a word gives up at most this much for it.
+fn near(part: &str) -> usize {
+    (part.len() / 4).min(160)
+}
+
+/// A head without the beginning of a line, or of a word, that goes on.
+fn ended(head: &str) -> &str {
+    let least = head.len() - near(head);
+    let end = head.rfind('\n').or_else(|| head.rfind(' ')).filter(|end| *end >= least);
+    let end = end.or_else(|| head.rfind(' ').filter(|end| *end >= least));
+    end.and_then(|end| head.get(..end)).unwrap_or(head)
+}
+
+/// A tail without the end of a line, or of a word, that began before it.
+fn begun(tail: &str) -> &str {
+    let most = near(tail);
+    let start = tail.find('\n').filter(|start| *start <= most);
+    let start = start.or_else(|| tail.find(' ').filter(|start| *start <= most));
+    start.and_then(|start| tail.get(start + 1..)).unwrap_or(tail)
+}
+
+/// A text on a line, cut between words where it is longer than `most` characters, with the number
+/// of those that are missing.
+///
+/// ```
+/// assert_eq!(countersign_port::brief("rm -rf build", 20), "rm -rf build");
+/// assert_eq!(countersign_port::brief("cargo build --release", 15), "cargo build… (+10)");
+/// ```
+#[must_use]
+pub fn brief(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most).collect();
+    let least = head.len() / 2;
+    let goes_on = !text.chars().nth(most).is_some_and(char::is_whitespace);
+    let end = head.rfind(' ').filter(|end| goes_on && *end >= least);
+    let head = end.and_then(|end| head.get(..end)).unwrap_or(&head).trim_end();
+    let head = head.trim_end_matches('\u{200d}');
+    format!("{head}… (+{})", count - head.chars().count())
 }
 
 /// So many empty lines in a row stay.

@@ -18,11 +18,6 @@ pub(crate) fn fit(text: &str, room: usize) -> Excerpt {
     }
 }
 
-/// How many characters it takes to show this one.
-pub(crate) fn width(c: char) -> usize {
-    visible(c.encode_utf8(&mut [0; 4])).chars().count()
-}
-
 /// Made visible, on one line, cut with an ellipsis: for the bridge's own short words.
 pub(crate) fn short(text: &str, budget: usize) -> String {
     let text = visible(text);

@@ -1,11 +1,40 @@
 //! A card's buttons.
 
 use crate::fit::{one_line, short};
-use countersign_port::{Button, ButtonStyle};
+use countersign_port::{Button, ButtonStyle, Card};
 use serde::Serialize;
 
 /// What a client shows of a label before it cuts it.
 const LABEL: usize = 60;
+
+/// Which of a card's two keyboards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Menu {
+    /// The card's buttons, and *More…*.
+    Main,
+    /// What stands behind *More…*, and *Back*.
+    More,
+}
+
+impl Menu {
+    /// What the button that opens it carries behind the card's id. Tokens of the core have no `:`.
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::Main => ":back",
+            Self::More => ":more",
+        }
+    }
+
+    /// The card and the keyboard that a button of ours opens; `None` for buttons of the core.
+    pub(crate) fn opened(data: &str) -> Option<(&str, Self)> {
+        [Self::Main, Self::More]
+            .into_iter()
+            .find_map(|menu| Some((data.strip_suffix(menu.mark())?, menu)))
+    }
+}
+
+/// So many characters fit on each of two buttons in a row of a phone.
+const HALF: usize = 17;
 
 /// An inline keyboard. teloxide's own cannot say how a button looks (Bot API 9.4); servers and
 /// clients that do not know it either leave it out.
@@ -22,11 +51,44 @@ struct Key {
     style: Option<&'static str>,
 }
 
-/// The keyboard for these rows; `None` where there is nothing to press.
-pub(crate) fn keyboard(rows: &[Vec<Button>]) -> Option<Keyboard> {
-    let rows = rows.iter().filter(|row| !row.is_empty());
-    let inline_keyboard: Vec<Vec<Key>> = rows.map(|row| row.iter().map(key).collect()).collect();
+/// The keyboard of a card; `None` where there is nothing to press.
+pub(crate) fn keyboard(card: &Card, menu: Menu) -> Option<Keyboard> {
+    let opener = |label: &str, menu: Menu| {
+        let callback_data = format!("{}{}", card.id, menu.mark());
+        vec![Key { text: label.to_owned(), callback_data, style: None }]
+    };
+    let (mut inline_keyboard, last) = match menu {
+        Menu::More if !card.more.is_empty() => {
+            (paired(&card.more), Some(opener("‹ Back", Menu::Main)))
+        }
+        Menu::Main | Menu::More => {
+            let rows = card.buttons.iter().filter(|row| !row.is_empty());
+            let rows: Vec<Vec<Key>> = rows.map(|row| row.iter().map(key).collect()).collect();
+            (rows, (!card.more.is_empty()).then(|| opener("More…", Menu::More)))
+        }
+    };
+    inline_keyboard.extend(last);
     (!inline_keyboard.is_empty()).then_some(Keyboard { inline_keyboard })
+}
+
+/// Two short buttons a row, or one that is long.
+fn paired(buttons: &[Button]) -> Vec<Vec<Key>> {
+    let is_short = |button: &Button| button.label.chars().count() <= HALF;
+    let mut rows: Vec<Vec<Key>> = Vec::new();
+    let mut open = false;
+    for button in buttons {
+        match rows.last_mut().filter(|_| open && is_short(button)) {
+            Some(row) => {
+                row.push(key(button));
+                open = false;
+            }
+            None => {
+                rows.push(vec![key(button)]);
+                open = is_short(button);
+            }
+        }
+    }
+    rows
 }
 
 fn key(button: &Button) -> Key {
@@ -39,10 +101,14 @@ fn key(button: &Button) -> Key {
     };
     let style = match button.style {
         ButtonStyle::Approve => Some("success"),
-        ButtonStyle::Deny => Some("danger"),
+        ButtonStyle::Deny | ButtonStyle::Confirm => Some("danger"),
         ButtonStyle::Submit => Some("primary"),
         // Always is more than Approve, so it must not look like the easy choice.
-        ButtonStyle::Always | ButtonStyle::Choice | ButtonStyle::Chosen | ButtonStyle::Text => None,
+        ButtonStyle::Always
+        | ButtonStyle::Choice
+        | ButtonStyle::Chosen
+        | ButtonStyle::Text
+        | ButtonStyle::Open => None,
     };
     Key { text, callback_data: button.token.clone(), style }
 }
@@ -52,6 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::*;
+    use countersign_port::testkit::sample_card;
     use serde_json::json;
 
     fn button(label: &str, style: ButtonStyle) -> Button {
@@ -60,7 +127,7 @@ mod tests {
 
     #[test]
     fn rows_labels_tokens_and_looks_are_kept() {
-        let rows = [
+        let buttons = vec![
             vec![button("Approve", ButtonStyle::Approve), button("Deny", ButtonStyle::Deny)],
             vec![],
             vec![button("two\nlines", ButtonStyle::Chosen), button(" ", ButtonStyle::Choice)],
@@ -75,11 +142,34 @@ mod tests {
                 {"text": "…", "callback_data": "k.1.a"},
             ],
         ]});
-        assert_eq!(serde_json::to_value(keyboard(&rows).unwrap()).unwrap(), expected);
+        let card = Card { buttons, more: vec![], ..sample_card("ls") };
+        let keyboard = keyboard(&card, Menu::Main).unwrap();
+        assert_eq!(serde_json::to_value(keyboard).unwrap(), expected);
+    }
+
+    #[test]
+    fn more_is_a_second_keyboard_that_leads_back() {
+        let more = ["Session: cargo build *", "10 min", "24 h", "Skip"];
+        let more = more.map(|label| button(label, ButtonStyle::Always)).to_vec();
+        let buttons = vec![vec![button("Deny", ButtonStyle::Deny)]];
+        let card = Card { id: "k".into(), buttons, more, ..sample_card("ls") };
+        let labels = |menu| {
+            let rows = keyboard(&card, menu).unwrap().inline_keyboard;
+            let row = |row: Vec<Key>| row.into_iter().map(|key| key.text).collect::<Vec<_>>();
+            rows.into_iter().map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(Menu::Main), [["Deny"], ["More…"]]);
+        let rows =
+            [vec!["Session: cargo build *"], vec!["10 min", "24 h"], vec!["Skip"], vec!["‹ Back"]];
+        assert_eq!(labels(Menu::More), rows);
+        assert_eq!(Menu::opened("k:more"), Some(("k", Menu::More)));
+        assert_eq!(Menu::opened("k:back"), Some(("k", Menu::Main)));
+        assert_eq!(Menu::opened("k.1.a"), None);
     }
 
     #[test]
     fn nothing_to_press_is_no_keyboard() {
-        assert_eq!(keyboard(&[vec![], vec![]]), None);
+        let card = Card { buttons: vec![vec![], vec![]], more: vec![], ..sample_card("ls") };
+        assert_eq!(keyboard(&card, Menu::Main), None);
     }
 }

@@ -4,11 +4,15 @@
 //! [`Presses::press`] has returned for every press in its batch. What was not confirmed comes back.
 
 mod address;
+mod addressed;
 mod api;
+mod attachment;
 mod check;
+mod commands;
 mod config;
 mod conflict;
 mod errors;
+mod first_line;
 mod fit;
 mod hello;
 mod keyboard;
@@ -21,10 +25,12 @@ mod recent;
 mod render;
 mod retry;
 mod send;
+mod sheet;
 
+use address::Chat;
 use api::Api;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Posting, Presses, SendError, Signals,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
     Target,
 };
 use send::Cards;
@@ -73,6 +79,13 @@ impl Adapter for Telegram {
 
     fn lead(&self, lead: Arc<dyn Lead>) {
         self.api.guard.follow(lead);
+    }
+
+    // Telegram publishes about one message a second in a chat with short bursts, and 20 a minute in
+    // a group. Edits count too.
+    fn pace(&self, target: &Target) -> Option<Pace> {
+        let is_group = Chat::parse(target).is_ok_and(|chat| chat.id < 0);
+        Some(Pace { at_once: 5, a_minute: if is_group { 20 } else { 60 } })
     }
 
     // Telegram knows no card by an id of ours and lists no messages: what an earlier process has

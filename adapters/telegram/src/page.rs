@@ -1,28 +1,72 @@
 //! A text with formatting that no text can break.
 
+use std::ops::Range;
 use teloxide::types::{MessageEntity, MessageEntityKind};
 
-/// A message's text as a row of pieces, each in one style; pieces never nest.
+/// A message's text as a row of pieces, each in one style; pieces never nest. Some of them may
+/// stand in one fold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     pieces: Vec<(Style, String)>,
+    /// Which pieces are folded.
+    folded: Range<usize>,
 }
 
 /// How a piece looks. Only the first two may hold the bridge's own words; Telegram makes no links,
-/// mentions or commands out of the last two, so agents' text goes there.
+/// mentions or commands out of the others, so agents' text goes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
     Bold,
     Code,
     Pre,
+    /// As `Pre`, with the colours of a change where a client has them.
+    Diff,
 }
+
+/// The language of a change, as clients know it.
+const DIFF: &str = "diff";
 
 impl Page {
     pub(crate) fn add(&mut self, style: Style, text: impl Into<String>) {
         let text = text.into();
-        if !text.is_empty() {
-            self.pieces.push((style, text));
+        let next = self.pieces.len();
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            // Two neighbours of one style are one, but for the first in a fold.
+            Some((last, before))
+                if *last == style && next != self.folded.start && next != self.folded.end =>
+            {
+                before.push_str(&text);
+            }
+            _ => self.pieces.push((style, text)),
+        }
+    }
+
+    /// What follows is folded, until [`Page::unfold`].
+    pub(crate) fn fold(&mut self) {
+        self.folded = self.pieces.len()..usize::MAX;
+    }
+
+    /// What follows is in the fold that has just ended, or in a new one.
+    pub(crate) fn refold(&mut self) {
+        if self.folded.is_empty() || self.folded.end != self.pieces.len() {
+            self.add(Style::Plain, "\n");
+            return self.fold();
+        }
+        self.folded.end = usize::MAX;
+    }
+
+    /// The end of the fold.
+    pub(crate) fn unfold(&mut self) {
+        self.trim_fold();
+        self.folded.end = self.pieces.len();
+    }
+
+    /// A fold begins with words, not with an empty line.
+    fn trim_fold(&mut self) {
+        if let Some((_, first)) = self.pieces.get_mut(self.folded.start) {
+            *first = first.trim_start_matches('\n').to_owned();
         }
     }
 
@@ -35,13 +79,24 @@ impl Page {
     // SECURITY: every piece is escaped whole, so no text can open or close a tag.
     pub(crate) fn html(&self) -> String {
         let mut html = String::new();
-        for (style, text) in &self.pieces {
+        for (at, (style, text)) in self.pieces.iter().enumerate() {
+            if at == self.folded.start && !self.folded.is_empty() {
+                html.push_str("<blockquote expandable>");
+            }
             let text = escape(text);
             match style {
+                _ if text.is_empty() => {}
                 Style::Plain => html.push_str(&text),
                 Style::Bold => html.extend(["<b>", &text, "</b>"]),
                 Style::Code => html.extend(["<code>", &text, "</code>"]),
                 Style::Pre => html.extend(["<pre>", &text, "</pre>"]),
+                Style::Diff => {
+                    let language = ["<pre><code class=\"language-", DIFF, "\">"];
+                    html.extend(language.into_iter().chain([&*text, "</code></pre>"]));
+                }
+            }
+            if at + 1 == self.folded.end && at >= self.folded.start {
+                html.push_str("</blockquote>");
             }
         }
         html
@@ -50,17 +105,26 @@ impl Page {
     /// The same formatting without any parsing, beside [`Page::text`].
     pub(crate) fn entities(&self) -> Vec<MessageEntity> {
         let mut entities = Vec::new();
-        let mut offset = 0;
-        for (style, text) in &self.pieces {
+        let (mut offset, mut fold) = (0, 0);
+        for (at, (style, text)) in self.pieces.iter().enumerate() {
             let length = text.encode_utf16().count();
+            if at == self.folded.start {
+                fold = offset;
+            }
             let kind = match style {
                 Style::Plain => None,
                 Style::Bold => Some(MessageEntityKind::Bold),
                 Style::Code => Some(MessageEntityKind::Code),
                 Style::Pre => Some(MessageEntityKind::Pre { language: None }),
+                Style::Diff => Some(MessageEntityKind::Pre { language: Some(DIFF.to_owned()) }),
             };
+            let kind = kind.filter(|_| length > 0);
             entities.extend(kind.map(|kind| MessageEntity::new(kind, offset, length)));
             offset += length;
+            if at + 1 == self.folded.end && at >= self.folded.start {
+                let kind = MessageEntityKind::ExpandableBlockquote;
+                entities.push(MessageEntity::new(kind, fold, offset - fold));
+            }
         }
         entities
     }
@@ -103,5 +167,26 @@ mod tests {
     fn entities_count_in_utf16_and_say_the_same() {
         assert_eq!(page().text(), "👋 <b>\n& </pre>&lt;");
         assert_eq!(page().entities(), [MessageEntity::bold(0, 6), MessageEntity::pre(None, 9, 10)]);
+    }
+
+    #[test]
+    fn what_is_folded_stands_in_one_quote() {
+        let mut page = Page::default();
+        page.add(Style::Plain, "a");
+        page.fold();
+        page.add(Style::Plain, "\nb: ");
+        page.add(Style::Code, "</blockquote>");
+        page.unfold();
+        page.add(Style::Plain, "c");
+        let html = "a<blockquote expandable>b: <code>&lt;/blockquote&gt;</code></blockquote>c";
+        assert_eq!(page.html(), html);
+        let kind = MessageEntityKind::ExpandableBlockquote;
+        let quote = MessageEntity::new(kind, 1, 16);
+        assert_eq!(page.entities(), [MessageEntity::code(4, 13), quote]);
+        let mut empty = Page::default();
+        empty.add(Style::Plain, "a");
+        empty.fold();
+        empty.unfold();
+        assert_eq!((empty.html().as_str(), empty.entities()), ("a", vec![]));
     }
 }

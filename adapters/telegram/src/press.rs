@@ -1,15 +1,20 @@
 //! What people do: buttons, replies to prompts, questions for an id.
 
 use crate::address::{Chat, Place};
+use crate::addressed::Addressed;
 use crate::api::{Api, PATIENCE};
+use crate::commands::page;
 use crate::errors;
 use crate::errors::too_late_to_answer;
 use crate::hello::{Manners, asks_for_id, introduction};
+use crate::keyboard::Menu;
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
 use crate::retry::patiently;
 use crate::send::{Cards, no_preview};
-use countersign_port::{Outcome, Press, Presser, Presses, Receipt, TextReply};
+use countersign_port::{
+    CommandCall, Outcome, Press, Presser, Presses, Receipt, SendError, TextReply,
+};
 use serde::{Deserialize as _, de::IgnoredAny};
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,8 +23,8 @@ use teloxide::payloads::{
     AnswerCallbackQuery, AnswerCallbackQuerySetters as _, SendMessage, SendMessageSetters as _,
 };
 use teloxide::types::{
-    CallbackQuery, CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId, Update,
-    UpdateKind, User,
+    CallbackQuery, CallbackQueryId, ChatId, InlineKeyboardButtonKind, Message, ParseMode,
+    ReplyParameters, ThreadId, Update, UpdateKind, User,
 };
 use tokio::task::JoinSet;
 
@@ -66,11 +71,15 @@ impl PressHandler {
         let place =
             query.message.as_ref().map(|message| Place::of(message.chat().id, message.id()));
         let thread = query.regular_message().and_then(topic);
-        let Some(token) = query.data else {
+        let Some(token) = query.data.clone() else {
             let nothing = "This button does nothing here.".to_owned();
             self.telling.spawn(answer(self.api.clone(), query.id, nothing, true));
             return;
         };
+        if let Some((card, menu)) = Menu::opened(&token) {
+            let (card, shown) = (card.to_owned(), shows_card(query.regular_message(), card));
+            return self.open_menu(query.id, place.filter(|_| shown), card, menu);
+        }
         let receipt = self
             .presses
             .press(Press {
@@ -90,38 +99,126 @@ impl PressHandler {
         self.redraw(place, receipt);
     }
 
+    /// Shows the other keyboard of a card: nothing is decided by it.
+    fn open_menu(
+        &mut self,
+        query: CallbackQueryId,
+        place: Option<Place>,
+        card: String,
+        menu: Menu,
+    ) {
+        let (api, presses, cards) =
+            (self.api.clone(), Arc::clone(&self.presses), Arc::clone(&self.cards));
+        self.telling.spawn(async move {
+            let card = match place {
+                Some(place) => presses.card(&card).await.map(|card| (place, card)),
+                None => None,
+            };
+            let Some((place, card)) = card else {
+                let gone = "This card is no longer pending.".to_owned();
+                return answer(api, query, gone, true).await;
+            };
+            let message = place.message_ref();
+            let told = answer(api, query, String::new(), false);
+            let (_, shown) = tokio::join!(told, cards.show(&message, &card, menu));
+            if let Err(error) = shown {
+                tracing::debug!(%error, "a menu could not be opened");
+            }
+        });
+    }
+
     async fn message(&mut self, message: Message) {
         if let Some(prompt) =
             message.reply_to_message().and_then(|prompt| Prompt::read(prompt, self.me.id))
         {
             return self.reply(&message, prompt).await;
         }
-        // Everything else in the chat is not for us: an ordinary message is never an answer.
         if asks_for_id(&message, self.me.username.as_deref().unwrap_or_default()) {
             let chat = Chat { id: message.chat.id.0, topic: topic(&message).map(|t| t.0.0) };
             let person = message.from.as_ref().filter(|_| message.sender_chat.is_none());
-            self.say(&message, introduction(chat, message.chat.is_private(), person));
+            return self.say(&message, introduction(chat, message.chat.is_private(), person));
         }
+        // Everything else in the chat is not for us: an ordinary message is never an answer.
+        match Addressed::read(&message, &self.me, self.presses.commands()) {
+            Some(Addressed::Command { name, rest, at }) => {
+                self.command(&message, name, rest, at).await;
+            }
+            Some(Addressed::Words) => self.command(&message, "", String::new(), None).await,
+            Some(Addressed::Reply { at, text }) => self.plain_reply(&message, at, text).await,
+            None => {}
+        }
+    }
+
+    /// A command, or words that are none.
+    async fn command(&mut self, message: &Message, name: &str, rest: String, at: Option<Place>) {
+        let Some(person) = self.writer(message) else { return };
+        let chat = Chat { id: message.chat.id.0, topic: topic(message).map(|t| t.0.0) };
+        let targets = match message.chat.is_private() {
+            true => Vec::new(),
+            false => vec![chat.target(), Chat { topic: None, ..chat }.target()],
+        };
+        let call = CommandCall {
+            presser: presser(&person),
+            targets,
+            message: at.map(Place::message_ref),
+            name: name.to_owned(),
+            rest,
+        };
+        let reply = self.presses.command(call).await;
+        if reply.lines.is_empty() {
+            return;
+        }
+        let said = page(&reply);
+        match reply.is_refusal() {
+            true => self.say(message, said),
+            false => {
+                self.telling.spawn(tell(
+                    self.api.clone(),
+                    Arc::clone(&self.cards),
+                    message.clone(),
+                    said,
+                ));
+            }
+        }
+    }
+
+    /// A reply to a message of ours for which nobody was asked.
+    async fn plain_reply(&mut self, message: &Message, at: Place, text: String) {
+        let Some(person) = self.writer(message) else { return };
+        let receipt = self
+            .presses
+            .reply(TextReply {
+                presser: presser(&person),
+                message: Some(at.message_ref()),
+                token: None,
+                text,
+            })
+            .await;
+        match receipt.outcome {
+            Outcome::NotAllowed | Outcome::Unknown => self.say_words(message, &receipt.sentence),
+            _ => self.tell_words(message, &receipt.sentence),
+        }
+        self.redraw(at, receipt);
+    }
+
+    /// Who wrote a message, where it is known.
+    // SECURITY: whoever writes as the chat cannot be told apart from its other admins.
+    fn writer(&mut self, message: &Message) -> Option<User> {
+        let person = message.from.clone().filter(|_| message.sender_chat.is_none());
+        if person.is_none() {
+            tracing::warn!(chat = message.chat.id.0, "an anonymous message is refused");
+            self.say_words(
+                message,
+                "This cannot be attributed to a person: write under your own name, not as the \
+                 group or a channel.",
+            );
+        }
+        person
     }
 
     /// A reply to one of our prompts.
     async fn reply(&mut self, message: &Message, prompt: Prompt) {
-        let person = match (&message.from, &message.sender_chat) {
-            (Some(person), None) => person,
-            // SECURITY: whoever writes as the chat cannot be told apart from its other admins.
-            _ => {
-                tracing::warn!(
-                    chat = message.chat.id.0,
-                    "an anonymous reply to a prompt is refused"
-                );
-                return self.say_words(
-                    message,
-                    "This cannot be attributed to a person: reply under your own name, not as the \
-                     group \
-                     or a channel.",
-                );
-            }
-        };
+        let Some(person) = self.writer(message) else { return };
         if person.id.0 != prompt.person {
             tracing::warn!(person = person.id.0, "a reply to somebody else's prompt is refused");
             return self.say_words(
@@ -137,15 +234,13 @@ impl PressHandler {
         let receipt = self
             .presses
             .reply(TextReply {
-                presser: presser(person),
+                presser: presser(&person),
                 message: Some(place.message_ref()),
                 token: Some(prompt.token),
                 text: text.to_owned(),
             })
             .await;
-        let mut page = Page::default();
-        page.add(Style::Plain, receipt.sentence.clone());
-        self.telling.spawn(tell(self.api.clone(), message.clone(), page));
+        self.tell_words(message, &receipt.sentence);
         self.redraw(place, receipt);
     }
 
@@ -161,6 +256,13 @@ impl PressHandler {
         });
     }
 
+    /// Answers the message of somebody whom the core has listened to.
+    fn tell_words(&mut self, to: &Message, words: &str) {
+        let mut page = Page::default();
+        page.add(Style::Plain, words);
+        self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
+    }
+
     fn say_words(&mut self, to: &Message, words: &str) {
         let mut page = Page::default();
         page.add(Style::Plain, words);
@@ -170,7 +272,7 @@ impl PressHandler {
     /// Answers a message that anybody could have written, so not too often.
     fn say(&mut self, to: &Message, page: Page) {
         if self.manners.may_speak(to.chat.id.0, Instant::now()) {
-            self.telling.spawn(tell(self.api.clone(), to.clone(), page));
+            self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
         }
     }
 }
@@ -192,7 +294,11 @@ async fn answer(api: Api, query: CallbackQueryId, sentence: String, alert: bool)
 }
 
 /// Says something in reply to a message.
-async fn tell(api: Api, to: Message, page: Page) {
+async fn tell(api: Api, cards: Arc<Cards>, to: Message, page: Page) {
+    // A refused card said how long nothing may be sent to this chat.
+    if let Err(SendError::Retry { after, .. }) = cards.may_send(to.chat.id.0) {
+        tokio::time::sleep(after).await;
+    }
     let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())
         .parse_mode(ParseMode::Html)
         .link_preview_options(no_preview())
@@ -209,6 +315,20 @@ fn presser(user: &User) -> Presser {
         None => user.full_name(),
     };
     Presser { id: user.id.0.to_string(), name, roles: Vec::new() }
+}
+
+/// Whether a message holds buttons of this card.
+// SECURITY: data can be forged, so that a card could be opened under another one's text.
+fn shows_card(message: Option<&Message>, card: &str) -> bool {
+    let keyboard = message.and_then(Message::reply_markup);
+    let mut buttons =
+        keyboard.iter().flat_map(|keyboard| keyboard.inline_keyboard.iter().flatten());
+    buttons.any(|button| match &button.kind {
+        InlineKeyboardButtonKind::CallbackData(data) => {
+            data.strip_prefix(card).is_some_and(|rest| rest.starts_with(['.', ':']))
+        }
+        _ => false,
+    })
 }
 
 /// Only in forums; elsewhere the thread's number only says which reply chain this is.

@@ -2,6 +2,7 @@
 
 use crate::Telegram;
 use crate::api::{Failure, PATIENCE, Refusal};
+use crate::commands::register;
 use crate::conflict::Conflicts;
 use crate::errors::{pause, refused_token, sentence, token_refused};
 use crate::hello::Manners;
@@ -36,13 +37,15 @@ impl Telegram {
         let Some(me) = self.introduce(&stop).await else { return };
         tracing::info!(bot = me.username, "telegram knows the bot");
         self.listening();
+        let mut telling = JoinSet::new();
+        telling.spawn(register(self.api.clone(), presses.commands()));
         let mut handler = PressHandler {
             api: self.api.clone(),
             cards: Arc::clone(&self.cards),
             presses,
             me,
             manners: Manners::new(),
-            telling: JoinSet::new(),
+            telling,
         };
         self.pull(&mut handler, &stop).await;
         let told = async { while handler.telling.join_next().await.is_some() {} };

@@ -2,11 +2,12 @@
 
 use crate::address::{Chat, Place};
 use crate::api::{Api, Failure, Method, PATIENCE, Sent};
+use crate::attachment::File;
 use crate::errors::{bad_formatting, edit_needless, in_chat, send_error};
-use crate::keyboard::Keyboard;
+use crate::keyboard::{Keyboard, Menu};
 use crate::recent::Recent;
-use crate::render::{File, Rendered, render};
-use countersign_port::{Card, MessageRef, SendError, Target};
+use crate::render::{Rendered, render};
+use countersign_port::{Bell, Card, MessageRef, SendError, Target};
 use jiff::Timestamp;
 use reqwest::multipart::{Form, Part};
 use serde::{Serialize, de::IgnoredAny};
@@ -26,6 +27,7 @@ const REMEMBERED: usize = 2_048;
 /// Sends and redraws cards.
 pub(crate) struct Cards {
     api: Api,
+    bell: Bell,
     memory: Mutex<Memory>,
 }
 
@@ -40,17 +42,20 @@ struct Memory {
     quiet: Recent<i64, Instant>,
 }
 
-/// The newest revision of a card that a message shows, and whether with buttons: these come and go
-/// without a new revision.
+/// The newest revision of a card that a message shows, and how: views, menus and muted cards come
+/// and go without a new revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Drawn {
     revision: u32,
-    buttons: bool,
+    look: u64,
 }
 
 impl Drawn {
-    fn of(card: &Card) -> Self {
-        Self { revision: card.revision, buttons: !card.buttons.is_empty() }
+    fn of(card: &Card, menu: Menu) -> Self {
+        // Structs of texts and numbers are always written.
+        let card_json = serde_json::to_string(card).unwrap_or_default();
+        let look = BuildHasherDefault::<DefaultHasher>::default().hash_one((card_json, menu));
+        Self { revision: card.revision, look }
     }
 }
 
@@ -62,7 +67,7 @@ impl Cards {
             drawn: Recent::new(REMEMBERED),
             quiet: Recent::new(REMEMBERED),
         };
-        Self { api, memory: Mutex::new(memory) }
+        Self { api, bell: Bell::default(), memory: Mutex::new(memory) }
     }
 
     /// Posts a card: first the files with what it cannot show, then the card as a reply to the last
@@ -75,23 +80,33 @@ impl Cards {
             return Ok(message.clone());
         }
         self.may_send(chat.id)?;
-        let rendered = render(card, Timestamp::now());
+        let rendered = render(card, Menu::Main, Timestamp::now());
         let mut above = None;
         for file in &rendered.files {
             above = Some(self.send_file_once(chat, card, file, None).await?);
         }
-        let sent = self.send(chat, &rendered, above).await;
+        let silent = !self.bell.notifies(target, card);
+        let sent = self.send(chat, &rendered, above, silent).await;
         let sent = sent.map_err(|failure| self.heeded(failure, chat))?;
         let message = Place { chat: chat.id, message: sent.message_id }.message_ref();
         let mut memory = self.memory();
         memory.posted.put(key, message.clone());
-        memory.drawn.put(message.clone(), Arc::new(Some(Drawn::of(card)).into()));
+        memory.drawn.put(message.clone(), Arc::new(Some(Drawn::of(card, Menu::Main)).into()));
         Ok(message)
     }
 
-    /// Redraws a message, unless it shows this or a later revision of the card already, buttons and
-    /// all.
+    /// Redraws a message, unless it shows a later revision of the card already, or exactly this.
     pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        self.show(message, card, Menu::Main).await
+    }
+
+    /// The same with one of the card's keyboards.
+    pub(crate) async fn show(
+        &self,
+        message: &MessageRef,
+        card: &Card,
+        menu: Menu,
+    ) -> Result<(), SendError> {
         let place = Place::parse(message)?;
         let drawn = {
             let mut memory = self.memory();
@@ -106,12 +121,12 @@ impl Cards {
         };
         // Held while the edit is under way: Telegram keeps no order between two edits of a message.
         let mut drawn = drawn.lock().await;
-        let new = Drawn::of(card);
+        let new = Drawn::of(card, menu);
         if drawn.is_some_and(|old| old == new || old.revision > new.revision) {
             return Ok(());
         }
         self.may_send(place.chat)?;
-        let rendered = render(card, Timestamp::now());
+        let rendered = render(card, menu, Timestamp::now());
         // A change can bring a text that the message cannot show, such as the next question.
         for file in &rendered.files {
             let chat = Chat { id: place.chat, topic: None };
@@ -132,7 +147,7 @@ impl Cards {
 
     /// Whether Telegram lets us send to this chat again: the core waits by itself, but a press
     /// brings a redraw beside it.
-    fn may_send(&self, chat: i64) -> Result<(), SendError> {
+    pub(crate) fn may_send(&self, chat: i64) -> Result<(), SendError> {
         let until = self.memory().quiet.get(&chat).copied();
         let left = until.map(|until| until.duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
@@ -195,11 +210,13 @@ impl Cards {
         chat: Chat,
         rendered: &Rendered,
         above: Option<i32>,
+        silent: bool,
     ) -> Result<Sent, Failure> {
         let mut message = SendMessage::new(ChatId(chat.id), rendered.page.html())
             .parse_mode(ParseMode::Html)
             .link_preview_options(no_preview());
         message.message_thread_id = chat.thread();
+        message.disable_notification = silent.then_some(true);
         message.reply_parameters =
             above.map(|above| ReplyParameters::new(MessageId(above)).allow_sending_without_reply());
         match self.api.call(&Keyed::new(&message, rendered), PATIENCE).await {

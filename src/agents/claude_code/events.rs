@@ -1,8 +1,8 @@
-//! Claude Code's events: which this hook serves, and which only tell it something.
+//! Claude Code's events: those that this hook serves, and those that only inform it.
 
 use crate::text::line;
 
-/// The events that this hook serves; the first is decided here.
+/// The events that this hook serves; the first is the one that it decides.
 pub(super) const SERVED: &[&str] = &[
     "PermissionRequest",
     "PostToolUse",
@@ -12,8 +12,8 @@ pub(super) const SERVED: &[&str] = &[
     "SessionEnd",
 ];
 
-/// Events that a hook is only told of. Those that keep an agent from stopping are among them:
-/// nobody asks this hook whether it may stop.
+/// Events that only inform a hook. Those with which a hook could keep an agent from stopping are
+/// among them, because this hook never does so.
 pub(super) const TELLING: &[&str] = &[
     "CwdChanged",
     "DirectoryAdded",
@@ -35,12 +35,14 @@ pub(super) const TELLING: &[&str] = &[
     "WorktreeRemove",
 ];
 
-/// What the model, and the person beside it, are told of an event that this hook cannot serve.
+/// The message for the model, and the person at the terminal, about an event that this hook cannot
+/// serve.
 #[must_use]
 pub fn misplaced(event: &str) -> String {
     format!(
         "countersign cannot decide under {}, so this is blocked. Its hook belongs under \
          PermissionRequest: `countersign connect claude-code` puts it there.",
+        // The name comes from stdin and is printed on a terminal.
         line(&event.chars().take(60).collect::<String>())
     )
 }

@@ -1,22 +1,26 @@
-//! A permission request of Claude Code: the call that it becomes, and the decision that it takes.
+//! A permission request of Claude Code: its call, and the encoding of the decision.
 
 use crate::{
     agents::agent::{HookReply, HookRequest},
     client::{Decided, Ending},
 };
-use countersign_ask::{Decision, call::Call, question::Question};
+use countersign_ask::{
+    Decision,
+    call::{Accepts, Call},
+    question::Question,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// The name under which Claude Code asks.
+/// The agent's name in its calls.
 pub(super) const NAME: &str = "claude-code";
 
-/// The tool that asks a person questions.
+/// Claude's tool for questions to a person.
 const QUESTIONS: &str = "AskUserQuestion";
 
 /// A permission request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Request {
+pub(super) struct PermissionRequest {
     session_id: String,
     #[serde(default)]
     cwd: Option<String>,
@@ -31,7 +35,7 @@ pub(super) struct Request {
     agent_type: Option<String>,
 }
 
-impl HookRequest for Request {
+impl HookRequest for PermissionRequest {
     fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
         let questions: Vec<Question> = match self.tool_name.as_str() {
             QUESTIONS => {
@@ -45,6 +49,7 @@ impl HookRequest for Request {
             return Err("there are no questions to ask".into());
         }
         let text = |key: &str| self.tool_input.get(key)?.as_str().map(str::to_owned);
+        // Claude may send no plan, so the card would have nothing to show.
         let plan_elsewhere = self.tool_name == "ExitPlanMode" && text("plan").is_none();
         let description = match plan_elsewhere {
             true => Some("Leave plan mode and begin; the plan stands in Claude's terminal.".into()),
@@ -57,6 +62,7 @@ impl HookRequest for Request {
             agent_mode: self.permission_mode.clone(),
             description,
             questions,
+            accepts: vec![Accepts::Stop, Accepts::UpdatedInput],
             meta: Some(self.meta()),
             ..Call::new(NAME, &self.session_id, &self.tool_name, self.tool_input.clone())
         })
@@ -67,17 +73,22 @@ impl HookRequest for Request {
     }
 }
 
-impl Request {
+impl PermissionRequest {
     /// The decision to print; `None` prints nothing, and Claude's own prompt decides.
     pub(super) fn decision(&self, decided: &Decided) -> Option<Value> {
         let decision = match (decided.decision, &decided.ending) {
-            // FAIL-CLOSED: nobody decided, so nothing is said; only a person or a rule speaks here.
+            // FAIL-CLOSED: nobody decided, so nothing is printed.
             (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => return None,
-            // SECURITY: answers belong to questions, and questions are never merely allowed.
+            // SECURITY: answers belong to questions, and a question is never merely allowed.
             (Decision::Answer, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
             (Decision::Answer, _) => return None,
             (Decision::Approve, _) if self.tool_name == QUESTIONS => return None,
             (Decision::Approve, _) => json!({"behavior": "allow"}),
+            // FAIL-CLOSED: nor without the arguments that were approved instead.
+            (Decision::Edit, Ending::Answered(answer)) => {
+                json!({"behavior": "allow", "updatedInput": answer.updated_input.as_ref()?})
+            }
+            (Decision::Edit, _) => return None,
             (Decision::Deny, ending) => {
                 let stop = matches!(ending, Ending::Answered(answer) if answer.stop);
                 let mut deny = json!({"behavior": "deny", "message": message(decided)});
@@ -92,7 +103,7 @@ impl Request {
         }))
     }
 
-    /// FAIL-CLOSED: an approval without answers would swallow the questions, so it says nothing.
+    /// FAIL-CLOSED: an approval without answers would skip the questions, so nothing is printed.
     fn answered(&self, decided: &Decided) -> Option<Value> {
         let Ending::Answered(answer) = &decided.ending else { return None };
         let answers = answer.answers.as_ref().filter(|answers| !answers.is_empty())?;
@@ -106,6 +117,7 @@ impl Request {
     fn meta(&self) -> Value {
         let facts = [
             ("permission_mode", &self.permission_mode),
+            // Read again by `HookEvent::closes`.
             ("agent_id", &self.agent_id),
             ("agent_type", &self.agent_type),
         ];
@@ -116,7 +128,7 @@ impl Request {
     }
 }
 
-/// Who decided and why, as the model reads it.
+/// Names who decided and why, for the model.
 fn message(decided: &Decided) -> String {
     let reason = match &decided.ending {
         Ending::Ruled(Some(rule)) => format!("denied by policy: {} ({rule})", decided.reason),
@@ -130,7 +142,7 @@ fn message(decided: &Decided) -> String {
     }
 }
 
-/// Several labels are one text to Claude, joined as its own dialog joins them.
+/// Several labels become one text, joined as Claude's own dialog joins them.
 fn as_text(said: &Value) -> Value {
     match said {
         Value::Array(labels) => {

@@ -1,5 +1,5 @@
-//! Our entries in Claude Code's settings file: put in, found and taken out without touching the
-//! rest.
+//! Adds, finds and removes our entries in Claude Code's settings file, and leaves the rest
+//! unchanged.
 
 use jsonc_parser::{
     ParseOptions,
@@ -7,23 +7,25 @@ use jsonc_parser::{
 };
 use serde_json::{Value, json};
 
-/// A day: longer than anybody's deadline, so that Claude never gives up before the daemon does.
+/// A day: longer than any deadline, so that Claude does not give up before the daemon does.
 const TIMEOUT_S: u32 = 86_400;
 
-/// The events that we take part in. The first decides; the others only say that a call is over.
+/// The events that we hook. The first is decided; the others report that a call is over.
 const EVENTS: [&str; 5] =
     ["PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"];
 
-/// The settings with our hooks in them, which run `command`. Hooks of ours that are there already
-/// are replaced; everything else stays as it stands, order and layout included.
+/// The settings with our hooks, which run `command`. Existing hooks of ours are replaced;
+/// everything else is unchanged, including order and layout.
 ///
 /// # Errors
-/// A sentence with line and column, when the text is not what Claude Code takes.
+/// A sentence with line and column, if the text is not valid for Claude Code.
 pub fn connect(text: &str, command: &str) -> Result<String, String> {
+    // Compared first: connecting twice must not move our entries or report a change.
     let there = hooks(&parse(text)?);
     if there == EVENTS.map(|event| (event.to_owned(), handler(event, command))) {
         return Ok(text.to_owned());
     }
+    // Old entries are removed first, because the program may have moved since.
     let root = tree(&disconnect(text)?)?;
     let settings = root.object_value_or_set();
     let wrong = |what: &str| format!("`{what}` is not what Claude Code takes; fix it first");
@@ -36,7 +38,7 @@ pub fn connect(text: &str, command: &str) -> Result<String, String> {
     Ok(ending(text, root.to_string()))
 }
 
-/// The settings without our hooks; everything else stays as it stands.
+/// The settings without our hooks; everything else is unchanged.
 ///
 /// # Errors
 /// As [`connect`].
@@ -55,7 +57,7 @@ pub fn disconnect(text: &str) -> Result<String, String> {
     Ok(root.to_string())
 }
 
-/// The command that our hook runs, when it is installed for every event.
+/// The command of our hook, if it is installed for every event.
 ///
 /// # Errors
 /// As [`connect`].
@@ -66,7 +68,7 @@ pub fn installed(text: &str) -> Result<Option<String>, String> {
     Ok(command.filter(|_| all).map(str::to_owned))
 }
 
-/// Takes our handlers out of every event; true when nothing is left.
+/// Removes our handlers from every event; returns whether nothing is left.
 fn clear(hooks: &CstObject) -> bool {
     for prop in hooks.properties() {
         let Some(groups) = prop.array_value() else { continue };
@@ -77,7 +79,7 @@ fn clear(hooks: &CstObject) -> bool {
     hooks.properties().is_empty()
 }
 
-/// Takes our handlers out of the groups of an event; true when there were any.
+/// Removes our handlers from the groups of an event; returns whether there were any.
 fn clear_groups(groups: &CstArray) -> bool {
     let mut any = false;
     for group in groups.elements() {
@@ -90,6 +92,8 @@ fn clear_groups(groups: &CstArray) -> bool {
                 serde_json::from_str(&handler.to_string()).is_ok_and(|handler| is_ours(&handler))
             })
             .collect();
+        // Our own group goes as a whole. In a group that the user shares with us only our handler
+        // goes.
         let all = ours.len() == handlers.elements().len();
         any |= !ours.is_empty();
         match (ours.is_empty(), all) {
@@ -114,11 +118,12 @@ fn hooks(settings: &Value) -> Vec<(String, Value)> {
     handlers.filter(|(_, handler)| is_ours(handler)).collect()
 }
 
-/// Whether a handler runs `countersign hook claude-code`, wherever that countersign is.
+/// Returns whether a handler runs `countersign hook claude-code`, wherever the program is.
 fn is_ours(handler: &Value) -> bool {
     let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
     let words = shlex::split(command).unwrap_or_default();
     let program = words.first().and_then(|program| program.rsplit('/').next());
+    // Compared by words: an older entry may have another path, or options such as `--config`.
     let hook = words.windows(2).any(|pair| pair == ["hook", "claude-code"]);
     hook && program.is_some_and(|program| program.starts_with("countersign"))
 }
@@ -126,6 +131,7 @@ fn is_ours(handler: &Value) -> bool {
 fn group(event: &str, command: &str) -> Value {
     let handler = handler(event, command);
     match event {
+        // Events without a tool take no matcher.
         "Stop" | "SessionEnd" => json!({"hooks": [handler]}),
         _ => json!({"matcher": "*", "hooks": [handler]}),
     }
@@ -139,11 +145,12 @@ fn handler(event: &str, command: &str) -> Value {
             "timeout": TIMEOUT_S,
             "statusMessage": "Waiting for countersign",
         }),
+        // `async`: these events only inform, and Claude must not wait for them.
         _ => json!({"type": "command", "command": command, "async": true}),
     }
 }
 
-/// Strictly JSON, as Claude Code itself reads it. An empty file is an empty object.
+/// Parses strict JSON, as Claude Code itself does. An empty file is an empty object.
 fn parse(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(json!({}));
@@ -164,7 +171,7 @@ fn tree(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())
 }
 
-/// Ends as the file did before; a new one ends its line.
+/// Keeps the file's last line ending; a new file gets one.
 fn ending(before: &str, mut after: String) -> String {
     if before.trim().is_empty() && !after.ends_with('\n') {
         after.push('\n');

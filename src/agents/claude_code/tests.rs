@@ -13,11 +13,11 @@ use countersign_ask::{By, Decision, Scope, call::Call};
 use countersign_protocol::AskView;
 use serde_json::json;
 
-fn read(stdin: &str) -> Result<HookEvent<Request>, String> {
+fn read(stdin: &str) -> Result<HookEvent<PermissionRequest>, String> {
     read_bytes(stdin.as_bytes())
 }
 
-/// What was recorded between the real Claude Code and a hook.
+/// A recording between the real Claude Code and a hook.
 fn golden(name: &str) -> Value {
     let file = format!("{}/tests/golden/claude-code/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
@@ -27,7 +27,7 @@ fn frame(golden: &Value, index: usize) -> &Value {
     &golden["frames"][index]["data"]
 }
 
-fn request(golden: &Value) -> Request {
+fn request(golden: &Value) -> PermissionRequest {
     match read(&frame(golden, 0).to_string()) {
         Ok(HookEvent::Wants(request)) => request,
         other => panic!("{other:?}"),
@@ -43,6 +43,8 @@ fn answered(decision: Decision, reason: &str) -> Decided {
         stop: false,
         explain: false,
         answers: None,
+        updated_input: None,
+        updated_digest: None,
         by,
         at: String::new(),
     };
@@ -80,6 +82,7 @@ fn a_request_becomes_a_call_with_everything_a_person_needs() {
         },
         "description": "Push the release branch",
         "agent_mode": "default",
+        "accepts": ["stop", "updated_input"],
         "meta": {"permission_mode": "default"},
     });
     assert_eq!(serde_json::to_value(call).unwrap(), expected);

@@ -1,4 +1,4 @@
-//! The daemon's answers as commands to an engine.
+//! Encodes the daemon's answers as commands to an engine.
 
 use super::call::{APPROVE, asks_for_words};
 use crate::profiles::wcore::{ApprovalScope, TIMED_OUT, literal, question::TOOL, reason_of};
@@ -6,23 +6,23 @@ use crate::{
     client::{AnswerView, Decided, Ending},
     gate::ask::{Decision, Scope},
     policy::Call,
-    wcore::wire::{Command, Request, ResumeToken, Suspension},
+    wcore::wire::{HostCommand, ResumeToken, Suspension, ToolRequest},
 };
 use serde_json::{Value, json};
 
-/// A request that waits.
+/// An open request of an engine.
 #[derive(Debug)]
-pub(super) enum Open {
+pub(super) enum OpenRequest {
     /// A call, answered by its id.
-    Call(Box<Request>),
+    Call(Box<ToolRequest>),
     /// A suspended request, answered by its secret.
     Suspended(Suspension, ResumeToken),
 }
 
 /// The lines that answer a request.
-// FAIL-CLOSED: no answer, an answer that cannot be read and a question without one are denials.
+// FAIL-CLOSED: no answer, an unreadable answer, and a question without an answer are denials.
 pub(super) fn commands(
-    open: &Open,
+    open: &OpenRequest,
     decided: Result<&Decided, String>,
     compat: bool,
 ) -> Vec<String> {
@@ -38,17 +38,20 @@ pub(super) fn commands(
         Decision::Deny => {
             let stop = said.is_some_and(|answer| answer.stop);
             let stop = stop.then(|| json!({ "type": "stop" }).to_string());
+            // The denial first: `stop` ends the turn to which the request belongs.
             return [denial(open, &reason(decided))].into_iter().chain(stop).collect();
         }
+        // FAIL-CLOSED: an engine has no way to run something else.
+        Decision::Edit => denial(open, "the call was changed, which this engine cannot carry out"),
         Decision::Answer => {
             let words = said.and_then(|answer| answer.answers.as_ref()).map(in_words);
             answered(open, words.unwrap_or_default())
         }
         Decision::Approve => match open {
-            Open::Call(request) if request.tool.name != TOOL => {
+            OpenRequest::Call(request) if request.tool.name != TOOL => {
                 approve(request, scope(request, said, compat), None)
             }
-            Open::Call(_) | Open::Suspended(..) => {
+            OpenRequest::Call(_) | OpenRequest::Suspended(..) => {
                 denial(open, "the question was approved without an answer")
             }
         },
@@ -56,15 +59,15 @@ pub(super) fn commands(
     vec![line]
 }
 
-/// The line for a question that was answered.
-// SECURITY: an answer lets no other tool run.
-fn answered(open: &Open, words: String) -> String {
+/// The line for an answered question.
+// SECURITY: the answer to a question lets no other tool run.
+fn answered(open: &OpenRequest, words: String) -> String {
     match open {
-        Open::Call(request) if request.tool.name == TOOL => {
+        OpenRequest::Call(request) if request.tool.name == TOOL => {
             approve(request, ApprovalScope::Once, Some(words))
         }
-        Open::Call(_) => denial(open, "a question was answered; nothing was approved"),
-        Open::Suspended(wanted, token) => Command::ApprovalResume {
+        OpenRequest::Call(_) => denial(open, "a question was answered; nothing was approved"),
+        OpenRequest::Suspended(wanted, token) => HostCommand::ApprovalResume {
             resume_token: token.clone(),
             approved: resumes(wanted, &words),
             modifications: Some(json!({ "answer": words })),
@@ -74,13 +77,13 @@ fn answered(open: &Open, words: String) -> String {
 }
 
 /// The line that denies a request.
-pub(super) fn denial(open: &Open, reason: &str) -> String {
+pub(super) fn denial(open: &OpenRequest, reason: &str) -> String {
     match open {
-        Open::Call(request) => {
+        OpenRequest::Call(request) => {
             let (call_id, reason) = (request.call_id.clone(), reason.to_owned());
-            Command::ToolDeny { call_id, reason }
+            HostCommand::ToolDeny { call_id, reason }
         }
-        Open::Suspended(_, token) => Command::ApprovalResume {
+        OpenRequest::Suspended(_, token) => HostCommand::ApprovalResume {
             resume_token: token.clone(),
             approved: false,
             modifications: Some(json!({ "reason": reason })),
@@ -89,19 +92,20 @@ pub(super) fn denial(open: &Open, reason: &str) -> String {
     .line()
 }
 
-fn approve(request: &Request, scope: ApprovalScope, answer: Option<String>) -> String {
-    Command::ToolApprove { call_id: request.call_id.clone(), scope, answer }.line()
+fn approve(request: &ToolRequest, scope: ApprovalScope, answer: Option<String>) -> String {
+    HostCommand::ToolApprove { call_id: request.call_id.clone(), scope, answer }.line()
 }
 
-/// A person's own words are an answer to a question for words; everything else wants the word.
+/// Returns whether a suspended request continues: any text answers a question in words, everything
+/// else needs the exact label.
 fn resumes(wanted: &Suspension, words: &str) -> bool {
     asks_for_words(wanted).is_some() || words == APPROVE
 }
 
-/// What the engine hears of what an approval covers.
-// SECURITY: an engine that was told `always` asks no more, and then no guardrail and no revoked
-// grant is looked at; the daemon remembers for it.
-fn scope(request: &Request, said: Option<&AnswerView>, compat: bool) -> ApprovalScope {
+/// The scope of an approval that is reported to the engine.
+// SECURITY: an engine that receives `always` does not ask again, and then no guardrail and no
+// revoked grant is checked. The daemon remembers the grant instead.
+fn scope(request: &ToolRequest, said: Option<&AnswerView>, compat: bool) -> ApprovalScope {
     let scope = said.filter(|_| compat).and_then(|answer| answer.scope);
     match scope {
         Some(Scope::Always | Scope::Session) => ApprovalScope::Always,
@@ -114,7 +118,7 @@ fn scope(request: &Request, said: Option<&AnswerView>, compat: bool) -> Approval
     }
 }
 
-/// Why it is denied: the profile's own words where the daemon has them.
+/// The reason of a denial, in the profile's words if the daemon gave them.
 fn reason(decided: &Decided) -> String {
     match (&decided.message, &decided.ending) {
         (Some(message), _) => reason_of(message).to_owned(),
@@ -124,7 +128,7 @@ fn reason(decided: &Decided) -> String {
     }
 }
 
-/// Answers by question as one text: the answer itself, or a line for each question.
+/// Answers to questions as one text: the single answer, or one line per question.
 fn in_words(answers: &serde_json::Map<String, Value>) -> String {
     let said = |value: &Value| match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! An engine's requests as calls.
+//! Converts an engine's requests to calls.
 
 use crate::profiles::wcore::question::{self, TOOL};
 use crate::{
@@ -8,45 +8,47 @@ use crate::{
     },
     ids,
     policy::tools::SUSPENDED,
-    wcore::wire::{Request, Suspension},
+    wcore::wire::{Suspension, ToolRequest},
 };
 use serde_json::{Value, json};
 
-/// The name under which wayland-core engines ask.
+/// The agent's name in its calls.
 pub const AGENT: &str = "wcore";
 
-/// What a suspended request that is no question is answered with.
+/// The answer that continues a suspended request that is no question.
 pub(super) const APPROVE: &str = "Approve";
 
-/// More than a card can show are listed in the question.
+/// More choices than a card can show are listed in the question's text.
+// As `question::check` limits them, which refuses a question with more.
 const MOST_CHOICES: usize = 20;
 
-/// What stands around every call of an engine.
+/// The context of every call of an engine.
 #[derive(Debug, Clone)]
 pub struct EngineContext {
-    /// The conversation's name.
+    /// The session's name.
     pub session: String,
-    /// This run's own name: a key from it is in no other run.
+    /// The name of this run: keys derived from it occur in no other run.
     pub run: String,
     /// The machine.
     pub host: Option<String>,
-    /// The folder.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// What the engine said it can do.
+    /// The capabilities that the engine announced.
     pub capabilities: Value,
 }
 
 impl EngineContext {
-    /// A conversation without a name yet, in this folder.
+    /// A session in this directory, named if the engine or the operator names it.
     #[must_use]
     pub fn new(session: Option<String>, host: Option<String>, cwd: Option<String>) -> Self {
         let run = ids::nonce();
+        // Sessions without a name must not share grants.
         let session = session.unwrap_or_else(|| format!("wcore {}", ids::ask_id()));
         Self { session, run, host, cwd, capabilities: Value::Null }
     }
 
-    /// The call of a `tool_request`.
-    pub(super) fn call(&self, request: &Request) -> Result<Call, String> {
+    /// The call for a `tool_request`.
+    pub(super) fn call(&self, request: &ToolRequest) -> Result<Call, String> {
         let tool = &request.tool;
         let questions = match tool.name.as_str() {
             TOOL => question::parse_all(&tool.args).into_iter().map(asked).collect(),
@@ -72,8 +74,8 @@ impl EngineContext {
         Ok(call)
     }
 
-    /// The question of an `approval_required`: it is a person's whatever has been granted, and its
-    /// secret stays here.
+    /// The question for an `approval_required`. It always goes to a person, whatever grants exist,
+    /// and its secret is not part of the call.
     pub(super) fn question(&self, wanted: &Suspension) -> Result<Call, String> {
         let words = [wanted.reason.as_str(), wanted.context.as_str()];
         let words: Vec<&str> = words.into_iter().filter(|text| !text.trim().is_empty()).collect();
@@ -83,6 +85,7 @@ impl EngineContext {
         };
         let question = match asks_for_words(wanted) {
             Some(question) => Question { question: question.to_owned(), ..blank() },
+            // One option only: any other text is a denial in the person's words.
             None => Question { question: text, options: vec![choice(APPROVE, None)], ..blank() },
         };
         let call = Call {
@@ -106,7 +109,7 @@ impl EngineContext {
     }
 }
 
-/// The question that wants an answer in words, where it is one.
+/// The question in words of a suspended request, if it is one.
 pub(super) fn asks_for_words(wanted: &Suspension) -> Option<&str> {
     let question = wanted.context.strip_prefix(TOOL)?.strip_prefix(':')?.trim();
     (!question.is_empty()).then_some(question)

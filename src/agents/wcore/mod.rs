@@ -1,9 +1,10 @@
 //! wayland-core engines: their requests and our replies. Pure; `cli::host` moves the lines.
 //!
-//! A line of the engine's is passed on to our own host unchanged, whatever is made of it here.
+//! Every line of the engine is passed on to our own host unchanged, in addition to what is done
+//! here.
 //!
-//! INVARIANT: every request has at most one answer: the daemon's, or that of whoever sits at our
-//! own host, whichever comes first; the other one is taken back or dropped.
+//! INVARIANT: every request has at most one answer: the daemon's, or that of the person at our own
+//! host, whichever comes first; the other is cancelled or dropped.
 
 mod answer;
 mod call;
@@ -17,38 +18,40 @@ use crate::{
     client::Decided,
     gate::call::Call,
     protocol::CancelReason,
-    wcore::wire::{Answering, Command, Event, Mistake, Request, ResumeToken, Suspension},
+    wcore::wire::{
+        AnswerRoute, EngineEvent, HostCommand, Mistake, ResumeToken, Suspension, ToolRequest,
+    },
 };
-use answer::Open;
+use answer::OpenRequest;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Why requests are denied when our own host has closed its end.
+/// The reason of denials after our own host has closed its end.
 pub const HOST_GONE: &str = "the host closed its input while this approval was pending";
 
-/// One engine's conversation.
+/// The session of one engine.
 #[derive(Debug)]
 pub struct EngineSession {
     around: EngineContext,
     rights: LaunchOptions,
-    open: HashMap<String, Open>,
-    /// How many requests there have been; each has a key of its own, whatever its engine calls it.
+    open: HashMap<String, OpenRequest>,
+    /// The number of requests so far. Each has its own key, even if the engine repeats an id.
     count: u64,
     host_gone: bool,
 }
 
-/// What was said at launch.
+/// The options given at launch.
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchOptions {
-    /// Who our own host counts as when it changes the mode.
+    /// The authority of our own host when it changes the mode.
     pub modes: ModeChangeSource,
-    /// Whether the engine hears what an approval covers, as its own hosts would tell it.
+    /// Reports scopes to the engine as its own hosts do.
     pub compat: bool,
-    /// Whether the conversation's name is given; else it is the engine's own.
+    /// The session was named at launch; otherwise the engine names it.
     pub named: bool,
 }
 
-/// What is to be done next, in order.
+/// A step for the caller to carry out, in order.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Send this line to the engine.
@@ -60,80 +63,84 @@ pub enum Step {
         /// The call.
         call: Box<Call>,
     },
-    /// Cancel the call of this key.
+    /// Cancel the call with this key.
     Cancel {
         /// The key.
         key: String,
-        /// Why.
+        /// The reason.
         why: CancelReason,
     },
-    /// Log this for the person who runs us.
+    /// Log this for the operator.
     Log(String),
 }
 
-/// Whether a line of our own host reaches the engine.
+/// The treatment of a line of our own host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Forward {
-    /// Unchanged.
+    /// It is passed on unchanged.
     On,
-    /// It does not.
+    /// It is dropped.
     Stays,
 }
 
 impl EngineSession {
-    /// A conversation that has not begun.
+    /// A session that has not started.
     #[must_use]
     pub fn new(around: EngineContext, rights: LaunchOptions) -> Self {
         Self { around, rights, open: HashMap::new(), count: 0, host_gone: false }
     }
 
-    /// The conversation's name.
+    /// The session's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.around.session
     }
 
-    /// Receives a line of the engine.
+    /// Handles a line of the engine.
     pub fn engine_line(&mut self, line: &str) -> Vec<Step> {
-        let event = match Event::read(line) {
+        let event = match EngineEvent::read(line) {
             Ok(event) => event,
             Err((why, call)) => return unreadable(&why, call),
         };
         match event {
-            Event::Ready { session_id, capabilities } => self.ready(session_id, capabilities),
-            Event::ToolRequest(request) => self.requested(request),
-            Event::ApprovalRequired(wanted) => match wanted.answering() {
-                Answering::ByCall => Vec::new(),
-                Answering::ByToken(token) => self.suspended(wanted, token),
+            EngineEvent::Ready { session_id, capabilities } => self.ready(session_id, capabilities),
+            EngineEvent::ToolRequest(request) => self.requested(request),
+            EngineEvent::ApprovalRequired(wanted) => match wanted.answering() {
+                // The `tool_request` of the same call is the ask.
+                AnswerRoute::ByCall => Vec::new(),
+                AnswerRoute::ByToken(token) => self.suspended(wanted, token),
             },
-            Event::Suspend { reason, resume_token } if !resume_token.reveal().is_empty() => {
+            EngineEvent::Suspend { reason, resume_token } if !resume_token.reveal().is_empty() => {
                 self.suspended(Suspension::bare(reason, resume_token.clone()), resume_token)
             }
-            Event::ToolRunning { call_id } | Event::ToolResult { call_id } => {
+            // The call runs, so somebody at our own host approved it.
+            EngineEvent::ToolRunning { call_id } | EngineEvent::ToolResult { call_id } => {
                 self.settled(&call_id, CancelReason::AnsweredElsewhere)
             }
-            Event::ToolCancelled { call_id } => self.settled(&call_id, CancelReason::Aborted),
-            Event::ApprovalResume { resume_token, .. } => {
+            EngineEvent::ToolCancelled { call_id } => self.settled(&call_id, CancelReason::Aborted),
+            EngineEvent::ApprovalResume { resume_token, .. } => {
                 self.resumed(&resume_token, CancelReason::AnsweredElsewhere)
             }
-            Event::CallAnnounced(_) | Event::Suspend { .. } | Event::Other => Vec::new(),
+            EngineEvent::CallAnnounced(_) | EngineEvent::Suspend { .. } | EngineEvent::Other => {
+                Vec::new()
+            }
         }
     }
 
-    /// Receives a line of our own host.
+    /// Handles a line of our own host.
     pub fn host_line(&mut self, line: &str) -> (Forward, Vec<Step>) {
         let refused = |why: String| (Forward::Stays, vec![Step::Log(why)]);
-        match Command::read(line) {
-            Ok(Command::ToolApprove { call_id, .. } | Command::ToolDeny { call_id, .. }) => {
-                (Forward::On, self.settled(&call_id, CancelReason::AnsweredElsewhere))
-            }
-            Ok(Command::ApprovalResume { resume_token, .. }) => {
+        match HostCommand::read(line) {
+            Ok(
+                HostCommand::ToolApprove { call_id, .. } | HostCommand::ToolDeny { call_id, .. },
+            ) => (Forward::On, self.settled(&call_id, CancelReason::AnsweredElsewhere)),
+            Ok(HostCommand::ApprovalResume { resume_token, .. }) => {
                 (Forward::On, self.resumed(&resume_token, CancelReason::AnsweredElsewhere))
             }
-            // SECURITY: an engine in force asks about nothing, and what it does not ask about no
-            // guardrail sees.
-            Ok(Command::SetMode { mode })
+            // SECURITY: an engine in mode `force` does not ask, and a call without an ask is seen
+            // by no guardrail.
+            Ok(HostCommand::SetMode { mode })
                 if mode != SessionMode::Default && self.rights.modes == ModeChangeSource::Wire =>
             {
                 refused(format!(
@@ -141,17 +148,21 @@ impl EngineSession {
                      this host loosen its engine"
                 ))
             }
-            Ok(Command::SetMode { .. } | Command::Ping) | Err(Mistake::Other(_)) => {
+            // Messages, and commands that we do not know, are for the engine.
+            Ok(HostCommand::SetMode { .. } | HostCommand::Ping) | Err(Mistake::Other(_)) => {
                 (Forward::On, Vec::new())
             }
+            // A line that looks like an approval and cannot be read is dropped: the engine might
+            // read more into it than we do.
             Err(Mistake::Malformed(why)) => {
                 refused(format!("a line of the host was not passed on: {why}"))
             }
         }
     }
 
-    /// The daemon has an answer, or could not be asked.
+    /// Handles the daemon's decision, or the error why there is none.
     pub fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
+        // Without an entry it was answered at our own host; the later decision is dropped.
         let Some(open) = self.open.remove(key) else { return Vec::new() };
         answer::commands(&open, decided, self.rights.compat)
             .iter()
@@ -159,7 +170,7 @@ impl EngineSession {
             .collect()
     }
 
-    /// Our own host closed its end: nobody is there to see the work.
+    /// Handles the end of our own host: nobody sees the engine's work any more.
     pub fn host_ended(&mut self) -> Vec<Step> {
         self.host_gone = true;
         let gone = self.open.drain().flat_map(|(key, open)| {
@@ -171,7 +182,7 @@ impl EngineSession {
         gone.collect()
     }
 
-    /// The engine is gone, and with it whoever waited.
+    /// Handles the end of the engine: its requests have no one to answer to.
     pub fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
         self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
     }
@@ -185,27 +196,30 @@ impl EngineSession {
         Vec::new()
     }
 
-    fn requested(&mut self, request: Request) -> Vec<Step> {
-        // The engine has given the earlier one up; a press on its card must not answer this one.
+    fn requested(&mut self, request: ToolRequest) -> Vec<Step> {
+        // The engine has given up the earlier request with this id; a press on its card must not
+        // answer the new one.
         let mut todo = self.settled(&request.call_id, CancelReason::Aborted);
         let call = self.around.call(&request);
-        todo.extend(self.ask(Open::Call(Box::new(request)), call));
+        todo.extend(self.ask(OpenRequest::Call(Box::new(request)), call));
         todo
     }
 
     fn suspended(&mut self, wanted: Suspension, token: ResumeToken) -> Vec<Step> {
-        let known = |open: &Open| matches!(open, Open::Suspended(_, known) if *known == token);
+        let known = |open: &OpenRequest| matches!(open, OpenRequest::Suspended(_, known) if *known == token);
+        // `suspend` and `approval_required` announce the same request, in either order.
         if self.open.values().any(known) {
             return Vec::new();
         }
         let call = self.around.question(&wanted);
-        self.ask(Open::Suspended(wanted, token), call)
+        self.ask(OpenRequest::Suspended(wanted, token), call)
     }
 
-    fn ask(&mut self, open: Open, call: Result<Call, String>) -> Vec<Step> {
+    fn ask(&mut self, open: OpenRequest, call: Result<Call, String>) -> Vec<Step> {
         let call = match call {
+            // The engine may go on asking until it has read the end of its input.
             _ if self.host_gone => return vec![Step::Send(answer::denial(&open, HOST_GONE))],
-            // FAIL-CLOSED: what cannot be shown is denied, not left waiting.
+            // FAIL-CLOSED: a request that cannot be shown is denied instead of left waiting.
             Err(why) => return vec![Step::Send(answer::denial(&open, &why)), Step::Log(why)],
             Ok(call) => call,
         };
@@ -216,26 +230,37 @@ impl EngineSession {
     }
 
     fn settled(&mut self, call_id: &str, why: CancelReason) -> Vec<Step> {
-        self.cancel_where(|open| matches!(open, Open::Call(known) if known.call_id == call_id), why)
+        self.cancel_where(
+            |open| matches!(open, OpenRequest::Call(known) if known.call_id == call_id),
+            why,
+        )
     }
 
     fn resumed(&mut self, token: &ResumeToken, why: CancelReason) -> Vec<Step> {
-        self.cancel_where(|open| matches!(open, Open::Suspended(_, known) if known == token), why)
+        self.cancel_where(
+            |open| matches!(open, OpenRequest::Suspended(_, known) if known == token),
+            why,
+        )
     }
 
-    fn cancel_where(&mut self, which: impl Fn(&Open) -> bool, why: CancelReason) -> Vec<Step> {
+    fn cancel_where(
+        &mut self,
+        which: impl Fn(&OpenRequest) -> bool,
+        why: CancelReason,
+    ) -> Vec<Step> {
         let taken = self.open.extract_if(|_, open| which(open));
         taken.map(|(key, _)| Step::Cancel { key, why }).collect()
     }
 }
 
-/// A request that cannot be read is denied, where it says which it is.
+/// Denies an unreadable request if its call id can be read.
 fn unreadable(why: &str, call: Option<String>) -> Vec<Step> {
     let note = Step::Log(format!("a line of the engine cannot be read: {why}"));
+    // Only a `tool_request` waits for a `tool_deny`. The error starts with the type of the line.
     let is_request = why.starts_with("`tool_request`");
     let deny = call.filter(|_| is_request).map(|call_id| {
         let reason = format!("countersign cannot read this request: {why}");
-        Step::Send(Command::ToolDeny { call_id, reason }.line())
+        Step::Send(HostCommand::ToolDeny { call_id, reason }.line())
     });
     deny.into_iter().chain([note]).collect()
 }

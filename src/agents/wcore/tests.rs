@@ -34,7 +34,7 @@ fn bash(call_id: &str) -> String {
     request(call_id, "Bash", &json!({ "command": "cargo test --lib" }))
 }
 
-/// The one ask among what is to be done.
+/// The only submitted call among the steps.
 fn asked(todo: Vec<Step>) -> (String, Call) {
     match <[Step; 1]>::try_from(todo) {
         Ok([Step::Submit { key, call }]) => (key, *call),
@@ -58,6 +58,8 @@ fn by_ana(scope: Option<&str>, stop: bool, answers: Option<Value>) -> Ending {
         stop,
         explain: false,
         at: String::new(),
+        updated_input: None,
+        updated_digest: None,
         answers: answers.map(|answers| answers.as_object().cloned().unwrap_or_else(Map::new)),
         by: By::Person { platform: "telegram".into(), id: "4211".into(), name: "Ana".into() },
     })

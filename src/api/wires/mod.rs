@@ -1,4 +1,4 @@
-//! What the plugins of other systems speak to a server, on the server of our own API.
+//! The protocols that other systems' plugins speak to a server, on our own server.
 
 mod connectonion;
 mod molf;

@@ -51,7 +51,8 @@ fn a_call_that_is_nested_too_deeply_to_be_read_back_is_refused_by_name() {
     assert_eq!(batch.check(), refused("batch_remaining"));
 }
 
-/// Numbers as agents may spell them; those that are too large for anything are refused at the door.
+/// Numbers as agents may write them. Those that do not fit any type are refused when they are
+/// parsed.
 fn number() -> impl Strategy<Value = Value> {
     let spelled = "-?(0|[1-9][0-9]{0,24})(\\.[0-9]{1,24})?([eE][+-]?[0-9]{1,3})?";
     let exact = any::<f64>().prop_filter("JSON has none", |n| n.is_finite());

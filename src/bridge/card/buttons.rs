@@ -1,30 +1,67 @@
-//! The buttons of an open ask.
+//! The buttons of an ask's card: yes and no at once, everything else behind *More…*.
 
 use super::{
     super::token::{Pressed, Token},
+    effects,
     origin::Origin,
-    question,
+    parts, question, remembered,
 };
-use crate::gate::ask::{Ask, Scope};
+use crate::{
+    gate::{
+        answer::Words,
+        ask::{Ask, Scope, edit::editable},
+    },
+    text::brief,
+};
 use countersign_port::{Button, ButtonStyle};
 use countersign_profiles::{OnDeny, PromptChoice as Way};
 
-/// All rows of them.
-pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
-    let step = if ask.is_question() { ask.progress.current() } else { 0 };
-    let button = |label: &str, style, pressed| {
-        let (nonce, store) = (origin.nonce.to_owned(), Some(origin.store.to_owned()));
-        let token = Token { nonce, step, pressed, store }.write()?;
+/// The buttons of a card.
+#[derive(Debug, Default)]
+pub(super) struct Buttons {
+    pub rows: Vec<Vec<Button>>,
+    pub more: Vec<Button>,
+}
+
+/// Makes buttons for one step of one card.
+pub(super) struct Maker<'a> {
+    origin: Origin<'a>,
+    step: usize,
+}
+
+impl<'a> Maker<'a> {
+    pub(super) fn new(ask: &Ask, origin: Origin<'a>) -> Self {
+        Self { origin, step: if ask.is_question() { ask.progress.current() } else { 0 } }
+    }
+
+    pub(super) fn button(
+        &self,
+        label: &str,
+        style: ButtonStyle,
+        pressed: Pressed,
+    ) -> Option<Button> {
+        let (nonce, store) = (self.origin.nonce.to_owned(), Some(self.origin.store.to_owned()));
+        let token = Token { nonce, step: self.step, pressed, store }.write()?;
         Some(Button { token, label: label.to_owned(), style })
-    };
-    let row = |buttons: &[Option<Button>]| buttons.iter().flatten().cloned().collect::<Vec<_>>();
-    let Some(asked) = ask.body.call.questions.get(step) else {
-        return permission(ask, &button);
-    };
+    }
+}
+
+/// All of an open ask.
+pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
+    let maker = Maker::new(ask, origin);
+    match ask.body.call.questions.get(maker.step) {
+        Some(_) => Buttons { rows: options(ask, &maker), more: Vec::new() },
+        None if ask.body.critical => critical(ask, &maker),
+        None => permission(ask, &maker),
+    }
+}
+
+fn options(ask: &Ask, maker: &Maker<'_>) -> Vec<Vec<Button>> {
+    let Some(asked) = ask.body.call.questions.get(maker.step) else { return Vec::new() };
     let options = asked.options.iter().enumerate().map(|(at, option)| {
         let chosen = ask.progress.chosen.contains(&at);
         let style = if chosen { ButtonStyle::Chosen } else { ButtonStyle::Choice };
-        button(&question::label(asked, at, option), style, Pressed::Choose(at))
+        maker.button(&question::label(asked, at, option), style, Pressed::Choose(at))
     });
     let options: Vec<_> = options.flatten().collect();
     let per_row = match options.len() {
@@ -33,60 +70,95 @@ pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
         _ => 5,
     };
     let mut rows: Vec<_> = options.chunks(per_row).map(<[Button]>::to_vec).collect();
-    let submit = || button("Submit", ButtonStyle::Submit, Pressed::Submit);
-    rows.push(row(&[
+    let submit = || maker.button("Submit", ButtonStyle::Submit, Pressed::Submit);
+    rows.push(row([
         question::offers_several(asked).then(submit).flatten(),
-        button("Other…", ButtonStyle::Text, Pressed::Text),
-        button("Decline", ButtonStyle::Deny, Pressed::Deny),
+        maker.button("Other…", ButtonStyle::Text, Pressed::Text),
+        maker.button("Decline", ButtonStyle::Deny, Pressed::Deny),
     ]));
     rows
 }
 
-/// The buttons under a wish for permission: yes and no first, what is remembered next, other ways
-/// to say no last.
-fn permission(
-    ask: &Ask,
-    button: &impl Fn(&str, ButtonStyle, Pressed) -> Option<Button>,
-) -> Vec<Vec<Button>> {
+/// The button of a closed ask: what its answer stored can be revoked for some time.
+pub(super) fn closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
+    let can = ask.answer().is_some_and(|answer| answer.stored.undo_until.is_some());
+    let undo = Maker::new(ask, origin).button("Undo", ButtonStyle::Choice, Pressed::Undo);
+    undo.filter(|_| can).map(|undo| vec![undo]).into_iter().collect()
+}
+
+/// Yes, always and no in one row; all else behind *More…*.
+fn permission(ask: &Ask, maker: &Maker<'_>) -> Buttons {
     let body = &ask.body;
-    let approve = |label: &str, scope| {
-        body.offers(scope).then(|| button(label, ButtonStyle::Always, Pressed::Approve(scope)))?
+    let remember = |scope| {
+        let label = remembered::label(ask, scope)?;
+        maker.button(&label, ButtonStyle::Always, Pressed::Approve(scope))
     };
     let deny = |choice, label, then| {
         let offered = body.choices.contains(&choice) && body.deny != then;
-        offered.then(|| button(label, ButtonStyle::Deny, Pressed::DenyAnd(then)))?
+        offered.then(|| maker.button(label, ButtonStyle::Deny, Pressed::DenyAnd(then)))?
     };
-    let plain_deny = match body.deny {
+    let first = row([
+        maker.button("Approve", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
+        match parts::opens(body) {
+            true => {
+                let all = Pressed::ChooseParts(parts::all(body));
+                maker.button("Always…", ButtonStyle::Always, all)
+            }
+            false => remember(Scope::Always),
+        },
+        plain_deny(ask, maker),
+    ]);
+    let edit = editable(&body.call)
+        .and_then(|_| maker.button("Edit…", ButtonStyle::Text, Pressed::Words(Words::Edit)));
+    let more = row([
+        remember(Scope::Timed(600)),
+        remember(Scope::Session),
+        remember(Scope::Timed(86_400)),
+        remember(Scope::Prefix),
+        remember(Scope::Exact),
+        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(Words::Reason)),
+        deny(Way::Skip, "Skip", OnDeny::GoOn),
+        deny(Way::DenyAndStop, "Deny and stop", OnDeny::Stop),
+        deny(Way::DenyAndExplain, "Deny and explain", OnDeny::Explain),
+        maker.button("Approve with a note…", ButtonStyle::Text, Pressed::Words(Words::Note)),
+        edit,
+    ]);
+    Buttons { rows: vec![first], more }
+}
+
+/// No first; yes only in a second step.
+// SECURITY: no button of this view approves.
+fn critical(ask: &Ask, maker: &Maker<'_>) -> Buttons {
+    let permission = permission(ask, maker);
+    let denies = |button: &Button| button.style == ButtonStyle::Deny;
+    let reason =
+        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(Words::Reason));
+    let review = maker.button("Review and approve…", ButtonStyle::Open, Pressed::Review);
+    let rows = vec![row([plain_deny(ask, maker), reason]), row([review])];
+    Buttons { rows, more: permission.more.into_iter().filter(denies).collect() }
+}
+
+/// The second step of a critical ask: its yes says what will happen.
+pub(super) fn review(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
+    let maker = Maker::new(ask, origin);
+    let order = effects::order(ask).unwrap_or_else(|| "run it".to_owned());
+    // Room for the count of what is cut.
+    let label = format!("Yes, {}", brief(&order, remembered::LABEL - 14));
+    vec![
+        row([maker.button("‹ Back", ButtonStyle::Open, Pressed::Back)]),
+        row([maker.button(&label, ButtonStyle::Confirm, Pressed::Confirm)]),
+    ]
+}
+
+fn plain_deny(ask: &Ask, maker: &Maker<'_>) -> Option<Button> {
+    let label = match ask.body.deny {
         OnDeny::GoOn => "Deny",
         OnDeny::Stop => "Deny and stop",
         OnDeny::Explain => "Deny and explain",
     };
-    let rows = [
-        vec![
-            button("Approve", ButtonStyle::Approve, Pressed::Approve(Scope::Once)),
-            approve("Always", Scope::Always),
-            button(plain_deny, ButtonStyle::Deny, Pressed::Deny),
-        ],
-        vec![
-            approve("10 minutes", Scope::Timed(600)),
-            approve("This session", Scope::Session),
-            approve("24 hours", Scope::Timed(86_400)),
-        ],
-        vec![
-            approve("Always this prefix", Scope::Prefix),
-            approve("Always exactly this", Scope::Exact).filter(|_| offers_exact(ask)),
-        ],
-        vec![
-            deny(Way::Skip, "Skip", OnDeny::GoOn),
-            deny(Way::DenyAndStop, "Deny and stop", OnDeny::Stop),
-            deny(Way::DenyAndExplain, "Deny and explain", OnDeny::Explain),
-        ],
-    ];
-    let rows = rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>());
-    rows.filter(|row| !row.is_empty()).collect()
+    maker.button(label, ButtonStyle::Deny, Pressed::Deny)
 }
 
-/// Whether remembering only this very call is less than what Always remembers.
-pub(super) fn offers_exact(ask: &Ask) -> bool {
-    ask.body.offers(Scope::Exact) && ask.body.exact != ask.body.always
+fn row<const N: usize>(buttons: [Option<Button>; N]) -> Vec<Button> {
+    buttons.into_iter().flatten().collect()
 }

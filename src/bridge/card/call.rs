@@ -1,56 +1,111 @@
 //! What a call would do, on its card: all of it, the command or the file first.
 
-use super::{lines, sheet::Sheet};
-use crate::gate::call::Call;
+use super::{
+    change, lines,
+    readable::readable,
+    sheet::{Sheet, fact},
+};
+use crate::gate::{ask::Ask, call::Call};
 use countersign_policy::tools::{Kind, kind_of};
+use countersign_port::Field;
 use serde_json::{Map, Value};
 
-/// Arguments that are larger, or grow more by being spread out, are shown in one line; bytes.
-const SPREAD: usize = 16 * 1024;
-
-/// Writes all arguments of a call.
-pub(super) fn draw(call: &Call, sheet: &mut Sheet) {
+/// Writes all arguments of a call; `told` where the first line shows the whole command.
+pub(super) fn draw(ask: &Ask, told: bool, sheet: &mut Sheet, details: &mut Sheet) {
+    let call = &ask.body.call;
     let mut rest = call.args.clone();
-    match command(call) {
-        Some((key, text)) => {
-            sheet.code("command", &text);
-            lines::draw(call, &text, sheet);
-            rest = key.map_or(Value::Null, |key| without(rest, &[key]));
+    if let Some((key, text)) = command(call) {
+        lines::draw(call, &text, sheet);
+        if !told {
+            sheet.code("", &text);
         }
-        None => {
-            for (label, keys) in PARTS {
-                let key = keys.iter().find(|key| rest.get(**key).is_some_and(Value::is_string));
-                let Some(key) = key else { continue };
-                if let Some(text) = rest.get(*key).and_then(Value::as_str) {
-                    sheet.code(label, text);
-                }
-                rest = without(rest, &[key]);
-            }
-        }
+        rest = key.map_or(Value::Null, |key| without(rest, &[key]));
+    } else if let Some(plan) = plan(call) {
+        sheet.quote("plan", plan);
+        rest = without(rest, &["plan"]);
+    } else if let Some(change) = change::of(call) {
+        rest = match rest.is_string() {
+            true => Value::Null,
+            false => without(rest, &change.shows),
+        };
+        let path = change.path.unwrap_or_default();
+        sheet.change(&path, (change.added, change.removed), change.lines);
+    } else {
+        rest = parts(told, rest, sheet);
     }
     if call.args.get("description").and_then(Value::as_str) == call.description.as_deref() {
         rest = without(rest, &["description"]);
     }
+    rest = limits(call, rest, details);
     if !is_nothing(&rest) {
-        sheet.code("arguments", &spread(&rest));
-    } else if sheet.is_empty() {
+        sheet.code("arguments", &readable(&rest));
+    } else if is_nothing(&call.args) {
         sheet.note("It has no arguments.");
     }
 }
 
-/// Whether the call's tool runs shell texts, and it has one.
-pub(super) fn is_command(call: &Call) -> bool {
-    kind_of(&call.tool) == Kind::Shell && command(call).is_some()
+/// What is shown first of a tool that is no shell: its file, its address, its text.
+fn parts(told: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
+    let text = |rest: &Value, keys: &[&'static str]| {
+        change::first(rest, keys).map(|(key, text)| (key, text.to_owned()))
+    };
+    let content = text(&rest, CONTENT);
+    if let Some((key, path)) = text(&rest, change::PATH) {
+        let size = content.as_ref().map(|(_, content)| size_of(content));
+        let size = size.map(|size| fact("size", &size));
+        sheet.fields([Some(fact("file", &path)), size].into_iter().flatten().collect());
+        rest = without(rest, &[key]);
+    }
+    if let Some((key, url)) = text(&rest, &["url"]) {
+        if !told {
+            sheet.code("address", &url);
+        }
+        rest = without(rest, &[key]);
+    }
+    for (label, keys) in TEXTS {
+        if let Some((key, text)) = text(&rest, keys) {
+            sheet.code(label, &text);
+            rest = without(rest, &[key]);
+        }
+    }
+    rest
 }
 
-/// What is shown first of a tool that is no shell.
-const PARTS: &[(&str, &[&str])] = &[
-    ("file", &["file_path", "path", "notebook_path"]),
-    ("address", &["url"]),
-    ("old text", &["old_string", "old_text"]),
-    ("new text", &["new_string", "new_text", "new_source"]),
-    ("content", &["content", "contents"]),
+/// The names under which agents hand in what a file is to hold.
+const CONTENT: &[&str] = &["content", "contents", "file_text"];
+const TEXTS: &[(&str, &[&str])] = &[
+    ("old text", &["old_string", "old_text", "old_str"]),
+    ("new text", &["new_string", "new_text", "new_str", "new_source"]),
+    ("content", CONTENT),
 ];
+
+fn size_of(content: &str) -> String {
+    let lines = content.lines().count();
+    let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+    format!("{lines}, {} bytes", content.len())
+}
+
+/// Numbers and switches of a command that change nothing of what runs are facts.
+fn limits(call: &Call, mut rest: Value, details: &mut Sheet) -> Value {
+    if command(call).is_none() {
+        return rest;
+    }
+    let mut facts = Vec::<Field>::new();
+    for key in ["timeout", "timeout_ms", "run_in_background"] {
+        if let Some(value) = rest.get(key).filter(|it| it.is_number() || it.is_boolean()) {
+            facts.push(fact(key, &value.to_string()));
+            rest = without(rest, &[key]);
+        }
+    }
+    details.fields(facts);
+    rest
+}
+
+/// The plan that an agent in plan mode wants to leave it with.
+pub(super) fn plan(call: &Call) -> Option<&str> {
+    let plans = matches!(&*call.tool, "ExitPlanMode" | "exit_plan_mode");
+    call.args.get("plan").filter(|_| plans)?.as_str()
+}
 
 /// The command text of a call and the argument that it stands in, if it stands in one.
 // SECURITY: a tool that is known to do something else has no command, whatever it is handed; of
@@ -100,16 +155,4 @@ pub(super) fn without(mut value: Value, keys: &[&str]) -> Value {
 
 pub(super) fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
-}
-
-/// JSON for people, and in one line where many levels would make it mostly blanks.
-pub(super) fn spread(value: &Value) -> String {
-    let compact = value.to_string();
-    if compact.len() > SPREAD {
-        return compact;
-    }
-    match serde_json::to_string_pretty(value) {
-        Ok(pretty) if pretty.len() <= SPREAD.max(4 * compact.len()) => pretty,
-        _ => compact,
-    }
 }

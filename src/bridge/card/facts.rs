@@ -4,18 +4,38 @@ use super::{
     call::words,
     sheet::{Sheet, fact, glance},
 };
-use crate::gate::{
-    ask::Ask,
-    call::{Batch, Behind},
+use crate::{
+    clock,
+    gate::{
+        ask::Ask,
+        call::{Batch, Behind, Call},
+    },
+    text::{brief, line},
 };
 use serde_json::Value;
 
 /// How many calls of a batch are named, and how much of each.
 const BATCH: usize = 5;
 const GLANCE: usize = 60;
+/// How long each part of the second line is at most.
+const PART: usize = 40;
 
-/// Writes them.
-pub(super) fn draw(ask: &Ask, sheet: &mut Sheet) {
+/// The second line: agent, project and machine.
+pub(super) fn origin(call: &Call) -> String {
+    let short = |text: &str| brief(&line(text), PART);
+    let project = call.cwd.as_deref().and_then(|cwd| cwd.trim_end_matches('/').rsplit('/').next());
+    let project = project.filter(|name| !name.is_empty()).map(short);
+    let host = call.host.as_deref().map(short);
+    let place = match (project, host) {
+        (Some(project), Some(host)) => Some(format!("{project} on {host}")),
+        (None, Some(host)) => Some(format!("on {host}")),
+        (project, None) => project,
+    };
+    [Some(short(&call.agent)), place].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Writes what is rarely needed.
+pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
     let call = &ask.body.call;
     let mut facts = vec![fact("agent", &call.agent), fact("session", &shortened(&call.session))];
     facts.extend(call.host.as_deref().map(|host| fact("host", host)));
@@ -25,8 +45,14 @@ pub(super) fn draw(ask: &Ask, sheet: &mut Sheet) {
     if !ask.is_question() {
         facts.push(fact("asked because", &ask.body.why));
     }
+    facts.extend(ask.body.rule.as_deref().map(|rule| fact("rule", rule)));
     facts.extend(call.batch_remaining.as_ref().and_then(batch).map(|text| fact("batch", &text)));
-    sheet.fields(facts);
+    if let Some(answer) = ask.answer() {
+        let when = clock::rfc3339(answer.at);
+        facts.push(fact("decided by", &format!("{} at {when}", answer.by)));
+        facts.extend(answer.reason.as_deref().map(|reason| fact("reason given", reason)));
+    }
+    details.fields(facts);
 }
 
 /// What waits behind a call, as far as a glance goes.

@@ -1,48 +1,97 @@
-//! How an ask ended, in one line that every copy of its card shows.
+//! How an ask ended, on the line of its title: who, when, what was stored.
 
 use crate::{
     clock,
     gate::ask::{Answer, Ask, By, Decision, Scope, State},
-    text::line,
+    text::{brief, line},
 };
 use countersign_profiles::{GrantLifetime, OnDeny};
 
+/// A reason, a rule and an answer are cut to this; all of it is in the details.
+const MOST: usize = 120;
+
 /// The end of the story.
 pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
+    let undone = answer
+        .stored
+        .undone
+        .as_ref()
+        .map(|undone| format!(" · undone by {}, {}", who(&undone.by), clock::short(undone.at)));
+    ended(ask, answer) + &undone.unwrap_or_default()
+}
+
+fn ended(ask: &Ask, answer: &Answer) -> String {
     let at = clock::short(answer.at);
     let reason = answer.reason.as_deref().map(line).unwrap_or_default();
+    let because =
+        if reason.is_empty() { String::new() } else { format!(": {}", brief(&reason, MOST)) };
     match (&ask.state, answer.decision, &answer.by) {
-        (State::Cancelled(_), ..) => format!("Cancelled at {at}: {reason}"),
-        (State::Expired(_), Decision::Approve, _) => format!("Approved at {at}: {reason}"),
-        (State::Expired(_), Decision::Deny, _) => format!("Expired at {at}: {reason}"),
+        (State::Cancelled(_), ..) => format!("cancelled at {at}{because}"),
+        (State::Expired(_), Decision::Approve, _) => format!("approved at {at}{because}"),
+        (State::Expired(_), ..) => format!("expired at {at}{because}"),
         (_, Decision::Approve, By::Policy { grant }) => {
-            format!("Approved at {at} by the grant {}", line(grant))
+            format!("approved at {at} by the grant {}", brief(&line(grant), MOST))
         }
-        (_, Decision::Answer, by) => format!("Answered by {} at {at}", line(&by.to_string())),
+        (_, Decision::Answer, by) => format!("{}{}, {at}", answers(answer), who(by)),
+        (_, Decision::Edit, by) => format!("approved with a change by {}, {at}", who(by)),
         (_, Decision::Approve, by) => {
-            let scope = match answer.scope {
-                None | Some(Scope::Once) => "once".to_owned(),
-                Some(Scope::Session) => "for this session".to_owned(),
-                Some(Scope::Always) if ask.body.lasts == GrantLifetime::Session => {
-                    "for this session".to_owned()
-                }
-                Some(Scope::Always) => "always".to_owned(),
-                Some(Scope::Exact) => "always, exactly this,".to_owned(),
-                Some(Scope::Prefix) => "always, commands that begin so,".to_owned(),
-                Some(Scope::Timed(seconds)) => {
-                    format!("for {}", clock::span(i64::from(seconds) * 1000))
-                }
+            let note = match because.is_empty() {
+                true => String::new(),
+                false => format!(", with a note{because}"),
             };
-            format!("Approved {scope} by {} at {at}", line(&by.to_string()))
+            format!("{}, {at}{note}{}", who(by), stored(ask, answer))
         }
         (_, Decision::Deny, by) => {
-            let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
             let then = match answer.then {
                 OnDeny::GoOn => "",
                 OnDeny::Stop => ", and told to stop",
                 OnDeny::Explain => ", and told to explain itself",
             };
-            format!("Denied by {} at {at}{then}{because}", line(&by.to_string()))
+            format!("denied by {}, {at}{then}{because}", who(by))
         }
     }
+}
+
+/// Who decided, as people call them; the platform is in the details.
+fn who(by: &By) -> String {
+    match by {
+        By::Person { name, .. } => line(name),
+        by => line(&by.to_string()),
+    }
+}
+
+/// What people chose, in front of who did.
+fn answers(answer: &Answer) -> String {
+    let given = answer.answers.iter().flat_map(|answers| answers.values());
+    let said = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(list) => {
+            list.iter().filter_map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    };
+    let all = given.map(said).collect::<Vec<_>>().join("; ");
+    if all.is_empty() { String::new() } else { format!("{} · ", brief(&line(&all), MOST)) }
+}
+
+/// What an approval stored, if anything.
+fn stored(ask: &Ask, answer: &Answer) -> String {
+    let Some(scope) = answer.scope.filter(|scope| *scope != Scope::Once) else {
+        return String::new();
+    };
+    let rules: Vec<String> =
+        ask.body.stored(answer).iter().map(|rule| pattern(rule).to_owned()).collect();
+    let rules = brief(&line(&rules.join(", ")), MOST);
+    match scope {
+        Scope::Timed(seconds) => {
+            format!(" · for {}: {rules}", clock::span(i64::from(seconds) * 1000))
+        }
+        Scope::Session | Scope::Prefix => format!(" · for this session: {rules}"),
+        _ if ask.body.lasts == GrantLifetime::Session => format!(" · for this session: {rules}"),
+        _ => format!(" · stored: {rules}"),
+    }
+}
+
+fn pattern(rule: &str) -> &str {
+    rule.strip_prefix("shell: ").unwrap_or(rule)
 }

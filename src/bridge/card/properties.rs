@@ -10,7 +10,7 @@ use crate::{
     gate::{
         ask::Body,
         attached::AttachedDaemons,
-        question::{Progress, Reply},
+        question::{Progress, QuestionAnswer},
     },
     text::visible,
 };
@@ -43,24 +43,33 @@ fn taken(body: &Value) -> Option<Ask> {
         attached: AttachedDaemons::default(),
         created_at: 0,
         deadline_at: Some(300_000),
+        stopped: None,
     })
 }
 
 fn texts(card: &Card) -> Vec<&str> {
-    let mut texts = vec![card.title.as_str()];
-    for block in &card.blocks {
-        match block {
-            Block::Code { label, text } | Block::Quote { label, text } => {
-                texts.extend([&**label, text])
-            }
-            Block::Fields { fields } => {
-                texts.extend(fields.iter().flat_map(|Field { name, value }| [&**name, value]));
-            }
-            Block::Note { text } | Block::Outcome { text } => texts.push(text),
-        }
-    }
-    texts.extend(card.buttons.iter().flatten().map(|button| button.label.as_str()));
+    let mut texts = vec![card.title.as_str(), card.origin.as_str()];
+    card.blocks.iter().for_each(|block| gather(block, &mut texts));
+    let buttons = card.buttons.iter().flatten().chain(&card.more);
+    texts.extend(buttons.map(|button| button.label.as_str()));
     texts
+}
+
+fn gather<'a>(block: &'a Block, texts: &mut Vec<&'a str>) {
+    match block {
+        Block::Code { label, text } | Block::Quote { label, text } => {
+            texts.extend([&**label, text])
+        }
+        Block::Diff { path, lines, .. } => {
+            texts.push(path);
+            texts.extend(lines.iter().map(|line| &*line.text));
+        }
+        Block::Fields { fields } => {
+            texts.extend(fields.iter().flat_map(|Field { name, value }| [&**name, value]));
+        }
+        Block::Details { blocks } => blocks.iter().for_each(|block| gather(block, texts)),
+        Block::Note { text } | Block::Outcome { text } => texts.push(text),
+    }
 }
 
 proptest! {
@@ -82,8 +91,11 @@ proptest! {
                 matches!(block, Block::Note { text } | Block::Outcome { text } if text.contains('\n'))
             });
             prop_assert_eq!(lines.count() + card.title.matches('\n').count(), 0);
-            prop_assert!(card.buttons.len() <= 5 && card.buttons.iter().all(|row| row.len() <= 5));
-            for button in card.buttons.iter().flatten() {
+            let rows = 5 - usize::from(!card.more.is_empty());
+            prop_assert!(card.buttons.len() <= rows && card.buttons.iter().all(|row| row.len() <= 5));
+            prop_assert!(card.more.len() <= 24 && card.title.chars().count() <= 220);
+            for button in card.buttons.iter().flatten().chain(&card.more) {
+                prop_assert!(!button.label.trim().is_empty());
                 prop_assert!(button.label.chars().count() <= 34, "{}", button.label);
                 prop_assert!(button.token.len() <= 40);
             }
@@ -92,7 +104,7 @@ proptest! {
             let all: usize = texts(&card).iter().map(|text| text.len()).sum();
             prop_assert!(all <= whole, "{all} of {whole}");
             prop_assert!(terminal::draw(&card).len() <= 2 * whole);
-            ask.progress = ask.progress.answer(Reply::Text("words\u{202e}".into()));
+            ask.progress = ask.progress.answer(QuestionAnswer::Text("words\u{202e}".into()));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Questions to a person, on their card.
 
 use super::{
-    call::{is_nothing, spread, without},
+    call::{is_nothing, without},
+    readable::readable,
     sheet::{Sheet, fact, glance},
 };
 use crate::gate::{
@@ -19,9 +20,17 @@ const LABEL: usize = 34;
 /// How much of an earlier question stands before its answer.
 const EARLIER: usize = 120;
 
-/// Writes the question that waits, and what has been answered before it.
-pub(super) fn draw(ask: &Ask, question: &Question, sheet: &mut Sheet) {
-    one(question, sheet);
+/// Writes the question that waits, and what has been answered before it; `told` where the first
+/// line shows the whole of it.
+pub(super) fn draw(ask: &Ask, question: &Question, told: bool, sheet: &mut Sheet) {
+    let count = ask.body.call.questions.len();
+    if count > 1 {
+        sheet.note(format!("Question {} of {count}", ask.progress.current() + 1));
+    }
+    if !told {
+        sheet.quote("question", &question.question);
+    }
+    about(question, sheet);
     let described = question.options.iter().any(|option| option.description.is_some());
     if described || is_crowded(question) {
         let option = |(at, option): (usize, &Choice)| {
@@ -54,14 +63,14 @@ pub(super) fn draw(ask: &Ask, question: &Question, sheet: &mut Sheet) {
 /// Writes all questions of an ask that is closed, and their answers.
 pub(super) fn settled(ask: &Ask, sheet: &mut Sheet) {
     for question in &ask.body.call.questions {
-        one(question, sheet);
+        sheet.quote("question", &question.question);
+        about(question, sheet);
     }
     sheet.fields(so_far(ask));
     beside(&ask.body.call, sheet);
 }
 
-fn one(question: &Question, sheet: &mut Sheet) {
-    sheet.quote("question", &question.question);
+fn about(question: &Question, sheet: &mut Sheet) {
     sheet.fields(question.header.iter().map(|header| fact("about", header)).collect());
 }
 
@@ -69,7 +78,7 @@ fn one(question: &Question, sheet: &mut Sheet) {
 fn beside(call: &Call, sheet: &mut Sheet) {
     let rest = beyond_questions(call);
     if !is_nothing(&rest) {
-        sheet.code("arguments", &spread(&rest));
+        sheet.code("arguments", &readable(&rest));
     }
 }
 

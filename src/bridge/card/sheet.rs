@@ -2,7 +2,7 @@
 //! nowhere taken for the card's own words.
 
 use crate::text::{line, visible};
-use countersign_port::{Block, Field};
+use countersign_port::{Block, DiffLine, Field};
 
 /// The blocks so far.
 #[derive(Default)]
@@ -37,13 +37,16 @@ impl Sheet {
         self.blocks.push(Block::Note { text: text.into() });
     }
 
-    /// The end of the story.
-    pub(super) fn outcome(&mut self, text: String) {
-        self.blocks.push(Block::Outcome { text });
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+    /// A change of a file.
+    pub(super) fn change(
+        &mut self,
+        path: &str,
+        (added, removed): (usize, usize),
+        lines: Vec<DiffLine>,
+    ) {
+        let seen = |line: DiffLine| DiffLine { text: self.seen(&line.text), ..line };
+        let lines = lines.into_iter().map(seen).collect();
+        self.blocks.push(Block::Diff { path: line(path), added, removed, lines });
     }
 
     /// Whether a text holds characters that are shown as `\u{…}`.

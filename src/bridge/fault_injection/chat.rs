@@ -159,5 +159,5 @@ fn text(card: &Card) -> String {
         Block::Code { text, .. } | Block::Outcome { text } => Some(text.as_str()),
         _ => None,
     });
-    texts.collect::<Vec<_>>().join("\n")
+    [card.title.as_str()].into_iter().chain(texts).collect::<Vec<_>>().join("\n")
 }

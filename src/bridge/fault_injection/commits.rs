@@ -4,7 +4,7 @@ use super::{Asked, Place, Scenario, chat::Chat};
 use crate::{
     clock,
     gate::{
-        Submitted,
+        SubmitOutcome,
         ask::{Ask, By, Decision},
         call::Call,
     },
@@ -142,7 +142,8 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
         for (n, fault) in commits.into_iter().flatten().enumerate() {
             store.faults().next(fault);
             scenario.gate.submit(keyed(), true).await.unwrap_err();
-            let Submitted::Asked(ask, _caller) = scenario.gate.submit(keyed(), true).await.unwrap()
+            let SubmitOutcome::Asked(ask, _caller) =
+                scenario.gate.submit(keyed(), true).await.unwrap()
             else {
                 panic!("it is asked")
             };
@@ -210,7 +211,10 @@ async fn an_always_whose_commit_fails_grants_nothing_and_the_next_one_holds() {
 
         let receipt = scenario.press(&always).await;
         assert_eq!(receipt.outcome, Outcome::Applied);
-        assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
+        assert_eq!(
+            receipt.sentence,
+            "Approved, and always from now on: shell: git push origin one.."
+        );
         assert_eq!(store.grants(clock::now_ms()).await.unwrap().len(), 1);
         scenario.quiet().await;
         scenario.tells_the_truth(&chat, &[ask, same]).await;
@@ -233,9 +237,9 @@ async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_wr
     store.faults().next(CommitFault::Fails);
     let receipt = scenario.press(&always).await;
     assert_eq!(receipt.outcome, Outcome::Applied);
-    assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push *.");
+    assert_eq!(receipt.sentence, "Approved, and always from now on: shell: git push origin one..");
     let written = std::fs::read_to_string(&rules).unwrap();
-    assert!(written.contains("git push *"), "{written}");
+    assert!(written.contains("git push origin one."), "{written}");
     assert!(store.faults().is_over());
     // What was not noted is made up for at the next start, and stands in the file once.
     assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);

@@ -3,7 +3,7 @@
 use super::{Place, Standing};
 use crate::store::fault_injection::Faults;
 use countersign_port::{
-    Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Posting, Presses, SendError,
+    Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses, SendError,
     Signals, Target, async_trait,
 };
 use std::sync::Arc;
@@ -31,12 +31,23 @@ pub(super) struct InDiscord {
 
 impl InTelegram {
     pub(super) async fn start(faults: &Faults) -> Self {
+        Self::open(faults, false).await
+    }
+
+    /// With the limits of a real group, which its adapter knows.
+    pub(super) async fn start_limited(faults: &Faults) -> Self {
+        let chat = Self::open(faults, true).await;
+        chat.server.limit_as_a_group();
+        chat
+    }
+
+    async fn open(faults: &Faults, paced: bool) -> Self {
         let server = Telegram::start().await;
         let config = countersign_telegram::Config {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
         };
-        let adapter = seen("telegram", countersign_telegram::Telegram::new(config), faults);
+        let adapter = seen("telegram", countersign_telegram::Telegram::new(config), faults, paced);
         Self { server, adapter }
     }
 }
@@ -47,8 +58,9 @@ impl InDiscord {
         let config = countersign_discord::Config {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
+            mention: None,
         };
-        let adapter = seen("discord", countersign_discord::Discord::new(config), faults);
+        let adapter = seen("discord", countersign_discord::Discord::new(config), faults, false);
         Self { server, adapter }
     }
 }
@@ -117,16 +129,27 @@ impl Place for InDiscord {
 struct Seen<A> {
     adapter: A,
     faults: Faults,
+    /// Whether requests that come fast share messages.
+    paced: bool,
 }
 
-fn seen(name: &'static str, adapter: impl Adapter + 'static, faults: &Faults) -> NamedAdapter {
-    NamedAdapter { name, adapter: Arc::new(Seen { adapter, faults: faults.clone() }) }
+fn seen(
+    name: &'static str,
+    adapter: impl Adapter + 'static,
+    faults: &Faults,
+    paced: bool,
+) -> NamedAdapter {
+    NamedAdapter { name, adapter: Arc::new(Seen { adapter, faults: faults.clone(), paced }) }
 }
 
 #[async_trait]
 impl<A: Adapter> Adapter for Seen<A> {
     fn signals(&self) -> &Signals {
         self.adapter.signals()
+    }
+
+    fn pace(&self, target: &Target) -> Option<Pace> {
+        self.adapter.pace(target).filter(|_| self.paced)
     }
 
     async fn post(

@@ -1,9 +1,9 @@
-//! What only the chat platforms can tell: whether accounts are valid and targets can be reached.
+//! Checks that need the chat platforms: whether accounts are valid and targets can be reached.
 
 use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::config::{ChatAccount, Config};
 
-/// Every account that is configured, and its targets.
+/// Checks every configured account and its targets.
 pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     let mut findings = Vec::new();
     for chat in &config.chats {
@@ -17,6 +17,7 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
     let (name, key) = (chat.name(), chat.platform.description().account);
     let mut findings = vec![match chat.platform.check(&chat.settings).await {
         Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
+        // Targets cannot be checked with a token that does not work.
         Err(why) => return vec![fail(name, why, format!("set [{name}] {key}"))],
     }];
     for target in &chat.targets {

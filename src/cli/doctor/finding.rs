@@ -1,4 +1,4 @@
-//! What one check found.
+//! The result of one check.
 
 use crate::{
     cli::say::{Colour, paint},
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde::Serialize;
 
-/// How one thing is.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct DoctorCheck {
     pub(super) check: String,
@@ -39,7 +39,7 @@ pub(super) fn fail(check: &str, says: impl Into<String>, mend: impl Into<String>
     DoctorCheck { check: check.into(), state: CheckState::Fail, says: says.into(), mend }
 }
 
-/// The finding as a line, and how to fix it on another.
+/// The result as a line, with its fix on a second one.
 pub(super) fn show(finding: &DoctorCheck) -> String {
     let (word, colour) = match finding.state {
         CheckState::Ok => ("ok  ", Colour::Green),

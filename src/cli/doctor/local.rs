@@ -1,4 +1,4 @@
-//! What can be checked on this machine: files, store, daemon, approvers, hook.
+//! Checks on this machine: files, store, daemon, approvers, hooks.
 
 use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::{
@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// The config itself, and who else could read it.
+/// Checks the config, and which other users can read it.
 pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     let Some(file) = &config.path else {
         let says = "there is none; defaults hold, and nobody has a token";
@@ -46,13 +46,14 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
     findings
 }
 
-/// Whether a daemon is meant to run on this machine, rather than only agents that ask elsewhere.
+/// Returns whether a daemon is meant to run on this machine, rather than only agents of another
+/// one's.
 pub(super) fn serves_here(config: &Config) -> bool {
     let elsewhere = config.client.url.iter().all(|server| matches!(server, Server::Http(_)));
     !elsewhere || config.daemon.agent_token.is_some() || config.daemon.approver_token.is_some()
 }
 
-/// A finding when others may use this file or folder.
+/// A failed check if other users may use this file or folder.
 fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     let found = fs::metadata(path).ok()?;
     let says = |what: String| format!("{} {what}", path.display());
@@ -61,7 +62,8 @@ fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
         let open = format!("may be used by others (mode {:o})", found.permissions().mode() & 0o777);
         return Some(fail("files", says(open), mend));
     }
-    // Root may read all; anybody else must own what they rely on.
+    // Root can read everything, so only other users must own the files that they rely on.
+    // The owner of `/proc/self` is our user: the standard library has no `geteuid`.
     let me = fs::metadata("/proc/self").ok()?.uid();
     (me != 0 && found.uid() != me).then(|| {
         fail(
@@ -72,7 +74,7 @@ fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     })
 }
 
-/// Whether the store can be written.
+/// Checks that the store can be written.
 pub(super) fn store(config: &Config) -> DoctorCheck {
     let Some(file) = config.store.database.file() else {
         return ok("store", format!("{}; the daemon tells how it is", config.store.database));
@@ -81,6 +83,7 @@ pub(super) fn store(config: &Config) -> DoctorCheck {
     if !folder.exists() {
         return warn("store", format!("{} is not there yet", file.display()), "countersign serve");
     }
+    // Opened for appending, which changes nothing, while the daemon may be writing to it.
     let writable = match file.exists() {
         true => fs::OpenOptions::new().append(true).open(file).map(drop),
         false => tempfile::tempfile_in(folder).map(drop),
@@ -94,10 +97,11 @@ pub(super) fn store(config: &Config) -> DoctorCheck {
     }
 }
 
-/// Whether the daemons are there, take our token, and are well.
+/// Checks that each daemon is reachable, accepts our token, and is healthy.
 pub(super) async fn daemon(config: &Config) -> Vec<DoctorCheck> {
     let mut findings = Vec::new();
     for server in &config.client.url {
+        // Each alone: a client with all of them would hide one that is unreachable.
         let only = ClientSettings { url: vec![server.clone()], ..config.client.clone() };
         findings.extend(one_daemon(config, server, &only).await);
     }
@@ -113,6 +117,7 @@ async fn one_daemon(
         Ok(client) => client,
         Err(error) => return vec![fail("daemon", error.to_string(), "edit [client]")],
     };
+    // Without a token, so that a wrong one is reported as such below.
     let ready = match client.ready().await {
         Ok(ready) => serde_json::json!(ready),
         Err(error) => {
@@ -135,13 +140,18 @@ async fn one_daemon(
         let rules = daemon::rules_path(config).display().to_string();
         findings.push(fail("rules", problem, format!("edit {rules}")));
     }
+    if let Some(since) = text("/paused/since") {
+        let says = format!("everything is paused since {since}: no call is allowed");
+        findings.push(warn("paused", says, "countersign resume"));
+    }
     findings.extend(receiving(&ready));
     findings.extend(leaders(&ready));
     findings.extend(clock(&ready));
+    findings.extend(late(&ready));
     findings
 }
 
-/// Whether the daemon receives the presses of each chat: the platform alone cannot tell.
+/// Checks that the daemon receives each chat's presses, which the platform cannot tell.
 fn receiving(ready: &Value) -> Vec<DoctorCheck> {
     let adapters = ready.get("adapters").and_then(Value::as_object);
     let finding = |(name, adapter): (&String, &Value)| {
@@ -170,7 +180,7 @@ fn receiving(ready: &Value) -> Vec<DoctorCheck> {
         .collect()
 }
 
-/// Which daemon receives for each chat account, where more than one could.
+/// The daemon that leads each chat account, on a store that several share.
 fn leaders(ready: &Value) -> Vec<DoctorCheck> {
     let shared = ready.get("shared").and_then(Value::as_bool).unwrap_or(false);
     let adapters = ready.get("adapters").and_then(Value::as_object).filter(|_| shared);
@@ -189,7 +199,21 @@ fn leaders(ready: &Value) -> Vec<DoctorCheck> {
     chats.map(finding).collect()
 }
 
-/// Deadlines go by each daemon's own clock.
+/// Names the chats whose cards are late.
+fn late(ready: &Value) -> Vec<DoctorCheck> {
+    let all = ready.get("late").and_then(Value::as_array);
+    let one = |late: &Value| {
+        let text = |key: &str| late.get(key).and_then(Value::as_str).map(say::literal);
+        let (name, since) =
+            (text("adapter").unwrap_or_default(), text("since").unwrap_or_default());
+        let cards = late.get("cards").and_then(Value::as_u64).unwrap_or_default();
+        let says = format!("{cards} cards are late; the oldest has waited since {since}");
+        warn(&name, says, "answer what is there, or see docs/troubleshooting.md on late cards")
+    };
+    all.into_iter().flatten().map(one).collect()
+}
+
+/// Compares the clocks: each daemon measures deadlines by its own.
 fn clock(ready: &Value) -> Option<DoctorCheck> {
     let ahead = ready.get("clock_ahead_ms").and_then(Value::as_i64)?;
     (ahead.abs() > 2_000).then(|| {
@@ -198,7 +222,7 @@ fn clock(ready: &Value) -> Option<DoctorCheck> {
     })
 }
 
-/// Whether anybody may answer.
+/// Checks that somebody may answer.
 pub(super) fn approvers(config: &Config) -> DoctorCheck {
     let who = daemon::approvers(&config.approvers);
     let count = |name: &str| who.chats.get(name).map_or(0, Members::count);
@@ -219,7 +243,7 @@ pub(super) fn approvers(config: &Config) -> DoctorCheck {
     }
 }
 
-/// Whether the agents of this machine ask here; all agents that we know where none is found.
+/// Checks that the agents of this machine have our hooks; all known agents if none is found.
 pub(super) fn hooks(context: &Context) -> Vec<DoctorCheck> {
     let mut agents: Vec<_> = AGENTS.iter().filter(|agent| agent.detect()).collect();
     if agents.is_empty() {

@@ -1,4 +1,4 @@
-//! The calls of an engine at the daemon: handed in, waited for, taken back.
+//! The open calls of an engine at the daemon.
 
 use crate::{
     agents::wcore::AGENT,
@@ -13,13 +13,13 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-/// How long taking a call back may take. After that the daemon notices by itself.
+/// The time for cancelling a call. After that the daemon notices by itself.
 const BACK: Duration = Duration::from_secs(5);
 
-/// A call's key, and how it was decided; `None` for one that was taken back.
+/// A call's key with its decision; `None` if it was cancelled.
 type FinishedAsk = (String, Option<Result<Decided, ClientError>>);
 
-/// All calls that wait.
+/// All open calls of the engine.
 pub(super) struct Asks {
     client: Client,
     waiting: JoinSet<FinishedAsk>,
@@ -31,7 +31,7 @@ impl Asks {
         Self { client, waiting: JoinSet::new(), back: HashMap::new() }
     }
 
-    /// Hands a call in.
+    /// Submits a call.
     pub(super) fn open(&mut self, key: String, call: Call) {
         let (back, taken) = oneshot::channel();
         self.back.insert(key.clone(), back);
@@ -39,14 +39,14 @@ impl Asks {
         self.waiting.spawn(async move { (key, ask(&client, &call, taken).await) });
     }
 
-    /// Takes a call back.
+    /// Cancels a call.
     pub(super) fn take_back(&mut self, key: &str, why: CancelReason) {
         if let Some(back) = self.back.remove(key) {
             let _ = back.send(why);
         }
     }
 
-    /// The next decision.
+    /// Waits for the next decision.
     pub(super) async fn next(&mut self) -> (String, Result<Decided, ClientError>) {
         loop {
             match self.waiting.join_next().await {
@@ -56,18 +56,20 @@ impl Asks {
                         return (key, decided);
                     }
                 }
-                // A task that broke decides nothing.
+                // A task that panicked makes no decision.
                 Some(Err(_)) => {}
+                // `pending` and not `None`: this runs in a `select!`, which would otherwise spin
+                // without open calls.
                 None => std::future::pending().await,
             }
         }
     }
 
-    /// Waits until everything is taken back, and ends the session.
+    /// Waits until every call is cancelled, and ends the session.
     pub(super) async fn leave(mut self, session: &str) {
         let until = Instant::now() + BACK;
         while let Ok(Some(_)) = timeout_at(until, self.waiting.join_next()).await {}
-        // Should this fail the daemon still notices that its callers are gone.
+        // If this fails, the daemon still notices that its callers are gone.
         let _ = timeout_at(until, self.client.end_session(AGENT, session)).await;
     }
 }
@@ -77,10 +79,11 @@ async fn ask(
     call: &Call,
     mut taken: oneshot::Receiver<CancelReason>,
 ) -> Option<Result<Decided, ClientError>> {
+    // Patiently, because an engine outlives a restart of the daemon.
     let mut submitting = pin!(client.submit_patiently(call));
     let (submitted, why) = tokio::select! {
         submitted = &mut submitting => (submitted, None),
-        // Its id must be known to take it back with the right words.
+        // The id is needed to cancel the ask with the right reason, so the submission is awaited.
         why = &mut taken => (timeout(BACK, submitting).await.ok()?, why.ok()),
     };
     let id = match (submitted, why) {

@@ -1,5 +1,5 @@
-//! Lines between an engine and our own host. Each direction has a queue of its own: a host that
-//! does not read holds up no answer.
+//! The lines between an engine and our own host. Each direction has its own queue, so that a host
+//! that does not read delays no answer to the engine.
 
 use anyhow::{Context as _, Result};
 use std::{
@@ -15,20 +15,20 @@ use tokio::{
     time::timeout,
 };
 
-/// How long our own host may take to read the last lines.
+/// The time for our own host to read the last lines.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
-/// A line with its end, or the end of them.
+/// A line with its line ending, or the end of our host's input.
 pub(super) enum HostInput {
     /// From the engine.
     Engine(Vec<u8>),
     /// From our own host.
     Host(Vec<u8>),
-    /// Our own host closed its end.
+    /// Our own host closed its output.
     HostEnded,
 }
 
-/// All four ends.
+/// The lines in both directions, and the tasks that write them.
 pub(super) struct Pipes {
     engine: UnboundedReceiver<Vec<u8>>,
     host: mpsc::Receiver<Vec<u8>>,
@@ -54,7 +54,7 @@ impl Pipes {
         })
     }
 
-    /// The next line of either side; `None` when the engine says nothing more.
+    /// The next line of either side; `None` after the end of the engine's output.
     pub(super) async fn next(&mut self) -> Option<HostInput> {
         tokio::select! {
             line = self.engine.recv() => line.map(HostInput::Engine),
@@ -70,7 +70,7 @@ impl Pipes {
 
     pub(super) fn to_engine(&self, line: Vec<u8>) {
         if let Some(engine) = &self.to_engine {
-            // An engine that is gone hears nothing; its end is noticed elsewhere.
+            // The engine may have exited; that is noticed where its process is awaited.
             let _ = engine.send(line);
         }
     }
@@ -79,7 +79,7 @@ impl Pipes {
         let _ = self.to_host.send(line);
     }
 
-    /// The engine's input ends once what was said to it is written.
+    /// Closes the engine's input once everything queued is written.
     pub(super) fn close_engine(&mut self) {
         self.to_engine = None;
     }
@@ -110,6 +110,7 @@ fn engine_lines(stdout: ChildStdout) -> UnboundedReceiver<Vec<u8>> {
     let mut pipe = BufReader::new(stdout);
     tokio::spawn(async move {
         let mut line = Vec::new();
+        // Bytes and not text: a line that is no UTF-8 is passed on unchanged too.
         while pipe.read_until(b'\n', &mut line).await.is_ok_and(|length| length > 0) {
             if send.send(std::mem::take(&mut line)).is_err() {
                 return;
@@ -119,7 +120,8 @@ fn engine_lines(stdout: ChildStdout) -> UnboundedReceiver<Vec<u8>> {
     lines
 }
 
-/// In a thread that nobody waits for: a read of stdin cannot be given up.
+/// Reads our host's lines in a thread of its own, because a blocking read of stdin cannot be
+/// cancelled. tokio's stdin would keep the runtime from shutting down.
 fn host_lines() -> mpsc::Receiver<Vec<u8>> {
     let (send, lines) = mpsc::channel(16);
     thread::spawn(move || {

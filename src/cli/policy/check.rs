@@ -1,4 +1,4 @@
-//! `countersign policy check`: one call per line in, one ruling per line out.
+//! `countersign policy check`: reads one call per line and prints one decision per line.
 
 use super::rules;
 use crate::profiles::Profile;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut bytes = Vec::new();
     while input.read_until(b'\n', &mut bytes).context("stdin cannot be read")? > 0 {
-        // Bytes that are no UTF-8 make the line one that cannot be read, not the end of all.
+        // Bytes that are no UTF-8 make this line unreadable, and do not end the input.
         let line = String::from_utf8_lossy(&bytes);
         if !line.trim().is_empty() {
             let answer = checker.options(&line)?.line(line.trim());
@@ -67,7 +67,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Rulings by home folder, because `~/` in the rules means that of the call.
+/// Evaluators by home folder, because `~/` in the rules means the home folder of the call.
 struct Checker {
     base: Options,
     rules: Option<(String, String)>,
@@ -89,7 +89,7 @@ impl Checker {
             None => None,
         };
         let mut checker = Self { base, rules, by_home: HashMap::new() };
-        // Mistakes in the rules are said before the first line is read.
+        // Opened once now, so that mistakes in the rules are reported before any input is read.
         checker.of_home(None)?;
         Ok(checker)
     }

@@ -1,4 +1,4 @@
-//! `countersign policy explain -- CMD`: which word meets which rule.
+//! `countersign policy explain -- CMD`: shows which word matches which rule.
 
 use super::{mode::ModeWord, rules};
 use crate::{
@@ -48,6 +48,7 @@ pub(super) fn run(context: &Context, args: ExplainArgs) -> Result<Exit> {
     let layers = Layers {
         agent: None,
         rules: &loaded.rules,
+        // Grants are in the daemon's store, which this command does not open.
         grants: &Rules::default(),
         guardrail: &guardrail,
         now_ms: clock::now_ms(),
@@ -56,6 +57,7 @@ pub(super) fn run(context: &Context, args: ExplainArgs) -> Result<Exit> {
     if json {
         say::json(&serde_json::to_value(&explanation)?)?;
     } else {
+        // The explanation quotes the command, which may contain hidden characters.
         let lines: Vec<_> = explanation.to_string().lines().map(say::literal).collect();
         say::out(&lines.join("\n"))?;
     }
@@ -75,6 +77,7 @@ fn call(args: ExplainArgs) -> Result<Call> {
     };
     let cwd = std::env::current_dir().ok().map(|folder| folder.display().to_string());
     let mut call = Call { cwd, home: rules::home(), ..Call::new(tool, args) };
+    // As the daemon does it, so that both decide alike.
     let links = links::look(&countersign_policy::sights(&call));
     countersign_policy::follow(&mut call, links);
     Ok(call)

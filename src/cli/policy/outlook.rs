@@ -1,4 +1,4 @@
-//! What the rules mean for an agent, in three lines.
+//! Summarizes the rules for an agent in three lines.
 
 use super::rules;
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 use anyhow::Result;
 
-/// More patterns than this are counted.
+/// The largest number of patterns that are listed; further ones are counted.
 const MOST: usize = 5;
 
-/// What is asked, allowed and denied by the rules as they stand.
+/// Lists what the current rules ask, allow and deny.
 ///
 /// # Errors
 /// When the config or the rules cannot be read.
@@ -28,10 +28,12 @@ pub(in crate::cli) fn lines(context: &Context) -> Result<String> {
 
 fn of(rules: &Rules) -> String {
     let all: Vec<&Rule> = rules.iter().collect();
+    // The last matching rule wins, so the last catch-all is the one in effect.
     let rest = all.iter().rev().find(|rule| rule.tool == "*" && rule.pattern == "*");
     let rest = rest.map_or(Verdict::Ask, |rule| rule.verdict);
     let line = |verdict: Verdict, name: &str| {
         let mut parts = reading(&all, verdict);
+        // Without the classes, which `reading` has put into words.
         let named = all.iter().filter(|rule| rule.verdict == verdict && rule.pattern != "@reads");
         let named: Vec<String> =
             named.filter(|rule| rule.tool != "*").map(|rule| rule.to_string()).collect();
@@ -56,7 +58,7 @@ fn of(rules: &Rules) -> String {
         .join("\n")
 }
 
-/// The class of reading calls, in words.
+/// The class of calls that only read, in words.
 fn reading(all: &[&Rule], verdict: Verdict) -> Vec<String> {
     let of_class = |rule: &&&Rule| rule.verdict == verdict && rule.pattern == "@reads";
     let tools: Vec<&str> = all.iter().filter(of_class).map(|rule| rule.tool.as_str()).collect();

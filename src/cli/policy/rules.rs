@@ -1,4 +1,4 @@
-//! The rules file that a policy command means.
+//! Loads the rules file of a policy command.
 
 use crate::{
     cli::Context,
@@ -8,13 +8,13 @@ use crate::{
 use anyhow::{Context as _, Result, anyhow};
 use std::{fs, path::Path};
 
-/// Rules and the name they go by.
+/// Rules with their name for messages.
 pub(super) struct NamedRules {
     pub(super) name: String,
     pub(super) rules: Rules,
 }
 
-/// The named file, else the one that the daemon uses, else the built-in rules.
+/// Loads the named file, or the one that the daemon uses, or the built-in rules.
 pub(super) fn load(context: &Context, named: Option<&Path>) -> Result<NamedRules> {
     let (name, text) = match named {
         Some(file) => (file.display().to_string(), text(file)?),
@@ -30,7 +30,7 @@ pub(super) fn load(context: &Context, named: Option<&Path>) -> Result<NamedRules
     Ok(NamedRules { name, rules })
 }
 
-/// Reads rules; the error names every mistake with its place.
+/// Parses rules; the error lists every mistake with its place.
 pub(super) fn parse(text: &str, name: &str, home: Option<&str>) -> Result<Rules> {
     Rules::parse(text, name, home).map_err(|problems| {
         let each: Vec<_> = problems.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The connection to one daemon, and how tokens are shown on it.
+//! The connection to one daemon, and how it authenticates.
 
 use crate::{
     error::ClientError,
@@ -13,7 +13,7 @@ use reqwest::{Method, Request, StatusCode, header::AUTHORIZATION, redirect::Poli
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a nonce may take to come.
+/// The timeout for a nonce.
 const NONCE: Duration = Duration::from_secs(10);
 
 /// One request.
@@ -25,9 +25,9 @@ pub(super) struct ApiRequest<'a> {
     pub(super) timeout: Duration,
 }
 
-/// One daemon.
+/// The connection to one daemon.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct DaemonConnection {
     http: reqwest::Client,
     base: String,
     pub(super) server: Server,
@@ -36,14 +36,15 @@ pub(super) struct Connection {
 
 type RawReply = (StatusCode, String);
 
-impl Connection {
+impl DaemonConnection {
     pub(super) fn new(
         server: &Server,
         settings: &ClientSettings,
         connect: Duration,
     ) -> Result<Self, ClientError> {
         let set_up = |why: String| ClientError::SetUp(why);
-        // SECURITY: whoever answers sends no request of ours on to somewhere else.
+        // SECURITY: redirects are not followed, so that a server cannot send our request to another
+        // one.
         let http = reqwest::Client::builder().connect_timeout(connect).no_proxy();
         let mut http = http.redirect(Policy::none());
         let base = match server {
@@ -60,7 +61,8 @@ impl Connection {
                 .map_err(|_| set_up(named("this is no certificate in PEM form".into())))?;
             http = http.add_root_certificate(authority);
         }
-        // The socket knows its user; a token would only be one more thing to be wrong.
+        // The socket's peer is this user, so a token adds nothing, and a wrong one would be
+        // refused.
         let token = match server {
             Server::Unix(_) => None,
             Server::Http(_) => settings.token.clone(),
@@ -69,10 +71,10 @@ impl Connection {
         Ok(Self { http, base, server: server.clone(), token })
     }
 
-    /// A request with our token, which is `special` or the agents'.
-    // SECURITY: only TLS says who answers. Elsewhere, on the socket too, the token is shown and not
-    // sent, and the reply has to be proved as well: whoever took the place of a daemon that is away
-    // learns nothing and is not believed.
+    /// Sends a request with a token: `special`, or else the agents' token.
+    // SECURITY: only TLS authenticates the server. Elsewhere, also on the socket, the token is
+    // proved without being sent, and the reply needs a proof too: a program that took the place of
+    // a stopped daemon learns nothing and is not believed.
     pub(super) async fn authorized(
         &self,
         asked: &ApiRequest<'_>,
@@ -92,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// A request that shows nothing.
+    /// Sends a request without credentials.
     pub(super) async fn plain(&self, asked: &ApiRequest<'_>) -> Result<RawReply, ClientError> {
         let request = self.request(asked)?;
         self.exchange(request).await.map(|(status, text, _)| (status, text))
@@ -121,7 +123,8 @@ impl Connection {
         let right = about.reply(&TokenHash::of(token.reveal()), status.as_u16(), text.as_bytes());
         match right.is_some() && right == proof {
             true => Ok((status, text)),
-            // Refusals come without a proof where no token was known to make it with.
+            // A refusal has no proof if no known token fitted the request. It grants nothing, so it
+            // is accepted.
             false if status == StatusCode::UNAUTHORIZED || status.is_server_error() => {
                 Ok((status, text))
             }
@@ -129,7 +132,8 @@ impl Connection {
         }
     }
 
-    /// A nonce, or what was said instead by a daemon that stops or a proxy before one that starts.
+    /// A nonce; or the reply of a daemon that is stopping, or of a proxy in front of one that is
+    /// starting.
     async fn nonce(&self) -> Result<Result<String, RawReply>, ClientError> {
         let ask = ApiRequest {
             method: Method::GET,
@@ -164,6 +168,7 @@ impl Connection {
         let mut value = value.map_err(|_| {
             ClientError::SetUp("the token holds characters that no header can carry".into())
         })?;
+        // Keeps the token out of reqwest's debug output.
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
         Ok(())
@@ -181,7 +186,7 @@ impl Connection {
         Ok((status, text, proof))
     }
 
-    /// Ids come from people and agents: each is one segment of the path, whatever it holds.
+    /// Ids come from people and agents: each is one path segment, with any `/` escaped.
     fn url(&self, path: &[&str]) -> Result<reqwest::Url, ClientError> {
         let mut url = reqwest::Url::parse(&self.base)
             .map_err(|error| ClientError::SetUp(format!("{}: {error}", self.base)))?;
@@ -191,7 +196,7 @@ impl Connection {
         Ok(url)
     }
 
-    /// Whoever answers is no daemon of ours.
+    /// The error for a server that is not our daemon.
     fn stranger(&self, why: &str) -> ClientError {
         let why = format!("{why}; it may be another program in the daemon's place");
         ClientError::Unreadable { server: self.server.to_string(), why }
@@ -203,6 +208,7 @@ impl Connection {
             cause = deeper;
         }
         let (server, why) = (self.server.to_string(), cause.to_string());
+        // Only a failed connect proves that the daemon did not receive the request.
         match error.is_connect() {
             true => ClientError::Unreachable { server, why },
             false => ClientError::Lost { server, why },
@@ -211,6 +217,8 @@ impl Connection {
 }
 
 fn is_plain(nonce: &str) -> bool {
+    // The nonce becomes part of a header and of the lines under the MAC, so it must not contain a
+    // line break.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
     (16..=200).contains(&nonce.len()) && nonce.bytes().all(plain)
 }

@@ -1,7 +1,7 @@
-//! Requests that wait for a decision out of band, each behind a secret of its own.
+//! Requests that wait for a decision out of band, each identified by its own secret.
 //!
-//! The id that the model may know is public and resolves in this process only; whoever answers over
-//! the wire shows the secret that only the host was sent.
+//! The model may know the public id, which works in this process only. An answer over the wire
+//! needs the secret, which only the host receives.
 
 use super::{Clock, DEFAULT_APPROVAL_TTL, every, wire::ResumeToken};
 use serde_json::Value;
@@ -13,56 +13,56 @@ use std::{
 };
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// What stands for a secret in output that the model, or anybody else, may read.
+/// Replaces a secret in output that the model or others may read.
 const REDACTED: &str = "[REDACTED]";
 
-/// All requests of a session that wait for the host.
+/// The open requests of a session that the host decides.
 pub struct ApprovalBridge {
     ttl: Duration,
     now: Clock,
     state: Mutex<BridgeState>,
 }
 
-/// A request that waits: what to tell the host, and where its answer comes.
+/// An open request: the secret for the host, and the receiver of its answer.
 #[derive(Debug)]
 pub struct Suspended {
-    /// The secret, for the host alone.
+    /// The secret, for the host only.
     pub token: ResumeToken,
     /// The answer.
     pub outcome: oneshot::Receiver<ApprovalOutcome>,
 }
 
-/// How a request came out.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub enum ApprovalOutcome {
     /// It was approved.
     Approved {
-        /// What the host changed or added, as it said it.
+        /// The host's changes or additions, unchanged.
         modifications: Option<Value>,
     },
     /// It was denied.
     Denied {
-        /// What the host said to that.
+        /// The host's changes or additions, unchanged.
         modifications: Option<Value>,
     },
     /// Nobody decided.
     Cancelled(CancelCause),
 }
 
-/// Why nobody decided.
+/// The reason why nobody decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelCause {
     /// Nobody answered in time.
     Expired,
-    /// The host is gone; nobody can answer any more.
+    /// The host is gone, so nobody can answer any more.
     HostGone,
 }
 
 #[derive(Default)]
 struct BridgeState {
     by_secret: HashMap<String, PendingRequest>,
-    /// The newest secret of each public id.
+    /// The newest secret for each public id.
     newest: HashMap<String, String>,
 }
 
@@ -79,19 +79,19 @@ impl Default for ApprovalBridge {
 }
 
 impl ApprovalBridge {
-    /// A bridge whose requests live so long, by this clock.
+    /// A bridge whose requests expire after `ttl`, measured with this clock.
     #[must_use]
     pub fn new(ttl: Duration, now: Clock) -> Self {
         Self { ttl, now, state: Mutex::default() }
     }
 
-    /// Opens a request under a public id; the newest of an id is the one that the id stands for.
+    /// Opens a request under a public id; an id refers to its newest request.
     pub fn request(&self, public: &str) -> Suspended {
         self.request_for(public, self.ttl)
     }
 
     /// As [`Self::request`], with a time to live of its own.
-    // SECURITY: the secret is random, not made from anything that the model can see.
+    // SECURITY: the secret is random, and not derived from anything that the model can see.
     pub fn request_for(&self, public: &str, ttl: Duration) -> Suspended {
         let (sender, outcome) = oneshot::channel();
         let secret = format!("apr-{}", uuid::Uuid::new_v4());
@@ -103,11 +103,12 @@ impl ApprovalBridge {
         Suspended { token: ResumeToken::new(secret), outcome }
     }
 
-    /// An answer from the wire, by the secret. False when nothing waits behind it.
+    /// Delivers an answer from the wire, by the secret; `false` if no request has it.
     #[must_use]
     pub fn resume(&self, token: &str, outcome: ApprovalOutcome) -> bool {
         match self.state().take(token) {
             Some(pending) => {
+                // A waiter that has gone needs no answer.
                 let _ = pending.sender.send(outcome);
                 true
             }
@@ -115,35 +116,35 @@ impl ApprovalBridge {
         }
     }
 
-    /// An answer from this process, by the public id. False when nothing waits under it.
+    /// Delivers an answer from this process, by the public id; `false` if no request has it.
     #[must_use]
     pub fn resume_here(&self, public: &str, outcome: ApprovalOutcome) -> bool {
         let secret = self.state().newest.get(public).cloned();
         secret.is_some_and(|secret| self.resume(&secret, outcome))
     }
 
-    /// The secret behind a public id, for the frame that goes to the host; `None` for an ordinary
+    /// The secret for a public id, for the frame that is sent to the host; `None` for an ordinary
     /// call, which is answered by its id.
     #[must_use]
     pub fn token(&self, public: &str) -> Option<ResumeToken> {
         self.state().newest.get(public).cloned().map(ResumeToken::new)
     }
 
-    /// A text without the secrets of requests that wait.
-    // SECURITY: a tool that read a secret somewhere must not hand it to the model.
+    /// Removes the secrets of open requests from a text.
+    // SECURITY: a tool that read a secret somewhere must not pass it to the model.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let state = self.state();
         state.by_secret.keys().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
     }
 
-    /// How many requests wait.
+    /// The number of open requests.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.state().by_secret.len()
     }
 
-    /// Cancels what has waited too long, and forgets what nobody waits for any more; how many.
+    /// Cancels expired requests, and removes those whose waiter is gone; returns how many.
     pub fn reap_now(&self) -> usize {
         let now = (self.now)();
         let over =
@@ -151,12 +152,12 @@ impl ApprovalBridge {
         self.cancel_where(over, CancelCause::Expired)
     }
 
-    /// Cancels all that waits, as when the host is gone for good; how many.
+    /// Cancels all requests, for example when the host is gone; returns how many.
     pub fn cancel_all(&self) -> usize {
         self.cancel_where(|_| true, CancelCause::HostGone)
     }
 
-    /// Reaps every `interval`, for as long as the task runs.
+    /// Runs [`Self::reap_now`] at each `interval`, for as long as the task runs.
     pub fn spawn_reaper(self: &Arc<Self>, interval: Duration) -> JoinHandle<()> {
         let bridge = Arc::clone(self);
         every(interval, move || bridge.reap_now())
@@ -164,6 +165,7 @@ impl ApprovalBridge {
 
     fn cancel_where(&self, over: impl Fn(&PendingRequest) -> bool, cause: CancelCause) -> usize {
         let mut state = self.state();
+        // Collected first, because `take` changes the map.
         let secrets: Vec<String> = state
             .by_secret
             .iter()
@@ -185,7 +187,7 @@ impl ApprovalBridge {
 }
 
 impl BridgeState {
-    /// Removes a request; its public id, too, unless a newer request has that now.
+    /// Removes a request, and its public id unless a newer request has taken it over.
     fn take(&mut self, secret: &str) -> Option<PendingRequest> {
         let pending = self.by_secret.remove(secret)?;
         if self.newest.get(&pending.public).is_some_and(|newest| newest == secret) {

@@ -1,8 +1,8 @@
-//! wayland-core's approval handshake, for programs that embed it: who waits for which call, what
-//! was granted, and the wire between an engine and its host.
+//! wayland-core's approval handshake, for programs that embed it: open calls, grants, and the wire
+//! between an engine and its host.
 //!
-//! The rules are [`countersign_profiles::wcore`], which is pure; here is
-//! the waiting. Nothing of it needs the daemon.
+//! The rules are in [`countersign_profiles::wcore`], which is pure; this crate does the waiting. It
+//! does not need the daemon.
 //!
 //! ```
 //! use countersign_policy::{Call, Verdict};
@@ -37,19 +37,19 @@ use std::{
 };
 use tokio::{task::JoinHandle, time};
 
-/// How long an approval waits before it is denied.
+/// The time after which an open approval is denied.
 pub const DEFAULT_APPROVAL_TTL: Duration = Duration::from_secs(300);
 
-/// How often expired approvals are looked for.
+/// The interval at which expired approvals are looked for.
 pub const DEFAULT_REAP_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How long a request waits that a person should think over, such as one about money.
+/// The time for a request that a person should think over, such as one about money.
 pub const DELIBERATION_TTL: Duration = Duration::from_secs(86_400);
 
-/// Where the time comes from; tests bring their own.
+/// The source of the time; tests provide their own.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
-/// Does something again and again, for as long as the task runs.
+/// Runs `act` at each interval, for as long as the task runs.
 fn every(interval: Duration, act: impl Fn() -> usize + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {

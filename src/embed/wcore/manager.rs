@@ -1,8 +1,8 @@
-//! Who waits for which call, and what its approval leaves behind.
+//! The open calls of a session, and the grants that approvals leave.
 
 use super::{
     Clock, DEFAULT_APPROVAL_TTL, RequestError, Resolution, ToolApprovalResult, Waiting, every,
-    memory::{Memory, every_time},
+    memory::{ManagerMemory, every_time},
 };
 use countersign_policy::{Call, Decision, Guardrail};
 use countersign_profiles::{
@@ -20,7 +20,7 @@ use std::{
 };
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// One session's approvals: a oneshot for each call that waits, the mode, and the grants.
+/// One session's approvals: a oneshot for each open call, the mode, and the grants.
 ///
 /// Shared as an `Arc`. No method waits; the receivers do.
 pub struct ToolApprovalManager {
@@ -33,7 +33,7 @@ pub struct ToolApprovalManager {
 
 struct ManagerState {
     pending: HashMap<String, PendingCall>,
-    memory: Memory,
+    memory: ManagerMemory,
 }
 
 struct PendingCall {
@@ -47,7 +47,8 @@ impl ToolApprovalManager {
     /// A session in default mode without grants.
     #[must_use]
     pub fn new(rules: Wcore) -> Self {
-        let state = ManagerState { pending: HashMap::new(), memory: Memory::new(None, false) };
+        let state =
+            ManagerState { pending: HashMap::new(), memory: ManagerMemory::new(None, false) };
         Self {
             rules,
             guardrail: Guardrail::default(),
@@ -69,24 +70,24 @@ impl ToolApprovalManager {
         Self { now, ..self }
     }
 
-    /// The same under these guardrails, which no mode and no grant lifts.
+    /// The same with guardrails, which no mode and no grant lifts.
     #[must_use]
     pub fn with_guardrail(self, guardrail: Guardrail) -> Self {
         Self { guardrail, ..self }
     }
 
-    /// The same with what the operator said at launch: a mode that is the loosest there may be, and
-    /// whether a peer on the wire may loosen the mode at all.
+    /// The same with the operator's options: the loosest permitted mode, and whether a peer on the
+    /// wire may loosen the mode.
     #[must_use]
     pub fn with_authority(self, floor: Option<SessionMode>, wire_may_loosen: bool) -> Self {
-        let memory = Memory::new(floor, wire_may_loosen);
+        let memory = ManagerMemory::new(floor, wire_may_loosen);
         Self { state: Mutex::new(ManagerState { pending: HashMap::new(), memory }), ..self }
     }
 
-    /// Rules on a call as the session stands: allow, ask, or deny by a guardrail.
+    /// Decides a call in the session's current state: allow, ask, or deny by a guardrail.
     ///
     /// # Errors
-    /// A sentence, when the call names a category that there is not.
+    /// A sentence, if the call names an unknown category.
     pub fn check(&self, call: &Call) -> Result<Decision, String> {
         let state = self.state();
         let given = EvaluationContext {
@@ -100,12 +101,11 @@ impl ToolApprovalManager {
         countersign_profiles::decide(&self.rules, call, &given)
     }
 
-    /// Registers a call that waits; the receiver gets its answer. A receiver that closes without
-    /// one means that the turn is over.
+    /// Registers an open call. If the receiver closes without an answer, the turn is over.
     ///
     /// # Errors
-    /// [`RequestError::Duplicate`] while a call of this id waits. Under compat the newer one takes
-    /// its place, and the first waiter's turn is over.
+    /// [`RequestError::Duplicate`] while a call with this id is open. Under compat the newer one
+    /// replaces it, and the first waiter's turn is over.
     pub fn request_approval(
         &self,
         call_id: &str,
@@ -124,7 +124,7 @@ impl ToolApprovalManager {
         Ok(receiver)
     }
 
-    /// As [`Self::request_approval`], for this very call and no other.
+    /// As [`Self::request_approval`], for exactly this call.
     ///
     /// # Errors
     /// As [`Self::request_approval`], and [`RequestError::Malformed`].
@@ -134,11 +134,12 @@ impl ToolApprovalManager {
         Ok(Waiting { receiver, asked: call.clone() })
     }
 
-    /// As [`Self::request_call`], and tells the host by `emit`. Where that fails nothing waits.
+    /// As [`Self::request_call`], and notifies the host with `emit`. If that fails, the call is
+    /// removed.
     ///
     /// # Errors
     /// As [`Self::request_call`].
-    // INVARIANT: registered, then told: a host may answer from inside `emit`.
+    // INVARIANT: registered before the host is notified: it may answer from inside `emit`.
     pub fn request_and_emit<E>(
         &self,
         call_id: &str,
@@ -152,7 +153,7 @@ impl ToolApprovalManager {
         Ok(waiting)
     }
 
-    /// Approves a call; the answer counts for a question only.
+    /// Approves a call; the answer is used for a question only.
     pub fn approve(
         &self,
         call_id: &str,
@@ -168,19 +169,19 @@ impl ToolApprovalManager {
             scope => state.memory.keep(scope.remembers(&tool, category)),
         };
         drop(state);
-        // SECURITY: nobody makes up what a tool that is no question put out.
+        // SECURITY: only a question's output is its answer; no other tool's output is invented.
         let answer = answer.filter(|_| tool == question::TOOL);
         let _ = sender.send(ToolApprovalResult::Approved { answer });
         kept.map_or_else(Resolution::ResolvedOnce, |()| Resolution::Resolved)
     }
 
-    /// Denies a call; a host that gives no reason is named itself.
+    /// Denies a call; the default reason names the host.
     pub fn deny(&self, call_id: &str, reason: Option<&str>) -> Resolution {
         let reason = reason.unwrap_or(DENIED_BY_HOST).to_owned();
         self.settle(call_id, ToolApprovalResult::Denied { reason })
     }
 
-    /// Gives a call its answer, with nothing remembered.
+    /// Delivers an answer, and remembers nothing.
     pub fn resolve(&self, call_id: &str, result: ToolApprovalResult) -> Resolution {
         match result {
             ToolApprovalResult::Approved { answer } => {
@@ -190,7 +191,7 @@ impl ToolApprovalManager {
         }
     }
 
-    /// A host's answer, whichever: a denial has no scope.
+    /// Delivers a host's answer; a denial has no scope.
     pub fn resolve_host(
         &self,
         call_id: &str,
@@ -204,47 +205,47 @@ impl ToolApprovalManager {
         }
     }
 
-    /// Takes a call back: its waiter's turn is over. False when nothing waited.
+    /// Removes an open call, which ends its waiter's turn; `false` if there was none.
     pub fn forget(&self, call_id: &str) -> bool {
         self.state().pending.remove(call_id).is_some()
     }
 
-    /// The tool of a call, while it waits.
+    /// The tool of an open call.
     #[must_use]
     pub fn pending_tool(&self, call_id: &str) -> Option<String> {
         self.state().pending.get(call_id).map(|pending| pending.tool.clone())
     }
 
-    /// Denies what has waited too long, and forgets what nobody waits for any more; how many.
+    /// Denies expired calls, and removes those whose waiter is gone; returns how many.
     pub fn reap_now(&self) -> usize {
         let now = (self.now)();
         let over = |pending: &PendingCall| pending.expires_at <= now || pending.sender.is_closed();
         self.deny_where(over, TIMED_OUT)
     }
 
-    /// Denies all that waits, as when the host is gone for good; how many.
+    /// Denies all open calls, for example when the host is gone; returns how many.
     pub fn deny_all_pending(&self, reason: &str) -> usize {
         self.deny_where(|_| true, reason)
     }
 
-    /// Reaps every `interval`, for as long as the task runs.
+    /// Runs [`Self::reap_now`] at each `interval`, for as long as the task runs.
     pub fn spawn_reaper(self: &Arc<Self>, interval: Duration) -> JoinHandle<()> {
         let manager = Arc::clone(self);
         every(interval, move || manager.reap_now())
     }
 
-    /// The mode for later calls; what waits goes on waiting.
+    /// Sets the mode for later calls; open calls stay open.
     pub fn set_mode(&self, mode: SessionMode, from: ModeChangeSource) -> ModeChange {
         self.state().memory.set_mode(mode, from)
     }
 
-    /// The mode in force.
+    /// The current mode.
     #[must_use]
     pub fn mode(&self) -> SessionMode {
         self.state().memory.mode
     }
 
-    /// Grants a whole category; for a person at this machine, never for a peer on the wire.
+    /// Grants a whole category. For a person at this machine, never for a peer on the wire.
     pub fn add_category(&self, category: Category) {
         self.state().memory.keep_category(category.word());
     }
@@ -252,12 +253,12 @@ impl ToolApprovalManager {
     /// Restores a tool that was always approved in an earlier session.
     ///
     /// # Errors
-    /// A sentence, for a tool that no grant covers.
+    /// A sentence, for a tool that no grant can cover.
     pub fn restore_tool(&self, tool: &str) -> Result<(), String> {
         self.state().memory.keep(RememberedApproval::Tool(tool.to_owned()))
     }
 
-    /// What has been granted: tools, categories, prefixes, and directories beyond the workspace.
+    /// The grants: tools, categories, prefixes, and directories outside the workspace.
     #[must_use]
     pub fn grants(&self) -> Grants {
         self.state().memory.grants.clone()
@@ -281,7 +282,7 @@ impl ToolApprovalManager {
         count
     }
 
-    /// A panic elsewhere leaves nothing half done in here.
+    /// Takes the lock also after a panic elsewhere: the state is never left half changed.
     fn state(&self) -> MutexGuard<'_, ManagerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

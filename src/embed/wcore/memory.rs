@@ -1,4 +1,4 @@
-//! What a session remembers: its mode, and what people granted it.
+//! The state that a session remembers: its mode and its grants.
 
 use countersign_profiles::{
     Grants,
@@ -8,23 +8,24 @@ use countersign_profiles::{
 };
 
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ManagerMemory {
     pub(super) mode: SessionMode,
     floor: Option<SessionMode>,
     wire_may_loosen: bool,
     pub(super) grants: Grants,
 }
 
-impl Memory {
+impl ManagerMemory {
     pub(super) fn new(floor: Option<SessionMode>, wire_may_loosen: bool) -> Self {
         let mode = SessionMode::Default;
         Self { mode, floor, wire_may_loosen, grants: Grants::default() }
     }
 
-    /// The reason is why nothing is remembered although something was asked for.
+    /// Remembers an approval; the error is the reason why nothing is remembered.
     pub(super) fn keep(&mut self, remembered: RememberedApproval) -> Result<(), String> {
         match remembered {
             RememberedApproval::Nothing => Ok(()),
+            // Checked here too, because `restore_tool` brings names from earlier sessions.
             RememberedApproval::Tool(tool) if asks_every_time(&tool) => Err(every_time(&tool)),
             RememberedApproval::Tool(tool) => {
                 push(&mut self.grants.tools, tool);
@@ -47,6 +48,7 @@ impl Memory {
 
     pub(super) fn set_mode(&mut self, wanted: SessionMode, from: ModeChangeSource) -> ModeChange {
         let from = match from {
+            // The operator has permitted it at launch.
             ModeChangeSource::Wire if self.wire_may_loosen => ModeChangeSource::WireOptedIn,
             other => other,
         };

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-/// A session's two ways of waiting.
+/// The two kinds of open requests of a session.
 pub type SessionHandles = (Arc<ToolApprovalManager>, Arc<ApprovalBridge>);
 
 type Find = dyn Fn(&str) -> Option<SessionHandles> + Send + Sync;
@@ -32,7 +32,7 @@ struct Served {
 struct Resolve {
     approved: bool,
     #[serde(default)]
-    scope: Scope,
+    scope: RestScope,
     prefix: Option<String>,
     answer: Option<String>,
     resume_token: Option<String>,
@@ -40,17 +40,17 @@ struct Resolve {
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Scope {
+enum RestScope {
     #[default]
     Once,
     Always,
     AlwaysPrefix,
 }
 
-/// The route, for whoever shows the token; `find` knows the sessions.
+/// The route, protected by the token; `find` looks up a session.
 ///
 /// 200 with the decision; 404 for an unknown session, an unknown call and a second answer; 401
-/// without the token; 400 with a sentence for a body that cannot be taken.
+/// without the token; 400 with a sentence for an invalid body.
 pub fn router(
     token: TokenHash,
     find: impl Fn(&str) -> Option<SessionHandles> + Send + Sync + 'static,
@@ -68,6 +68,7 @@ async fn resolve(
 ) -> Response {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|given| given.to_str().ok());
     let bearer = bearer.and_then(|given| given.strip_prefix("Bearer "));
+    // Before the body is parsed, so that a stranger learns nothing about its form.
     if !bearer.is_some_and(|token| served.token.matches(token.trim())) {
         return refused(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`");
     }
@@ -90,7 +91,7 @@ async fn resolve(
     }
 }
 
-/// With a secret it is the suspended request behind it, and nothing else.
+/// Delivers the answer; with a secret, to the suspended request of that secret and no other.
 fn settle(
     manager: &ToolApprovalManager,
     bridge: &ApprovalBridge,
@@ -98,6 +99,7 @@ fn settle(
     answer: Resolve,
     scope: ApprovalScope,
 ) -> bool {
+    // As on the wire, an empty token means an ordinary call.
     let Some(token) = answer.resume_token.filter(|token| !token.is_empty()) else {
         let resolved = manager.resolve_host(call_id, answer.approved, scope, answer.answer);
         return resolved != Resolution::Unknown;
@@ -115,13 +117,13 @@ fn settle(
 impl Resolve {
     fn scope(&self) -> Result<ApprovalScope, &'static str> {
         match (self.scope, &self.prefix) {
-            (Scope::AlwaysPrefix, Some(prefix)) if !prefix.trim().is_empty() => {
+            (RestScope::AlwaysPrefix, Some(prefix)) if !prefix.trim().is_empty() => {
                 Ok(ApprovalScope::AlwaysPrefix { prefix: prefix.clone() })
             }
-            (Scope::AlwaysPrefix, _) => Err("`always_prefix` needs a `prefix`"),
+            (RestScope::AlwaysPrefix, _) => Err("`always_prefix` needs a `prefix`"),
             (_, Some(_)) => Err("`prefix` belongs to the scope `always_prefix`"),
-            (Scope::Once, None) => Ok(ApprovalScope::Once),
-            (Scope::Always, None) => Ok(ApprovalScope::Always),
+            (RestScope::Once, None) => Ok(ApprovalScope::Once),
+            (RestScope::Always, None) => Ok(ApprovalScope::Always),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What requests and answers come to.
+//! Results of requests and answers.
 
-/// How an approval came out.
+/// The result of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum ToolApprovalResult {
@@ -9,31 +9,31 @@ pub enum ToolApprovalResult {
         /// The output of a question; `None` for every other tool.
         answer: Option<String>,
     },
-    /// It may not.
+    /// The call may not run.
     Denied {
-        /// Why, for the model.
+        /// The reason, for the model.
         reason: String,
     },
 }
 
-/// Why nothing waits.
+/// The reason why a request was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Something waits under this id already.
+    /// A request with this id is open already.
     #[error("the call {0} waits already; an id is for one call")]
     Duplicate(String),
-    /// The call itself cannot be taken.
+    /// The call is invalid.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// What an answer came to.
+/// The effect of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
-    /// Nothing waits under this id: it was never there, or has its answer.
+    /// No request has this id: it never existed, or has its answer.
     Unknown,
-    /// The waiter has it.
+    /// The waiter has the answer.
     Resolved,
-    /// The waiter has it, for this once: why nothing more is remembered.
+    /// The waiter has the answer for this call only; the text gives the reason.
     ResolvedOnce(String),
 }

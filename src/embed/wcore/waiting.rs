@@ -1,41 +1,41 @@
-//! A caller's side of an approval.
+//! The caller's side of an approval.
 
 use super::ToolApprovalResult;
 use countersign_policy::Call;
 use countersign_profiles::wcore::denied;
 use tokio::sync::oneshot;
 
-/// A call that waits for its answer; dropping it gives the approval up.
+/// An open call; dropping it gives the approval up.
 #[derive(Debug)]
 pub struct Waiting {
     pub(super) receiver: oneshot::Receiver<ToolApprovalResult>,
     pub(super) asked: Call,
 }
 
-/// What a call may do now.
+/// The effect of an answer on the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum WaitingOutcome {
-    /// It runs. For a question: its answer is the output.
+    /// The call runs. For a question, the answer is the output.
     Approved {
         /// The answer to a question.
         answer: Option<String>,
     },
-    /// It does not run; the model is told why, and goes on.
+    /// The call does not run; the model gets the reason and continues.
     Denied {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It does not run, and the turn ends: whoever should have answered is gone.
+    /// The call does not run and the turn ends: nobody is left to answer.
     Aborted,
-    /// It does not run: it is no longer the call that was approved.
+    /// The call does not run: it differs from the call that was approved.
     Changed,
 }
 
 impl Waiting {
-    /// Waits for the answer, and binds it to the call that was asked about: `now` is the call as it
-    /// would run.
-    // SECURITY: whatever changed a call after a person saw it, the approval was for another one.
+    /// Waits for the answer, and checks that `now`, the call that would run, is the call that was
+    /// approved.
+    // SECURITY: if a call changes after a person saw it, the approval was for another call.
     pub async fn outcome(self, now: &Call) -> WaitingOutcome {
         match self.receiver.await {
             Ok(ToolApprovalResult::Approved { .. }) if *now != self.asked => {
@@ -43,14 +43,14 @@ impl Waiting {
             }
             Ok(ToolApprovalResult::Approved { answer }) => WaitingOutcome::Approved { answer },
             Ok(ToolApprovalResult::Denied { reason }) => WaitingOutcome::Denied { reason },
-            // FAIL-CLOSED: no answer is none.
+            // FAIL-CLOSED: a closed channel is no answer.
             Err(_) => WaitingOutcome::Aborted,
         }
     }
 }
 
 impl WaitingOutcome {
-    /// The text of the tool's error result; `None` where the call runs, or the turn is over anyway.
+    /// The text of the tool's error result; `None` if the call runs, or if the turn is over.
     #[must_use]
     pub fn text_for_model(&self) -> Option<String> {
         match self {

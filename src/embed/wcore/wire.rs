@@ -1,18 +1,19 @@
-//! The wire between an engine and its host: JSON lines, commands one way and events the other.
+//! The wire between an engine and its host: JSON lines with commands to the engine and events from
+//! it.
 //!
-//! The fields of the protocol's document and the later ones are read alike; fields that are not
-//! known are left alone. What is written is what both read.
+//! Fields of the protocol's document and later ones are both read; unknown fields are ignored. Only
+//! fields that both know are written.
 
 mod command;
 mod event;
 
-pub use command::{Command, Mistake};
-pub use event::{Answering, Escalation, Event, Request, Suspension};
+pub use command::{HostCommand, Mistake};
+pub use event::{AnswerRoute, EngineEvent, Escalation, Suspension, ToolRequest};
 
 use countersign_tokens::secret::Secret;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The secret behind a request that is answered by `approval_resume`; no log shows it.
+/// The secret of a request that `approval_resume` answers; no log shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumeToken(Secret);
 
@@ -32,6 +33,7 @@ impl ResumeToken {
 
 impl Serialize for ResumeToken {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // The host needs the token itself; only `Debug` hides it.
         serializer.serialize_str(self.reveal())
     }
 }

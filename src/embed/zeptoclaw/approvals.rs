@@ -1,4 +1,4 @@
-//! The step of an agent's loop that decides about its calls.
+//! The step of an agent's loop that decides its calls.
 
 use super::{ApprovalGate, ApprovalHandler};
 use countersign_profiles::zeptoclaw::{
@@ -7,56 +7,58 @@ use countersign_profiles::zeptoclaw::{
 };
 use serde_json::Value;
 
-/// Everything that decides about an agent's calls: its mode, then its gate, then whoever is asked.
+/// The parts that decide an agent's calls, in order: its mode, its gate, and the handler.
 #[derive(Clone)]
 pub struct Approvals {
-    /// What the agent may do at all.
+    /// The permitted categories of calls.
     pub mode: ModePolicy,
-    /// What is asked about.
+    /// The calls that need approval.
     pub gate: ApprovalGate,
-    /// Who is asked; without one a call that wants approval is skipped.
+    /// Asks a person; without it, a call that needs approval is skipped.
     pub handler: Option<ApprovalHandler>,
 }
 
-/// Where an agent's instructions come from.
+/// The source of an agent's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// Its own user's terminal, where `/trust on` lifts the gate. Never the mode.
+    /// The user's own terminal, where `/trust on` lifts the gate, but never the mode.
     Terminal {
-        /// What `/trust` was set to last.
+        /// The last `/trust` setting.
         trust: Trust,
     },
-    /// A chat or any other channel; nothing that is said there lifts the gate.
+    /// A chat or another channel; no instruction there lifts the gate.
     Remote,
 }
 
-/// Whether the user of a terminal has the gate lifted.
+/// The setting of `/trust`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// The gate holds.
+    /// The gate applies.
     #[default]
     Off,
     /// `/trust on`.
     On,
 }
 
-/// A call that a model wants.
+/// A call of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     /// The tool.
     pub name: String,
-    /// Its arguments; [`super::arguments`] reads those that a model wrote.
+    /// Its arguments; [`super::arguments`] parses those that a model wrote.
     pub arguments: Value,
-    /// What the tool does.
+    /// The tool's category.
     pub category: ToolCategory,
 }
 
 impl Approvals {
-    /// Decides about one call.
+    /// Decides one call.
     pub async fn decide(&self, call: &ToolCall, channel: Channel) -> CallOutcome {
         let (tool, args) = (call.name.as_str(), &call.arguments);
         let requires = self.gate.requires_approval(tool);
         let (mode, category) = (self.mode.mode(), call.category);
+        // A category that needs approval while the gate does not ask would run unasked, so it is
+        // blocked.
         let blocked = match self.mode.check(category) {
             CategoryPermission::Blocked => true,
             CategoryPermission::RequiresApproval => !requires,
@@ -67,6 +69,7 @@ impl Approvals {
             return CallOutcome::Skip(words);
         }
         let trusted = channel == Channel::Terminal { trust: Trust::On };
+        // Nobody is asked under trust or without a handler; `outcome` tells the two apart.
         let response = match &self.handler {
             Some(handler) if requires && !trusted => {
                 Some(handler(self.gate.create_request(tool, args)).await)
@@ -76,8 +79,8 @@ impl Approvals {
         ending::outcome(tool, args, requires, trusted, response.as_ref())
     }
 
-    /// Decides about a batch, one call after another: nobody is asked about a call before the one
-    /// before it is answered.
+    /// Decides a batch one call after another: nobody is asked about a call before the previous one
+    /// is answered.
     pub async fn decide_all(&self, calls: &[ToolCall], channel: Channel) -> Vec<CallOutcome> {
         let mut outcomes = Vec::with_capacity(calls.len());
         for call in calls {
@@ -118,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Approves everything and tells how often it was asked, and that never twice at once.
+    /// A handler that approves everything; it counts the calls and asserts that none overlap.
     fn counting() -> (ApprovalHandler, Arc<AtomicUsize>) {
         let (asked, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let count = asked.clone();

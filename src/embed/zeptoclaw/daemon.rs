@@ -1,4 +1,4 @@
-//! A countersign daemon as the one who asks.
+//! Asks people through a countersign daemon.
 
 use super::{ApprovalHandler, ApprovalRequest, ApprovalResponse};
 use chrono::Utc;
@@ -7,7 +7,7 @@ use countersign_client::{Client, ClientError, ClientSettings, Decided, Ending, S
 use countersign_tokens::ids;
 use std::{sync::Arc, time::Duration};
 
-/// How long a connection may take to stand.
+/// The connection timeout.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Asks people through a daemon whose profile is `zeptoclaw`.
@@ -46,10 +46,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// A daemon and who asks it. Nothing is sent yet.
+    /// A daemon, with the agent and session of its calls. Nothing is sent yet.
     ///
     /// # Errors
-    /// When the client cannot be set up, such as by an unreadable certificate.
+    /// When the client cannot be set up, for example because of an unreadable certificate.
     pub fn new(
         settings: &ClientSettings,
         agent: impl Into<String>,
@@ -59,7 +59,7 @@ impl Daemon {
         Ok(Self { client, agent: agent.into(), session: session.into() })
     }
 
-    /// The handler that asks here.
+    /// A handler that asks through this daemon.
     #[must_use]
     pub fn handler(self) -> ApprovalHandler {
         Arc::new(move |request| {
@@ -68,8 +68,8 @@ impl Daemon {
         })
     }
 
-    /// Asks, and waits for the answer, over restarts of the daemon.
-    // FAIL-CLOSED: whatever goes wrong on the way is a denial that says so.
+    /// Asks and waits for the answer, also across restarts of the daemon.
+    // FAIL-CLOSED: every error is a denial that states the error.
     pub async fn ask(&self, request: ApprovalRequest) -> ApprovalResponse {
         let call = self.call(request);
         let decided = match self.client.submit(&call).await {
@@ -87,8 +87,8 @@ impl Daemon {
         let expires_in_s = request.seconds_left(Utc::now());
         Call {
             key: Some(ids::nonce()),
-            // Whoever asks has held the call against its own gate already; ours may not wave it
-            // through.
+            // The embedder has checked the call against its own gate already, and the daemon's
+            // policy must not allow it without a person.
             overrides: Some(true.into()),
             expires_in_s,
             ..Call::new(&self.agent, &self.session, request.tool_name, request.arguments)
@@ -103,9 +103,11 @@ fn response(decided: Decided) -> ApprovalResponse {
         (Decision::Deny, Ending::Answered(answer)) if matches!(answer.by, By::Timeout) => {
             ApprovalResponse::TimedOut
         }
+        // The answer to a question lets nothing run.
         (Decision::Answer, _) => {
             ApprovalResponse::Denied("A question was answered; nothing was approved.".to_owned())
         }
+        (Decision::Edit, _) => ApprovalResponse::Denied("The call was changed.".to_owned()),
         (Decision::Deny, _) => ApprovalResponse::Denied(decided.reason),
     }
 }

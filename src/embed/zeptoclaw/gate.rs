@@ -1,4 +1,4 @@
-//! The gate: which calls want approval.
+//! The gate, which decides which calls need approval.
 
 use super::ApprovalRequest;
 use countersign_profiles::zeptoclaw::{
@@ -8,7 +8,7 @@ use countersign_profiles::zeptoclaw::{
 };
 use serde_json::Value;
 
-/// Holds calls of tools against a policy.
+/// Checks calls against a policy.
 #[derive(Clone, Debug)]
 pub struct ApprovalGate {
     enabled: bool,
@@ -17,7 +17,7 @@ pub struct ApprovalGate {
 }
 
 impl ApprovalGate {
-    /// The gate of a configuration. `RequireForDangerous` becomes `RequireForTools` with the
+    /// The gate for a configuration. `RequireForDangerous` becomes `RequireForTools` with the
     /// configuration's list.
     #[must_use]
     pub fn new(config: ApprovalConfig) -> Self {
@@ -28,7 +28,7 @@ impl ApprovalGate {
         }
     }
 
-    /// Whether a tool wants approval; never while the gate is disabled.
+    /// Returns whether a tool needs approval; always `false` while the gate is disabled.
     #[must_use]
     pub fn requires_approval(&self, tool_name: &str) -> bool {
         self.enabled && self.policy.requires(tool_name)
@@ -40,7 +40,7 @@ impl ApprovalGate {
         ending::prompt(tool_name, args)
     }
 
-    /// A request for a call, made now.
+    /// Creates a request for a call, with the current time.
     #[must_use]
     pub fn create_request(&self, tool_name: &str, args: &Value) -> ApprovalRequest {
         ApprovalRequest::new(tool_name.to_owned(), args.clone(), self.auto_approve_timeout_secs)
@@ -52,13 +52,13 @@ impl ApprovalGate {
         DANGEROUS.map(str::to_owned).into()
     }
 
-    /// The policy as it runs.
+    /// The effective policy.
     #[must_use]
     pub fn policy(&self) -> &ApprovalPolicy {
         &self.policy
     }
 
-    /// Whether anything is asked about at all.
+    /// Returns whether the gate is enabled.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.enabled

@@ -1,5 +1,5 @@
-//! zeptoclaw's approval gate for whoever embeds it: the names, fields and defaults of its
-//! documentation, with a person in a chat behind it.
+//! zeptoclaw's approval gate for programs that embed it, with the names, fields and defaults of its
+//! documentation. A person in a chat answers.
 //!
 //! ```
 //! use countersign_zeptoclaw::{ApprovalConfig, ApprovalGate, ApprovalPolicyConfig};
@@ -13,8 +13,8 @@
 //! assert!(!gate.requires_approval("echo"));
 //! ```
 //!
-//! [`Approvals`] is the step of the agent's loop: mode, gate, handler, in that order. Its handler
-//! is any async function; [`Daemon::handler`] is the one that asks through a countersign daemon.
+//! [`Approvals`] is the step of the agent's loop: mode, gate, handler, in that order. The handler
+//! is any async function; [`Daemon::handler`] asks through a countersign daemon.
 
 mod approvals;
 mod daemon;
@@ -37,8 +37,8 @@ pub use request::ApprovalRequest;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-/// What a handler promises.
+/// The future of a handler's response.
 pub type ApprovalFuture = Pin<Box<dyn Future<Output = ApprovalResponse> + Send>>;
 
-/// Asks somebody.
+/// Asks a person.
 pub type ApprovalHandler = Arc<dyn Fn(ApprovalRequest) -> ApprovalFuture + Send + Sync>;

@@ -1,4 +1,4 @@
-//! A call that waits for a person.
+//! A request for approval of one call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,23 +9,23 @@ use serde_json::Value;
 pub struct ApprovalRequest {
     /// The tool.
     pub tool_name: String,
-    /// What it would be called with.
+    /// Its arguments.
     pub arguments: Value,
-    /// When the request was made.
+    /// The time of the request.
     pub timestamp: DateTime<Utc>,
-    /// When silence approves; `None` waits for ever. A daemon goes by its own list of tools as
-    /// well.
+    /// The time at which silence approves; `None` waits without end. A daemon also requires the
+    /// tool to be in its own list.
     pub auto_approve_at: Option<DateTime<Utc>>,
 }
 
 impl ApprovalRequest {
-    /// A request made now; 0 seconds means that silence never approves.
+    /// A request with the current time; with 0 seconds silence never approves.
     #[must_use]
     pub fn new(tool_name: String, arguments: Value, auto_approve_timeout_secs: u64) -> Self {
         Self::made_at(Utc::now(), tool_name, arguments, auto_approve_timeout_secs)
     }
 
-    /// Whether the request has passed its deadline.
+    /// Returns whether the deadline has passed.
     #[must_use]
     pub fn is_auto_approved(&self) -> bool {
         self.is_auto_approved_at(Utc::now())
@@ -42,8 +42,9 @@ impl ApprovalRequest {
         self.auto_approve_at.is_some_and(|at| now >= at)
     }
 
-    /// How many whole seconds are left, rounded up; `None` where silence never approves.
+    /// The whole seconds left, rounded up; `None` if silence never approves.
     pub(super) fn seconds_left(&self, now: DateTime<Utc>) -> Option<u64> {
+        // At least 1 ms, so that a request past its deadline still gives the daemon one second.
         let left = self.auto_approve_at?.signed_duration_since(now).num_milliseconds().max(1);
         u64::try_from(left).ok().map(|left| left.div_ceil(1000))
     }

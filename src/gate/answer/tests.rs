@@ -31,6 +31,7 @@ fn ask(call: Value, always: bool) -> Ask {
         attached: crate::gate::attached::AttachedDaemons::default(),
         created_at: 0,
         deadline_at: Some(1_000),
+        stopped: None,
     }
 }
 
@@ -71,7 +72,9 @@ fn an_approval_closes_the_ask_and_names_its_approver() {
         scope: Some(Scope::Once),
         reason: None,
         then: OnDeny::GoOn,
+        stored: StoredRules::default(),
         answers: None,
+        updated: None,
         by,
         at: 10,
     };
@@ -132,7 +135,7 @@ fn free_text_is_asked_for_and_then_taken_and_never_empty() {
     let empty = unfit(&questions(), Action::Text { question: 0, text: Some(" \n".into()) });
     assert_eq!(empty, "The answer is empty; nothing was changed.");
     let asked = go(&questions(), Action::Text { question: 0, text: Some("neither".into()) });
-    assert_eq!(asked.progress.answered, [Reply::Text("neither".into())]);
+    assert_eq!(asked.progress.answered, [QuestionAnswer::Text("neither".into())]);
 }
 
 #[test]
@@ -154,4 +157,58 @@ fn a_scope_that_the_profile_does_not_offer_is_refused() {
     ask.body.choices = vec![];
     let always = Action::Approve { scope: Scope::Always };
     assert!(matches!(apply(&ask, &approver(), always, 10), Err(Refusal::Unfit(_))));
+}
+
+/// The ask as an approval of this kind left it at 10, with its rules stored.
+fn stored(action: Action) -> Ask {
+    let ask = permission(true);
+    match apply(&ask, &approver(), action, 10) {
+        Ok(Change::Close(mut answer)) => {
+            let any = !ask.body.stored_rules(&answer).is_empty();
+            answer.stored.undo_until = any.then_some(10 + crate::store::UNDO_MS);
+            Ask { state: State::Answered(*answer), ..ask }
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_answer_is_undone_once_and_in_time_and_only_where_it_stored_something() {
+    let undo = |ask: &Ask, now| apply(ask, &approver(), Action::Undo, now);
+    let always = stored(Action::Approve { scope: Scope::Always });
+    let undone = Undone { by: person(&approver()), at: 20 };
+    assert_eq!(undo(&always, 20), Ok(Change::Undo(undone.clone())));
+    let late = undo(&always, 10 + crate::store::UNDO_MS).unwrap_err();
+    assert!(late.to_string().starts_with("Too late: an answer can be undone for 10 minutes."));
+    let mut twice = always.clone();
+    if let State::Answered(answer) = &mut twice.state {
+        answer.stored.undo_until = None;
+        answer.stored.undone = Some(undone);
+    }
+    let again = undo(&twice, 30).unwrap_err().to_string();
+    assert!(again.starts_with("Already undone by Ana at "), "{again}");
+    let nothing = undo(&stored(Action::Approve { scope: Scope::Once }), 20).unwrap_err();
+    let sentence = "This answer stored no rule, so there is nothing to undo.";
+    assert_eq!(nothing, Refusal::Unfit(sentence.into()));
+    assert!(matches!(undo(&permission(true), 20), Err(Refusal::Unfit(_))));
+}
+
+#[test]
+fn chosen_parts_are_stored_alone_and_one_that_does_not_exist_is_refused() {
+    let mut ask = permission(true);
+    ask.body.always.push(Rule::allow("t", "two"));
+    let parts = |parts: &[usize]| apply(&ask, &approver(), Action::ApproveParts(parts.into()), 10);
+    let scope_and_parts = |change| match change {
+        Ok(Change::Close(answer)) => (answer.scope, answer.stored.parts.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(scope_and_parts(parts(&[1])), (Some(Scope::Always), Some(vec![1])));
+    assert_eq!(scope_and_parts(parts(&[1, 0, 1])), (Some(Scope::Always), None), "all of them");
+    assert_eq!(scope_and_parts(parts(&[])), (Some(Scope::Once), None));
+    for wrong in [&[2][..], &[0, usize::MAX]] {
+        assert!(matches!(parts(wrong), Err(Refusal::Unfit(_))), "{wrong:?}");
+    }
+    let none = apply(&permission(false), &approver(), Action::ApproveParts(vec![]), 10);
+    assert!(matches!(none, Err(Refusal::Unfit(_))));
+    assert_eq!(apply(&ask, &approver(), Action::Look, 10), Ok(Change::Nothing));
 }

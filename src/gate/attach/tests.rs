@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    gate::{Gate, OnTimeout, Policy, Settings, Submitted, approvers::Approvers, call::Call},
+    gate::{
+        Gate, GateSettings, OnTimeout, Policy, SubmitOutcome, approvers::Approvers, call::Call,
+    },
     store::{Database, Store},
 };
 use countersign_policy::Guardrail;
@@ -16,7 +18,7 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
     let rules = folder.join("permissions.jsonc");
     let rules =
         Policy::open(Profile::Standard, Some(&rules), None, Guardrail::default(), false).unwrap();
-    let settings = Settings {
+    let settings = GateSettings {
         timeout_ms: 300_000,
         on_timeout: OnTimeout::Deny,
         mode: None,
@@ -35,12 +37,12 @@ async fn ask(gate: &Arc<Gate>, command: &str, attended: bool) -> String {
         "args": {"command": command}});
     let call: Call = serde_json::from_value(call).unwrap();
     match gate.submit(call, attended).await.unwrap() {
-        Submitted::Asked(ask, caller) => {
+        SubmitOutcome::Asked(ask, caller) => {
             // Where there is no runtime nobody is sent to take it back.
             std::thread::spawn(move || drop(caller)).join().unwrap();
             ask.id
         }
-        Submitted::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+        SubmitOutcome::Ruled(ruling) => panic!("ruled: {ruling:?}"),
     }
 }
 

@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     gate::{
-        Audience, Gate, Limits, Policy, Settings, Submitted, Told,
+        Audience, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
         answer::Action,
         approvers::{Approvers, Local, Who},
     },
@@ -28,7 +28,7 @@ fn a_reaper_that_could_not_settle_everything_rests_before_it_tries_again() {
 /// A daemon at which silence approves `notify` after so long.
 fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
     let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
-    let settings = Settings {
+    let settings = GateSettings {
         timeout_ms,
         on_timeout: OnTimeout::Approve(vec!["notify".into()]),
         mode: None,
@@ -46,8 +46,8 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
 async fn ask(gate: &Arc<Gate>) -> String {
     let call = json!({"agent": "a", "session": "s", "tool": "notify", "args": {"text": "hi"}});
     match gate.submit(serde_json::from_value(call).unwrap(), false).await.unwrap() {
-        Submitted::Asked(ask, _) => ask.id,
-        Submitted::Ruled(ruling) => panic!("ruled: {ruling:?}"),
+        SubmitOutcome::Asked(ask, _) => ask.id,
+        SubmitOutcome::Ruled(ruling) => panic!("ruled: {ruling:?}"),
     }
 }
 
@@ -93,7 +93,7 @@ async fn the_cards_of_an_ask_that_got_more_time_are_redrawn() {
         let id = ask(&gate).await;
         let fence = store.take_lease("chat", "one", LONG).await.unwrap().unwrap();
         let due = async || {
-            let page = store.due_cards("chat", "room", i64::MAX, &fence, 9).await.unwrap();
+            let page = store.due_cards("chat", "room", i64::MAX, &fence, "", 9).await.unwrap();
             page.due.into_iter().map(|due| due.ask.unwrap().version).collect::<Vec<_>>()
         };
         let card = store.cards_of(&id).await.unwrap().into_iter().next().unwrap();
@@ -103,6 +103,7 @@ async fn the_cards_of_an_ask_that_got_more_time_are_redrawn() {
             message: "m".into(),
             version: 1,
             muted: false,
+            seen: crate::store::Seen::Yes,
         };
         assert!(store.cards_shown(&[shown], &fence).await.unwrap());
         assert!(due().await.is_empty());
@@ -206,7 +207,7 @@ async fn silence_that_denies_goes_by_the_wall_clock_alone() {
         let gate = gate(&store, "one", 5 * MINUTES);
         let call = json!({"agent": "a", "session": "s", "tool": "publish", "args": {}});
         let call = serde_json::from_value(call).unwrap();
-        let Submitted::Asked(asked, _) = gate.submit(call, false).await.unwrap() else {
+        let SubmitOutcome::Asked(asked, _) = gate.submit(call, false).await.unwrap() else {
             panic!("it is ruled on");
         };
         store.shift(&asked.id, 60 * MINUTES).await;

@@ -1,4 +1,4 @@
-//! Examples that stand beside rules: each has to hold for its rule alone.
+//! Examples beside rules: each has to hold for its rule alone.
 
 use serde_json::json;
 
@@ -7,10 +7,10 @@ use crate::engine::guardrail::Guardrail;
 use crate::facts::call::Call;
 use crate::facts::tools::{Kind, canonical, kind_of};
 use crate::rules::verdict::Verdict;
-use crate::rules::{Entry, Problem, Rules, Severity};
+use crate::rules::{RuleEntry, RuleProblem, Rules, Severity};
 
-/// Checks the examples that stand beside rules; each that fails is an error.
-pub(super) fn check(rules: &Rules, problems: &mut Vec<Problem>) {
+/// Checks the examples beside rules; each that fails is an error.
+pub(super) fn check(rules: &Rules, problems: &mut Vec<RuleProblem>) {
     for entry in rules.entries() {
         for example in &entry.examples {
             if matches_alone(entry, &example.text, rules.home()) != example.matches {
@@ -25,9 +25,10 @@ pub(super) fn check(rules: &Rules, problems: &mut Vec<Problem>) {
     }
 }
 
-/// True when the rule alone decides about the example.
-fn matches_alone(entry: &Entry, example: &str, home: Option<&str>) -> bool {
-    // An ask alone cannot be told from no rule, so it is tried as a deny: both match alike.
+/// Returns true when the rule alone decides about the example.
+fn matches_alone(entry: &RuleEntry, example: &str, home: Option<&str>) -> bool {
+    // The verdict for an ask looks the same as without any rule. The ask is tried as a deny,
+    // because both match alike.
     let verdict = match entry.rule.verdict {
         Verdict::Allow => Verdict::Allow,
         Verdict::Ask | Verdict::Deny => Verdict::Deny,
@@ -36,7 +37,7 @@ fn matches_alone(entry: &Entry, example: &str, home: Option<&str>) -> bool {
         .is_some_and(|alone| decision(&alone, &entry.rule.tool, example, 0).verdict == verdict)
 }
 
-/// Rules on the call that an example stands for, by these rules alone.
+/// Decides the call that an example stands for, with these rules alone.
 pub fn decision(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Decision {
     let layers = Layers {
         agent: None,
@@ -48,7 +49,7 @@ pub fn decision(rules: &Rules, tool: &str, example: &str, now_ms: i64) -> Decisi
     decide(&call(tool, example), &layers, Mode::Default)
 }
 
-/// The call that a rule's example stands for.
+/// Builds the call that a rule's example stands for.
 #[must_use]
 pub fn call(tool: &str, value: &str) -> Call {
     let key = match kind_of(tool) {

@@ -1,12 +1,12 @@
-//! What is odd about rules that can be used: rules that never match, never win, look mistyped.
+//! Warnings about rules that can be used: rules that never match, never win or look mistyped.
 
 use crate::facts::tools::{Kind, canonical, kind_of, known_names};
 use crate::rules::verdict::Verdict;
-use crate::rules::{Entry, Problem, Rules, Severity, suggest};
+use crate::rules::{RuleEntry, RuleProblem, Rules, Severity, suggest};
 use crate::shell;
 
-/// Everything else that a person should look at.
-pub(super) fn warnings(rules: &Rules, problems: &mut Vec<Problem>) {
+/// Adds a warning for each rule that a person should look at.
+pub(super) fn warnings(rules: &Rules, problems: &mut Vec<RuleProblem>) {
     for (at, entry) in rules.entries().iter().enumerate() {
         let later = rules.entries().get(at + 1..).unwrap_or_default();
         let message =
@@ -17,7 +17,7 @@ pub(super) fn warnings(rules: &Rules, problems: &mut Vec<Problem>) {
     }
 }
 
-fn mistyped(entry: &Entry) -> Option<String> {
+fn mistyped(entry: &RuleEntry) -> Option<String> {
     let tool = entry.rule.tool.as_str();
     if canonical(tool) != tool || known_names().any(|name| name == tool) || tool.contains("__") {
         return None;
@@ -26,7 +26,7 @@ fn mistyped(entry: &Entry) -> Option<String> {
     Some(format!("no tool is called {tool:?}; did you mean {meant:?}?"))
 }
 
-fn never_matches(entry: &Entry) -> Option<String> {
+fn never_matches(entry: &RuleEntry) -> Option<String> {
     let pattern = entry.rule.pattern.as_str();
     if pattern.is_empty() {
         return Some("the empty pattern never matches; write \"*\" for every call".to_owned());
@@ -40,7 +40,8 @@ fn never_matches(entry: &Entry) -> Option<String> {
         return Some(format!("{pattern:?}: `[!` is not a negation here; write `[^`"));
     }
     match kind_of(&entry.rule.tool) {
-        // A literal may be the text of a whole call; with a wildcard it is matched per command.
+        // A literal may be the text of a whole call; a pattern with a wildcard is matched per
+        // command.
         Kind::Shell
             if entry.pattern.literal().is_none()
                 && shell::scan(pattern).commands.len() > 1
@@ -62,11 +63,12 @@ fn never_matches(entry: &Entry) -> Option<String> {
     }
 }
 
-fn never_wins(entry: &Entry, later: &[Entry]) -> Option<String> {
+fn never_wins(entry: &RuleEntry, later: &[RuleEntry]) -> Option<String> {
     let tool = canonical(&entry.rule.tool);
     let over = later.iter().find(|other| {
         let same_tool = other.rule.tool == "*" || canonical(&other.rule.tool) == tool;
         let covers = other.pattern.is_all() || other.rule.pattern == entry.rule.pattern;
+        // A rule that expires hides the others only until then.
         same_tool && covers && other.lasts()
     })?;
     let line = over.origin().map_or(0, |origin| origin.line);

@@ -1,16 +1,16 @@
-//! Rules files, read and checked: no file is used whose examples do not hold.
+//! Reads and checks rules files: a file whose examples fail is not used.
 
 pub mod examples;
 mod lint;
 
-use crate::rules::{Problem, Rules, Severity, read};
+use crate::rules::{RuleProblem, Rules, Severity, read};
 
 impl Rules {
-    /// Reads a rules file; `name` is what problems call it, `home` is what `~/` stands for.
+    /// Reads a rules file. Problems carry `name`; `home` is what `~/` stands for.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place. Nothing of a broken file is used.
-    pub fn parse(text: &str, name: &str, home: Option<&str>) -> Result<Self, Vec<Problem>> {
+    /// Every problem of the file, each with its position. Nothing of a broken file is used.
+    pub fn parse(text: &str, name: &str, home: Option<&str>) -> Result<Self, Vec<RuleProblem>> {
         let (mut rules, mut problems) = read::rules(text, name, home);
         examples::check(&rules, &mut problems);
         let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);

@@ -1,4 +1,4 @@
-//! The agent's own mode: where it lets the agent only read, no rule and no grant lets it do more.
+//! The agent's own mode: where it allows the agent only to read, no rule and no grant allows more.
 
 use crate::engine::guardrail::Guardrail;
 use crate::engine::layers::{Layers, Mode};
@@ -8,16 +8,16 @@ use crate::facts::reads::CLASS;
 use crate::rules::verdict::Verdict;
 use crate::rules::{Rule, Rules};
 
-/// Modes in which an agent plans, or runs nothing that was not agreed on before; letters and digits
-/// alone.
+/// Modes in which an agent plans, or runs only what was agreed on before. Letters and digits only.
+// Once connected, our allow answers before the agent's own check, so its mode has to be held here.
 const STRICTER: &[&str] = &["plan", "planmode", "planning", "dontask", "readonly", "architect"];
 
-/// Why a call that a rule or grant allows needs a person all the same: the mode that its agent is
-/// in.
+/// Returns why a call that a rule or grant allows still needs a person: the mode of its agent.
 // SECURITY: connecting an agent never loosens it.
 #[must_use]
 pub fn holds(call: &Call) -> Option<String> {
     let mode = call.agent_mode.as_deref()?;
+    // Agents spell their modes differently: `planMode`, `PLAN_MODE`.
     let letters = mode.chars().filter(char::is_ascii_alphanumeric);
     let letters: String = letters.map(|c| c.to_ascii_lowercase()).collect();
     (STRICTER.contains(&&*letters) && !only_reads(call)).then(|| {
@@ -28,7 +28,7 @@ pub fn holds(call: &Call) -> Option<String> {
     })
 }
 
-/// Whether a call only reads, inside the workspace and without secrets.
+/// Returns true when a call only reads, inside the workspace and without secrets.
 #[must_use]
 pub fn only_reads(call: &Call) -> bool {
     let reading = Rules::reading(["shell_exec", "read_file", "glob", "grep"]);
@@ -42,11 +42,11 @@ pub fn only_reads(call: &Call) -> bool {
 }
 
 impl Rules {
-    /// Rules that allow these tools what only reads.
+    /// Creates rules that allow these tools calls that only read.
     fn reading<const N: usize>(tools: [&str; N]) -> Self {
         let mut rules = Self::default();
         for tool in tools {
-            // FAIL-CLOSED: without the rule nothing is known to read.
+            // FAIL-CLOSED: without the rule no call counts as reading.
             let _ = rules.push_reads(Rule::allow(tool, CLASS), None);
         }
         rules

@@ -8,9 +8,10 @@ use crate::engine::subject::Subject;
 use crate::rules::verdict::Verdict;
 
 impl Subject<'_> {
-    /// Rules on the call.
+    /// Decides the call.
     pub(crate) fn decide<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
         let mut decision = self.evaluate(layers, mode);
+        // Before the guardrail, which has the last word.
         if decision.part.verdict == Verdict::Allow
             && let Some(why) = agent_mode::holds(self.call)
         {
@@ -23,7 +24,7 @@ impl Subject<'_> {
         decision
     }
 
-    /// The reason of a decision, or why there is none.
+    /// Returns the reason of a decision, or a sentence that there is none.
     pub(super) fn sentence(&self, part: PartDecision<'_>) -> String {
         match (part.verdict, part.reason.is_empty()) {
             (Verdict::Allow, true) => match &self.scan {
@@ -37,7 +38,7 @@ impl Subject<'_> {
     }
 }
 
-/// The verdict alone; what checks of rules need.
+/// Returns the verdict alone, for checks of rules.
 pub(crate) fn verdict(subject: &Subject<'_>, layers: &Layers<'_>, mode: Mode) -> Verdict {
     subject.decide(layers, mode).part.verdict
 }

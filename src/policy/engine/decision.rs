@@ -1,11 +1,11 @@
-//! The ways into the engine.
+//! The entry points of the engine.
 
 use serde::Serialize;
 
-use crate::engine::always;
+use crate::engine::always::{self, Width};
 pub use crate::engine::description::Decision;
 use crate::engine::evaluation::CallDecision;
-use crate::engine::guardrail::{Guardrail, Reach};
+use crate::engine::guardrail::{Guardrail, GuardrailHit};
 pub use crate::engine::layers::{Layers, Mode};
 use crate::engine::part_decision::PartDecision;
 use crate::engine::subject::Subject;
@@ -14,39 +14,53 @@ use crate::facts::effects::Effect;
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 
-/// A verdict with the rule and the reason behind it, and nothing for a card.
+/// A verdict with its rule and reason, without anything that only a card needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[must_use]
 pub struct BriefDecision {
-    /// What happens to the call.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The rule that decided, with its place.
+    /// The rule that decided, with its position.
     pub rule: Option<String>,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
-    /// One of the patterns that always want a person.
+    /// The call matches a critical pattern, which always needs a person.
     pub critical: bool,
-    /// The scanner read the whole text with certainty; true for tools that are no shell.
+    /// The scanner read the whole text with certainty; true for tools other than a shell.
     pub understood: bool,
 }
 
-/// Rules on a call.
+/// Decides a call.
 pub fn decide(call: &Call, layers: &Layers<'_>, mode: Mode) -> Decision {
+    decide_offering(call, layers, mode, |subject| Width::Harmless(subject.dirs))
+}
+
+/// Decides a call and offers rules for Always that are as wide as those of other systems.
+pub fn decide_offering_families(call: &Call, layers: &Layers<'_>, mode: Mode) -> Decision {
+    decide_offering(call, layers, mode, |_| Width::Family)
+}
+
+fn decide_offering<'c>(
+    call: &'c Call,
+    layers: &Layers<'c>,
+    mode: Mode,
+    width: impl FnOnce(&Subject<'c>) -> Width<'c>,
+) -> Decision {
     let subject = Subject::new(call, layers);
     let decision = subject.decide(layers, mode);
     let asks = decision.part.verdict == Verdict::Ask;
-    let (always, exact) = match asks {
+    let ((always, always_from), exact) = match asks {
         true => (
-            always::offers(&subject, &decision, layers, mode),
+            always::offers(&subject, &decision, layers, mode, width(&subject)),
             always::exact(&subject, &decision, layers, mode),
         ),
-        false => (Vec::new(), Vec::new()),
+        false => Default::default(),
     };
-    Decision { always, exact, ..subject.describe(decision) }
+    Decision { always, always_from, exact, ..subject.describe(decision) }
 }
 
-/// The same verdict, rule and reason without what only a card needs: for a cascade over many open
-/// asks, and for whoever only wants to know.
+/// Returns the same verdict, rule and reason without what only a card needs: for re-evaluating many
+/// open asks, and for callers that need no card.
 pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDecision {
     let subject = Subject::new(call, layers);
     let CallDecision { part, critical, .. } = subject.decide(layers, mode);
@@ -59,14 +73,14 @@ pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDeci
     }
 }
 
-/// What a call touches.
+/// Returns the effects of a call.
 pub fn effects(call: &Call, layers: &Layers<'_>) -> Vec<Effect> {
     let asked = CallDecision { part: PartDecision::ask(""), critical: None, guarded: false };
     Subject::new(call, layers).describe(asked).effects
 }
 
-/// A call's own facts for a profile that rules by itself: what it would run, what it touches,
-/// whether it is critical. It is an ask until the profile says otherwise.
+/// Returns the facts of a call for a profile that decides on its own: what it would run, its
+/// effects, whether it is critical. The verdict is an ask until the profile sets another.
 pub fn facts(call: &Call) -> Decision {
     let (none, guardrail) = (Rules::default(), Guardrail::default());
     let layers =
@@ -80,16 +94,17 @@ pub fn facts(call: &Call) -> Decision {
     subject.describe(CallDecision { part: PartDecision::ask(reason), ..decision })
 }
 
-/// What the guardrail says of a call, whatever else allows it.
-pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Reach> {
+/// Returns the guardrail's decision on a call, whatever else allows it.
+pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<GuardrailHit> {
     let none = Rules::default();
     let layers = Layers { agent: None, rules: &none, grants: &none, guardrail, now_ms };
     let subject = Subject::new(call, &layers);
     let reach = subject.reach(guardrail);
-    if matches!(reach, Some(Reach::Denied(_))) || guardrail.denies.is_empty() {
+    if matches!(reach, Some(GuardrailHit::Denied(_))) || guardrail.denies.is_empty() {
         return reach;
     }
     let behind = subject.behind();
+    // Only the operator's denies are evaluated; the profile decides about everything else.
     let denied = subject.vetoes(&layers, &behind).next();
-    denied.map(|part| Reach::Denied(subject.sentence(part))).or(reach)
+    denied.map(|part| GuardrailHit::Denied(subject.sentence(part))).or(reach)
 }

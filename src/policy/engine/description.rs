@@ -1,4 +1,4 @@
-//! A decision with all that a card shows about it.
+//! A decision with everything that a card shows about it.
 
 use serde::Serialize;
 
@@ -11,34 +11,38 @@ use crate::rules::Rule;
 use crate::rules::verdict::Verdict;
 use crate::shell::Via;
 
-/// A verdict with all that stands behind it.
+/// A verdict with everything behind it.
 #[derive(Clone, Debug, Serialize)]
 #[must_use]
 pub struct Decision {
-    /// What happens to the call.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The rule that decided, with its place: `shell_exec: "git *": allow (permissions.jsonc:12)`.
+    /// The rule that decided, with its position: `shell_exec: "git *": allow
+    /// (permissions.jsonc:12)`.
     pub rule: Option<String>,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
-    /// Every simple command of a shell text; words that only the shell will know are `None`.
+    /// Every simple command of a shell text; a word that only the shell knows is `None`.
     pub commands: Vec<Vec<Option<String>>>,
-    /// The values that rules were matched against.
+    /// The values that rules were matched with.
     pub patterns: Vec<String>,
-    /// The rules that Always would store; empty when it is not offered.
+    /// The rules that Always would store; empty when Always is not offered.
     pub always: Vec<Rule>,
+    /// The parts of the call that these rules come from, in order; empty for a call without parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub always_from: Vec<String>,
     /// The rules that "always, exactly this" would store; empty when it is not offered.
     pub exact: Vec<Rule>,
-    /// What "always, commands that begin so" would store: beginnings of commands, for profiles that
+    /// The command prefixes that "always, commands that begin so" would store, for profiles that
     /// keep such grants; empty when it is not offered.
     pub prefix: Vec<String>,
-    /// One of the patterns that always want a person.
+    /// The call matches a critical pattern, which always needs a person.
     pub critical: bool,
-    /// The scanner read the whole text with certainty; true for tools that are no shell.
+    /// The scanner read the whole text with certainty; true for tools other than a shell.
     pub understood: bool,
-    /// What the call touches; worked out for asks only.
+    /// The effects of the call; determined for asks only.
     pub effects: Vec<Effect>,
-    /// What its own system shows a person about an ask, line by line; empty for most.
+    /// Lines that the call's own system shows a person about an ask; usually empty.
     pub prompt: Vec<String>,
 }
 
@@ -54,6 +58,7 @@ impl Subject<'_> {
             commands: Vec::new(),
             patterns: Vec::new(),
             always: Vec::new(),
+            always_from: Vec::new(),
             exact: Vec::new(),
             prefix: Vec::new(),
             critical: critical.is_some(),
@@ -62,6 +67,7 @@ impl Subject<'_> {
             prompt: Vec::new(),
         };
         self.facts(&mut decision);
+        // First, because such arguments may change what the rest of the card says.
         if let (Verdict::Ask, Some(why)) = (decision.verdict, arguments::odd(self.call)) {
             decision.effects.insert(0, Effect::Unknown { why });
         }
@@ -76,6 +82,7 @@ impl Subject<'_> {
                 Kind::Fetch => Act::Fetch,
                 _ => Act::Unknown,
             };
+            // Leaves are all texts of an unknown tool, which no rule names one by one.
             let named = self.values.list.iter().filter(|value| !value.is_leaf);
             decision.patterns = named.map(|value| value.text.clone()).collect();
             if decision.verdict == Verdict::Ask {
@@ -94,6 +101,8 @@ impl Subject<'_> {
             let at = command.argv.first().map_or(0, |word| word.span.start);
             written.push((at, command.written_in(text).unwrap_or_default()));
         }
+        // The scan lists a substitution's commands first; a person reads them in the order of the
+        // text.
         written.sort_by_key(|(at, _)| *at);
         decision.patterns = written.into_iter().map(|(_, text)| text.to_owned()).collect();
         if decision.verdict == Verdict::Ask {

@@ -1,4 +1,4 @@
-//! What the layers of rules say of a call: the strictest of all its parts.
+//! Evaluates the layers of rules for a call: the strictest of all its parts.
 
 use crate::engine::commands::Judge;
 use crate::engine::critical::{self, CriticalMatch};
@@ -16,16 +16,16 @@ use crate::facts::wrappers::Unwrapped;
 use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 
-/// What was found about a whole call.
+/// The decision on a whole call.
 pub(crate) struct CallDecision<'r> {
     pub(crate) part: PartDecision<'r>,
     pub(crate) critical: Option<CriticalMatch>,
-    /// A rule forbids or asks about some calls of the tool.
+    /// A rule denies or asks for some calls of the tool.
     pub(super) guarded: bool,
 }
 
 impl<'c> Subject<'c> {
-    /// What the rules say of the call, before the agent's mode and the guardrail.
+    /// Evaluates the rules, before the agent's mode and the guardrail.
     pub(super) fn evaluate<'r>(&self, layers: &Layers<'r>, mode: Mode) -> CallDecision<'r> {
         let behind = self.behind();
         let critical = match &self.scan {
@@ -44,6 +44,7 @@ impl<'c> Subject<'c> {
             .vetoes(layers, &behind)
             .fold(part, |part, veto| if veto.verdict > part.verdict { veto } else { part });
         let part = own_calls::hold(&self.own, self.dirs, part);
+        // Each check below can turn an allow into an ask; a deny always stays.
         let part = match &critical {
             Some(found) if part.verdict == Verdict::Allow => {
                 PartDecision::ask(format!("This {}; that always wants a person.", found.reason))
@@ -65,13 +66,15 @@ impl<'c> Subject<'c> {
         };
         let mut decision = CallDecision { part, critical, guarded };
         self.questions_ask(&mut decision);
+        // Last, so that the reason can name the ask that was lifted.
         if mode == Mode::Yolo {
             self.loosen(&mut decision);
         }
         decision
     }
 
-    /// Denies of the operator and of the agent's own rules, each seen alone: nothing lifts them.
+    /// Iterates over the denies of the operator and of the agent's own rules. Each layer is
+    /// evaluated alone, so that nothing lifts its denies.
     pub(super) fn vetoes<'r>(
         &self,
         layers: &Layers<'r>,
@@ -84,13 +87,14 @@ impl<'c> Subject<'c> {
         })
     }
 
-    /// A path of a shell text that lies in the project and leads out of it, where rules allow what
-    /// only reads there. What other tools name is among their values.
+    /// Returns a path of a shell text that is in the project but leads out of it, when rules allow
+    /// reading there. The paths of other tools are among their values.
     fn reads_through_a_link(&self, all: &[&Rules]) -> Option<&'c str> {
         self.scan.as_ref().filter(|_| all.iter().any(|rules| rules.allows_reading()))?;
         let cwd = self.dirs.cwd?;
         let real = self.call.links.places(cwd);
         self.call.links.leaving(|path| {
+            // The working directory may itself be a link; both spellings are inside.
             let inside = !paths::outside(path, self.dirs)
                 || real.iter().any(|real| paths::within(path, real));
             inside && !paths::secret(path, self.dirs)
@@ -105,6 +109,8 @@ impl<'c> Subject<'c> {
     }
 
     fn loosen(&self, decision: &mut CallDecision<'_>) {
+        // Yolo lifts asks, but not an ask for a text that nobody could read while some rule guards
+        // a part of the tool: it may hide just that part.
         let unread = decision.part.blind && decision.guarded;
         if decision.part.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread {
             let asked = &decision.part;
@@ -113,7 +119,7 @@ impl<'c> Subject<'c> {
         }
     }
 
-    /// The decision of one set of layers, and whether its rules guard some calls of the tool.
+    /// Returns the decision of a set of layers, and whether its rules guard some calls of the tool.
     fn weigh<'r>(
         &self,
         all: &[&'r Rules],

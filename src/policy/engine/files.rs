@@ -1,4 +1,4 @@
-//! File tools: what always wants a person, and what an allow for every path does not go as far as.
+//! File tools: writes that always need a person, and the limits of an allow for every path.
 
 use crate::engine::critical::CriticalMatch;
 use crate::engine::stack::Hit;
@@ -8,7 +8,7 @@ use crate::facts::tools::Kind;
 use crate::facts::values::Values;
 use crate::rules::verdict::Verdict;
 
-/// Writing where the system or a shell would obey it: the same line that shell commands meet.
+/// Detects writes where the system or a shell would obey them, as for shell commands.
 pub fn critical(
     kind: Kind,
     values: &Values,
@@ -20,13 +20,13 @@ pub fn critical(
     }
     let (seen, beyond) = values.in_view();
     if !beyond.is_empty() {
-        // FAIL-CLOSED: one of those that nobody has looked at may be such a file.
+        // FAIL-CLOSED: one of the files that nobody has looked at may be such a file.
         let reason = "changes more files than are looked at";
         return Some(CriticalMatch { reason: reason.into(), span: 0..0 });
     }
     let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
     named.chain(resolved).find_map(|path| {
-        // `place::system` knows no workspace: one that lies in `/srv` is no part of the system.
+        // `paths::system` knows no workspace: one in `/srv` is not part of the system.
         let reason = if paths::startup(path, dirs) {
             "writes a file that is obeyed when a shell or a service starts"
         } else if paths::system(&paths::clean(path, dirs)) && paths::outside(path, dirs) {
@@ -38,9 +38,9 @@ pub fn critical(
     })
 }
 
-/// Why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover this one.
-/// A rule that names the place does, and so does an allow for every tool. Files that others run or
-/// obey are covered by no wildcard at all.
+/// Returns why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover
+/// this path. A rule that names the path covers it, and so does an allow for every tool. No
+/// wildcard covers files that others run or obey.
 pub(crate) fn beyond_every_path(
     kind: Kind,
     hit: &Hit<'_>,

@@ -11,27 +11,28 @@ use crate::shell::{
     self, Command, Dialect, PipePosition, Redirect, RedirectOp, Scan, Via, scan_as,
 };
 
-/// A part of a text that a person should not miss.
+/// A part of a text that a person must not miss.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Highlight {
-    /// Bytes of the text; a pipeline is shown from its first command on.
+    /// Byte range in the text; a pipeline is shown from its first command on.
     pub span: Range<usize>,
-    /// How much it matters; the worst is the least.
+    /// The weight; the worst is the least.
     pub weight: Weight,
-    /// What it does, as a clause.
+    /// The effect, as a clause.
     pub why: String,
 }
 
-/// Literal scripts inside each other are followed this deep.
+/// Depth limit for literal scripts inside each other.
 const MAX_DEPTH: u32 = 4;
-/// A text that cannot be read as a whole is read line by line as far as this; bytes.
+/// Limit for reading an unreadable text line by line, in bytes.
 const MOST_READ: usize = 1 << 20;
 
-/// The parts of a shell text that matter, in its order. What cannot be read as a whole is looked at
-/// line by line.
+/// Returns the parts of a shell text that matter, in order. A text that cannot be read as a whole
+/// is read line by line.
 #[must_use]
 pub fn of_shell(text: &str, dirs: Directories<'_>) -> Vec<Highlight> {
-    let mut found = Found::default();
+    // Peers cut a command after some 200 characters and so hide its end.
+    let mut found = Worst::default();
     let scan = shell::scan(text);
     found.commands(text, 0, &scan, dirs, 0);
     if !scan.understood() {
@@ -51,19 +52,19 @@ pub fn of_shell(text: &str, dirs: Directories<'_>) -> Vec<Highlight> {
     all
 }
 
-/// Of so many commands it is worked out what they do; behind them only critical ones are looked
-/// for. It takes some 14 µs for each, and a card is drawn while others wait.
+/// Number of commands whose effects are determined; after them only critical ones are looked for.
+/// Each costs some 14 µs, and a card is drawn while others wait.
 const MOST: usize = 5_000;
 
-/// The worst of each place where a part begins.
+/// The worst highlight for each position where a part starts.
 #[derive(Default)]
-struct Found {
+struct Worst {
     by_start: HashMap<usize, Highlight>,
     looked_at: usize,
 }
 
-impl Found {
-    /// Adds what a text, which begins at `base` of the whole, would do.
+impl Worst {
+    /// Adds what a text that starts at `base` of the whole would do.
     fn commands(
         &mut self,
         text: &str,
@@ -82,6 +83,7 @@ impl Found {
             if matches!(command.pipe, PipePosition::Alone | PipePosition::First) {
                 pipeline = span.start;
             }
+            // The parts inside a script are more exact than the command that runs it.
             if command.via == Via::Guess || self.inside(text, base, command, behind, dirs, depth) {
                 continue;
             }
@@ -98,8 +100,8 @@ impl Found {
         }
     }
 
-    /// Looks into the literal script that a command runs; false where it has none that stands in
-    /// the text as it is, or nothing in it matters.
+    /// Looks into the literal script that a command runs. Returns false when there is none that is
+    /// part of the text, or nothing in it matters.
     fn inside(
         &mut self,
         text: &str,
@@ -122,6 +124,7 @@ impl Found {
 
     fn add(&mut self, new: Highlight) {
         let old = self.by_start.entry(new.span.start).or_insert_with(|| new.clone());
+        // Parts with the same start become one, with the longer range and the worse weight.
         old.span.end = old.span.end.max(new.span.end);
         if new.weight < old.weight {
             (old.weight, old.why) = (new.weight, new.why);
@@ -129,7 +132,7 @@ impl Found {
     }
 }
 
-/// The literal scripts that a command runs, where they stand in the text as they are.
+/// Returns the literal scripts that a command runs, if they are part of the text unchanged.
 fn scripts(
     text: &str,
     command: &Command<'_>,
@@ -148,14 +151,15 @@ fn scripts(
     found.collect()
 }
 
-/// Where a part that the scanner borrowed from the text begins and ends.
+/// Returns the range of a part that the scanner borrowed from the text.
 fn range_of(part: &str, text: &str) -> Option<Range<usize>> {
+    // Comparing addresses finds the part itself; searching would find an earlier equal text.
     let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     let range = start..start.checked_add(part.len())?;
     (text.get(range.clone()) == Some(part)).then_some(range)
 }
 
-/// The worst that one command does, where it matters.
+/// Returns the worst effect of one command, if it matters.
 fn worst_of(command: &Command<'_>, dirs: Directories<'_>) -> Option<(Weight, String)> {
     let alone = Scan { commands: vec![command.clone()], ..Scan::default() };
     let all = effects::of_shell(&alone, dirs);
@@ -171,7 +175,7 @@ mod tests {
     const HERE: Directories<'static> =
         Directories { cwd: Some("/home/ana/shop"), home: Some("/home/ana") };
 
-    /// The line, weight and text of every highlight.
+    /// Returns the line, weight and text of every highlight.
     fn seen(text: &str) -> Vec<(usize, Weight, &str)> {
         let line = |at: usize| text.get(..at).unwrap().matches('\n').count() + 1;
         let one = |one: Highlight| (line(one.span.start), one.weight, text.get(one.span).unwrap());

@@ -1,29 +1,29 @@
-//! What a call is ruled on by.
+//! The layers of rules that decide a call.
 
 use crate::engine::guardrail::Guardrail;
 use crate::rules::Rules;
 
-/// The sets of rules that bear on a call, and the time.
+/// The sets of rules that apply to a call, and the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Layers<'a> {
-    /// The rules of the agent itself; its deny is a veto.
+    /// The agent's own rules; a deny of theirs is a veto.
     pub agent: Option<&'a Rules>,
     /// The rules file.
     pub rules: &'a Rules,
-    /// What people granted while the daemon runs.
+    /// The grants that people gave while the daemon runs.
     pub grants: &'a Rules,
-    /// What nothing can lift.
+    /// The guardrail, which nothing lifts.
     pub guardrail: &'a Guardrail,
-    /// Now, in milliseconds since 1970; rules that have expired by then do not match.
+    /// The current time in milliseconds since 1970; expired rules do not match.
     pub now_ms: i64,
 }
 
-/// How much is asked.
+/// The amount of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// As the rules say.
+    /// As the rules decide.
     Default,
-    /// Asks become allows, critical ones too. Denies, guardrails and questions stay, and so do asks
-    /// about what cannot be read while there are rules that it might break.
+    /// Asks become allows, even critical ones. Denies, guardrails and questions stay. So do asks
+    /// about unreadable texts while there are rules that they might break.
     Yolo,
 }

@@ -1,4 +1,4 @@
-//! Calls of programs that the operator describes, wherever they stand in a text.
+//! Calls of programs that the operator describes, anywhere in a text.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,22 @@ use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::files::Access;
-use crate::facts::programs::own::{OwnProgram, OwnPrograms};
+use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
 use crate::facts::wrappers::{Effort, Inner, base, unwrap};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Command, RedirectOp, Scan, Via, Word, scan_as};
 
-/// Scripts inside scripts are followed this deep.
+/// Depth limit for scripts inside scripts.
 const MAX_DEPTH: u32 = 4;
 
 /// One such call.
 pub(crate) struct OwnCall<'c> {
-    program: &'c OwnProgram,
+    program: &'c OperatorProgram,
     argv: Vec<Word<'c>>,
 }
 
-/// All of them; what they run is added to the text as commands of its own, which need rules too.
+/// Finds all such calls. What they run is added to the text as commands of their own, which need
+/// rules too.
 pub(crate) fn find<'c>(scan: &mut Scan<'c>, own: &'c OwnPrograms) -> Vec<OwnCall<'c>> {
     let mut calls = Vec::new();
     if own.is_empty() {
@@ -37,6 +38,7 @@ pub(crate) fn find<'c>(scan: &mut Scan<'c>, own: &'c OwnPrograms) -> Vec<OwnCall
         walk(&command.argv, command, own, &effort, 0, &mut calls);
         for call in calls.iter().skip(before) {
             let args = call.argv.get(1..).unwrap_or_default();
+            // Assignments and redirects belong to the outer command and are decided there.
             run.extend(call.program.inner(args).map(|inner| Command {
                 argv: inner.to_vec(),
                 assigns: Vec::new(),
@@ -62,6 +64,7 @@ fn walk<'c>(
         return;
     }
     if let Some(program) = first.literal().and_then(|path| own.of(base(path))) {
+        // Offsets in an inner script mean nothing for the card, which shows the outer command.
         let at = command.argv.first().map_or(0..0, |word| word.span.clone());
         let word = |word: &Word<'_>| Word {
             text: Cow::Owned(word.text.to_string()),
@@ -106,7 +109,7 @@ impl OwnCall<'_> {
         files.filter(|(access, _)| *access != Access::Read).map(|(_, word)| word)
     }
 
-    /// Why it is critical.
+    /// Returns why the call is critical.
     pub(crate) fn critical(&self) -> Option<CriticalMatch> {
         let said = self.program.critical(&Arguments::new(self.args()));
         let reason = match said {
@@ -117,13 +120,13 @@ impl OwnCall<'_> {
         Some(CriticalMatch { reason, span })
     }
 
-    /// What it touches.
+    /// Returns the effects of the call.
     pub(crate) fn effects(&self, dirs: Directories<'_>) -> Vec<Effect> {
         let files = self.program.files(self.args());
         effects::of_files(&files, &self.program.reaches, dirs)
     }
 
-    /// It changes a file outside the workspace, or one that others run or obey.
+    /// Asks when the call changes a file outside the workspace, or one that others run or obey.
     fn reaches_out<'r>(&self, dirs: Directories<'_>) -> Option<PartDecision<'r>> {
         let out = self.changed().find(|word| match paths::of_word(word, dirs) {
             Some(path) => {
@@ -136,12 +139,13 @@ impl OwnCall<'_> {
     }
 }
 
-/// The strictest of what is found about such calls.
+/// Returns the stricter of the decision and what is found about such calls.
 pub(crate) fn hold<'r>(
     calls: &[OwnCall<'_>],
     dirs: Directories<'_>,
     part: PartDecision<'r>,
 ) -> PartDecision<'r> {
+    // Only an allow can be held back.
     if part.verdict != Verdict::Allow {
         return part;
     }

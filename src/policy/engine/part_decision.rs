@@ -1,10 +1,10 @@
-//! What was found about a part of a call, and the sentence that says so.
+//! The decision on a part of a call, and its sentence.
 
 use std::borrow::Cow;
 
 use crate::engine::stack::Hit;
 use crate::facts::excerpt::shorten;
-use crate::rules::Entry;
+use crate::rules::RuleEntry;
 use crate::rules::verdict::Verdict;
 use crate::shell::Word;
 
@@ -12,15 +12,15 @@ use crate::shell::Word;
 #[derive(Clone, Debug)]
 pub(crate) struct PartDecision<'r> {
     pub(crate) verdict: Verdict,
-    pub(crate) rule: Option<&'r Entry>,
+    pub(crate) rule: Option<&'r RuleEntry>,
     /// A sentence; empty for an allow.
     pub(crate) reason: Cow<'static, str>,
-    /// It is an ask because something could not be read.
+    /// The ask is due to something that could not be read.
     pub(crate) blind: bool,
 }
 
 impl<'r> PartDecision<'r> {
-    pub(crate) fn allow(rule: Option<&'r Entry>) -> Self {
+    pub(crate) fn allow(rule: Option<&'r RuleEntry>) -> Self {
         Self { verdict: Verdict::Allow, rule, reason: Cow::Borrowed(""), blind: false }
     }
 
@@ -36,7 +36,7 @@ impl<'r> PartDecision<'r> {
         Self { verdict: Verdict::Deny, ..Self::ask(reason) }
     }
 
-    /// What the winning rule says about `subject`.
+    /// Creates the decision of the winning rule about `subject`.
     pub(crate) fn of(hit: Hit<'r>, subject: impl FnOnce() -> String) -> Self {
         let reason = match (hit.verdict, hit.entry, hit.maybe) {
             (Verdict::Allow, entry, _) => return Self::allow(entry),
@@ -53,6 +53,7 @@ impl<'r> PartDecision<'r> {
             }
             (Verdict::Deny, None, _) => [&subject(), " is forbidden."].concat(),
         };
+        // An ask names the rule that may match, because that is what the person has to judge.
         let rule = match hit.verdict {
             Verdict::Ask => hit.maybe.or(hit.entry),
             _ => hit.entry,
@@ -60,15 +61,16 @@ impl<'r> PartDecision<'r> {
         Self { verdict: hit.verdict, rule, reason: reason.into(), blind: false }
     }
 
-    /// The stricter of the two; the first when they are alike.
+    /// Returns the stricter of the two, the first when they are equal.
     pub(crate) fn max(self, other: Self) -> Self {
+        // Kept from either: yolo must not lift an ask whose other half could not be read.
         let blind = self.blind || other.blind;
         let worse = if other.verdict > self.verdict { other } else { self };
         Self { blind, ..worse }
     }
 }
 
-/// A command in a sentence: its words, cut to a length that fits.
+/// Quotes a command in a sentence: its words, shortened to fit.
 pub(crate) fn quote(argv: &[Word<'_>]) -> String {
     const MOST: usize = 60;
     let mut text = String::with_capacity(MOST * 2);

@@ -1,4 +1,4 @@
-//! The commands of a shell text, each ruled on alone.
+//! Decides each command of a shell text alone.
 
 use serde::Serialize;
 
@@ -19,13 +19,13 @@ pub struct Part {
     pub verdict: Verdict,
     /// The words that the deciding rule names.
     pub words: Option<String>,
-    /// The rule with its place.
+    /// The rule with its position.
     pub rule: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Rules on each command of a shell text alone; of other calls there are no parts.
+/// Decides each command of a shell text alone; other calls have no parts.
 #[must_use]
 pub fn parts(call: &Call, layers: &Layers<'_>, mode: Mode) -> Vec<Part> {
     let subject = Subject::new(call, layers);
@@ -36,6 +36,7 @@ pub fn parts(call: &Call, layers: &Layers<'_>, mode: Mode) -> Vec<Part> {
             let part = subject.part(text, alone);
             let decided = part.decide(layers, mode).part;
             let words = decided.rule.map(|entry| {
+                // A pattern may name more words than the command has.
                 let named = entry.pattern.words().min(command.argv.len());
                 spoken(command.argv.get(..named).unwrap_or_default())
             });

@@ -1,4 +1,4 @@
-//! The rules that bear on one call, and which of them wins.
+//! The rules that apply to one call, and the search for the one that wins.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -6,18 +6,18 @@ use std::cell::OnceCell;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
 use crate::facts::programs::arguments::Arguments;
-use crate::facts::programs::own::{OwnProgram, OwnPrograms};
+use crate::facts::programs::own::{OperatorProgram, OwnPrograms};
 use crate::facts::programs::words::listed;
 use crate::facts::reads;
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::facts::wrappers::base;
-use crate::rules::pattern::{Head, Reach};
+use crate::rules::pattern::{Coverage, Head};
 use crate::rules::verdict::Verdict;
-use crate::rules::{About, Entry, Rules};
+use crate::rules::{About, RuleEntry, Rules};
 use crate::shell::{Command, Word, WordKind};
 
-/// Layers of rules for one tool, one behind the other; the last match wins.
+/// Layers of rules for one tool, in order; the last match wins.
 pub(crate) struct Stack<'r> {
     layers: Vec<About<'r>>,
     own: Option<&'r OwnPrograms>,
@@ -27,37 +27,37 @@ pub(crate) struct Stack<'r> {
 #[derive(Clone, Copy)]
 pub(crate) struct Hit<'r> {
     pub(crate) verdict: Verdict,
-    pub(crate) entry: Option<&'r Entry>,
+    pub(crate) entry: Option<&'r RuleEntry>,
     /// A stricter rule that may match once a word is known.
-    pub(crate) maybe: Option<&'r Entry>,
+    pub(crate) maybe: Option<&'r RuleEntry>,
 }
 
 impl Hit<'_> {
     /// FAIL-CLOSED: no rule is an ask.
     pub(crate) const NONE: Self = Self { verdict: Verdict::Ask, entry: None, maybe: None };
 
-    /// An allow for every call of the tool.
+    /// Returns true for an allow of every call of the tool.
     pub(crate) fn allows_all(&self) -> bool {
         self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_all())
     }
 
-    /// An allow that names this very command.
+    /// Returns true for an allow that names exactly this command.
     pub(crate) fn allows_exactly(&self) -> bool {
         self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_exact())
     }
 
-    /// An allow for the class of calls that only read.
+    /// Returns true for an allow of the class of calls that only read.
     pub(crate) fn allows_reading(&self) -> bool {
         self.verdict == Verdict::Allow && self.entry.is_some_and(|entry| entry.pattern.is_reads())
     }
 
-    /// An allow that names one file, without a wildcard.
+    /// Returns true for an allow that names one file, without a wildcard.
     pub(crate) fn names_a_file(&self) -> bool {
         let entry = self.entry.filter(|_| self.verdict == Verdict::Allow);
         entry.is_some_and(|entry| entry.pattern.literal().is_some())
     }
 
-    /// An ask that somebody meant for this: by a rule that is not for every call.
+    /// Returns true for a deliberate ask: by a rule that is not for every call.
     pub(crate) fn asks_on_purpose(&self) -> bool {
         self.verdict == Verdict::Ask
             && (self.maybe.is_some() || self.entry.is_some_and(|entry| !entry.pattern.is_all()))
@@ -71,52 +71,52 @@ impl<'r> Stack<'r> {
         Self { layers: about.filter(|about| !about.is_empty()).collect(), own: None }
     }
 
-    /// With the programs that the operator describes.
+    /// Adds the programs that the operator describes.
     pub(crate) fn with_own(self, own: &'r OwnPrograms) -> Self {
         Self { own: Some(own), ..self }
     }
 
-    fn own(&self, argv: &[Word<'_>]) -> Option<&'r OwnProgram> {
+    fn own(&self, argv: &[Word<'_>]) -> Option<&'r OperatorProgram> {
         let own = self.own.filter(|own| !own.is_empty())?;
         own.of(base(argv.first()?.literal()?))
     }
 
-    /// Why a command goes beyond a plain grant of its name, by the operator's description.
+    /// Returns why a command exceeds a plain grant of its name, by the operator's description.
     pub(crate) fn exceeds(&self, argv: &[Word<'_>], open: bool) -> Option<&'r str> {
         let words = argv.get(1..).unwrap_or_default();
         self.own(argv)?.exceeds(&Arguments { open, ..Arguments::new(words) })
     }
 
-    /// A rule forbids or asks about some calls but not all: what cannot be read may be one of them.
+    /// Returns true when a rule denies or asks for some calls but not all.
     pub(crate) fn guarded(&self) -> bool {
         self.layers.iter().any(About::guards)
     }
 
-    /// Some rule may forbid a command with this first word; cheaper than looking for the one.
+    /// Returns true when some rule may deny a command with this first word; a cheap check.
     pub(crate) fn may_deny(&self, argv: &[Word<'_>]) -> bool {
         let head = argv.first().and_then(Word::literal).map(Head::of);
         self.layers.iter().any(|layer| layer.may_deny(head))
     }
 
-    fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r Entry> {
+    fn backwards(&self, head: Option<Head>) -> impl Iterator<Item = &'r RuleEntry> {
         self.layers.iter().rev().flat_map(move |layer| layer.backwards(head))
     }
 
-    /// The rule for a command.
-    pub(crate) fn command(&self, argv: &[Word<'_>], spelling: &Spelling<'_, '_>) -> Hit<'r> {
-        // A name that is not literal may be any name.
+    /// Returns the rule for a command.
+    pub(crate) fn command(&self, argv: &[Word<'_>], spelling: &CommandText<'_, '_>) -> Hit<'r> {
+        // A name that is not literal may become any name.
         let head = argv.first().and_then(Word::literal).map(Head::of);
         self.last(head, |entry| match entry.rule.verdict {
             Verdict::Allow if entry.pattern.is_reads() => {
                 let own = || self.own(argv).is_some_and(|own| reads::own(own, argv, spelling.dirs));
-                Reach::of(reads::command(argv, false, spelling.dirs) || own())
+                Coverage::of(reads::command(argv, false, spelling.dirs) || own())
             }
-            Verdict::Allow => Reach::of(entry.pattern.covers(argv, || spelling.words())),
+            Verdict::Allow => Coverage::of(entry.pattern.covers(argv, || spelling.words())),
             Verdict::Ask | Verdict::Deny => entry.pattern.strikes(argv, || spelling.variants()),
         })
     }
 
-    /// The rule for a value that is no command.
+    /// Returns the rule for a value other than a command.
     pub(crate) fn value(&self, kind: Kind, value: &Value, dirs: Directories<'_>) -> Hit<'r> {
         let (allow, deny) = (OnceCell::new(), OnceCell::new());
         let allow = || allow.get_or_init(|| value.allow_forms(dirs)).iter();
@@ -127,63 +127,63 @@ impl<'r> Stack<'r> {
                 Verdict::Allow if pattern.is_reads() => reads::value(kind, value, dirs),
                 Verdict::Allow if pattern.is_all() && !value.is_path => true,
                 Verdict::Allow => allow().any(|form| pattern.matches(form)),
-                // Reaches every form.
+                // `*` covers every spelling.
                 Verdict::Ask | Verdict::Deny if pattern.is_all() => true,
                 Verdict::Ask | Verdict::Deny => deny().any(|form| pattern.reaches(form)),
             };
-            Reach::of(matched)
+            Coverage::of(matched)
         })
     }
 
-    /// The rule for a call without values: only rules for every call match.
+    /// Returns the rule for a call without values; only rules for every call match.
     pub(crate) fn every_call(&self) -> Hit<'r> {
-        self.last(None, |entry| Reach::of(entry.pattern.is_all()))
+        self.last(None, |entry| Coverage::of(entry.pattern.is_all()))
     }
 
-    /// The same for a search, which looks through the working directory then.
+    /// Returns the rule for a search without values, which searches the working directory.
     pub(crate) fn every_search(&self, kind: Kind, dirs: Directories<'_>) -> Hit<'r> {
         let reads = reads::every_value(kind, dirs);
         self.last(None, |entry| {
             let pattern = &entry.pattern;
-            Reach::of(pattern.is_all() || pattern.is_reads() && reads)
+            Coverage::of(pattern.is_all() || pattern.is_reads() && reads)
         })
     }
 
-    /// The rule that denies every call, with no milder rule behind it: it holds for a text that
-    /// nobody can read.
-    pub(crate) fn denies_every(&self) -> Option<&'r Entry> {
+    /// Returns the rule that denies every call, if no milder rule follows it. It applies to a text
+    /// that cannot be read.
+    pub(crate) fn denies_every(&self) -> Option<&'r RuleEntry> {
         let decides =
-            |entry: &&Entry| entry.pattern.is_all() || entry.rule.verdict != Verdict::Deny;
+            |entry: &&RuleEntry| entry.pattern.is_all() || entry.rule.verdict != Verdict::Deny;
         let last = self.backwards(None).find(decides)?;
         (last.rule.verdict == Verdict::Deny).then_some(last)
     }
 
-    /// The rule for a value that nobody has looked at: those for every call hold, stricter ones
-    /// may.
+    /// Returns the rule for a value that nobody has looked at; stricter ones may match.
     pub(crate) fn unseen(&self) -> Hit<'r> {
         self.last(None, |entry| match (entry.pattern.is_all(), entry.rule.verdict) {
-            (true, _) => Reach::Yes,
-            (false, Verdict::Allow) => Reach::No,
-            (false, Verdict::Ask | Verdict::Deny) => Reach::Maybe,
+            (true, _) => Coverage::Yes,
+            (false, Verdict::Allow) => Coverage::No,
+            (false, Verdict::Ask | Verdict::Deny) => Coverage::Maybe,
         })
     }
 
-    /// The rule that allows the whole text, word for word, with no stricter rule behind it.
-    pub(crate) fn whole_text(&self, text: &str) -> Option<&'r Entry> {
+    /// Returns the rule that allows exactly this whole text, if no stricter rule follows it.
+    pub(crate) fn whole_text(&self, text: &str) -> Option<&'r RuleEntry> {
         let text = text.trim();
         self.backwards(None)
             .take_while(|entry| entry.rule.verdict == Verdict::Allow)
             .find(|entry| entry.pattern.literal() == Some(text))
     }
 
-    fn last(&self, head: Option<Head>, matches: impl Fn(&Entry) -> Reach) -> Hit<'r> {
+    fn last(&self, head: Option<Head>, matches: impl Fn(&RuleEntry) -> Coverage) -> Hit<'r> {
         let mut maybe = None;
         for layer in self.layers.iter().rev() {
             for entry in layer.backwards(head) {
                 match matches(entry) {
-                    Reach::No => {}
-                    Reach::Maybe => maybe = maybe.or(Some(entry)),
-                    Reach::Yes => {
+                    Coverage::No => {}
+                    Coverage::Maybe => maybe = maybe.or(Some(entry)),
+                    Coverage::Yes => {
+                        // A stricter rule may match, so an allow becomes an ask.
                         let least = if maybe.is_some() { Verdict::Ask } else { Verdict::Allow };
                         let verdict = entry.rule.verdict.max(least);
                         return Hit { verdict, entry: Some(entry), maybe };
@@ -195,8 +195,8 @@ impl<'r> Stack<'r> {
     }
 }
 
-/// A command as text, in the spellings that globs are matched against; made when first needed.
-pub(crate) struct Spelling<'w, 'a> {
+/// A command as text, in the spellings that globs are matched with; built on first use.
+pub(crate) struct CommandText<'w, 'a> {
     argv: &'w [Word<'a>],
     source: Option<(&'w str, &'w Command<'a>)>,
     dirs: Directories<'w>,
@@ -204,8 +204,8 @@ pub(crate) struct Spelling<'w, 'a> {
     variants: OnceCell<Vec<String>>,
 }
 
-impl<'w, 'a> Spelling<'w, 'a> {
-    /// `source` is the text in which the command was written, where that is known.
+impl<'w, 'a> CommandText<'w, 'a> {
+    /// Creates the texts of a command; `source` is the text that contains it.
     pub(crate) fn new(
         argv: &'w [Word<'a>],
         source: Option<(&'w str, &'w Command<'a>)>,
@@ -214,13 +214,14 @@ impl<'w, 'a> Spelling<'w, 'a> {
         Self { argv, source, dirs, words: OnceCell::new(), variants: OnceCell::new() }
     }
 
-    /// The words joined by blanks; a blank within a word is no blank of the command.
+    /// Returns the words joined by blanks; blanks within a word are replaced.
     fn words(&self) -> &str {
         self.words.get_or_init(|| {
             join(self.argv.iter().map(|word| {
                 let blank = |c: char| c.is_whitespace();
                 match &*word.text {
                     "" => INNER_BLANK.into(),
+                    // `git "commit -m"` must not match a rule for `git commit -m`.
                     text if text.contains(blank) => text.replace(blank, INNER_BLANK).into(),
                     text => text.into(),
                 }
@@ -228,7 +229,7 @@ impl<'w, 'a> Spelling<'w, 'a> {
         })
     }
 
-    /// Every spelling that a deny or ask rule may have meant.
+    /// Returns every spelling that a deny or ask rule may refer to.
     fn variants(&self) -> &[String] {
         self.variants.get_or_init(|| {
             let plain = || self.argv.iter().map(|word| (&*word.text).into());
@@ -268,7 +269,7 @@ fn join<'w>(words: impl Iterator<Item = Cow<'w, str>>) -> String {
     text
 }
 
-/// A word that looks like a path, cleaned.
+/// Cleans a word that looks like a path.
 fn path<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Cow<'w, str> {
     let text = &*word.text;
     let looks = word.kind == WordKind::Home
@@ -280,7 +281,7 @@ fn path<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Cow<'w, str> {
     }
 }
 
-/// The arguments from the sub-command on, for programs whose own options stand in front of it.
+/// Returns the arguments from the sub-command on, without the program's own options.
 fn behind_options<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> &'w [Word<'a>] {
     let values = programs::exact(name).map_or("", |program| program.global);
     if values.is_empty() {

@@ -1,4 +1,4 @@
-//! A call with its text read.
+//! A call with its text scanned.
 
 use crate::engine::layers::Layers;
 use crate::engine::own_calls::{self, OwnCall};
@@ -9,12 +9,12 @@ use crate::facts::values::Values;
 use crate::facts::wrappers::{self, Unwrapped};
 use crate::shell::{self, Scan};
 
-/// A call with its text read.
+/// A call with its text scanned.
 pub(crate) struct Subject<'c> {
     pub(crate) call: &'c Call,
     pub(crate) dirs: Directories<'c>,
     pub(crate) scan: Option<(&'c str, Scan<'c>)>,
-    /// None for a shell text.
+    /// Empty for a shell text.
     pub(crate) values: Values,
     /// Calls of programs that the operator describes.
     pub(crate) own: Vec<OwnCall<'c>>,
@@ -34,14 +34,14 @@ impl<'c> Subject<'c> {
         Self { call, dirs: directories(call, layers), scan, values, own }
     }
 
-    /// A part of the call's text, as if it stood alone.
+    /// Returns a part of the call's text as if it were the whole.
     pub(crate) fn part(&self, text: &'c str, alone: Scan<'c>) -> Self {
         let scan = Some((text, alone));
         let (values, own) = (Values::default(), Vec::new());
         Self { call: self.call, dirs: self.dirs, scan, values, own }
     }
 
-    /// What runs behind each of the commands.
+    /// Looks behind each of the commands.
     pub(super) fn behind(&self) -> Vec<Option<Unwrapped<'_, 'c>>> {
         match &self.scan {
             Some((_, scan)) => wrappers::behind(&scan.commands),
@@ -58,6 +58,7 @@ impl<'c> Subject<'c> {
 }
 
 fn directories<'p>(call: &'p Call, layers: &Layers<'p>) -> Directories<'p> {
+    // For callers that name no home, the rules file's applies.
     let home = call.home.as_deref().or_else(|| layers.rules.home());
     Directories { cwd: call.cwd.as_deref(), home }
 }

@@ -1,4 +1,4 @@
-//! What rules say of a call that is no shell text: each of its values.
+//! Decides a call other than a shell's by each of its values.
 
 use crate::engine::files;
 use crate::engine::part_decision::PartDecision;
@@ -10,7 +10,7 @@ use crate::facts::values::{self, Value};
 use crate::rules::verdict::Verdict;
 
 impl Subject<'_> {
-    /// The strictest decision on any value.
+    /// Returns the strictest decision on any value.
     pub(super) fn values<'r>(&self, stack: &Stack<'r>) -> PartDecision<'r> {
         let tool = &self.call.tool;
         let every = || {
@@ -24,7 +24,7 @@ impl Subject<'_> {
             .chain((!beyond.is_empty()).then(|| self.unseen(stack, beyond)))
             .reduce(PartDecision::max)
             .unwrap_or_else(every);
-        // FAIL-CLOSED: a shell call without its text, a file tool without its path.
+        // FAIL-CLOSED: a shell call without its text, or a file tool without its path.
         if self.values.missing || self.call.kind() == Kind::Shell {
             return found.max(PartDecision::blind(format!(
                 "{tool} came without the argument that its rules look at, or with a wrong one."
@@ -50,6 +50,7 @@ impl Subject<'_> {
             },
             _ => PartDecision::of(hit, what),
         };
+        // `/proc/self/root/etc/passwd` is `/etc/passwd`, which no pattern can see.
         if value.is_alias() {
             let odd = "The path is another name that the kernel gives some file.";
             return found.max(PartDecision::blind(odd));
@@ -57,12 +58,13 @@ impl Subject<'_> {
         found
     }
 
-    /// Values that rules do not look at, because there are too many or they are too long.
+    /// Decides the values that rules do not look at, because there are too many or they are too
+    /// long.
     fn unseen<'r>(&self, stack: &Stack<'r>, beyond: &[Value]) -> PartDecision<'r> {
         let hit = stack.unseen();
         let tool = &self.call.tool;
         match hit.verdict {
-            // Where an allow depends on a path, each path has to be looked at.
+            // When an allow depends on a path, every path has to be looked at.
             Verdict::Allow if beyond.iter().all(|value| !value.is_path) => {
                 PartDecision::allow(hit.entry)
             }

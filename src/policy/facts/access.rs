@@ -1,5 +1,5 @@
-//! Which words of a command name files, and what the command does to them. Shared by the critical
-//! patterns and the effects.
+//! The words of a command that name files, and the access that the command makes of each. The
+//! critical patterns and the effects share this.
 
 use crate::facts::programs;
 use crate::facts::programs::arguments::{Arguments, operands};
@@ -9,10 +9,10 @@ use crate::facts::programs::name::base;
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// A path and what happens to it.
+/// A path and the access to it.
 pub type Touched<'w, 'a> = (Access, &'w Word<'a>);
 
-/// The paths that a simple command names, wrappers already taken off.
+/// Returns the paths that a simple command names, without its wrappers.
 #[must_use]
 pub fn of_command<'w, 'a>(argv: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
     let Some((first, args)) = argv.split_first() else { return Vec::new() };
@@ -31,6 +31,7 @@ fn touched<'w, 'a>(files: Files, args: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
             let has = |test: fn(&str) -> bool| args.iter().any(|w| test(&w.text));
             let edits =
                 Arguments::new(args).flag("i") || has(|text| text.starts_with("--in-place"));
+            // Without `-e` or `-f` the first operand is the script and not a file.
             let script = has(|text| listed(SCRIPTS, text));
             let access = if edits { Access::Write } else { Access::Read };
             all(access, usize::from(!script), SCRIPTS)
@@ -42,10 +43,10 @@ fn touched<'w, 'a>(files: Files, args: &'w [Word<'a>]) -> Vec<Touched<'w, 'a>> {
     }
 }
 
-/// Options that give a script of sed.
+/// The options of sed that give a script.
 const SCRIPTS: &str = "-e -f --expression --file";
 
-/// `if=file`, `of=file`
+/// Reads `if=file` and `of=file`.
 fn assigned<'w, 'a>(word: &'w Word<'a>) -> Option<Touched<'w, 'a>> {
     match word.text.split_once('=')?.0 {
         "of" => Some((Access::Write, word)),
@@ -54,8 +55,9 @@ fn assigned<'w, 'a>(word: &'w Word<'a>) -> Option<Touched<'w, 'a>> {
     }
 }
 
-/// The last operand is written, the others are read or moved away.
+/// Returns the operands of a copy or move: the last is written, the others are read or moved.
 fn transfer<'w, 'a>(args: &'w [Word<'a>], from: Access) -> Vec<Touched<'w, 'a>> {
+    // With `-t DIR` the target stands in front and every operand is a source.
     let target = behind(args, "-t --target-directory");
     let mut words = operands(args, "-t --target-directory -m -o -g -S -e --rsh");
     let mut found = target;
@@ -69,12 +71,13 @@ fn transfer<'w, 'a>(args: &'w [Word<'a>], from: Access) -> Vec<Touched<'w, 'a>> 
     found
 }
 
-/// The words behind options that name a file to write.
+/// Returns the words behind options that name a file to write.
 fn behind<'w, 'a>(args: &'w [Word<'a>], options: &str) -> Vec<Touched<'w, 'a>> {
     args.windows(2)
         .filter_map(|pair| match pair {
             [option, value] => {
                 let text = &*option.text;
+                // `-xo file`: the option may be the last letter of a cluster.
                 let clustered = text.len() > 2
                     && text.starts_with('-')
                     && !text.starts_with("--")

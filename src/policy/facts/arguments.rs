@@ -1,5 +1,5 @@
-//! The arguments of known tools, by the names that agents give them: what each is, and which must
-//! not stand beside each other. The one place where they are written down.
+//! The arguments of known tools, under the names that agents use: what each argument is for, and
+//! which of them exclude each other.
 
 use serde_json::Value;
 
@@ -8,20 +8,21 @@ use crate::facts::excerpt::shorten;
 use crate::facts::paths::{self, Directories};
 use crate::facts::tools::Kind;
 
-/// The arguments of one sort of tool; each list is blank-separated.
-struct Keys {
-    /// What the call is about, of which one may be given.
+/// The arguments of one kind of tool; each list is separated by blanks.
+struct ArgumentKeys {
+    /// Arguments that name what the call works on; a call may have one of them.
     subject: &'static str,
-    /// What goes with it and names nothing.
+    /// Arguments that may accompany it and name nothing to work on.
     others: &'static str,
-    /// The folder that it runs in, for shells.
+    /// Arguments of a shell that name its working directory.
     folder: &'static str,
 }
 
-/// Claude Code, Codex, opencode, Gemini, Copilot, Cursor and the five systems of the profiles.
-fn of(kind: Kind) -> Option<&'static Keys> {
+/// Returns the arguments that Claude Code, Codex, opencode, Gemini, Copilot, Cursor and the five
+/// systems of the profiles use.
+fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
     Some(match kind {
-        Kind::Shell => &Keys {
+        Kind::Shell => &ArgumentKeys {
             subject: "command cmd script",
             others: "description timeout timeout_ms timeoutMs timeout_s run_in_background \
                 is_background background explanation justification reason prefix_rule \
@@ -31,21 +32,21 @@ fn of(kind: Kind) -> Option<&'static Keys> {
             folder: "cwd workdir work_dir directory dir_path dir working_directory \
                 workingDirectory",
         },
-        Kind::Read => &Keys {
+        Kind::Read => &ArgumentKeys {
             subject: PATH,
             others: "offset limit pages start_line end_line start end view_range line_start \
                 line_end lines encoding description explanation reason should_read_entire_file \
                 max_lines mode indentation",
             folder: "",
         },
-        Kind::Write => &Keys {
+        Kind::Write => &ArgumentKeys {
             subject: PATH,
             others: "content contents file_text text overwrite append create_directories \
                 create_dirs encoding description explanation instructions instruction reason \
                 mode_bits",
             folder: "",
         },
-        Kind::Edit => &Keys {
+        Kind::Edit => &ArgumentKeys {
             subject: PATH,
             others: "old_string new_string replace_all edits old_str new_str insert_line \
                 insert_text oldString newString replaceAll expected_replacements new_source \
@@ -54,7 +55,7 @@ fn of(kind: Kind) -> Option<&'static Keys> {
                 oldText newText find replace",
             folder: "",
         },
-        Kind::Glob => &Keys {
+        Kind::Glob => &ArgumentKeys {
             subject: "",
             others: "pattern glob path file_path directory dir_path case_sensitive \
                 respect_git_ignore respect_gemini_ignore file_filtering_options ignore limit \
@@ -62,7 +63,7 @@ fn of(kind: Kind) -> Option<&'static Keys> {
                 offset",
             folder: "",
         },
-        Kind::Grep => &Keys {
+        Kind::Grep => &ArgumentKeys {
             subject: "",
             others: "pattern path glob include exclude output_mode -A -B -C -n -i context \
                 head_limit offset multiline type regex query case_sensitive ignore_case \
@@ -70,12 +71,12 @@ fn of(kind: Kind) -> Option<&'static Keys> {
                 fixed_strings include_hidden",
             folder: "",
         },
-        Kind::Skill => &Keys {
+        Kind::Skill => &ArgumentKeys {
             subject: "name skill command",
             others: "args arguments input description reason",
             folder: "",
         },
-        Kind::Fetch => &Keys {
+        Kind::Fetch => &ArgumentKeys {
             subject: "url uri",
             others: "prompt format timeout description reason max_length start_index raw",
             folder: "",
@@ -87,13 +88,13 @@ fn of(kind: Kind) -> Option<&'static Keys> {
 const PATH: &str = "path file_path filePath filepath absolute_path notebook_path target_file \
     filename fileName file paths files file_paths";
 
-/// The verb of a tool that does several things to a file.
+/// The sub-commands of a tool that can do several things to a file.
 const VERBS: &str = "view create str_replace insert undo_edit";
 
-/// What is odd about the arguments of a known tool: two that may both be what runs, one that
-/// changes what runs, or one that is not known.
-// FAIL-CLOSED: what a tool makes of such arguments is its own affair, so no rule and no grant
-// allows it.
+/// Describes odd arguments of a known tool: two that may both be what runs, one that changes what
+/// runs, or one that is unknown.
+// FAIL-CLOSED: the tool decides what it makes of such arguments, so no rule and no grant allows the
+// call.
 #[must_use]
 pub(crate) fn odd(call: &Call) -> Option<String> {
     let keys = of(call.kind())?;
@@ -103,6 +104,7 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
         .filter(|(_, value)| !value.is_null())
         .map(|(key, value)| (key.as_str(), value))
         .collect();
+    // Sorted, so that the same call always gets the same sentence.
     given.sort_unstable_by_key(|(key, _)| *key);
     let is = |list: &str, key: &str| list.split_whitespace().any(|one| one == key);
     let subjects: Vec<&str> =
@@ -111,6 +113,7 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
         return Some(sentence(call, "comes with competing arguments", &subjects));
     }
     let elsewhere = |key: &str, value: &Value| is(keys.folder, key) && leads_away(call, value);
+    // `command` is the shell text of one tool and the verb of an edit tool.
     let verb = |key: &str, value: &Value| {
         let known = value.as_str().is_some_and(|verb| is(VERBS, verb));
         key == "command" && known && matches!(call.kind(), Kind::Edit | Kind::Read)
@@ -127,7 +130,7 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
     (!unknown.is_empty()).then(|| sentence(call, what, &unknown))
 }
 
-/// Settings of a shell that leave it as it is.
+/// Returns true for settings of a shell that leave it as it is.
 fn says_nothing(key: &str, value: &Value) -> bool {
     let plain = match value {
         Value::Bool(set) => !*set,
@@ -139,19 +142,19 @@ fn says_nothing(key: &str, value: &Value) -> bool {
     };
     let settings = "env shell login tty dangerouslyDisableSandbox sandbox_permissions \
         with_escalated_permissions additional_permissions";
-    // A login shell reads the start-up files that every shell of the user reads.
+    // A login shell reads the same start-up files as every other shell of the user.
     let usual = matches!(key, "login" | "tty") && value.is_boolean();
     settings.split_whitespace().any(|one| one == key) && (plain || usual)
 }
 
-/// Whether a shell would run in another folder than the call says.
+/// Returns true when a shell would run in a folder other than the call's.
 fn leads_away(call: &Call, folder: &Value) -> bool {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
     let (Some(folder), Some(cwd)) = (folder.as_str(), dirs.cwd) else { return true };
     paths::clean(folder, dirs) != paths::clean(cwd, dirs)
 }
 
-/// `exec_command comes with competing arguments: cmd, command.`
+/// Formats `exec_command comes with competing arguments: cmd, command.`
 fn sentence(call: &Call, what: &str, keys: &[&str]) -> String {
     const MOST: usize = 8;
     let named: Vec<String> = keys.iter().take(MOST).map(|key| shorten(key, 40)).collect();

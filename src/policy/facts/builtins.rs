@@ -1,19 +1,19 @@
-//! What the shell's own commands do to the commands after them.
+//! The effect of shell builtins on the commands after them.
 
 use crate::shell::environment;
 use crate::shell::{Word, WordKind};
 
-/// How a shell builtin bears on a decision.
+/// The effect of a builtin on a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Builtin {
-    /// Touches nothing outside the shell (`true`, `[`, `exit`, `set -e`): needs no rule.
+    /// Touches nothing outside the shell (`true`, `[`, `exit`, `set -e`), so it needs no rule.
     Harmless,
-    /// Changes what later commands mean, or runs something unseen: always an ask, with the reason.
+    /// Changes what later commands mean or runs something unseen: always an ask, with the reason.
     Poison(&'static str),
 }
 
-/// The builtin behind a command; `None` for programs and for builtins that rules decide (`echo`,
-/// `cd`). Builtins that evaluate their arguments are refused by the scanner already.
+/// Classifies a builtin. Returns `None` for programs and for builtins that rules decide (`echo`,
+/// `cd`). The scanner refuses builtins that evaluate their arguments.
 #[must_use]
 pub fn builtin(argv: &[Word<'_>]) -> Option<Builtin> {
     let (name, args) = argv.split_first()?;
@@ -21,11 +21,14 @@ pub fn builtin(argv: &[Word<'_>]) -> Option<Builtin> {
     Some(match name.as_bytes() {
         b":" | b"true" | b"false" | b"[" | b"test" | b"exit" | b"return" | b"break"
         | b"continue" | b"shift" | b"sleep" | b"wait" | b"times" | b"getopts" => Builtin::Harmless,
-        // What is read may become a command, but then its name is dynamic.
+        // A variable read here may become a command, but that command's name is then dynamic.
         b"read" | b"jobs" => Builtin::Harmless,
+        // `set` alone prints every variable; rules decide that.
         b"set" if args.is_empty() => return None,
         b"set" if sets_options(args) => Builtin::Harmless,
         b"set" => Builtin::Poison("sets positional parameters or shell options"),
+        // Cursor never checked these (CVE-2026-22708), so `export PATH=…` changed what later
+        // commands run.
         b"export" | b"declare" | b"typeset" | b"local" | b"readonly" => declares(name, args),
         b"unset"
             if args.iter().all(|w| w.literal().is_some_and(|n| environment::harmless(n, None))) =>
@@ -62,7 +65,7 @@ pub fn builtin(argv: &[Word<'_>]) -> Option<Builtin> {
     })
 }
 
-/// `-e`, `-u`, `-x`, `-o pipefail` and the like.
+/// Returns true for `-e`, `-u`, `-x`, `-o pipefail` and the like.
 fn sets_options(args: &[Word<'_>]) -> bool {
     let named = ["pipefail", "errexit", "nounset", "xtrace", "verbose"];
     args.iter().all(|word| {
@@ -74,7 +77,7 @@ fn sets_options(args: &[Word<'_>]) -> bool {
     })
 }
 
-/// Only names that no program obeys may be exported or declared.
+/// Classifies `export` and its kin: only names that no program obeys are harmless.
 fn declares(name: &str, args: &[Word<'_>]) -> Builtin {
     let exported = name == "export";
     let harmless = !args.is_empty()
@@ -83,6 +86,7 @@ fn declares(name: &str, args: &[Word<'_>]) -> Builtin {
             let known = word.kind == WordKind::Literal || word.text.contains('=');
             known && environment::harmless(variable, exported.then_some("export"))
         });
+    // `declare` and `local` can set attributes that change how later assignments are read.
     if harmless && matches!(name, "export" | "readonly") {
         Builtin::Harmless
     } else {

@@ -1,55 +1,57 @@
-//! Where paths really lead on the host, as somebody found who could look.
+//! The targets of paths on the host, as the caller looked them up.
 
 use std::collections::{HashMap, HashSet};
 
-/// What was found about the paths and programs that [`crate::sights()`] names.
+/// The results for the paths and programs that [`crate::sights()`] names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    leads: HashMap<String, Lead>,
+    leads: HashMap<String, LinkTarget>,
     programs: HashSet<String>,
     unresolved: Option<String>,
     is_cut: bool,
 }
 
-/// Where a path leads through links.
+/// The target of a path through links.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lead {
-    /// To these, all links followed; several for a pattern.
+pub enum LinkTarget {
+    /// These paths, with all links followed; several for a pattern.
     To(Vec<String>),
-    /// It cannot be told, for this reason.
+    /// The target cannot be determined, for this reason.
     Unknown(String),
 }
 
 impl Links {
-    /// Keeps where a path leads.
-    pub fn lead(&mut self, path: String, lead: Lead) {
+    /// Stores the target of a path.
+    pub fn lead(&mut self, path: String, lead: LinkTarget) {
         self.leads.insert(path, lead);
     }
 
-    /// Keeps a name that starts the bridge's own program.
+    /// Stores a name that starts the bridge's own program.
     pub fn own_program(&mut self, name: String) {
         self.programs.insert(name);
     }
 
-    /// There was more than could be looked at.
+    /// Records that there was more than could be looked at.
     pub fn cut(&mut self) {
         self.is_cut = true;
     }
 
-    /// There was more than could be looked at.
+    /// Returns true when there was more than could be looked at.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// A file that a tool names cannot be followed, for this reason: its rules cannot be trusted.
+    /// Records that a file named by a tool cannot be followed, with the reason. Rules for it cannot
+    /// be trusted.
     pub fn unresolved(&mut self, path: &str, why: &str) {
+        // The first one is enough for the sentence that asks.
         self.unresolved.get_or_insert_with(|| {
             format!("Where {path} leads cannot be told ({why}); it may be another file.")
         });
     }
 
-    /// A file that a tool names cannot be followed.
+    /// Returns true when a file named by a tool cannot be followed.
     #[must_use]
     pub fn is_unresolved(&self) -> bool {
         self.unresolved.is_some()
@@ -61,25 +63,26 @@ impl Links {
 
     pub(crate) fn places(&self, path: &str) -> &[String] {
         match self.of(path) {
-            Some(Lead::To(places)) => places,
-            Some(Lead::Unknown(_)) | None => &[],
+            Some(LinkTarget::To(places)) => places,
+            Some(LinkTarget::Unknown(_)) | None => &[],
         }
     }
 
-    pub(crate) fn of(&self, path: &str) -> Option<&Lead> {
+    pub(crate) fn of(&self, path: &str) -> Option<&LinkTarget> {
         self.leads.get(path)
     }
 
-    /// Nothing that was looked at is a link.
+    /// Returns true when none of the paths is a link.
     pub(crate) fn lead_nowhere(&self) -> bool {
         self.leads.is_empty()
     }
 
-    /// The first path that `stays`, and leads to a place that does not or that cannot be told.
+    /// Returns the first path that `stays` itself but leads to a target that does not, or to an
+    /// unknown one.
     pub(crate) fn leaving(&self, stays: impl Fn(&str) -> bool) -> Option<&str> {
-        let leaves = |lead: &Lead| match lead {
-            Lead::To(places) => !places.iter().all(|place| stays(place)),
-            Lead::Unknown(_) => true,
+        let leaves = |lead: &LinkTarget| match lead {
+            LinkTarget::To(places) => !places.iter().all(|place| stays(place)),
+            LinkTarget::Unknown(_) => true,
         };
         let mut paths: Vec<&str> = self
             .leads
@@ -87,6 +90,7 @@ impl Links {
             .filter(|(path, lead)| stays(path) && leaves(lead))
             .map(|(path, _)| path.as_str())
             .collect();
+        // The map has no order; the same call must name the same path every time.
         paths.sort_unstable();
         paths.first().copied()
     }
@@ -96,20 +100,20 @@ impl Links {
     }
 }
 
-/// What somebody who can look at the host should look at.
+/// The paths and programs that a caller with access to the host should look up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sights {
-    /// Paths from the root, not cleaned, because `..` behind a link leads elsewhere; some hold
-    /// wildcards.
+    /// Absolute paths, some with wildcards. They are not cleaned, because `..` behind a link leads
+    /// elsewhere.
     pub paths: Vec<String>,
-    /// Those of them that a tool names as its files, which rules are written for.
+    /// Those of the paths that a tool names as its files; rules are written for these.
     pub files: HashSet<String>,
-    /// Where relative names of programs begin.
+    /// The directory of relative program names.
     pub cwd: Option<String>,
-    /// The home folder.
+    /// The home directory.
     pub home: Option<String>,
-    /// Names of programs: bare ones are looked for where the system keeps programs.
+    /// Names of programs; bare ones are looked up where the system keeps programs.
     pub programs: Vec<String>,
-    /// There are more than are named.
+    /// There are more than are listed.
     pub is_cut: bool,
 }

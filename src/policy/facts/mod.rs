@@ -1,5 +1,5 @@
-//! The facts of a call: its tool, values and commands, which paths and programs these name, and
-//! what they do. Nothing here knows a rule.
+//! The facts of a call: its tool, values and commands, the paths and programs that these name, and
+//! their effects. Nothing here uses a rule.
 
 pub mod access;
 pub(crate) mod arguments;

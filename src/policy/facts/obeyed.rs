@@ -1,32 +1,32 @@
-//! Files that others run or obey without asking: the one place where they are written down.
+//! Files that other programs run or obey without asking; all of them are listed here.
 
 use crate::facts::paths::{self, Directories};
 
-/// Folders whose every file counts.
+/// Folders in which every file counts.
 const FOLDERS: &str = "\
     .git .husky .vscode .idea .claude .cursor .codex .gemini .opencode .countersign";
 
-/// The same for [`is_obeyed`] alone: continuous integration, editors, agents, tools.
+/// More such folders, for [`is_obeyed`] only: continuous integration, editors, agents, tools.
 const MORE_FOLDERS: &str = "\
     .circleci .buildkite .gitlab .forgejo .gitea .woodpecker .devcontainer .zed .windsurf \
     .continue .roo .kiro .aider .githooks .lefthook .yarn .mvn .direnv .nvim .fleet .ssh .gnupg \
     .docker .kube .aws systemd autostart cron.d launchagents launchdaemons git-hooks";
 
-/// Folders that count below another one.
+/// Folders that count inside another folder.
 const NESTED: &str = "\
     .github/workflows .github/actions .github/hooks .config/fish .config/git .config/nvim \
     .cargo/bin .local/bin gradle/wrapper node_modules/.bin";
 
-/// Names of files.
+/// File names.
 const NAMES: &str = "\
     .gitattributes .gitmodules .envrc .mcp.json permissions.jsonc countersign.toml .npmrc \
     .yarnrc .yarnrc.yml .pnpmfile.cjs .gitconfig sitecustomize.py usercustomize.py \
     .pre-commit-config.yaml .gdbinit .exrc .vimrc .bashrc .profile .zshrc .tool-versions \
     .mise.toml .lldbinit .pdbrc .dir-locals.el .nvimrc opencode.json";
 
-/// The same for [`is_obeyed`] alone, in small letters: continuous integration, git (a folder with a
-/// HEAD of its own is a repository), builds, packages, tests, containers, agents, editors, and what
-/// shells load.
+/// More names, for [`is_obeyed`] only, in lower case: continuous integration, git (a folder with
+/// its own HEAD is a repository), builds, packages, tests, containers, agents, editors, and files
+/// that shells load.
 const MORE_NAMES: &str = "\
     .gitlab-ci.yml .gitlab-ci.yaml jenkinsfile azure-pipelines.yml azure-pipelines.yaml \
     .travis.yml .drone.yml .woodpecker.yml bitbucket-pipelines.yml appveyor.yml .cirrus.yml \
@@ -51,13 +51,13 @@ const MORE_NAMES: &str = "\
     mise.toml .nvmrc .node-version .python-version .ruby-version authorized_keys .netrc .pypirc \
     .pam_environment .emacs";
 
-/// Ends of names: configurations that are programs, units, links that start something.
+/// Name endings: configurations that are programs, units, and links that start something.
 const ENDS: &str = "\
     .config.js .config.mjs .config.cjs .config.ts .config.mts .gemspec .mk .gyp .service .timer \
     .desktop .plist .code-workspace .dockerfile .csproj .vcxproj .cron rc.js rc.cjs rc.mjs";
 
-/// Files of a workspace that tools run or obey without being asked: settings of git, of editors and
-/// agents, and what shells load.
+/// Returns true for files of a workspace that tools run or obey without asking: settings of git, of
+/// editors and of agents, and files that shells load.
 #[must_use]
 pub fn runs_later(path: &str) -> bool {
     let path = paths::clean(path, Directories::default());
@@ -68,6 +68,7 @@ pub fn runs_later(path: &str) -> bool {
         hooks |= part == "hooks";
         kept |= lists(FOLDERS, part);
     }
+    // Hooks may be outside of a `.git` folder: `~/.config/git/hooks`.
     kept || git && hooks
         || path.ends_with(".cargo/config.toml")
         || path.ends_with(".cargo/config")
@@ -75,13 +76,15 @@ pub fn runs_later(path: &str) -> bool {
         || lists(NAMES, name)
 }
 
-/// Files that others run or obey: those of [`runs_later`], and what builds, tests, packages,
-/// containers and continuous integration go by. No wildcard covers them, in a rule or a grant.
+/// Returns true for files that others run or obey: those of [`runs_later`], and the files that
+/// control builds, tests, packages, containers and continuous integration. No wildcard in a rule or
+/// grant covers them.
 #[must_use]
 pub fn is_obeyed(path: &str) -> bool {
     if runs_later(path) {
         return true;
     }
+    // A file system may ignore case: there `MAKEFILE` is the `makefile` that make reads.
     let path = paths::clean(path, Directories::default()).to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let nested = |folder: &str| {

@@ -1,19 +1,19 @@
-//! Names of tools that a grant may hold. Agents and servers choose them, and a name must never be
+//! Tool names that a grant may contain. Agents and servers choose them, and a name must never be
 //! read as a pattern, as another tool or as something else that a rules file knows.
 
 use crate::facts::tools::known_names;
 
-/// The longest name in use: MCP takes 128 characters.
+/// Length limit; MCP allows 128 characters.
 const LONGEST: usize = 128;
 
-/// What a stored prefix grant calls itself; no tool does.
+/// The prefix of a stored prefix grant; no tool has it.
 pub const CATEGORY: &str = "category:";
 
-/// Whether a grant may name this tool: ASCII letters, digits and `_`, and behind the first of them
-/// also `-`, `.`, `:` and `/`, as agents and MCP servers spell their tools.
+/// Returns true when a grant may name this tool: ASCII letters, digits and `_`, and behind the
+/// first of them also `-`, `.`, `:` and `/`, as agents and MCP servers spell their tools.
 ///
-/// A name that only looks like that of a known tool (`BASH`, `runInTerminal`) is none: it may be
-/// that tool under a spelling whose calls no rule can look into.
+/// A name that only resembles a known tool (`BASH`, `runInTerminal`) is refused. It may be that
+/// tool in a spelling whose calls no rule can inspect.
 // SECURITY: no such name has a meaning of its own in a rule (`*`, `?`, `[…]`, `{…}`, `!`,
 // `Tool(…)`).
 #[must_use]
@@ -25,7 +25,7 @@ pub fn may_be_granted(tool: &str) -> bool {
     plain && !tool.starts_with(CATEGORY) && !resembles_known(tool)
 }
 
-/// Whether letters and digits are those of a known tool, though the name is not.
+/// Returns true when the letters and digits are those of a known tool, but the name is not.
 fn resembles_known(tool: &str) -> bool {
     let letters = |name: &str| -> String {
         let letters = name.chars().filter(char::is_ascii_alphanumeric);

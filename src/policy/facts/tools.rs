@@ -1,6 +1,6 @@
-//! Tools: every name that agents give to those that rules files know, and what sort each is.
+//! Every tool name that agents use, the name in rules files, and the kind of tool.
 
-/// What a tool does, as far as matching its arguments goes.
+/// The kind of a tool, as far as matching its arguments needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Runs a shell text.
@@ -19,16 +19,16 @@ pub enum Kind {
     Skill,
     /// Fetches a URL.
     Fetch,
-    /// Asks a person: rules never answer for people.
+    /// Asks a person; rules never answer for people.
     Question,
     /// Any other tool, MCP tools included.
     Other,
 }
 
-/// What a wayland-core engine asks by itself when it waits for a decision.
+/// The question that a wayland-core engine asks on its own when it waits for a decision.
 pub const SUSPENDED: &str = "approval_required";
 
-/// Every name that agents give to the tools rules files know, the rules file's name first.
+/// Every name of the known tools; the name in rules files comes first.
 const TOOLS: &[(Kind, &[&str])] = &[
     (
         Kind::Shell,
@@ -72,7 +72,7 @@ const TOOLS: &[(Kind, &[&str])] = &[
     (Kind::Grep, &["grep", "Grep", "search_file_content", "grep_search"]),
     (Kind::Skill, &["skill", "Skill"]),
     (Kind::Fetch, &["web_fetch", "WebFetch", "webfetch", "fetch"]),
-    // They ask, and do nothing besides; the last is what wayland-core's engines ask by themselves.
+    // These ask and do nothing else; the last is asked by wayland-core's engines on their own.
     (
         Kind::Question,
         &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask", SUSPENDED],
@@ -86,18 +86,18 @@ fn entry(tool: &str) -> Option<&'static (Kind, &'static [&'static str])> {
     TOOLS.iter().find(|(_, names)| names.contains(&tool))
 }
 
-/// The name rules files use for `tool`; unknown names stand for themselves.
+/// Returns the name that rules files use for `tool`; an unknown name is returned unchanged.
 #[must_use]
 pub fn canonical(tool: &str) -> &str {
     entry(tool).and_then(|(_, names)| names.first().copied()).unwrap_or(tool)
 }
 
-/// Every name a rule may spell, for suggestions when a name looks like a typing error.
+/// Iterates over every name that a rule may use, for suggestions when a name looks mistyped.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
-/// What sort of tool `tool` is.
+/// Returns the kind of `tool`.
 #[must_use]
 pub fn kind_of(tool: &str) -> Kind {
     entry(tool).map_or(Kind::Other, |(kind, _)| *kind)

@@ -1,6 +1,6 @@
-//! Addresses on the web.
+//! Web addresses.
 
-/// The host of a URL, in lower case; `None` when it cannot be told for certain.
+/// Returns the host of a URL in lower case; `None` when it cannot be determined with certainty.
 pub(crate) fn host(url: &str) -> Option<String> {
     let rest = ["https://", "http://"].iter().find_map(|scheme| {
         url.get(..scheme.len())
@@ -10,8 +10,8 @@ pub(crate) fn host(url: &str) -> Option<String> {
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.split(':').next()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    // SECURITY: user names, backslashes and other scripts make the real host a matter of taste.
-    // No name in DNS is longer.
+    // SECURITY: with user names, backslashes or other scripts, programs disagree about the host. No
+    // DNS name is longer.
     ((1..=253).contains(&host.len()) && host.bytes().all(plain) && !authority.contains('@'))
         .then(|| host.trim_end_matches('.').to_ascii_lowercase())
 }

@@ -1,20 +1,21 @@
-//! Where a command runs when its text has changed the directory before it.
+//! The directory of a command whose text has changed the directory before it.
 
 use crate::shell::{Command, Word, WordKind};
 
 /// The directory of a command behind a `cd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WorkingDirectory {
-    /// As it is written; from where the text began unless it begins with `/` or `~`.
+    /// As written; relative to the start of the text unless it starts with `/` or `~`.
     To(String),
-    /// Only known when it runs.
+    /// Known only at run time.
     Unknown,
 }
 
-/// More steps than this are not followed.
+/// Limit on the steps that are followed.
 const MAX_STEPS: usize = 16;
 
-/// Where `command`, one of `commands`, runs; `None` where the text itself began.
+/// Returns the directory of `command`, one of `commands`; `None` for the directory in which the
+/// text starts.
 pub(crate) fn after_cd(
     commands: &[Command<'_>],
     command: &Command<'_>,
@@ -26,13 +27,14 @@ pub(crate) fn after_cd(
             return Some(WorkingDirectory::Unknown);
         };
         steps.push(step);
+        // An absolute step makes the earlier ones irrelevant.
         before = if step.starts_with(['/', '~']) { None } else { cd.moved_by };
     }
     steps.reverse();
     Some(WorkingDirectory::To(steps.join("/")))
 }
 
-/// The word with the directory in front, if it may be a relative path.
+/// Returns the word with the directory in front, if it may be a relative path.
 pub(crate) fn written_out<'a>(word: &Word<'a>, directory: &str) -> Word<'a> {
     if !is_relative(word) {
         return word.clone();
@@ -40,14 +42,14 @@ pub(crate) fn written_out<'a>(word: &Word<'a>, directory: &str) -> Word<'a> {
     Word { text: format!("{directory}/{}", word.text).into(), ..word.clone() }
 }
 
-/// A word that may name something below the working directory.
+/// Returns true for a word that may name something below the working directory.
 pub(crate) fn is_relative(word: &Word<'_>) -> bool {
     matches!(word.kind, WordKind::Literal | WordKind::Glob)
         && !word.text.is_empty()
         && !word.text.starts_with(['/', '~', '-'])
 }
 
-/// Where `cd` and `pushd` go; `None` where that cannot be told.
+/// Returns the destination of `cd` and `pushd`; `None` when it cannot be determined.
 fn target<'w>(argv: &'w [Word<'_>]) -> Option<&'w str> {
     let known = |word: &'w Word<'_>| match word.kind {
         WordKind::Literal | WordKind::Home => Some(&*word.text),
@@ -58,8 +60,10 @@ fn target<'w>(argv: &'w [Word<'_>]) -> Option<&'w str> {
     let name = words.next()??;
     let mut operands = words.skip_while(|word| matches!(word, Some("-P" | "-L" | "-e" | "--")));
     match (name, operands.next(), operands.next()) {
+        // `cd` alone goes to the home directory.
         ("cd", None, _) => Some("~"),
         ("cd" | "pushd", Some(Some(to)), None) => {
+            // `cd -` and `pushd +2` depend on where the shell was before.
             (!to.is_empty() && !to.starts_with(['-', '+'])).then_some(to)
         }
         _ => None,
@@ -72,7 +76,7 @@ mod tests {
     use super::{WorkingDirectory, after_cd};
     use crate::shell::scan;
 
-    /// Where the last command of a text runs.
+    /// Returns the directory of a text's last command.
     fn of(text: &str) -> Option<WorkingDirectory> {
         let scan = scan(text);
         after_cd(&scan.commands, scan.commands.last().unwrap())

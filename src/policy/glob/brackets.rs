@@ -2,13 +2,14 @@
 
 use super::class::{spans, unit};
 use super::node::{Class, Node};
-use super::reader::{Kind, Reader};
+use super::reader::{GlobReader, PieceKind};
 
-impl Reader {
-    /// `[…]`; without anything special inside it also means itself.
+impl GlobReader {
+    /// Reads `[…]`. Without anything special inside, it also matches its own text.
     pub(super) fn class(&mut self) {
         let (mut ranges, mut content) = (Vec::new(), String::new());
         let mut units: Vec<Option<char>> = Vec::new();
+        // picomatch passes brackets on to a regex, in which only `^` negates.
         let negated = self.rest.front() == Some(&'^');
         if negated {
             self.rest.pop_front();
@@ -41,12 +42,15 @@ impl Reader {
             }
             first = false;
         }
+        // A range that runs backwards is an invalid regex in picomatch, which matches nothing.
         if !spans(&units, &mut ranges) {
-            self.push(Node::Never, Kind::Bracket);
+            self.push(Node::Never, PieceKind::Bracket);
             return;
         }
+        // picomatch also matches a class as literal text, unless it contains a regex character.
         let special = content
             .contains(['-', '*', '+', '?', '.', '^', '$', '{', '}', '(', '|', ')', '[', ']']);
+        // picomatch adds the slash, so `[^a]` stays within a segment.
         if negated && !content.contains('/') {
             ranges.push((u16::from(b'/'), u16::from(b'/')));
         }
@@ -56,10 +60,10 @@ impl Reader {
         } else {
             Node::Alt(vec![Node::text(&format!("[{content}]")), class])
         };
-        self.push(node, Kind::Bracket);
+        self.push(node, PieceKind::Bracket);
     }
 
-    /// `[:name:]` with its opening bracket read already.
+    /// Reads `[:name:]`; the opening bracket is consumed already.
     fn posix(&mut self) -> Option<Vec<(u16, u16)>> {
         let close = (1..self.rest.len().saturating_sub(1))
             .find(|&at| self.rest.get(at) == Some(&':') && self.rest.get(at + 1) == Some(&']'))?;

@@ -2,7 +2,7 @@
 
 use super::node::{Class, Node};
 
-/// `{a..c}`: the single characters between the two.
+/// Returns the class of `{a..c}`: the single characters between the two.
 pub(super) fn range(nodes: &[Node], at: usize) -> Node {
     let (low, high) = nodes.split_at(at.min(nodes.len()));
     match (low, high) {
@@ -21,8 +21,8 @@ pub(super) fn unit(char: char) -> Option<u16> {
     u16::try_from(u32::from(char)).ok()
 }
 
-/// Turns the characters of a class into ranges; `None` stands for an unescaped `-`. False when a
-/// range runs backwards, which no regex accepts.
+/// Turns the characters of a class into ranges; `None` is an unescaped `-`. Returns false for a
+/// range that runs backwards, which no regex accepts.
 pub(super) fn spans(units: &[Option<char>], ranges: &mut Vec<(u16, u16)>) -> bool {
     let mut at = 0;
     while let Some(&low) = units.get(at) {
@@ -35,6 +35,8 @@ pub(super) fn spans(units: &[Option<char>], ranges: &mut Vec<(u16, u16)>) -> boo
             ranges.push((low, high));
             at += 3;
         } else {
+            // A JavaScript class without the `u` flag holds the two halves of such a character
+            // separately.
             let mut buffer = [0; 2];
             ranges.extend(low.encode_utf16(&mut buffer).iter().map(|&unit| (unit, unit)));
             at += 1;

@@ -1,6 +1,6 @@
 //! Patterns that cannot be used.
 
-/// Why a pattern cannot be used.
+/// The reason why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     /// An extended glob.
@@ -9,14 +9,14 @@ pub enum GlobError {
     /// A regex group.
     #[error("the regex group `(?` is not supported in a pattern")]
     Group,
-    /// Too long to be a pattern.
+    /// Longer than a pattern may be.
     #[error("the pattern has {0} characters; at most {MAX} are allowed")]
     Long(usize),
 }
 
 const MAX: usize = 2_000;
 
-/// The mistakes that a pattern can have.
+/// Refuses a pattern that this matcher does not support.
 pub(super) fn refuse(pattern: &str) -> Result<(), GlobError> {
     if pattern.len() > MAX {
         return Err(GlobError::Long(pattern.len()));
@@ -34,6 +34,7 @@ fn refuse_extglob(pattern: &str) -> Result<(), GlobError> {
                 previous = None;
                 continue;
             }
+            // Without a closing bracket, `[` is an ordinary character.
             (_, '[') if chars.clone().any(|c| c == ']') => class = true,
             (_, ']') => class = false,
             (_, '(') if !class && chars.peek() == Some(&'?') => return Err(GlobError::Group),

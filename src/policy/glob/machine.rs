@@ -2,22 +2,23 @@
 
 use super::node::{Class, Look, Node};
 
-/// What a regex `.` does not match.
+/// The characters that a regex `.` does not match.
 pub(super) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
 
-/// A non-deterministic automaton; all of its states are followed at once.
+/// A non-deterministic automaton. It follows all of its states at once, so no pattern makes it
+/// backtrack.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
-    steps: Vec<Step>,
-    /// A text without which nothing matches, to say no quickly.
+    steps: Vec<Op>,
+    /// A text that every match contains, for a quick no.
     needle: Box<str>,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Op {
     Take(Test),
     Look(Look),
-    /// Goes on at both places.
+    /// Continues at both positions.
     Fork(usize, usize),
     Goto(usize),
     Done,
@@ -29,7 +30,7 @@ enum Test {
     Class(Class),
     /// Any unit within the line.
     Line,
-    /// Any unit within the line that does not begin a dot segment.
+    /// Any unit within the line that does not start a dot segment.
     LineNoDots,
     Any,
 }
@@ -39,7 +40,7 @@ impl Machine {
         Self::build(std::slice::from_ref(node), false)
     }
 
-    /// Matches what any of the readings matches, stars without limits.
+    /// Matches everything that any of the readings matches, with unlimited stars.
     pub(super) fn wide(readings: &[Node]) -> Self {
         Self::build(readings, true)
     }
@@ -47,7 +48,8 @@ impl Machine {
     fn build(readings: &[Node], wide: bool) -> Self {
         let mut builder = Builder { steps: Vec::new(), wide };
         builder.alternatives(readings);
-        builder.steps.push(Step::Done);
+        builder.steps.push(Op::Done);
+        // With several readings, a match need not contain the literal of any one of them.
         let needle = match readings {
             [one] => one.longest_literal(),
             _ => String::new(),
@@ -55,15 +57,16 @@ impl Machine {
         Self { steps: builder.steps, needle: needle.into() }
     }
 
-    /// True when the whole of `value` matches.
+    /// Returns true when the whole of `value` matches.
     pub(super) fn runs(&self, value: &str) -> bool {
         if !self.needle.is_empty() && !value.contains(&*self.needle) {
             return false;
         }
+        // ASCII bytes are UTF-16 units already, so nothing is copied.
         if value.is_ascii() {
             self.run(value.len(), |at| value.as_bytes().get(at).copied().map(u16::from))
         } else {
-            // picomatch counts UTF-16 units; so do we.
+            // picomatch counts UTF-16 units, and so do we.
             let units: Vec<u16> = value.encode_utf16().collect();
             self.run(units.len(), |at| units.get(at).copied())
         }
@@ -78,7 +81,7 @@ impl Machine {
             let Some(read) = unit(at) else { return false };
             next.clear();
             for &state in &now.list {
-                if let Some(Step::Take(test)) = self.steps.get(state)
+                if let Some(Op::Take(test)) = self.steps.get(state)
                     && test.accepts(read, at, &unit)
                 {
                     self.follow(state + 1, at + 1, &unit, &mut next, &mut stack);
@@ -89,10 +92,10 @@ impl Machine {
                 return false;
             }
         }
-        now.list.iter().any(|&state| matches!(self.steps.get(state), Some(Step::Done)))
+        now.list.iter().any(|&state| matches!(self.steps.get(state), Some(Op::Done)))
     }
 
-    /// Adds `state` and all it leads to without reading.
+    /// Adds `state` and everything it leads to without reading a unit.
     fn follow(
         &self,
         state: usize,
@@ -103,20 +106,21 @@ impl Machine {
     ) {
         stack.push(state);
         while let Some(state) = stack.pop() {
+            // A state enters a set only once, which bounds the work per character.
             if !states.insert(state) {
                 continue;
             }
             match self.steps.get(state) {
-                Some(Step::Goto(to)) => stack.push(*to),
-                Some(Step::Fork(one, other)) => stack.extend([*one, *other]),
-                Some(Step::Look(look)) if look.holds(at, unit) => stack.push(state + 1),
+                Some(Op::Goto(to)) => stack.push(*to),
+                Some(Op::Fork(one, other)) => stack.extend([*one, *other]),
+                Some(Op::Look(look)) if look.holds(at, unit) => stack.push(state + 1),
                 _ => {}
             }
         }
     }
 }
 
-/// A set of states that remembers the order of insertion.
+/// A set of states in insertion order.
 struct States {
     list: Vec<usize>,
     seen: Vec<bool>,
@@ -171,7 +175,7 @@ impl Look {
         }
     }
 
-    /// `.` or `..` as a whole path segment begins here, at the start or behind a slash.
+    /// Returns true when a whole `.` or `..` segment starts here, at the start or behind a slash.
     fn dot_segment(at: usize, unit: &impl Fn(usize) -> Option<u16>) -> bool {
         (at == 0 && dots(at, unit)) || (unit(at) == Some(SLASH) && dots(at + 1, unit))
     }
@@ -180,42 +184,43 @@ impl Look {
 const SLASH: u16 = b'/' as u16;
 const DOT: u16 = b'.' as u16;
 
-/// One or two dots and then a slash or the end.
+/// Returns true for one or two dots followed by a slash or the end.
 fn dots(at: usize, unit: &impl Fn(usize) -> Option<u16>) -> bool {
     let ends = |at| matches!(unit(at), None | Some(SLASH));
     unit(at) == Some(DOT) && (ends(at + 1) || (unit(at + 1) == Some(DOT) && ends(at + 2)))
 }
 
 struct Builder {
-    steps: Vec<Step>,
+    steps: Vec<Op>,
     wide: bool,
 }
 
 impl Builder {
     fn emit(&mut self, node: &Node) {
         match node {
-            Node::Never => self.steps.push(Step::Take(Test::Class(Class::nothing()))),
+            Node::Never => self.steps.push(Op::Take(Test::Class(Class::nothing()))),
             Node::Anything => self.star(Test::Any),
             Node::Char(char) => {
                 let mut units = [0; 2];
                 for unit in char.encode_utf16(&mut units) {
-                    self.steps.push(Step::Take(Test::Unit(*unit)));
+                    self.steps.push(Op::Take(Test::Unit(*unit)));
                 }
             }
             Node::Class(class) => {
+                // For deny and ask, `?` crosses directories as `*` does.
                 let test = if self.wide && class.is_not_slash() {
                     Test::Any
                 } else {
                     Test::Class(class.clone())
                 };
-                self.steps.push(Step::Take(test));
+                self.steps.push(Op::Take(test));
             }
             Node::Star => self.star(if self.wide { Test::Any } else { Test::Line }),
             Node::StarNoDots => self.star(if self.wide { Test::Any } else { Test::LineNoDots }),
-            // A look only ever narrows, except `$`, which decides between alternatives.
+            // A look only narrows, except `^` and `$`, which choose between alternatives.
             Node::Look(look) => {
                 if !self.wide || matches!(look, Look::End | Look::Start) {
-                    self.steps.push(Step::Look(*look));
+                    self.steps.push(Op::Look(*look));
                 }
             }
             Node::Seq(nodes) => nodes.iter().for_each(|node| self.emit(node)),
@@ -225,14 +230,14 @@ impl Builder {
                 let start = self.steps.len();
                 self.emit(node);
                 let fork = self.steps.len();
-                self.steps.push(Step::Fork(start, fork + 1));
+                self.steps.push(Op::Fork(start, fork + 1));
             }
         }
     }
 
     fn star(&mut self, test: Test) {
         let at = self.steps.len();
-        self.steps.extend([Step::Fork(at + 1, at + 3), Step::Take(test), Step::Goto(at)]);
+        self.steps.extend([Op::Fork(at + 1, at + 3), Op::Take(test), Op::Goto(at)]);
     }
 
     fn alternatives(&mut self, nodes: &[Node]) {
@@ -245,17 +250,18 @@ impl Builder {
 
     fn either(&mut self, one: impl FnOnce(&mut Self), other: impl FnOnce(&mut Self)) {
         let fork = self.steps.len();
-        self.steps.push(Step::Fork(fork + 1, 0));
+        // The second target is set once the length of the first branch is known.
+        self.steps.push(Op::Fork(fork + 1, 0));
         one(self);
         let leave = self.steps.len();
-        self.steps.push(Step::Goto(0));
-        self.set(fork, Step::Fork(fork + 1, leave + 1));
+        self.steps.push(Op::Goto(0));
+        self.set(fork, Op::Fork(fork + 1, leave + 1));
         other(self);
         let end = self.steps.len();
-        self.set(leave, Step::Goto(end));
+        self.set(leave, Op::Goto(end));
     }
 
-    fn set(&mut self, at: usize, step: Step) {
+    fn set(&mut self, at: usize, step: Op) {
         if let Some(slot) = self.steps.get_mut(at) {
             *slot = step;
         }

@@ -1,5 +1,5 @@
-//! Globs: picomatch with `{dot: true, bash: true}` where an allow is concerned, and a wider reading
-//! of the same pattern for deny and ask.
+//! Globs: picomatch with `{dot: true, bash: true}` for allow rules, and a wider reading of the same
+//! pattern for deny and ask rules.
 //!
 //! Deviations from picomatch 4, all towards matching less (`tests/policy/vectors.rs` holds the
 //! list against recorded answers):
@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 pub use error::GlobError;
 use machine::Machine;
 
-/// The pattern that matches `text` and nothing else.
+/// Returns the pattern that matches `text` and nothing else.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
@@ -36,7 +36,7 @@ pub fn escape(text: &str) -> String {
     pattern
 }
 
-/// One pattern; its automata are built when first needed, since most rules never need them.
+/// A pattern. Its automata are built on first use, because most rules never need them.
 #[derive(Clone, Debug)]
 pub struct Glob {
     source: Box<str>,
@@ -55,16 +55,18 @@ impl Machines {
         let tree = parse::tree(pattern)?;
         let strict = Machine::strict(&tree.node);
         let mut readings = vec![tree.node];
+        // `rm *` also denies a bare `rm`; picomatch does not match it.
         if let Some(bare) = pattern.strip_suffix(" *").filter(|bare| !bare.ends_with('\\')) {
             readings.push(parse::tree(bare)?.node);
         }
+        // The author may mean the quotes literally, so the wide reading covers both.
         if pattern.contains('"') {
             readings.push(shapes::as_written(pattern));
         }
         Ok(Self { negated: tree.negated, strict, wide: Machine::wide(&readings) })
     }
 
-    /// Matches nothing where an allow is concerned and everything else where it is not.
+    /// Matches nothing for an allow rule and everything for a deny or ask rule.
     // FAIL-CLOSED: unreachable, `parse` refuses every pattern that cannot be read.
     fn unreadable() -> Self {
         let (strict, wide) = (node::Node::Never, node::Node::Anything);
@@ -73,7 +75,7 @@ impl Machines {
 }
 
 impl Glob {
-    /// Takes a pattern.
+    /// Creates a glob; checks the pattern but does not compile it yet.
     ///
     /// # Errors
     /// Patterns with extglobs or regex groups, and patterns that are too long.
@@ -87,30 +89,32 @@ impl Glob {
             .get_or_init(|| Machines::of(&self.source).unwrap_or_else(|_| Machines::unreadable()))
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as written.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// picomatch's answer; what an allow rule goes by.
+    /// Returns picomatch's answer, which allow rules use.
     #[must_use]
     pub fn matches(&self, value: &str) -> bool {
         if value.is_empty() || self.source.is_empty() {
             return false;
         }
+        // picomatch compares the two strings before it reads the pattern.
         if *value == *self.source {
             return true;
         }
         let Machines { negated, strict, .. } = self.machines();
         if *negated {
+            // picomatch negates with `^(?!…).*$`, whose `.` stops at a line end.
             return !strict.runs(value) && !value.contains(machine::LINE_ENDS);
         }
         strict.runs(value)
     }
 
-    /// The wider answer; what deny and ask rules go by: `*` crosses lines and dot segments and may
-    /// be empty, `x *` matches a bare `x`.
+    /// Returns the wider answer, which deny and ask rules use. `*` crosses lines and dot segments
+    /// and may be empty; `x *` matches a bare `x`.
     // INVARIANT: whatever `matches`, `reaches`.
     #[must_use]
     pub fn reaches(&self, value: &str) -> bool {

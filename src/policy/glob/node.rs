@@ -1,6 +1,6 @@
-//! A pattern as a tree.
+//! A parsed pattern as a tree.
 
-/// A pattern, read.
+/// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) node: Node,
@@ -15,7 +15,7 @@ pub(super) enum Node {
     Class(Class),
     /// Any number of units within the line.
     Star,
-    /// The same, but not over the start of a `.` or `..` segment.
+    /// Like `Star`, but never over the start of a `.` or `..` segment.
     StarNoDots,
     Look(Look),
     Seq(Vec<Node>),
@@ -28,9 +28,9 @@ pub(super) enum Node {
 pub(super) enum Look {
     /// At least one more unit in the line.
     OneInLine,
-    /// No dot segment at the start or behind a slash here.
+    /// No dot segment at the start or behind a slash from here on.
     NoDots,
-    /// No dot segment right here.
+    /// No dot segment exactly here.
     NoDotsHere,
     Start,
     End,
@@ -66,9 +66,10 @@ impl Node {
         Self::Seq(text.chars().map(Self::Char).collect())
     }
 
-    /// The longest run of characters that every match must contain.
+    /// Returns the longest run of characters that every match contains.
     pub(super) fn longest_literal(&self) -> String {
         let (mut best, mut run) = (String::new(), String::new());
+        // Only a top-level sequence, because a part of an alternative need not occur.
         if let Self::Seq(nodes) = self {
             for node in nodes {
                 if let Self::Char(char) = node {
@@ -85,7 +86,7 @@ impl Node {
     }
 }
 
-/// Nested sequences laid flat, so that literal runs are seen whole.
+/// Flattens nested sequences, so that literal runs are found whole.
 pub(super) fn flat(nodes: Vec<Node>) -> Vec<Node> {
     let mut laid = Vec::with_capacity(nodes.len());
     for node in nodes {

@@ -1,14 +1,15 @@
-//! Reads a pattern the way picomatch does, which has three readers: one for a handful of common
-//! shapes, one for patterns without slashes and groups, and the full one.
+//! Parses a pattern as picomatch does, which has three readers: one for a handful of common shapes,
+//! one for patterns without slashes and groups, and the full one.
 
 use super::error::{GlobError, refuse};
 use super::node::{Node, Tree, flat};
-use super::reader::Reader;
+use super::reader::GlobReader;
 use super::shapes::{common_shape, plain};
 
-/// Reads `pattern`.
+/// Parses `pattern`.
 pub(super) fn tree(pattern: &str) -> Result<Tree, GlobError> {
     refuse(pattern)?;
+    // picomatch makes the same replacements first.
     let pattern = match pattern {
         "***" => "*",
         "**/**" | "**/**/**" => "**",
@@ -26,5 +27,5 @@ pub(super) fn tree(pattern: &str) -> Result<Tree, GlobError> {
     {
         return Ok(Tree { node: Node::Seq(plain(pattern)), negated: false });
     }
-    Ok(Reader::new(pattern).read())
+    Ok(GlobReader::new(pattern).read())
 }

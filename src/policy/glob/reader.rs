@@ -6,15 +6,15 @@ use super::class::range;
 use super::node::{Class, Node, Tree, flat};
 
 /// The full reader.
-pub(super) struct Reader {
+pub(super) struct GlobReader {
     pub(super) rest: VecDeque<char>,
     pub(super) frames: Vec<Frame>,
-    pub(super) previous: Kind,
+    pub(super) previous: PieceKind,
 }
 
-/// A group that is open; the outermost one is the pattern itself.
+/// An open group; the outermost one is the pattern itself.
 pub(super) struct Frame {
-    open: Open,
+    open: Group,
     done: Vec<Node>,
     pub(super) current: Vec<Node>,
     comma: bool,
@@ -22,14 +22,14 @@ pub(super) struct Frame {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Open {
+pub(super) enum Group {
     Pattern,
     Paren,
     Brace,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PieceKind {
     Start,
     Slash,
     Dot,
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 }
 
 impl Frame {
-    fn new(open: Open) -> Self {
+    fn new(open: Group) -> Self {
         Self { open, done: Vec::new(), current: Vec::new(), comma: false, dots: None }
     }
 
@@ -55,12 +55,12 @@ impl Frame {
     }
 }
 
-impl Reader {
+impl GlobReader {
     pub(super) fn new(pattern: &str) -> Self {
         Self {
             rest: pattern.chars().collect(),
-            frames: vec![Frame::new(Open::Pattern)],
-            previous: Kind::Start,
+            frames: vec![Frame::new(Group::Pattern)],
+            previous: PieceKind::Start,
         }
     }
 
@@ -70,30 +70,32 @@ impl Reader {
         while let Some(char) = self.rest.pop_front() {
             match char {
                 '\\' if !quoted => self.escape(),
+                // As in picomatch: quotes are dropped and their content is literal.
                 '"' => quoted = !quoted,
-                char if quoted => self.push(Node::Char(char), Kind::Text),
-                '(' => self.frames.push(Frame::new(Open::Paren)),
+                char if quoted => self.push(Node::Char(char), PieceKind::Text),
+                '(' => self.frames.push(Frame::new(Group::Paren)),
                 ')' => self.close_paren(),
                 '[' if self.rest.contains(&']') => self.class(),
-                '{' => self.frames.push(Frame::new(Open::Brace)),
+                '{' => self.frames.push(Frame::new(Group::Brace)),
                 '}' => self.close_brace(),
                 '|' => self.alternative(),
                 ',' => self.comma(),
-                '/' => self.push(Node::Char('/'), Kind::Slash),
+                '/' => self.push(Node::Char('/'), PieceKind::Slash),
                 '.' => self.dot(),
-                '?' => self.push(Node::Class(Class::not_slash()), Kind::Text),
+                '?' => self.push(Node::Class(Class::not_slash()), PieceKind::Text),
                 '+' => self.plus(),
                 '*' => self.star(),
-                other => self.push(Node::Char(other), Kind::Text),
+                other => self.push(Node::Char(other), PieceKind::Text),
             }
         }
-        if matches!(self.previous, Kind::Star { .. } | Kind::Bracket) {
-            self.push(Node::Maybe(Box::new(Node::Char('/'))), Kind::Text);
+        // picomatch lets a final star or class match a trailing slash as well.
+        if matches!(self.previous, PieceKind::Star { .. } | PieceKind::Bracket) {
+            self.push(Node::Maybe(Box::new(Node::Char('/'))), PieceKind::Text);
         }
         Tree { node: self.finish(), negated }
     }
 
-    /// `!` an odd number of times at the start negates.
+    /// Reads leading `!`; an odd number of them negates.
     fn negation(&mut self) -> bool {
         let mut negated = false;
         while self.rest.front() == Some(&'!') {
@@ -111,17 +113,18 @@ impl Reader {
             let Some(frame) = self.frames.pop() else { break };
             match frame.open {
                 // picomatch builds an invalid regex here, which matches nothing.
-                Open::Brace => return Node::Never,
-                Open::Paren | Open::Pattern => {
-                    self.push(Node::Char('('), Kind::Text);
-                    self.push(frame.close(), Kind::Text);
+                Group::Brace => return Node::Never,
+                Group::Paren | Group::Pattern => {
+                    // An unclosed `(` is an ordinary character.
+                    self.push(Node::Char('('), PieceKind::Text);
+                    self.push(frame.close(), PieceKind::Text);
                 }
             }
         }
         self.frames.pop().map_or(Node::Never, Frame::close)
     }
 
-    pub(super) fn push(&mut self, node: Node, kind: Kind) {
+    pub(super) fn push(&mut self, node: Node, kind: PieceKind) {
         if let Some(frame) = self.frames.last_mut() {
             frame.current.push(node);
         }
@@ -132,18 +135,18 @@ impl Reader {
         self.frames.last_mut().and_then(|frame| frame.current.pop())
     }
 
-    fn open(&self) -> Open {
-        self.frames.last().map_or(Open::Pattern, |frame| frame.open)
+    fn open(&self) -> Group {
+        self.frames.last().map_or(Group::Pattern, |frame| frame.open)
     }
 
     fn escape(&mut self) {
         match self.rest.front() {
             // picomatch drops the backslash and reads the character as usual.
             Some('.' | ';') => {}
-            None => self.push(Node::Char('\\'), Kind::Text),
+            None => self.push(Node::Char('\\'), PieceKind::Text),
             Some(&next) => {
                 self.rest.pop_front();
-                self.push(Node::Char(next), Kind::Text);
+                self.push(Node::Char(next), PieceKind::Text);
             }
         }
     }
@@ -153,44 +156,45 @@ impl Reader {
             let nodes = std::mem::take(&mut frame.current);
             frame.done.push(Node::Seq(flat(nodes)));
         }
-        self.previous = Kind::Text;
+        self.previous = PieceKind::Text;
     }
 
     fn comma(&mut self) {
-        if self.open() == Open::Brace {
+        if self.open() == Group::Brace {
             self.alternative();
             if let Some(frame) = self.frames.last_mut() {
                 frame.comma = true;
             }
         } else {
-            self.push(Node::Char(','), Kind::Text);
+            self.push(Node::Char(','), PieceKind::Text);
         }
     }
 
     fn dot(&mut self) {
-        if self.open() == Open::Brace && self.previous == Kind::Dot {
+        // The second dot of `{a..c}`.
+        if self.open() == Group::Brace && self.previous == PieceKind::Dot {
             let Some(frame) = self.frames.last_mut() else { return };
             frame.current.pop();
             frame.dots = Some(frame.current.len());
-            self.previous = Kind::Text;
+            self.previous = PieceKind::Text;
         } else {
-            self.push(Node::Char('.'), Kind::Dot);
+            self.push(Node::Char('.'), PieceKind::Dot);
         }
     }
 
     fn close_paren(&mut self) {
-        if self.open() != Open::Paren {
-            self.push(Node::Char(')'), Kind::Text);
+        if self.open() != Group::Paren {
+            self.push(Node::Char(')'), PieceKind::Text);
             return;
         }
         if let Some(frame) = self.frames.pop() {
-            self.push(frame.close(), Kind::Group);
+            self.push(frame.close(), PieceKind::Group);
         }
     }
 
     fn close_brace(&mut self) {
-        if self.open() != Open::Brace {
-            self.push(Node::Char('}'), Kind::Text);
+        if self.open() != Group::Brace {
+            self.push(Node::Char('}'), PieceKind::Text);
             return;
         }
         let Some(frame) = self.frames.pop() else { return };
@@ -199,22 +203,23 @@ impl Reader {
         } else if let Some(at) = frame.dots {
             range(&frame.current, at)
         } else {
+            // `{abc}` has no alternatives and is literal.
             let mut nodes = vec![Node::Char('{')];
             nodes.extend(frame.current);
             nodes.push(Node::Char('}'));
             Node::Seq(nodes)
         };
-        self.push(node, Kind::Group);
+        self.push(node, PieceKind::Group);
     }
 
-    /// `+` behind a class or group repeats it.
+    /// Reads `+`, which repeats a class or group before it.
     fn plus(&mut self) {
-        if matches!(self.previous, Kind::Bracket | Kind::Group)
+        if matches!(self.previous, PieceKind::Bracket | PieceKind::Group)
             && let Some(node) = self.pop()
         {
-            self.push(Node::Repeat(Box::new(node)), Kind::Text);
+            self.push(Node::Repeat(Box::new(node)), PieceKind::Text);
         } else {
-            self.push(Node::Char('+'), Kind::Text);
+            self.push(Node::Char('+'), PieceKind::Text);
         }
     }
 }

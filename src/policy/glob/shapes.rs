@@ -1,9 +1,9 @@
-//! The patterns that picomatch knows by heart, and those without slashes and groups.
+//! The patterns that picomatch reads by a table, and those without slashes and groups.
 
 use super::node::{Class, Look, Node};
 
-/// The shapes that picomatch knows by heart: `*`, `**`, `*/*`, `**/.*`, each with `.word` behind
-/// it.
+/// Returns picomatch's fixed reading of `*`, `**`, `*/*`, `**/.*` and the like, each also with
+/// `.word` behind it.
 pub(super) fn common_shape(pattern: &str) -> Option<Vec<Node>> {
     use Look::{NoDots, NoDotsHere, OneInLine};
     use Node::{Char, Maybe, Seq, Star, StarNoDots};
@@ -36,12 +36,13 @@ pub(super) fn common_shape(pattern: &str) -> Option<Vec<Node>> {
     })
 }
 
-/// Quotes and groups as plain characters; only stars, question marks and backslashes are special.
+/// Reads quotes and groups as plain characters; only stars, question marks and backslashes are
+/// special.
 pub(super) fn as_written(pattern: &str) -> Node {
     Node::Seq(plain(pattern))
 }
 
-/// Patterns without slashes, groups, classes and quotes.
+/// Reads a pattern without slashes, groups, classes and quotes.
 pub(super) fn plain(pattern: &str) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut chars = pattern.chars().peekable();

@@ -1,19 +1,20 @@
 //! Stars in the full reader: within a segment, and over segments.
 
 use super::node::{Look, Node};
-use super::reader::{Kind, Reader};
+use super::reader::{GlobReader, PieceKind};
 
-impl Reader {
+impl GlobReader {
     pub(super) fn star(&mut self) {
-        let (Kind::Star { behind_start, after_star }, next) =
+        let (PieceKind::Star { behind_start, after_star }, next) =
             (self.previous, self.rest.front().copied())
         else {
             match self.previous {
-                Kind::Globstar => {}
+                // More stars behind a globstar add nothing.
+                PieceKind::Globstar => {}
                 previous => {
-                    let behind_start = matches!(previous, Kind::Start | Kind::Slash);
-                    let after_star = previous == Kind::Slash && self.behind_slash_is_star();
-                    self.push(Node::Star, Kind::Star { behind_start, after_star });
+                    let behind_start = matches!(previous, PieceKind::Start | PieceKind::Slash);
+                    let after_star = previous == PieceKind::Slash && self.behind_slash_is_star();
+                    self.push(Node::Star, PieceKind::Star { behind_start, after_star });
                 }
             }
             return;
@@ -23,15 +24,16 @@ impl Reader {
         }
     }
 
-    /// The node in front of the slash that was just read is a star.
+    /// Returns true when the node before the slash just read is a star.
     fn behind_slash_is_star(&self) -> bool {
         self.frames.last().is_some_and(|frame| {
             matches!(frame.current.iter().rev().nth(1), Some(Node::Star | Node::StarNoDots))
         })
     }
 
-    /// `**` as a whole segment; the first star has been pushed already.
+    /// Reads `**` as a whole segment; the first star is pushed already.
     fn globstar(&mut self, after_star: bool) {
+        // `**/**/**` means the same as one `**`.
         while self.rest.iter().take(3).eq(['/', '*', '*'].iter())
             && matches!(self.rest.get(3), None | Some('/'))
         {
@@ -43,11 +45,13 @@ impl Reader {
         let rooted = self.frames.last().is_some_and(|frame| frame.current.len() == 1)
             && self.frames.len() == 1;
         let next = self.rest.front().copied();
+        // `**/x` at the start also matches `x` alone.
         if first && next == Some('/') {
             self.rest.pop_front();
             let over = Node::Seq(vec![Node::StarNoDots, Node::Char('/')]);
             let node = Node::Alt(vec![Node::Look(Look::Start), Node::Char('/'), over]);
-            self.push(node, Kind::Slash);
+            self.push(node, PieceKind::Slash);
+        // `a/**/b` also matches `a/b`.
         } else if !first && !rooted && next == Some('/') {
             self.rest.pop_front();
             self.pop();
@@ -56,13 +60,14 @@ impl Reader {
             if !self.rest.is_empty() {
                 ways.push(Node::Look(Look::End));
             }
-            self.push(Node::Alt(ways), Kind::Slash);
+            self.push(Node::Alt(ways), PieceKind::Slash);
+        // `a/**` also matches `a` itself.
         } else if !first && !rooted && !after_star && next.is_none() {
             self.pop();
             let below = Node::Seq(vec![Node::Char('/'), Node::StarNoDots]);
-            self.push(Node::Alt(vec![below, Node::Look(Look::End)]), Kind::Globstar);
+            self.push(Node::Alt(vec![below, Node::Look(Look::End)]), PieceKind::Globstar);
         } else {
-            self.push(Node::StarNoDots, Kind::Globstar);
+            self.push(Node::StarNoDots, PieceKind::Globstar);
         }
     }
 }

@@ -1,20 +1,21 @@
-//! Claude Code's spelling of rules: `Bash(git diff *)`, `Edit(/src/**)`, `mcp__server__tool`.
+//! Claude Code's rule syntax: `Bash(git diff *)`, `Edit(/src/**)`, `mcp__server__tool`.
 
 use crate::facts::tools::{Kind, canonical, kind_of};
 
-/// What one Claude-style string means: rules under our tool names.
+/// The rules that one Claude-style string stands for, under our tool names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     /// Tool and pattern of each rule.
     pub(super) rules: Vec<(String, String)>,
-    /// `*` stays within a directory.
+    /// `*` does not cross directories.
     pub(super) segments: bool,
 }
 
-/// Reads `Tool(specifier)`; `None` when `text` is not of that form.
+/// Reads `Tool(specifier)`; returns `None` when `text` does not have that form.
 pub(super) fn call_form(text: &str) -> Option<Meaning> {
     let (tool, rest) = text.split_once('(')?;
     let specifier = rest.strip_suffix(')')?;
+    // A tool's name has no blanks, so a shell pattern with parentheses is not taken for this form.
     let named = |c: char| c.is_ascii_alphanumeric() || "_-*:".contains(c);
     if tool.is_empty() || !tool.chars().all(named) {
         return None;
@@ -33,6 +34,7 @@ fn meaning(tool: &str, specifier: &str) -> Meaning {
     if specifier.is_empty() || matches!(specifier, "*" | "**") {
         let mut pairs: Vec<_> =
             tools(tool).into_iter().map(|tool| (tool, "*".to_owned())).collect();
+        // `mcp__server` alone stands for every tool of that server.
         if tool.starts_with("mcp__") && tool.matches("__").count() == 1 {
             pairs.push((format!("{tool}__*"), "*".to_owned()));
         }
@@ -43,7 +45,8 @@ fn meaning(tool: &str, specifier: &str) -> Meaning {
             let name = canonical(tool).to_owned();
             let bare = specifier.strip_suffix(":*").or_else(|| specifier.strip_suffix(" *"));
             match bare.map(str::trim_end) {
-                // Claude's prefix rules include the bare command.
+                // Claude's prefix rules include the bare command; our `git *` needs a second rule
+                // for `git`.
                 Some(bare) if !bare.is_empty() && !bare.contains('*') => {
                     rules(vec![(name.clone(), bare.to_owned()), (name, format!("{bare} *"))])
                 }
@@ -60,7 +63,8 @@ fn meaning(tool: &str, specifier: &str) -> Meaning {
     }
 }
 
-/// Claude's `Edit` rules hold for every tool that changes files, `Read` rules for all that read.
+/// Returns the tools of a Claude rule: `Edit` covers every tool that changes files, `Read` every
+/// tool that reads.
 fn tools(tool: &str) -> Vec<String> {
     let names: &[&str] = match tool {
         "Edit" | "MultiEdit" => &["edit_file", "write_file"],
@@ -70,7 +74,8 @@ fn tools(tool: &str) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// `//abs` is absolute, `/x` is below the project, a bare name is meant at any depth.
+/// Translates a path: `//abs` is absolute, `/x` is relative to the project, a bare name matches at
+/// any depth.
 fn path(specifier: &str) -> String {
     if let Some(absolute) = specifier.strip_prefix("//") {
         return format!("/{absolute}");

@@ -1,4 +1,4 @@
-//! Changes to a rules file that keep what a person wrote: comments, layout, line ends.
+//! Edits a rules file without touching what a person wrote: comments, layout, line ends.
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
@@ -7,19 +7,19 @@ use super::read::{OPTIONS, PROGRAMS};
 use crate::facts::tools::canonical;
 use crate::rules::verdict::Verdict;
 
-/// Why a rules file was not changed.
+/// The reason why a rules file was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read, so nothing is added to it.
+    /// The file cannot be parsed, so nothing is added to it.
     #[error("the rules file is not valid JSONC ({0}); fix it first")]
     Syntax(String),
-    /// It is neither an object nor a list.
+    /// The file holds neither an object nor a list.
     #[error("the rules file holds no rules object; begin it with {{ }}")]
     Shape,
-    /// A rule for a tool whose name the file uses for descriptions of programs.
+    /// The rule is for a tool whose name the file uses for descriptions of programs.
     #[error("a rules file has no place for rules of a tool named \"programs\"")]
     Reserved,
-    /// A rule to be added allows what a person has denied in the same words.
+    /// The rule allows what a person has denied with the same pattern.
     #[error("the rules file says {tool}: {pattern:?}: deny; a grant does not overwrite that")]
     Denied {
         /// The tool.
@@ -31,15 +31,17 @@ pub enum FileError {
 
 const MARK: char = '\u{feff}';
 
-/// The text with `rules` added so that they come last in their tool. A rule that is there already
-/// is left alone; the file is not changed at all when one rule cannot be added.
+/// Returns the text with `rules` added so that they come last in their tool. A rule that is there
+/// already is left alone. When one rule cannot be added, none is.
 ///
 /// # Errors
-/// When the text is no rules file, or a person has denied one of the patterns.
+/// When the text is not a rules file, or when a person has denied one of the patterns.
 // INVARIANT: a hand-written deny is never overwritten.
 pub fn append(text: &str, rules: &[Rule]) -> Result<String, FileError> {
     let (mark, text) = split_mark(text);
     let root = parse(text)?;
+    // `object_value_or_set` would replace a root of another shape, such as `[1]`, so the shape is
+    // checked here.
     let object = match root.value() {
         None => root.object_value_or_create().ok_or(FileError::Shape)?,
         Some(value) => match (value.as_object(), value.as_array()) {
@@ -51,16 +53,17 @@ pub fn append(text: &str, rules: &[Rule]) -> Result<String, FileError> {
             (None, None) => return Err(FileError::Shape),
         },
     };
+    // An error drops `root`, so a text is never half changed.
     for rule in rules {
         append_one(&object, rule)?;
     }
     Ok(format!("{mark}{root}"))
 }
 
-/// The text without `rule`; unchanged when it is not there.
+/// Returns the text without `rule`; unchanged when the rule is not there.
 ///
 /// # Errors
-/// When the text is no rules file.
+/// When the text is not a rules file.
 pub fn remove(text: &str, rule: &Rule) -> Result<String, FileError> {
     let (mark, text) = split_mark(text);
     let root = parse(text)?;
@@ -76,6 +79,8 @@ pub fn remove(text: &str, rule: &Rule) -> Result<String, FileError> {
 }
 
 fn split_mark(text: &str) -> (&str, &str) {
+    // The parser takes a byte order mark for an error. It belongs to the person's file, so it is
+    // put back afterwards.
     match text.strip_prefix(MARK) {
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
@@ -116,6 +121,7 @@ fn append_one(object: &CstObject, rule: &Rule) -> Result<(), FileError> {
             property.object_value().ok_or(FileError::Shape)?
         }
     };
+    // Duplicate keys stay in the tree in their order, so a deny can hide before another entry.
     let same: Vec<CstObjectProp> = patterns
         .properties()
         .into_iter()
@@ -129,6 +135,7 @@ fn append_one(object: &CstObject, rule: &Rule) -> Result<(), FileError> {
     if denied && rule.verdict != Verdict::Deny && rule.pattern != "*" {
         return Err(FileError::Denied { tool: rule.tool.clone(), pattern: rule.pattern.clone() });
     }
+    // The last match wins: a rule that is present but not last may have no effect.
     let last = patterns.properties().last().cloned();
     let stands_last = last.is_some_and(|last| {
         last.decoded_name().as_deref() == Some(&rule.pattern)
@@ -141,7 +148,7 @@ fn append_one(object: &CstObject, rule: &Rule) -> Result<(), FileError> {
     Ok(())
 }
 
-/// The last property for the tool, under whichever of its names.
+/// Returns the last property for the tool, under any of its names.
 fn last_of(object: &CstObject, tool: &str) -> Option<CstObjectProp> {
     object.properties().into_iter().rfind(|property| {
         let holds_patterns = property.object_value().is_some_and(|object| !is_detail(&object));
@@ -151,6 +158,8 @@ fn last_of(object: &CstObject, tool: &str) -> Option<CstObjectProp> {
 }
 
 fn is_detail(object: &CstObject) -> bool {
+    // A tool may have a pattern named `action`. Only together with one of these keys is the object
+    // itself the rule.
     object.get("action").is_some()
         && ["match", "not_match", "expires"].iter().any(|key| object.get(key).is_some())
 }
@@ -176,6 +185,7 @@ fn remove_from_object(object: &CstObject, rule: &Rule) {
         }
         match property.object_value() {
             Some(patterns) => {
+                // Every equal entry goes: one that stayed behind would still allow.
                 for pattern in patterns.properties() {
                     if pattern.decoded_name().as_deref() == Some(&rule.pattern)
                         && string(pattern.value()).as_deref() == Some(rule.verdict.word())

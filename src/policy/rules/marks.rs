@@ -1,9 +1,9 @@
-//! What decides about most rules without looking at them.
+//! A small summary of each rule, which excludes most rules without reading them.
 
 use super::pattern::Head;
 use super::verdict::Verdict;
 
-/// The small part of an entry.
+/// The summary of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     pub(super) key: usize,
@@ -18,15 +18,16 @@ impl Mark {
     }
 }
 
-/// The marks of a set of rules, one for each, and what finds them quickly.
+/// The summaries of a set of rules, in order, with indexes to search them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     all: Vec<Mark>,
-    /// The deciding part of each mark's head and the mark's index, sorted: a command fits few.
+    /// The decisive part of each mark's head with the mark's index, sorted. A command fits few of
+    /// them.
     by_head: Vec<(u64, usize)>,
-    /// Where in `all` the asks and denies are.
+    /// Indexes of the asks and denies in `all`.
     strict: Vec<usize>,
-    /// As `by_head`, of the denies alone.
+    /// Like `by_head`, for the denies alone.
     denies: Vec<(u64, usize)>,
 }
 
@@ -38,6 +39,7 @@ impl Marks {
         }
         let by_head = (mark.head.of_rule(mark.verdict), index);
         insert_sorted(&mut self.by_head, by_head);
+        // Denies have an index of their own, because long texts ask `any_deny` for every command.
         if mark.verdict == Verdict::Deny {
             insert_sorted(&mut self.denies, by_head);
         }
@@ -48,12 +50,12 @@ impl Marks {
         self.all.get(index)
     }
 
-    /// The asks and denies.
+    /// Iterates over the asks and denies.
     pub(super) fn strict(&self) -> impl Iterator<Item = &Mark> {
         self.strict.iter().filter_map(|&index| self.all.get(index))
     }
 
-    /// Some deny that a command with this head may meet is such.
+    /// Returns true when `is` holds for some deny that may match a command with this head.
     pub(super) fn any_deny(&self, head: Option<Head>, is: impl Fn(&Mark) -> bool) -> bool {
         let is = |&(_, index): &(u64, usize)| self.all.get(index).is_some_and(&is);
         match head {
@@ -65,7 +67,7 @@ impl Marks {
         }
     }
 
-    /// The indexes of the marks that may fit, from the last to the first.
+    /// Iterates over the indexes of marks that may fit, from the last to the first.
     pub(super) fn backwards(&self, head: Option<Head>) -> Backwards<'_> {
         let list = |wanted| with_head(&self.by_head, wanted);
         match head {
@@ -81,7 +83,7 @@ fn insert_sorted(list: &mut Vec<(u64, usize)>, new: (u64, usize)) {
     list.insert(list.partition_point(|before| *before < new), new);
 }
 
-/// The part of a sorted list that has this head.
+/// Returns the part of a sorted list that has this head.
 fn with_head(sorted: &[(u64, usize)], wanted: u64) -> &[(u64, usize)] {
     let start = sorted.partition_point(|(head, _)| *head < wanted);
     let rest = sorted.get(start..).unwrap_or_default();
@@ -89,11 +91,11 @@ fn with_head(sorted: &[(u64, usize)], wanted: u64) -> &[(u64, usize)] {
     rest.get(..length).unwrap_or_default()
 }
 
-/// Indexes of marks, from the last to the first.
+/// Iterator over indexes of marks, from the last to the first.
 pub(super) enum Backwards<'r> {
-    /// As many as this.
+    /// This many remain.
     All(usize),
-    /// Those in the lists, each of which is sorted.
+    /// The lists that remain, each sorted.
     Of([&'r [(u64, usize)]; 3]),
 }
 
@@ -107,6 +109,8 @@ impl Iterator for Backwards<'_> {
                 Some(*more)
             }
             Self::Of(lists) => {
+                // A merge from the end: the last rule that matches wins, so the highest index comes
+                // first.
                 let last = lists.iter_mut().max_by_key(|list| list.last().map(|(_, at)| *at))?;
                 let ((_, at), rest) = last.split_last()?;
                 *last = rest;

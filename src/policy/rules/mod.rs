@@ -1,4 +1,4 @@
-//! Rules: what they say, where they stand, and how they match.
+//! Rules: their content, their position in a file, and how they match.
 
 mod about;
 mod claude;
@@ -16,12 +16,12 @@ pub mod verdict;
 mod when;
 
 pub(crate) use about::About;
-pub(crate) use entry::Entry;
 pub use entry::Example;
-pub use problem::{Problem, Severity, sentences};
+pub(crate) use entry::RuleEntry;
+pub use problem::{RuleProblem, Severity, sentences};
 pub use read::OPTIONS;
 pub use rule::Rule;
 pub use set::Rules;
 
-/// The rules every installation starts with; the text of `config/permissions.jsonc`.
+/// The rules of a new installation; the text of `config/permissions.jsonc`.
 pub const DEFAULT_RULES: &str = include_str!("../../../config/permissions.jsonc");

@@ -1,23 +1,23 @@
-//! What is wrong with a rules file, and where.
+//! Problems of a rules file, with their positions.
 
 use std::fmt;
 
-/// One thing that is wrong or odd, with its place.
+/// One problem of a rules file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Problem {
+pub struct RuleProblem {
     /// The file's name as people know it.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// A sentence that says what it is and how to fix it.
+    /// A sentence that names the problem and how to fix it.
     pub message: String,
-    /// Whether the file can be used nevertheless.
+    /// Tells whether the file can be used despite the problem.
     pub severity: Severity,
 }
 
-/// Whether a problem keeps a file from being used.
+/// Tells whether a problem prevents the file from being used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -27,7 +27,7 @@ pub enum Severity {
     Warning,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, message, severity } = self;
         let severity = match severity {
@@ -38,9 +38,9 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for RuleProblem {}
 
-/// All of them, one to a line.
-pub fn sentences(problems: &[Problem]) -> String {
-    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+/// Formats all problems, one per line.
+pub fn sentences(problems: &[RuleProblem]) -> String {
+    problems.iter().map(RuleProblem::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! One rule, as people write it and grants keep it.
+//! One rule, as people write it and as grants store it.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use super::verdict::Verdict;
 pub struct Rule {
     /// The tool's name or a glob over names.
     pub tool: String,
-    /// What is matched against the call's values; `*` for every call.
+    /// The pattern for the call's values; `*` for every call.
     pub pattern: String,
-    /// What the rule says.
+    /// The verdict for matching calls.
     pub verdict: Verdict,
 }
 
 impl Rule {
-    /// A rule that allows.
+    /// Creates a rule that allows.
     #[must_use]
     pub fn allow(tool: impl Into<String>, pattern: impl Into<String>) -> Self {
         Self { tool: tool.into(), pattern: pattern.into(), verdict: Verdict::Allow }

@@ -1,16 +1,18 @@
-//! The nearest known word to a mistyped one.
+//! Finds the known word nearest to a mistyped one.
 
-/// The candidate that is nearest to `word`, if it is near enough to be meant.
+/// Returns the candidate nearest to `word`, if it is near enough to be meant.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     candidates
         .into_iter()
         .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        // One slip per four letters: `allwo` finds `allow`, and short words that merely look alike
+        // are left alone.
         .filter(|&(distance, candidate)| distance > 0 && distance <= candidate.len() / 4 + 1)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance, a swap of neighbours counting as one.
+/// Levenshtein distance in which a swap of neighbours counts as one.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -4,14 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What policy says about a call or a part of it. Parts are combined with `max`: the strictest
-/// wins.
-// INVARIANT: there is no `Default`; nobody gets a verdict without a decision.
+/// The decision on a call or a part of it. Parts are combined with `max`: the strictest wins.
+// INVARIANT: there is no `Default`; no call gets a verdict without a decision.
+// Declaration order is the order of strictness, which `max` relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[must_use]
 pub enum Verdict {
-    /// The call may run without asking anybody.
+    /// The call may run without a person's answer.
     Allow,
     /// A person has to answer first.
     Ask,
@@ -20,7 +20,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Reads an action word of a rules file; `None` for anything but the three words.
+    /// Reads an action word of a rules file; returns `None` for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         match word {
@@ -31,7 +31,7 @@ impl Verdict {
         }
     }
 
-    /// The action word of a rules file.
+    /// Returns the action word of a rules file.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
-//! Points in time as rules files spell them.
+//! Points in time, as rules files write them.
 
-/// Milliseconds since 1970 of `2026-12-01`, `2026-12-01T08:30:00Z` or with an offset.
+/// Parses `2026-12-01`, `2026-12-01T08:30:00Z`, or a time with an offset, to milliseconds since
+/// 1970.
 pub(super) fn millis(text: &str) -> Option<i64> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, time),
@@ -14,6 +15,7 @@ pub(super) fn millis(text: &str) -> Option<i64> {
     };
     let mut clock = clock.splitn(3, ':');
     let (hour, minute) = (number(clock.next()?)?, number(clock.next()?)?);
+    // A leap second is accepted; fractions of a second are cut off.
     let second =
         clock.next().map_or(Some(0), |s| number(s.split('.').next().unwrap_or_default()))?;
     if !(1970..=9999).contains(&year)
@@ -45,8 +47,9 @@ fn offset_seconds(text: &str) -> Option<i64> {
     Some(sign * (number(hours)? * 3_600 + number(minutes)? * 60))
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar (Howard Hinnant's method).
+/// Returns the days since 1970-01-01 in the Gregorian calendar (Howard Hinnant's method).
 fn days(year: i64, month: i64, day: i64) -> i64 {
+    // The year starts in March here, so a leap day is its last day.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The value of a `$'…'` body; `None` for escapes that this does not know or that make bytes which
-/// are no text. A NUL would end the value early: only `$'\0'` alone is read.
+/// Decodes the body of `$'…'`. Returns `None` for an unknown escape and for bytes that are not
+/// valid text.
 pub(super) fn decode(body: &str) -> Option<Cow<'_, str>> {
     if !body.contains('\\') {
         return Some(Cow::Borrowed(body));
     }
+    // bash ends the value at a NUL, so text behind it vanishes. Only `$'\0'` alone is read;
+    // `escape` refuses a NUL anywhere else.
     if body == "\\0" {
         return Some(Cow::Borrowed(""));
     }
@@ -35,6 +37,7 @@ fn escape(chars: &mut Peekable<Chars<'_>>) -> Option<char> {
         c @ ('\\' | '\'' | '"' | '?') => c,
         first @ '0'..='7' => byte(digits(chars, 8, 2, first.to_digit(8)?))?,
         'x' => {
+            // bash keeps a `\x` without a digit as text; such a string is refused instead.
             chars.peek()?.to_digit(16)?;
             byte(digits(chars, 16, 2, 0))?
         }
@@ -51,17 +54,18 @@ fn escape(chars: &mut Peekable<Chars<'_>>) -> Option<char> {
     (value != '\0').then_some(value)
 }
 
-/// A byte above 0x7f is a part of a character: refused.
+/// Accepts ASCII only: a byte above 0x7f is a fragment of a UTF-8 character.
 fn byte(code: u32) -> Option<char> {
     char::from_u32(code).filter(char::is_ascii)
 }
 
-/// Up to `limit` more digits behind a first value.
+/// Reads up to `limit` more digits and adds them to `first`.
 fn digits(chars: &mut Peekable<Chars<'_>>, radix: u32, limit: usize, first: u32) -> u32 {
     let mut value = first;
     for _ in 0..limit {
         let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };
         chars.next();
+        // Eight hexadecimal digits fill a `u32` exactly, so nothing wraps around.
         value = value.wrapping_mul(radix) + digit;
     }
     value

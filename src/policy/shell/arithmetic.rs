@@ -6,12 +6,13 @@ use super::doubt::Doubt;
 use super::environment::harmless;
 
 impl<'a> Scanner<'a> {
-    /// Reads an expression up to one of `stops` outside parentheses; the cursor stays there.
-    /// Values that may hold more than a number are a doubt; anything that could end elsewhere
-    /// for bash (quotes, odd characters) is refused.
+    /// Reads an expression up to one of `stops` outside parentheses and leaves the cursor there.
+    ///
+    /// A value that may hold more than a number is a doubt. Quotes and unusual characters are
+    /// refused, because bash may end the expression elsewhere.
     pub(super) fn arithmetic(&mut self, stops: &[u8]) -> Read<()> {
         let mut open = 0usize;
-        // Behind `&&`, `||` and `?` an assignment may not happen.
+        // An assignment behind `&&`, `||` or `?` may not happen.
         let mut certain = true;
         loop {
             let b = self.peek();
@@ -22,6 +23,8 @@ impl<'a> Scanner<'a> {
                 b'(' => open += 1,
                 b')' if open > 0 => open -= 1,
                 b'0'..=b'9' => {
+                    // Letters behind a digit belong to the number (`0x1f`); they are not a
+                    // variable.
                     while is_name(self.peek()) {
                         self.at += 1;
                     }
@@ -50,7 +53,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An identifier in an expression, perhaps assigned to.
+    /// Reads an identifier, with the assignment to it if there is one.
     fn counted_name(&mut self, certain: bool) {
         let from = self.at;
         self.at += self.identifier();
@@ -62,14 +65,14 @@ impl<'a> Scanner<'a> {
         } else if assigned && certain {
             self.names.prove(name);
         } else if assigned {
-            // A number, but perhaps never given.
+            // The value is a number, but the assignment may not run, so nothing is proven.
         } else if !self.names.count(name, from) {
             self.doubt_at(Doubt::Arithmetic, from);
         }
     }
 
-    /// True when the source between the offsets can only give digits: a number, `$#`, `${#x}`,
-    /// `$((…))`, or a variable that is known to hold one.
+    /// Returns true when the source between the offsets can only produce digits: a number, `$#`,
+    /// `${#x}`, `$((…))`, or a variable that is known to hold a number.
     pub(super) fn is_number(&mut self, from: usize, to: usize) -> bool {
         let text = self.slice(from, to);
         let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
@@ -84,7 +87,8 @@ impl<'a> Scanner<'a> {
             return true;
         }
         if let Some(inner) = expansion.strip_prefix("((").and_then(|t| t.strip_suffix("))")) {
-            // Vetted when it was read; one expression, not two side by side.
+            // The expression was checked when it was read. The balance refuses `$((1))$((2))`,
+            // which is two expansions side by side.
             return balanced(inner);
         }
         let braced = expansion.strip_prefix('{').and_then(|t| t.strip_suffix('}'));

@@ -1,27 +1,31 @@
-//! Characters that make what a person sees differ from what the shell runs.
+//! Characters that make a person see something other than what the shell runs.
 
-use super::doubt::{Doubt, Refusal};
+use super::doubt::{Doubt, Uncertainty};
 
-/// The first control, invisible or direction-changing character. The two joiners of emoji
-/// (U+200D, U+FE0F) pass here; [`is_joiner`] refuses them outside quotes.
-pub(super) fn inspect(source: &str) -> Option<Refusal> {
+/// Finds the first control, invisible or direction-changing character.
+///
+/// The two emoji joiners (U+200D, U+FE0F) pass here; [`is_joiner`] refuses them outside quotes.
+pub(super) fn inspect(source: &str) -> Option<Uncertainty> {
+    // In Claude Code, tabs and invisible characters hid a part of the command from the approver
+    // (fixed in 2.1.223).
     let mut from = 0;
     while let Some(at) = odd(source.as_bytes(), from) {
         let c = source.get(at..)?.chars().next()?;
         if let Some(doubt) = doubtful(c) {
-            return Some(Refusal { doubt, at });
+            return Some(Uncertainty { doubt, at });
         }
         from = at + c.len_utf8();
     }
     None
 }
 
-/// The next byte that is neither printable ASCII nor a tab or newline; in strides that the
-/// compiler turns into vector instructions.
+/// Finds the next byte that is neither printable ASCII nor a tab or newline. Reads 16 bytes at a
+/// time, which the compiler turns into vector instructions.
 fn odd(bytes: &[u8], from: usize) -> Option<usize> {
-    // As a signed number whatever is beyond ASCII is small too.
+    // As a signed number, every byte beyond ASCII is negative, so one comparison covers them too.
     let is_odd = |b: u8| (b.cast_signed() < 0x20 && b != b'\n' && b != b'\t') || b == 0x7f;
     let (strides, _) = bytes.get(from..)?.as_chunks::<16>();
+    // A fold does not stop early; a loop that did could not be vectorized.
     let any_odd = |stride: &[u8; 16]| stride.iter().fold(false, |any, &b| any | is_odd(b));
     let even = strides.iter().take_while(|stride| !any_odd(stride)).count();
     let begin = from + even * 16;
@@ -31,9 +35,12 @@ fn odd(bytes: &[u8], from: usize) -> Option<usize> {
 fn doubtful(c: char) -> Option<Doubt> {
     match c {
         '\n' | '\t' => None,
+        // C0 and C1 controls: a terminal may obey them and overwrite what the person reads.
         '\0'..='\x1f' | '\x7f' | '\u{80}'..='\u{9f}' => Some(Doubt::Control),
         ' '..='\x7e' => None,
         _ if is_joiner(c) => None,
+        // Characters that render as nothing or as an ordinary blank. With one of them, two names
+        // that differ look the same on a card.
         '\u{a0}'
         | '\u{ad}'
         | '\u{34f}'
@@ -61,7 +68,9 @@ fn doubtful(c: char) -> Option<Doubt> {
     }
 }
 
-/// Emoji are glued together with these: data when quoted, a disguise in a bare word.
+/// Returns true for the two characters that join emoji: harmless in quoted data, a disguise in a
+/// bare word.
+// Refusing them everywhere made about ten of 2,065 recorded agent commands ask (`echo "⚠️"`).
 pub(super) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200d}' | '\u{fe0f}')
 }

@@ -1,26 +1,27 @@
-//! What a byte means to an unquoted word: one look into a table instead of many comparisons.
+//! Classifies bytes for unquoted words: one table lookup replaces many comparisons.
 
-/// The classes, ordered by how much they interrupt a word.
+/// The classes, ordered by how much each interrupts a word; the scanner compares them with `<`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(super) enum CharClass {
     /// Stands for itself.
     Plain,
-    /// Stands for itself unless it comes behind a [`Class::Mark`].
+    /// Stands for itself unless a [`CharClass::Mark`] precedes it.
     Inner,
-    /// May make a glob, a brace or a tilde, or is part of a character beyond ASCII.
+    /// May start a glob, a brace or a tilde expansion, or belongs to a character beyond ASCII.
     Mark,
     /// `'`
     Single,
-    /// Means something in double quotes too.
+    /// Has a meaning in double quotes too.
     Live,
-    /// `<` and `>`, which may begin a substitution.
+    /// `<` and `>`, which may start a substitution.
     Angle,
     /// Ends the word.
     End,
 }
 
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Plain; 256];
+const CLASSES: [CharClass; 256] = {
+    let mut classes = [CharClass::Plain; 256];
+    // `for` is not allowed in a constant.
     let mut b = 0;
     while b < classes.len() {
         #[allow(
@@ -29,29 +30,30 @@ const CLASSES: [Class; 256] = {
         )]
         let class = &mut classes[b];
         *class = match b as u8 {
-            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => Class::End,
-            b'<' | b'>' => Class::Angle,
-            b'"' | b'\\' | b'$' | b'`' => Class::Live,
-            b'\'' => Class::Single,
-            b'*' | b'?' | b'[' | b'{' | b'~' | 0x80.. => Class::Mark,
-            b']' | b'}' | b',' | b'.' | b'=' => Class::Inner,
-            _ => Class::Plain,
+            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => CharClass::End,
+            b'<' | b'>' => CharClass::Angle,
+            b'"' | b'\\' | b'$' | b'`' => CharClass::Live,
+            b'\'' => CharClass::Single,
+            b'*' | b'?' | b'[' | b'{' | b'~' | 0x80.. => CharClass::Mark,
+            b']' | b'}' | b',' | b'.' | b'=' => CharClass::Inner,
+            _ => CharClass::Plain,
         };
         b += 1;
     }
     classes
 };
 
-/// The class of a byte.
+/// Returns the class of a byte.
 #[inline]
-pub(super) fn class(b: u8) -> Class {
-    CLASSES.get(usize::from(b)).copied().unwrap_or(Class::End)
+pub(super) fn class(b: u8) -> CharClass {
+    // The table has an entry for every byte; the fallback only avoids an index that could panic.
+    CLASSES.get(usize::from(b)).copied().unwrap_or(CharClass::End)
 }
 
-/// Bytes that end an unquoted word.
+/// Returns true for bytes that end an unquoted word.
 #[inline]
 pub(super) fn is_meta(b: u8) -> bool {
-    class(b) >= Class::Angle
+    class(b) >= CharClass::Angle
 }
 
 #[inline]

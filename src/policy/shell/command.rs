@@ -1,28 +1,28 @@
-//! What a shell text is made of: simple commands, their words and redirects.
+//! The result of a scan: simple commands, their words and redirects.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::doubt::Refusal;
+use super::doubt::Uncertainty;
 
-/// What the scanner could read of a shell text; borrowed from the text wherever possible.
+/// The scanner's result for one shell text; it borrows from the text wherever possible.
 #[derive(Debug, Clone, Default)]
 pub struct Scan<'a> {
-    /// Every simple command, in source order, those of substitutions before the command that
-    /// uses their output.
+    /// Every simple command in source order. Commands of a substitution come before the command
+    /// that uses their output.
     pub commands: Vec<Command<'a>>,
-    /// Functions that the text defines; their bodies are in `commands`, with [`Via::Function`].
+    /// Functions that the text defines; their bodies are in `commands` with [`Via::Function`].
     pub functions: Vec<&'a str>,
-    /// Why certainty was refused, the first reason only.
-    pub refusal: Option<Refusal>,
-    /// Something is started with `&`.
+    /// The first reason why the scan is uncertain.
+    pub refusal: Option<Uncertainty>,
+    /// The text starts something with `&`.
     pub background: bool,
-    /// A loop without end that does nothing but start commands with `&`: the first of them.
+    /// Index of the first command in an endless loop that only starts commands with `&`.
     pub breeding: Option<usize>,
 }
 
 impl Scan<'_> {
-    /// True when `commands` is complete and exact.
+    /// Returns true when `commands` is complete and exact.
     #[must_use]
     pub fn understood(&self) -> bool {
         self.refusal.is_none()
@@ -32,24 +32,23 @@ impl Scan<'_> {
 /// One simple command.
 #[derive(Debug, Clone, Default)]
 pub struct Command<'a> {
-    /// The command name and its arguments; empty for bare assignments, and for the redirects of a
+    /// The command name and its arguments. Empty for bare assignments and for the redirects of a
     /// compound command (`{ …; } > file`).
     pub argv: Vec<Word<'a>>,
-    /// `NAME=value` in front of the name.
+    /// `NAME=value` assignments before the name.
     pub assigns: Vec<Assign<'a>>,
     /// Redirects, in order.
     pub redirects: Vec<Redirect<'a>>,
-    /// Place in the pipeline.
+    /// Position in the pipeline.
     pub pipe: PipePosition,
-    /// Where in the text the command was found.
+    /// The part of the text where the command was found.
     pub via: Via,
-    /// The command of the text that changed the directory for this one (`cd`, `pushd`, `popd`).
+    /// Index of the command (`cd`, `pushd`, `popd`) that last changed the directory for this one.
     pub moved_by: Option<usize>,
 }
 
 impl Command<'_> {
-    /// The command as it was written in `source`, with what stands in front of it and its
-    /// redirects.
+    /// Returns the source from the command's first word or redirect target to its last.
     #[must_use]
     pub fn written_in<'s>(&self, source: &'s str) -> Option<&'s str> {
         let spans = || {
@@ -65,35 +64,35 @@ impl Command<'_> {
 /// A word of a command after quote removal.
 #[derive(Debug, Clone)]
 pub struct Word<'a> {
-    /// The value of a literal word. Otherwise the word as far as it can be known: quotes removed,
-    /// expansions (`$x`, `$(…)`, `~`, `{a,b}`) left as they were written.
+    /// The value of a literal word. For any other word: quotes removed, expansions (`$x`, `$(…)`,
+    /// `~`, `{a,b}`) left as written.
     pub text: Cow<'a, str>,
-    /// How far `text` is what the program will get.
+    /// The precision of `text`: how far it is what the program receives.
     pub kind: WordKind,
-    /// Some part of the word was quoted.
+    /// Part of the word is quoted.
     pub quoted: bool,
-    /// Bytes of the source, for pointing at it.
+    /// Byte range in the source.
     pub span: Range<usize>,
 }
 
 impl Word<'_> {
-    /// The exact argument that the program gets, if that is known from the text alone.
+    /// Returns the exact argument that the program receives, if the text alone determines it.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         (self.kind == WordKind::Literal).then_some(&*self.text)
     }
 }
 
-/// How far a word's text is what the program will get.
+/// The precision of a word's text: how far it is what the program receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordKind {
     /// Exactly `text`.
     Literal,
-    /// `~` or `~/…`, the rest literal: `text` with the home directory in front.
+    /// `~` or `~/…` with a literal rest: the home directory followed by the rest.
     Home,
     /// File names that match the pattern `text`, or `text` itself.
     Glob,
-    /// Decided when it runs; may be several words or, unquoted, none.
+    /// Known only at run time; may become several words or, unquoted, none.
     Dynamic,
 }
 
@@ -102,18 +101,18 @@ pub enum WordKind {
 pub struct Assign<'a> {
     /// The variable.
     pub name: &'a str,
-    /// The value; for an array all that stands between the parentheses, as [`WordKind::Dynamic`].
+    /// The value. For an array: everything between the parentheses, as [`WordKind::Dynamic`].
     pub value: Word<'a>,
 }
 
 /// A redirect of one command.
 #[derive(Debug, Clone)]
 pub struct Redirect<'a> {
-    /// The descriptor in front of the operator.
+    /// The file descriptor before the operator.
     pub fd: Option<u32>,
     /// The operator.
     pub op: RedirectOp,
-    /// The file, descriptor or text behind the operator; for a here-document its body.
+    /// The file, descriptor or text after the operator; for a here-document, its body.
     pub target: Word<'a>,
 }
 
@@ -141,7 +140,7 @@ pub enum RedirectOp {
 }
 
 impl RedirectOp {
-    /// True for operators that create or change a file.
+    /// Returns true for operators that create or change a file.
     #[must_use]
     pub fn writes(self) -> bool {
         use RedirectOp::{Append, AppendBoth, ReadWrite, Write, WriteBoth};
@@ -149,7 +148,7 @@ impl RedirectOp {
     }
 }
 
-/// Place of a command in its pipeline.
+/// The position of a command in its pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PipePosition {
     /// Not in a pipeline.
@@ -157,21 +156,21 @@ pub enum PipePosition {
     Alone,
     /// Writes into a pipe.
     First,
-    /// Reads from one and writes into another.
+    /// Reads from one pipe and writes into another.
     Middle,
     /// Reads from a pipe.
     Last,
 }
 
 impl PipePosition {
-    /// True when the command's input comes from another command.
+    /// Returns true when the command's input comes from another command.
     #[must_use]
     pub fn reads(self) -> bool {
         matches!(self, Self::Middle | Self::Last)
     }
 }
 
-/// Where a command was found.
+/// The part of the text where a command was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Via {
     /// In the text itself, compound commands included.
@@ -179,8 +178,8 @@ pub enum Via {
     Direct,
     /// In `$(…)`, backticks or `<(…)`.
     Substitution,
-    /// In the body of a function: runs if the function is called.
+    /// In the body of a function; runs only if the function is called.
     Function,
-    /// Guessed behind the place of a refusal: good for deny rules only.
+    /// Guessed after a refusal; only deny rules may use it.
     Guess,
 }

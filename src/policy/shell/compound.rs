@@ -6,7 +6,8 @@ use super::stop::Stop;
 use super::{Command, Via};
 
 impl<'a> Scanner<'a> {
-    /// A list whose effects on variables may not happen or do not last, and its end.
+    /// Reads a list whose effects on variables may not happen or may not last, and steps over its
+    /// end.
     pub(super) fn body(&mut self, stop: Stop, length: usize) -> Read<()> {
         let mark = self.names.enter();
         self.nested(|s| s.list(stop))?;
@@ -15,7 +16,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Redirects behind a compound command: reported as a command without a name.
+    /// Reads the redirects behind a compound command and reports them as a command without a name.
     pub(super) fn compound_redirects(&mut self) -> Read<()> {
         let mut command = Command { via: self.via, ..Command::default() };
         loop {
@@ -43,12 +44,14 @@ impl<'a> Scanner<'a> {
 
     pub(super) fn if_command(&mut self) -> Read<()> {
         self.at += 2;
+        // The first condition always runs, so what it proves about variables holds afterwards.
         self.nested(|s| s.list(Stop::THEN))?;
         self.at += 4;
         loop {
             self.body(Stop::ELIF_ELSE_FI, 0)?;
             if self.keyword("elif") {
                 self.at += 4;
+                // An `elif` condition may never run.
                 let mark = self.names.enter();
                 self.nested(|s| s.list(Stop::THEN))?;
                 self.names.leave(mark);
@@ -75,6 +78,7 @@ impl<'a> Scanner<'a> {
             if self.keyword("esac") {
                 break;
             }
+            // The parenthesis before a pattern is optional.
             if self.peek() == b'(' {
                 self.at += 1;
                 self.blanks();
@@ -120,15 +124,18 @@ impl<'a> Scanner<'a> {
         self.at += self.rest().iter().take_while(|b| plain(b)).count();
         let name = self.slice(from, self.at);
         self.blanks();
+        // Behind the keyword the parentheses are optional.
         if self.peek() == b'(' && self.look(1) == b')' {
             self.at += 2;
         }
         self.function_body(name)
     }
 
-    /// The body of a function; the cursor is behind its `()`.
+    /// Reads the body of a function; the cursor is behind its `()`.
     pub(super) fn function_body(&mut self, name: &'a str) -> Read<()> {
         self.newlines()?;
+        // bash accepts any compound command as a body. Only `{ … }` and `( … )` are read; the
+        // others are refused.
         let braces = self.peek() == b'{' && self.keyword("{");
         if name.is_empty() || !(braces || self.peek() == b'(' && self.look(1) != b'(') {
             return self.refuse(Doubt::Unexpected);

@@ -1,10 +1,10 @@
-//! `[[ … ]]`.
+//! `[[ … ]]` conditions.
 
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 
 impl<'a> Scanner<'a> {
-    /// Behind `[[`: reads up to and over `]]`.
+    /// Reads up to and over `]]`; the cursor is behind `[[`.
     pub(super) fn condition(&mut self) -> Read<()> {
         let mut open = 0usize;
         let mut last = (self.at, self.at);
@@ -28,12 +28,14 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                 }
                 b @ (b'&' | b'|') if self.look(1) == b => self.at += 2,
+                // Inside `[[`, these compare strings and do not redirect.
                 b'<' | b'>' if self.look(1) != b'(' => self.at += 1,
                 b')' | b'&' | b'|' | b'<' | b'>' | b';' => return self.refuse(Doubt::Unexpected),
                 _ if self.finished() => return self.refuse(Doubt::Unfinished),
                 _ => {
                     let from = self.at;
                     let Some(word) = self.word()? else { return self.refuse(Doubt::Unexpected) };
+                    // `@(a|b)`: an extended pattern, in which `|` and `)` have another meaning.
                     if self.peek() == b'(' {
                         return self.refuse(Doubt::Pattern);
                     }
@@ -41,7 +43,9 @@ impl<'a> Scanner<'a> {
                         self.doubt_at(Doubt::Arithmetic, from);
                     }
                     match (word.quoted, &*word.text) {
+                        // These evaluate a subscript in their operand, even in a literal one.
                         (false, "-v" | "-R") => self.doubt_at(Doubt::Arithmetic, from),
+                        // Both operands are arithmetic: `a[$(x)]` would run `x`.
                         (false, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => {
                             counts = true;
                             if !self.is_number(last.0, last.1) {
@@ -57,7 +61,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The pattern behind `=~`, which has quoting rules of its own.
+    /// Reads the pattern behind `=~`, which has its own quoting rules.
     fn regex(&mut self) -> Read<()> {
         self.blanks();
         let from = self.at;
@@ -84,6 +88,7 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     self.nested(|s| s.double_quoted(None))?;
                 }
+                // A `$` before a blank or `)` is the regex's end anchor.
                 b'$' if matches!(self.look(1), b' ' | b'\t' | b')' | b'|' | b'\n') => self.at += 1,
                 b'$' if matches!(self.look(1), b'\'' | b'"') => {
                     return self.refuse(Doubt::Pattern);

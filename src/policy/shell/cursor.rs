@@ -1,40 +1,42 @@
-//! The scanner's place in the text: looking, stepping, blanks and comments.
+//! The scanner's cursor: looks ahead, steps, skips whitespace and comments.
 
 use super::characters;
 use super::class::{is_meta, is_name, is_name_start};
-use super::doubt::{Doubt, Refusal};
-use super::names::Names;
+use super::doubt::{Doubt, Uncertainty};
+use super::names::Variables;
 use super::pending::Pending;
 use super::{Dialect, Scan, Via};
 
-/// A construct is read whole, or the reason why not comes back.
-pub(super) type Read<T> = Result<T, Refusal>;
+/// The result of reading a construct: the whole of it, or the reason why not.
+pub(super) type Read<T> = Result<T, Uncertainty>;
 
-/// Deeper than any command that a person reads.
+/// Nesting limit, deeper than any command that a person reads.
+// A stack overflow aborts the process and cannot be caught. Two published parsers (brush-parser,
+// conch-parser) overflow at 3,000 nested `{`.
 const MAX_DEPTH: u32 = 40;
 
-/// The scanner. One pass, recursive, but never deeper than [`MAX_DEPTH`].
+/// The scanner: one pass, recursive, never deeper than [`MAX_DEPTH`].
 pub(super) struct Scanner<'a> {
     pub(super) source: &'a str,
-    /// The source up to where the present region ends (a backtick body, a here-document body, the
-    /// text).
+    /// The source up to the end of the current region (a backtick body, a here-document's body, or
+    /// the text).
     bytes: &'a [u8],
-    /// The next byte.
+    /// Offset of the next byte.
     pub(super) at: usize,
-    /// Where the present region begins: a comment may start here.
+    /// Start of the current region; a comment may start here.
     pub(super) start: usize,
     pub(super) depth: u32,
     pub(super) dialect: Dialect,
     pub(super) via: Via,
     pub(super) heredocs: Vec<Pending<'a>>,
-    /// Inside `$(…)`, where a here-document may also end at the parenthesis.
+    /// Inside `$(…)`, where the parenthesis also ends a here-document.
     pub(super) in_parens: bool,
-    /// The body of a here-document stood in this `$(…)`.
+    /// A here-document's body was read in this `$(…)`.
     pub(super) body_read: bool,
-    pub(super) names: Names<'a>,
-    /// The command that last changed the directory of this shell.
+    pub(super) names: Variables<'a>,
+    /// Index of the command that last changed this shell's directory.
     pub(super) moved_by: Option<usize>,
-    /// How many commands have been started with `&`.
+    /// Number of commands started with `&`.
     pub(super) started: usize,
     pub(super) out: Scan<'a>,
 }
@@ -52,33 +54,34 @@ impl<'a> Scanner<'a> {
             heredocs: Vec::new(),
             in_parens: false,
             body_read: false,
-            names: Names::default(),
+            names: Variables::default(),
             moved_by: None,
             started: 0,
-            // A command is seldom shorter than this; growing would copy all that are there.
+            // A command is seldom shorter than 16 bytes; growing the list copies every command in
+            // it.
             out: Scan { commands: Vec::with_capacity(source.len() / 16 + 1), ..Scan::default() },
         }
     }
 
-    /// The byte at the cursor, 0 at the end of the region.
+    /// Returns the byte at the cursor, 0 at the end of the region.
     #[inline]
     pub(super) fn peek(&self) -> u8 {
         self.look(0)
     }
 
-    /// The byte `ahead` of the cursor, 0 at the end of the region.
+    /// Returns the byte `ahead` of the cursor, 0 at the end of the region.
     #[inline]
     pub(super) fn look(&self, ahead: usize) -> u8 {
         self.byte(self.at + ahead)
     }
 
-    /// The byte at an offset, 0 at the end of the region.
+    /// Returns the byte at an offset, 0 at the end of the region.
     #[inline]
     pub(super) fn byte(&self, offset: usize) -> u8 {
         self.bytes.get(offset).copied().unwrap_or(0)
     }
 
-    /// Where the present region ends.
+    /// Returns the end of the current region.
     #[inline]
     pub(super) fn end(&self) -> usize {
         self.bytes.len()
@@ -89,37 +92,37 @@ impl<'a> Scanner<'a> {
         self.at >= self.end()
     }
 
-    /// The source between two offsets.
+    /// Returns the source between two offsets.
     pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
         self.source.get(from..to).unwrap_or_default()
     }
 
-    /// What is left of the region.
+    /// Returns the rest of the region.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.from(self.at)
     }
 
-    /// What lies behind an offset in the region.
+    /// Returns the region from an offset on.
     #[inline]
     pub(super) fn from(&self, offset: usize) -> &'a [u8] {
         self.bytes.get(offset..).unwrap_or_default()
     }
 
     pub(super) fn refuse<T>(&self, doubt: Doubt) -> Read<T> {
-        Err(Refusal { doubt, at: self.at })
+        Err(Uncertainty { doubt, at: self.at })
     }
 
-    /// Gives up certainty, but reads on, so that deny rules see the rest.
+    /// Gives up certainty but reads on, so that deny rules see the rest.
     pub(super) fn doubt(&mut self, doubt: Doubt) {
         self.doubt_at(doubt, self.at);
     }
 
     pub(super) fn doubt_at(&mut self, doubt: Doubt, at: usize) {
-        self.out.refusal.get_or_insert(Refusal { doubt, at });
+        self.out.refusal.get_or_insert(Uncertainty { doubt, at });
     }
 
-    /// A construct of bash that a plain `sh` reads otherwise.
+    /// Marks a bash construct that a plain `sh` reads differently.
     pub(super) fn bashism(&mut self) {
         if self.dialect == Dialect::Posix {
             self.doubt(Doubt::Dialect);
@@ -137,7 +140,7 @@ impl<'a> Scanner<'a> {
         result
     }
 
-    /// Reads the region `from..to` and comes back to the present place.
+    /// Reads the region `from..to`, then returns to the current position.
     pub(super) fn within<T>(
         &mut self,
         from: usize,
@@ -148,6 +151,7 @@ impl<'a> Scanner<'a> {
         let region = self.bytes.get(..to).unwrap_or_default();
         (self.at, self.start, self.bytes) = (from, from, region);
         let result = read(self);
+        // Unread text in the region would run without any rule having seen it.
         if result.is_ok() && self.at < to {
             return self.refuse(Doubt::Unexpected);
         }
@@ -155,9 +159,10 @@ impl<'a> Scanner<'a> {
         result
     }
 
-    /// Skips blanks, continuations and a comment.
+    /// Skips spaces, tabs, line continuations and a comment.
     #[inline]
     pub(super) fn blanks(&mut self) {
+        // Almost every gap is plain spaces; the rest stays out of the inlined code.
         while self.peek() == b' ' {
             self.at += 1;
         }
@@ -180,7 +185,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips blanks and newlines; reads the here-documents that begin after a newline.
+    /// Skips whitespace and newlines; reads the bodies of pending here-documents.
     pub(super) fn newlines(&mut self) -> Read<()> {
         loop {
             self.blanks();
@@ -194,16 +199,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A keyword stands here and ends here.
+    /// Returns true when `word` is at the cursor as a whole word.
     #[inline]
     pub(super) fn keyword(&self, word: &str) -> bool {
         self.rest().starts_with(word.as_bytes()) && {
+            // Only as a whole word: `done2` is a command.
             let after = self.at + word.len();
             after >= self.end() || is_meta(self.byte(after))
         }
     }
 
-    /// Steps over a keyword that must stand here.
+    /// Steps over a keyword that is required here.
     pub(super) fn expect(&mut self, word: &str) -> Read<()> {
         if !self.keyword(word) {
             return self.refuse(Doubt::Unexpected);
@@ -212,7 +218,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The length of the identifier at the cursor.
+    /// Returns the length of the identifier at the cursor.
     pub(super) fn identifier(&self) -> usize {
         if !is_name_start(self.peek()) {
             return 0;
@@ -228,6 +234,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn token_starts(&self) -> bool {
+        // `#` starts a comment only at the start of a word; in `a#b` it is data.
         self.at == self.start
             || self.at.checked_sub(1).is_some_and(|before| is_meta(self.byte(before)))
     }

@@ -1,11 +1,11 @@
-//! The shells whose texts the scanner reads.
+//! The shells whose language the scanner reads.
 
-/// Which shell will read the text.
+/// The shell that will read the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// bash.
     #[default]
     Bash,
-    /// A plain `sh`: what bash and dash read differently is refused.
+    /// A plain `sh`. Anything that bash and dash read differently is refused.
     Posix,
 }

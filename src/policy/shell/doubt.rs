@@ -1,38 +1,38 @@
-//! Why the scanner does not claim certainty.
+//! Reasons why a scan is uncertain.
 
 use std::fmt;
 
-/// Why certainty was refused, and where.
+/// The reason why a scan is uncertain, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{doubt} (at byte {at})")]
-pub struct Refusal {
-    /// What was met.
+pub struct Uncertainty {
+    /// The reason.
     pub doubt: Doubt,
     /// Byte offset in the source.
     pub at: usize,
 }
 
-/// What the scanner met.
+/// A construct that makes a scan uncertain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Doubt {
-    /// The text is longer than the scanner reads.
+    /// The text is longer than the scanner's limit.
     TooLong,
-    /// Nested deeper than the scanner follows.
+    /// The nesting is deeper than the scanner's limit.
     TooDeep,
-    /// More commands than one person can judge.
+    /// The text runs more commands than one person can judge.
     TooMany,
     /// A control character, which a terminal does not show as it is.
     Control,
     /// A character that is invisible or changes the reading direction.
     Invisible,
-    /// Ends in the middle of a construct.
+    /// The text ends in the middle of a construct.
     Unfinished,
-    /// Something that does not fit the grammar.
+    /// The text does not fit the grammar.
     Unexpected,
     /// A backslash at the end of a line inside a token.
     Continuation,
-    /// The command name is only known when it runs.
+    /// A command name is known only at run time.
     DynamicName,
     /// Arithmetic on something that may hold more than a number.
     Arithmetic,
@@ -48,11 +48,11 @@ pub enum Doubt {
     Pattern,
     /// `coproc`.
     Coprocess,
-    /// A variable that the shell itself obeys.
+    /// An assignment to a variable that the shell itself obeys.
     Variable,
     /// A builtin that evaluates its arguments.
     Builtin,
-    /// A construct that this shell reads otherwise than bash.
+    /// A construct that this shell reads differently from bash.
     Dialect,
 }
 

@@ -1,22 +1,27 @@
-//! Which variables a command may be given without becoming another command.
+//! Environment variables that do not change which program runs.
 
-/// True when setting `name` cannot change which program runs, nor make it run another.
+/// Returns true when setting `name` cannot change which program runs or make it run another.
+///
 /// `command` is the name of the command it is set for; `None` for a bare assignment.
 #[must_use]
 pub fn harmless(name: &str, command: Option<&str>) -> bool {
+    // A prefix such as `GIT_PAGER=…` may run another program; such prefixes bypassed the rules of
+    // opencode (its issues 14110 and 16075).
     if ASKED_FOR.contains(&name) || name.starts_with("LC_") {
         return true;
     }
     match command {
-        // `while IFS= read -r line`
+        // The usual loop over lines: `while IFS= read -r line`.
         Some("read") => name == "IFS",
         Some(_) => false,
         None => local(name),
     }
 }
 
-/// A variable of the script itself: what programs read is exported already and has a known name.
+/// Returns true for a variable that only the script itself reads.
 fn local(name: &str) -> bool {
+    // A bare assignment reaches programs only if the name is exported already. Exported names are
+    // upper case by convention; the known exceptions are listed here.
     let lower = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     let read_by_programs = name.ends_with("_proxy")
         || name.starts_with("npm_")
@@ -27,7 +32,7 @@ fn local(name: &str) -> bool {
     (lower && !read_by_programs) || SCRIPT_NAMES.contains(&name)
 }
 
-/// Colours, languages, verbosity: no program runs another because of these.
+/// Variables for colour, language and verbosity; none makes a program run another.
 const ASKED_FOR: &[&str] = &[
     "CARGO_INCREMENTAL",
     "CARGO_NET_OFFLINE",
@@ -64,7 +69,7 @@ const ASKED_FOR: &[&str] = &[
     "TZ",
 ];
 
-/// In zsh these lower-case names are another spelling of `PATH` and the like.
+/// Lower-case names that zsh itself obeys; some are another spelling of `PATH` and its kin.
 const TIED_IN_ZSH: &[&str] = &[
     "aliases",
     "argv",
@@ -86,7 +91,7 @@ const TIED_IN_ZSH: &[&str] = &[
     "watch",
 ];
 
-/// Upper-case names that scripts keep their own values in.
+/// Upper-case names in which scripts keep their own values.
 const SCRIPT_NAMES: &[&str] = &[
     "A",
     "ARG",

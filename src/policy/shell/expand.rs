@@ -7,12 +7,13 @@ use super::doubt::Doubt;
 use super::stop::Stop;
 
 impl<'a> Scanner<'a> {
-    /// At a `$`. True when it was an expansion, false for a `$` that stands for itself.
+    /// Reads what starts with a `$`. Returns false when the `$` stands for itself.
     pub(super) fn dollar(&mut self, quoted: bool) -> Read<bool> {
         match self.look(1) {
             b'(' if self.look(2) == b'(' => {
                 self.at += 3;
                 self.nested(|s| s.arithmetic(b")"))?;
+                // bash reads `$((a); b)` as a subshell inside a substitution; that form is refused.
                 if self.look(1) != b')' {
                     return self.refuse(Doubt::Arithmetic);
                 }
@@ -27,6 +28,8 @@ impl<'a> Scanner<'a> {
                 self.nested(|s| s.parameter(quoted))?;
             }
             b'[' => return self.refuse(Doubt::Arithmetic),
+            // bash joins `$\<newline>(cmd)` to `$(cmd)`. tree-sitter-bash and rable miss the
+            // command in it.
             b'\\' if self.look(2) == b'\n' => return self.refuse(Doubt::Continuation),
             b if is_name_start(b) => {
                 self.at += 1;
@@ -41,9 +44,10 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// The commands of `$(…)` or `<(…)`; the cursor is behind the parenthesis.
+    /// Reads the commands of `$(…)` or `<(…)`; the cursor is behind the parenthesis.
     pub(super) fn substitution(&mut self) -> Read<()> {
-        // A here-document whose body lies behind the substitution: who reads which lines?
+        // A here-document is pending: it is unclear which lines are its body and which are the
+        // substitution's.
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
         }
@@ -52,6 +56,7 @@ impl<'a> Scanner<'a> {
         if self.via == Via::Direct {
             self.via = Via::Substitution;
         }
+        // A subshell: what it proves about variables does not hold outside.
         let mark = self.names.enter();
         self.nested(|s| s.list(Stop::PAREN))?;
         self.names.leave(mark);
@@ -63,7 +68,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// At a backtick. The first backtick that is not escaped ends it, whatever quotes say.
+    /// Reads a backtick substitution. The first unescaped backtick ends it, whatever the quotes
+    /// inside.
     pub(super) fn backtick(&mut self) -> Read<()> {
         if !self.heredocs.is_empty() {
             return self.refuse(Doubt::HereDocument);
@@ -74,6 +80,8 @@ impl<'a> Scanner<'a> {
             return self.refuse(Doubt::Unfinished);
         };
         let body = rest.get(..length).unwrap_or_default();
+        // bash removes these backslashes and reads the result again, so the source is not what
+        // runs.
         if body.ends_with(b"\\") || memchr::memchr_iter(b'\\', body).any(|at| taken_away(body, at))
         {
             return self.refuse(Doubt::Backtick);
@@ -95,7 +103,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Behind `${`: reads up to and over the brace.
+    /// Reads an expansion up to and over the brace; the cursor is behind `${`.
     fn parameter(&mut self, quoted: bool) -> Read<()> {
         let length = self.peek() == b'#' && self.look(1) != b'}';
         let indirect = self.peek() == b'!' && is_name_start(self.look(1));
@@ -118,6 +126,7 @@ impl<'a> Scanner<'a> {
         let mut all = false;
         if self.peek() == b'[' {
             self.at += 1;
+            // `[@]` and `[*]` are not expressions.
             all = matches!(self.peek(), b'@' | b'*') && self.look(1) == b']';
             if all {
                 self.at += 1;
@@ -127,7 +136,7 @@ impl<'a> Scanner<'a> {
             self.at += 1;
         }
         if indirect {
-            // `${!a[@]}` and `${!prefix*}` list names; `${!x}` evaluates a value.
+            // `${!a[@]}` and `${!prefix*}` list names. `${!x}` evaluates the value of `x`.
             let lists = all || (matches!(self.peek(), b'@' | b'*') && self.look(1) == b'}');
             if !lists {
                 self.doubt(Doubt::Expansion);
@@ -151,6 +160,7 @@ impl<'a> Scanner<'a> {
                 self.at += 1;
             }
             (b':', _) => {
+                // `${x:offset:length}`: both parts are arithmetic.
                 self.at += 1;
                 self.arithmetic(b":}")?;
                 if self.peek() == b':' {
@@ -161,7 +171,8 @@ impl<'a> Scanner<'a> {
                 return Ok(());
             }
             (b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',', _) => self.at += 1,
-            // `${x@P}` expands the value as a prompt; the other letters quote or case it.
+            // `${x@P}` expands the value as a prompt, which runs the commands in it. The letters
+            // listed here only quote the value or change its case.
             (b'@', b'Q' | b'U' | b'u' | b'L' | b'E') if self.look(2) == b'}' => self.at += 2,
             (b'@', _) => {
                 self.doubt(Doubt::Expansion);
@@ -172,7 +183,7 @@ impl<'a> Scanner<'a> {
         self.operand(quoted)
     }
 
-    /// `${x:=…}` gives the variable any value.
+    /// Records that `${x:=…}` may give the variable any value.
     fn assigned_default(&mut self, name: &'a str) {
         if super::names::special(name) || !super::environment::harmless(name, None) {
             self.doubt(Doubt::Variable);
@@ -180,7 +191,7 @@ impl<'a> Scanner<'a> {
         self.names.taint(name);
     }
 
-    /// What follows the operator in `${x:-…}`, up to and over the brace.
+    /// Reads the operand of `${x:-…}` up to and over the brace.
     fn operand(&mut self, quoted: bool) -> Read<()> {
         loop {
             match self.peek() {
@@ -190,7 +201,8 @@ impl<'a> Scanner<'a> {
                 }
                 b'\\' if self.look(1) == b'\n' => return self.refuse(Doubt::Continuation),
                 b'\\' => self.at += 2,
-                // Inside double quotes bash takes `'` for itself or for a quote, by operator.
+                // Inside double quotes, it depends on the operator whether bash reads `'` as a
+                // quote.
                 b'\'' if quoted => return self.refuse(Doubt::Expansion),
                 b'\'' => {
                     self.single_quoted()?;
@@ -215,7 +227,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Inside backticks bash takes a backslash away before these.
+/// Returns true when bash removes this backslash inside backticks.
 fn taken_away(body: &[u8], slash: usize) -> bool {
     matches!(body.get(slash + 1), Some(b'$' | b'`' | b'\\' | b'"' | b'\n'))
 }

@@ -1,4 +1,4 @@
-//! Lists, pipelines, and which sort of command comes next.
+//! Lists, pipelines, and the choice of the next kind of command.
 
 use super::PipePosition;
 use super::cursor::{Read, Scanner};
@@ -6,7 +6,7 @@ use super::doubt::Doubt;
 use super::stop::Stop;
 
 impl Scanner<'_> {
-    /// Commands up to `stop`; the cursor stays on it.
+    /// Reads commands up to `stop`; the cursor stays on it.
     pub(super) fn list(&mut self, stop: Stop) -> Read<()> {
         loop {
             self.newlines()?;
@@ -25,8 +25,9 @@ impl Scanner<'_> {
                     return if self.stops(stop) { Ok(()) } else { self.refuse(Doubt::Unexpected) };
                 }
                 (b';', _) => {
-                    // SECURITY: bash runs `$(…)` from its own copy of the text, in which the first
-                    // `;` behind the body of a here-document is lost: `a; b` becomes `a b`.
+                    // SECURITY: bash runs `$(…)` from its own copy of the text, which lacks the
+                    // first `;` behind a here-document's body: `a; b` becomes `a b`.
+                    // The fuzz against bash found it.
                     if self.in_parens && self.body_read {
                         self.doubt(Doubt::HereDocument);
                     }
@@ -68,6 +69,7 @@ impl Scanner<'_> {
 
     fn and_or(&mut self) -> Read<()> {
         self.pipeline()?;
+        // Anything behind the first `&&` or `||` may not run.
         let mark = self.names.enter();
         loop {
             self.blanks();
@@ -94,7 +96,7 @@ impl Scanner<'_> {
             if !piped && position == PipePosition::First {
                 return Ok(());
             }
-            // Each part runs in a subshell of its own.
+            // Each part of a pipeline runs in its own subshell.
             self.names.leave(mark);
             self.moved_by = moved_by;
             let here = if piped || position == PipePosition::First {
@@ -102,6 +104,7 @@ impl Scanner<'_> {
             } else {
                 PipePosition::Last
             };
+            // The commands of a nested pipeline have their position already.
             for command in self.out.commands.iter_mut().skip(begin) {
                 if command.pipe == PipePosition::Alone {
                     command.pipe = here;
@@ -121,7 +124,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `!` and `time` in front of a pipeline.
+    /// Reads `!` and `time` before a pipeline.
     fn prefixes(&mut self) -> Read<()> {
         while matches!(self.peek(), b'!' | b't') {
             if self.keyword("!") {
@@ -134,7 +137,7 @@ impl Scanner<'_> {
                     self.at += 2;
                     self.blanks();
                 }
-                // `time -- x`, `time; x`: bash has rules of its own for these.
+                // bash has special rules for `time -- x` and `time; x`.
                 if matches!(self.peek(), b'-' | b'\n' | b';' | b'&' | b'|' | b')' | 0) {
                     return self.refuse(Doubt::Unexpected);
                 }
@@ -150,6 +153,7 @@ impl Scanner<'_> {
             b'(' if self.look(1) == b'(' => self.arithmetic_command(),
             b'(' => {
                 self.at += 1;
+                // A subshell: a `cd` in it ends with it.
                 let moved_by = self.moved_by;
                 self.body(Stop::PAREN, 1)?;
                 self.moved_by = moved_by;
@@ -183,8 +187,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// At a word that ends or joins compound commands, which begins with `b`: never the name of a
-    /// command.
+    /// Returns true at a reserved word that starts with `b` and ends or joins compound commands.
+    /// Such a word is never the name of a command.
     fn reserved(&self, b: u8) -> bool {
         match b {
             b't' => self.keyword("then") || self.keyword("time"),

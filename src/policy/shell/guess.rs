@@ -1,15 +1,17 @@
-//! What a text that was not understood may run: for deny rules only, never to allow.
+//! Guesses the commands of a text that was not understood: for deny rules only, never to allow.
 
 use std::borrow::Cow;
 
 use super::{Command, Via, Word, WordKind};
 
-/// Guesses beyond this many commands are not made: the decision is an ask already.
+/// Limit on guessed commands. The decision is at least an ask without them.
 const MAX_GUESSES: usize = 4096;
 
-/// Every stretch of words between characters that may separate commands, quotes and backslashes
-/// taken away.
+/// Returns every run of words between characters that may separate commands, without quotes and
+/// backslashes.
 pub(super) fn commands(source: &str, from: usize) -> Vec<Command<'_>> {
+    // Wider than the grammar: a separator inside quotes splits too. More guesses do no harm,
+    // because each can only deny.
     let separates = |c: char| ";&|\n\r\0(){}`$".contains(c);
     let mut found = Vec::new();
     let mut begin = from;
@@ -44,7 +46,7 @@ fn words<'a>(source: &'a str, begin: usize, piece: &'a str) -> Vec<Word<'a>> {
         } else {
             Cow::Borrowed(part)
         };
-        // `!`, `then`, `do`, `VAR=x` stand in front of a command name.
+        // `!`, `then`, `do` and `VAR=x` may precede a command name.
         let prefix = argv.is_empty()
             && (matches!(
                 &*text,

@@ -10,13 +10,14 @@ use super::stop::Stop;
 use super::{Assign, Command, Word, WordKind};
 
 impl Scanner<'_> {
-    /// `while` and `until`, which are equally long.
+    /// Reads `while` or `until`; both have five letters.
     pub(super) fn while_command(&mut self) -> Read<()> {
         let from = self.at;
         self.at += 5;
-        // The first test is certain to run; what the body does is not.
+        // The first test always runs; the body may not.
         self.nested(|s| s.list(Stop::DO))?;
         let test = self.slice(from, self.at).trim_end_matches([' ', '\t', '\n', ';']);
+        // Literal spellings suffice: the check is for fork bombs, which are written like this.
         let endless = matches!(
             test,
             "while true" | "while :" | "while [ 1 ]" | "while ((1))" | "until false"
@@ -26,11 +27,12 @@ impl Scanner<'_> {
         self.compound_redirects()
     }
 
-    /// The body of a loop, up to and over `done`.
+    /// Reads the body of a loop, up to and over `done`.
     fn loop_body(&mut self, endless: bool) -> Read<()> {
         let (first, started) = (self.out.commands.len(), self.started);
         self.body(Stop::DONE, 4)?;
         let commands = self.out.commands.len() - first;
+        // Every command of the body starts with `&`: the loop starts processes without end.
         if endless && commands > 0 && self.started - started == commands {
             self.out.breeding.get_or_insert(first);
         }
@@ -106,7 +108,7 @@ impl Scanner<'_> {
         }
         self.assigned(name, from, numbers);
         if !environment::harmless(name, None) {
-            // `for PATH in …`: an assignment like any other.
+            // `for PATH in …` assigns like any other assignment, so it is reported as one.
             let span = from..from + name.len();
             let text = Cow::Borrowed(self.slice(from, self.at));
             let value = Word { text, kind: WordKind::Dynamic, quoted: false, span };
@@ -116,7 +118,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// `{1..9}`, `$(seq 1 9)`
+    /// Returns true for `{1..9}`, which expands to numbers only.
     fn is_range(&self, from: usize, to: usize) -> bool {
         let text = self.slice(from, to);
         let inner = text.strip_prefix('{').and_then(|t| t.strip_suffix('}'));

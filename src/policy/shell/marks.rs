@@ -1,11 +1,11 @@
-//! What a word is, told from its unquoted characters and from what it is read for.
+//! Derives a word's kind from its unquoted characters and its purpose.
 
 use super::WordKind;
 
-/// What a word is read for; decides which unquoted characters mean something.
+/// The purpose of a word; it decides which unquoted characters have a meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Globs, braces and tildes count.
+    /// Globs, braces and tildes have a meaning.
     Argument,
     /// The value of an assignment: no globs, no braces.
     Value,
@@ -13,9 +13,9 @@ pub(super) enum Purpose {
     Delimiter,
 }
 
-/// What the unquoted characters of a word make of it.
+/// The special characters seen unquoted in a word.
 #[derive(Default)]
-pub(super) struct Marks {
+pub(super) struct WordMarks {
     glob: bool,
     bracket: bool,
     brace: bool,
@@ -26,7 +26,7 @@ pub(super) struct Marks {
     equals: bool,
 }
 
-impl Marks {
+impl WordMarks {
     #[inline]
     pub(super) fn see(&mut self, b: u8, before: u8) {
         match b {
@@ -36,8 +36,10 @@ impl Marks {
             b'{' => self.brace = true,
             b',' if self.brace => self.separator = true,
             b'.' if self.brace && before == b'.' => self.separator = true,
+            // A brace group expands only with a separator in it: `{a}` is literal.
             b'}' if self.separator => self.dynamic = true,
             b'=' => self.equals = true,
+            // In an assignment a tilde also expands behind `=` and `:` (`PATH=~/a:~/b`).
             b'~' if matches!(before, b'=' | b':') => self.tilde = true,
             0x80.. => self.wide = true,
             _ => {}
@@ -45,9 +47,9 @@ impl Marks {
     }
 }
 
-/// How far a word's text is what the program will get.
+/// Returns how exactly a word's text is what the program receives.
 pub(super) fn kind(
-    marks: &Marks,
+    marks: &WordMarks,
     expanded: bool,
     purpose: Purpose,
     raw: &str,
@@ -61,11 +63,13 @@ pub(super) fn kind(
         Purpose::Argument if marks.dynamic => return WordKind::Dynamic,
         _ => {}
     }
+    // Outside POSIX mode bash also expands the tilde in arguments that look like assignments.
     if marks.tilde && (marks.equals || purpose == Purpose::Value) {
         return WordKind::Dynamic;
     }
     let glob = marks.glob && purpose == Purpose::Argument;
     if let Some(rest) = raw.strip_prefix('~') {
+        // `~user` and `~+` are dynamic: the text does not tell where they lead.
         let home = !glob && (rest.starts_with('/') || (rest.is_empty() && !quoted));
         return if home { WordKind::Home } else { WordKind::Dynamic };
     }

@@ -1,5 +1,9 @@
-//! What a shell text would run, read by a strict scanner that refuses what it does not fully
-//! understand. bash itself is the judge (`tests/policy/oracle.rs`).
+//! Reads a shell text with a strict scanner that refuses what it does not fully understand. Tests
+//! compare it with bash itself (`tests/policy/oracle.rs`).
+//!
+//! No parser crate is used, because they report fewer commands than bash runs without any error. Of
+//! 18,657 strings without globs, tree-sitter-bash 0.25.1 does so in 269, brush-parser 0.4.0 in 24
+//! and rable 0.2.2 in 15.
 //!
 //! INVARIANT: while [`Scan::understood`] is true, every simple command that bash would execute is
 //! in [`Scan::commands`]. After a refusal the list still holds whatever could be read, so that
@@ -38,27 +42,29 @@ mod word;
 pub use command::{Assign, Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, WordKind};
 use cursor::Scanner;
 pub use dialect::Dialect;
-pub use doubt::{Doubt, Refusal};
+pub use doubt::{Doubt, Uncertainty};
 
-/// Longer texts are refused unread.
+/// Length limit in bytes; longer texts are refused unread.
 const MAX_LENGTH: usize = 64 * 1024;
 
-/// Reads a shell text as bash would. Never fails: what is not understood is in [`Scan::refusal`].
+/// Reads a shell text as bash would. Never fails: [`Scan::refusal`] holds what was not understood.
 #[must_use]
 pub fn scan(source: &str) -> Scan<'_> {
     scan_as(source, Dialect::Bash)
 }
 
-/// Reads a shell text for a certain shell.
+/// Reads a shell text for the given shell.
 #[must_use]
 pub fn scan_as(source: &str, dialect: Dialect) -> Scan<'_> {
     if source.len() > MAX_LENGTH {
-        let refusal = Some(Refusal { doubt: Doubt::TooLong, at: MAX_LENGTH });
+        let refusal = Some(Uncertainty { doubt: Doubt::TooLong, at: MAX_LENGTH });
         return Scan { commands: guess::commands(source, 0), refusal, ..Scan::default() };
     }
     let mut scanner = Scanner::new(source, dialect);
     scanner.out.refusal = characters::inspect(source);
     let end = scanner.whole();
+    // A later line, or the next turn of a loop, may assign a name that was counted with before.
+    // Conflicts are therefore known only at the end.
     let conflict = scanner.names.conflict();
     let mut scan = scanner.out;
     if let Err(refusal) = end {

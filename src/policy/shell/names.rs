@@ -1,61 +1,61 @@
-//! Which variables are known to hold nothing but a number.
+//! Variables that are known to hold nothing but a number.
 //!
-//! bash evaluates the *value* of a variable in arithmetic, array subscripts and command
-//! substitutions inside it included, so `$((x))` runs code when `x='a[$(evil)]'`. A variable may be
-//! counted with only if every assignment to it in the text is a number, and one of them has
-//! certainly happened before.
+//! In arithmetic, bash evaluates the *value* of a variable, with the array subscripts and command
+//! substitutions in it: `$((x))` runs code when `x='a[$(evil)]'`. Arithmetic may use a variable
+//! only if every assignment to it in the text is a number, and one of them has certainly run
+//! before.
 
-use super::doubt::{Doubt, Refusal};
+use super::doubt::{Doubt, Uncertainty};
 
-/// What is known about the variables of a text.
+/// The scanner's knowledge of the variables of a text.
 #[derive(Default)]
-pub(super) struct Names<'a> {
-    /// Certainly a number at this place, unless tainted elsewhere.
+pub(super) struct Variables<'a> {
+    /// Certainly a number here, unless tainted elsewhere.
     proven: Vec<&'a str>,
     /// May hold anything.
     tainted: Vec<&'a str>,
-    /// Counted with, and where.
+    /// Used in arithmetic, with the offset.
     used: Vec<(&'a str, usize)>,
-    /// Text that is not in view may set any of them (`eval`, `source`, `trap`).
+    /// Text out of view may set any of them (`eval`, `source`, `trap`).
     open: bool,
 }
 
-/// More names than this are not followed: uses of further ones are refused.
+/// Limit on tracked names; uses of further names are refused.
 const MAX_NAMES: usize = 64;
 
-impl<'a> Names<'a> {
-    /// A place to come back to with [`Names::leave`]: what is proven after it may never have
-    /// happened (branches, loops, subshells, functions).
+impl<'a> Variables<'a> {
+    /// Returns a mark for [`Variables::leave`]. What is proven after it may never have run
+    /// (branches, loops, subshells, functions).
     pub(super) fn enter(&self) -> usize {
         self.proven.len()
     }
 
-    /// Forgets what was proven since `mark`.
+    /// Forgets everything proven since `mark`.
     pub(super) fn leave(&mut self, mark: usize) {
         self.proven.truncate(mark);
     }
 
-    /// `name` has been given a number.
+    /// Records that `name` holds a number.
     pub(super) fn prove(&mut self, name: &'a str) {
         if self.proven.len() < MAX_NAMES {
             self.proven.push(name);
         }
     }
 
-    /// `name` may hold anything from now on, or before if this is a loop.
+    /// Records that `name` may hold anything: from now on, and in a loop also before.
     pub(super) fn taint(&mut self, name: &'a str) {
-        // FAIL-CLOSED: when the list is full, nothing may be counted with any more.
+        // FAIL-CLOSED: when the list is full, `conflict` refuses every use of a name.
         if self.tainted.len() < MAX_NAMES && !self.tainted.contains(&name) {
             self.tainted.push(name);
         }
     }
 
-    /// Something unseen may give any variable any value.
+    /// Records that text out of view may give any variable any value.
     pub(super) fn taint_all(&mut self) {
         self.open = true;
     }
 
-    /// Counts with `name`; false when it may hold more than a number.
+    /// Records a use of `name` in arithmetic; returns false when it may hold more than a number.
     pub(super) fn count(&mut self, name: &'a str, at: usize) -> bool {
         if always_number(name) {
             return true;
@@ -67,11 +67,11 @@ impl<'a> Names<'a> {
         true
     }
 
-    /// A name that was counted with although some assignment may give it anything.
-    pub(super) fn conflict(&self) -> Option<Refusal> {
+    /// Finds a name that arithmetic uses although some assignment may give it anything.
+    pub(super) fn conflict(&self) -> Option<Uncertainty> {
         let full = self.open || self.tainted.len() >= MAX_NAMES;
         let hit = self.used.iter().find(|(name, _)| full || self.tainted.contains(name));
-        hit.map(|&(_, at)| Refusal { doubt: Doubt::Arithmetic, at })
+        hit.map(|&(_, at)| Uncertainty { doubt: Doubt::Arithmetic, at })
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_number_proven_in_a_branch_is_forgotten_after_it() {
-        let mut names = Names::default();
+        let mut names = Variables::default();
         let mark = names.enter();
         names.prove("i");
         assert!(names.count("i", 0));
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn a_taint_anywhere_conflicts_with_a_use() {
-        let mut names = Names::default();
+        let mut names = Variables::default();
         names.prove("i");
         assert!(names.count("i", 7));
         assert_eq!(names.conflict(), None);
         names.taint("i");
-        assert_eq!(names.conflict(), Some(Refusal { doubt: Doubt::Arithmetic, at: 7 }));
+        assert_eq!(names.conflict(), Some(Uncertainty { doubt: Doubt::Arithmetic, at: 7 }));
     }
 }

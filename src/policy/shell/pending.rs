@@ -1,15 +1,15 @@
-//! Here-documents between their redirect and their body.
+//! Here-documents between the redirect and the body.
 
 use std::borrow::Cow;
 
-/// A here-document whose body has not been met yet.
+/// A here-document whose body is not reached yet.
 pub(super) struct Pending<'a> {
-    /// The line that ends it.
+    /// The line that ends the body.
     pub(super) delimiter: Cow<'a, str>,
-    /// A quoted delimiter: the body is taken as it is.
+    /// The delimiter is quoted, so the body is literal.
     pub(super) verbatim: bool,
-    /// `<<-`: tabs in front of each line do not count.
+    /// `<<-`: leading tabs of every line are removed.
     pub(super) tabs: bool,
-    /// Where the redirect's own word is, to find it again.
+    /// Offset of the redirect's word, to find the redirect again.
     pub(super) at: usize,
 }

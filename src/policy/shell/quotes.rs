@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::ansi;
-use super::class::{Class, class};
+use super::class::{CharClass, class};
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
 use super::text::Text;
 
 impl<'a> Scanner<'a> {
-    /// At a `'`: the range between the quotes; the cursor is behind them.
+    /// Reads a single-quoted string and returns the range between the quotes.
     pub(super) fn single_quoted(&mut self) -> Read<Range<usize>> {
         let from = self.at + 1;
         let rest = self.from(from);
@@ -20,7 +20,8 @@ impl<'a> Scanner<'a> {
         Ok(from..from + length)
     }
 
-    /// Behind a `"`: reads up to and over the closing one. True when something is expanded.
+    /// Reads up to and over the closing `"`; the cursor is behind the opening one. Returns true
+    /// when something is expanded.
     pub(super) fn double_quoted(&mut self, text: Option<&mut Text<'a>>) -> Read<bool> {
         let mut sink = Text::new(self.source, self.at);
         let text = text.unwrap_or(&mut sink);
@@ -32,7 +33,7 @@ impl<'a> Scanner<'a> {
         let mut expanded = false;
         let mut from = begin;
         loop {
-            let run = self.rest().iter().position(|&b| class(b) == Class::Live);
+            let run = self.rest().iter().position(|&b| class(b) == CharClass::Live);
             let Some(run) = run else { return self.refuse(Doubt::Unfinished) };
             self.at += run;
             match self.peek() {
@@ -49,7 +50,7 @@ impl<'a> Scanner<'a> {
                     }
                     b'$' | b'`' | b'"' | b'\\' => {
                         text.add(from..self.at);
-                        // The escaped character itself begins the next piece.
+                        // The next piece starts with the escaped character itself.
                         from = self.at + 1;
                         self.at += 2;
                     }
@@ -64,10 +65,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// At a backslash outside quotes.
+    /// Reads a backslash escape outside quotes.
     pub(super) fn escaped(&mut self, text: &mut Text<'a>, start: usize) -> Read<()> {
         if self.look(1) == b'\n' {
-            // Between words `blanks` has skipped it; here it is inside a token.
+            // `blanks` skips continuations between words, so this one splits a token.
             return self.refuse(Doubt::Continuation);
         }
         let rest = self.slice(self.at + 1, self.end());
@@ -80,7 +81,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// At `$'`.
+    /// Reads `$'…'`.
     pub(super) fn ansi_quoted(&mut self, text: &mut Text<'a>) -> Read<()> {
         let from = self.at + 2;
         let rest = self.from(from);

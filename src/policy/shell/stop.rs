@@ -1,6 +1,6 @@
-//! What ends a list of commands.
+//! The tokens that end a list of commands.
 
-/// A set of ends.
+/// A set of list ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stop(u16);
 

@@ -19,7 +19,7 @@ impl<'a> Text<'a> {
         self.source.get(self.piece.clone()).unwrap_or_default()
     }
 
-    /// Adds a piece of the source.
+    /// Appends a piece of the source.
     pub(super) fn add(&mut self, piece: Range<usize>) {
         if self.owned.is_empty() {
             if self.piece.is_empty() {
@@ -29,6 +29,7 @@ impl<'a> Text<'a> {
             if piece.is_empty() {
                 return;
             }
+            // Adjacent pieces stay borrowed; only a gap, such as a removed quote, forces a copy.
             if self.piece.end == piece.start {
                 self.piece.end = piece.end;
                 return;
@@ -38,7 +39,7 @@ impl<'a> Text<'a> {
         self.owned.push_str(self.source.get(piece).unwrap_or_default());
     }
 
-    /// Adds text that does not stand in the source as it is.
+    /// Appends text that differs from the source.
     pub(super) fn push(&mut self, text: &str) {
         if self.owned.is_empty() {
             self.owned.push_str(self.slice());

@@ -1,9 +1,9 @@
 //! Builtins that evaluate their arguments.
 //!
 //! bash evaluates array subscripts in *literal* strings that name a variable: `test -v 'a[$(x)]'`,
-//! `read`, `printf -v`, `unset`, `declare` … run `x`. Others run text later (`alias`, `mapfile -C`)
-//! or change how the rest is read (`shopt`, `set -o posix`). Whatever is not known to be plain is
-//! a doubt.
+//! `read`, `printf -v`, `unset`, `declare` … run `x`. Other builtins run text later (`alias`,
+//! `mapfile -C`) or change how the rest is read (`shopt`, `set -o posix`). Every form that is not
+//! known to be plain is a doubt.
 
 use super::cursor::Scanner;
 use super::doubt::Doubt;
@@ -12,13 +12,13 @@ use super::vetted::Vetted;
 use super::{Command, Word, WordKind};
 
 impl<'a> Scanner<'a> {
-    /// Looks at a simple command once it is read.
+    /// Checks a simple command after it is read.
     pub(super) fn vet(&mut self, command: &Command<'a>) {
         let mut argv = command.argv.as_slice();
-        // `command` and `builtin` hand on to the builtin behind them.
+        // `command`, `builtin` and `exec` pass the rest to the builtin or program behind them.
         while let [first, rest @ ..] = argv {
             let Some(name) = first.literal() else {
-                // `"$dir/tool"`: some program, but neither a builtin nor several words.
+                // `"$dir/tool"` is some program. It is neither a builtin nor several words.
                 let program = first.text.contains('/') && first.quoted && self.is_one_word(first);
                 if !program && first.kind != WordKind::Home {
                     self.doubt_at(Doubt::DynamicName, first.span.start);
@@ -27,6 +27,8 @@ impl<'a> Scanner<'a> {
             };
             let hands_on = matches!(name, "command" | "builtin" | "exec");
             if !hands_on {
+                // bash splits no words in `export x=$y`, but may in `command export x=$y` and
+                // `'export' x=$y`.
                 let direct = argv.len() == command.argv.len() && !first.quoted;
                 if let Vetted::Doubtful = self.vet_builtin(name, rest, direct) {
                     self.doubt_at(Doubt::Builtin, first.span.start);
@@ -34,7 +36,7 @@ impl<'a> Scanner<'a> {
                 return;
             }
             let options = rest.iter().take_while(|w| w.text.starts_with('-')).count();
-            // `command -v x` only looks a name up.
+            // `command -v x` only looks up a name.
             let looks =
                 name == "command" && rest.first().is_some_and(|w| matches!(&*w.text, "-v" | "-V"));
             if looks {
@@ -45,6 +47,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn vet_builtin(&mut self, name: &str, args: &[Word<'a>], direct: bool) -> Vetted {
+        // The text that these run may assign any variable.
         if matches!(name, "eval" | "source" | "." | "trap") {
             self.names.taint_all();
         }
@@ -61,10 +64,12 @@ impl<'a> Scanner<'a> {
             b"wait" => self.vet_wait(args),
             b"set" => vet_set(args),
             b"shopt" => vet_shopt(args),
+            // Without arguments these only print.
             b"hash" | b"history" | b"complete" | b"enable" | b"alias" if args.is_empty() => {
                 Vetted::Plain
             }
             b"jobs" => {
+                // `jobs -x` runs a command.
                 let plain = args.iter().all(|w| w.literal().is_some_and(|w| w != "-x"));
                 if plain { Vetted::Plain } else { Vetted::Doubtful }
             }
@@ -88,7 +93,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A dynamic word that stays one word: quoted as a whole, or a number.
+    /// Returns true for a dynamic word that stays one word: quoted as a whole, or a number.
     pub(super) fn is_one_word(&mut self, word: &Word<'a>) -> bool {
         let raw = self.slice(word.span.start, word.span.end);
         let whole = raw.len() > 1

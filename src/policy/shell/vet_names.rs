@@ -1,4 +1,4 @@
-//! Builtins that set variables by their names.
+//! Builtins that set variables by name.
 
 use super::class::{is_name, is_name_start};
 use super::cursor::Scanner;
@@ -6,13 +6,13 @@ use super::vetted::Vetted;
 use super::{Word, WordKind, environment, names};
 
 impl<'a> Scanner<'a> {
-    /// `printf -v name` assigns; an unknown first word may be `-v…`.
+    /// Checks `printf`: `-v name` assigns, and an unknown first word may become `-v…`.
     pub(super) fn vet_printf(&mut self, args: &[Word<'a>]) -> Vetted {
         let Some(first) = args.first() else { return Vetted::Plain };
         let raw = first.text.as_bytes().first().copied().unwrap_or(0);
         let known = match first.kind {
             WordKind::Literal | WordKind::Home => true,
-            // It begins with a plain character whatever comes behind it.
+            // The word starts with a plain character, whatever follows it.
             WordKind::Glob => raw != b'*' && raw != b'?' && raw != b'[',
             WordKind::Dynamic => !matches!(raw, b'$' | b'`' | b'-' | b'{' | b'<'),
         };
@@ -33,7 +33,8 @@ impl<'a> Scanner<'a> {
                 let last = text.chars().next_back().unwrap_or('-');
                 let flags = text.get(1..text.len() - last.len_utf8()).unwrap_or_default();
                 if flags.chars().any(|c| "adinNptu".contains(c)) {
-                    // `-p'text'`, `-t5`: the value is glued on; only plain numbers are read.
+                    // `-p'text'`, `-t5`: the value is attached to the option. Only plain numbers
+                    // are read.
                     let number = text.get(2..).unwrap_or_default();
                     if text.starts_with("-a")
                         || !number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
@@ -64,7 +65,8 @@ impl<'a> Scanner<'a> {
         Vetted::Plain
     }
 
-    /// `export X=…`: plain names, no attributes that evaluate (`-i`, `-n`) and no arrays.
+    /// Checks `export X=…` and its kin: plain names, no attribute that evaluates (`-i`, `-n`), no
+    /// arrays.
     pub(super) fn vet_declare(&mut self, args: &[Word<'a>], direct: bool) -> Vetted {
         let mut array = false;
         for word in args {
@@ -82,6 +84,7 @@ impl<'a> Scanner<'a> {
             let value = rest.strip_prefix('=').or_else(|| rest.strip_prefix("+="));
             let plain = name.bytes().next().is_some_and(is_name_start) && !names::special(name);
             let splits = !direct && word.kind != WordKind::Literal && !word.quoted;
+            // `declare -a x='([i]=…)'` reads the value as an array and evaluates its subscripts.
             if !plain
                 || splits
                 || (value.is_none() && !rest.is_empty())
@@ -99,7 +102,7 @@ impl<'a> Scanner<'a> {
         Vetted::Plain
     }
 
-    /// Names of variables, behind the given options.
+    /// Checks the names of variables, which may follow the given options.
     pub(super) fn vet_names(&mut self, args: &[Word<'a>], options: &[&str]) -> Vetted {
         for word in args {
             let option = word.literal().is_some_and(|text| options.contains(&text));
@@ -110,11 +113,11 @@ impl<'a> Scanner<'a> {
         Vetted::Plain
     }
 
-    /// A variable that a builtin will set: a plain name, which may then hold anything.
+    /// Checks a variable that a builtin will set: a plain name, which may hold anything afterwards.
     fn target(&mut self, word: &Word<'a>) -> Vetted {
         let raw = self.slice(word.span.start, word.span.end);
         let plain = raw.bytes().next().is_some_and(is_name_start) && raw.bytes().all(is_name);
-        // A name that programs obey (`read PATH`) changes what later commands are.
+        // `read PATH` changes which programs the later commands run.
         if !plain || names::special(raw) || !environment::harmless(raw, None) {
             return Vetted::Doubtful;
         }

@@ -3,7 +3,7 @@
 use super::Word;
 use super::vetted::Vetted;
 
-/// `set -e` and the like, and positional parameters behind `--`.
+/// Checks `set`. Options like `-e` are plain; words behind `--` are positional parameters.
 pub(super) fn vet_set(args: &[Word<'_>]) -> Vetted {
     let mut args = args.iter();
     while let Some(word) = args.next() {
@@ -11,6 +11,8 @@ pub(super) fn vet_set(args: &[Word<'_>]) -> Vetted {
             Some("--") => return Vetted::Plain,
             Some(text) if text.starts_with(['-', '+']) => {
                 let flags = text.get(1..).unwrap_or_default();
+                // Left out on purpose: `-k` takes assignments from anywhere in a command, `-H`
+                // expands history.
                 if !flags.chars().all(|c| "efuxvaCbmBEo".contains(c)) {
                     return Vetted::Doubtful;
                 }
@@ -42,7 +44,7 @@ pub(super) fn vet_set(args: &[Word<'_>]) -> Vetted {
     Vetted::Plain
 }
 
-/// Queries, and options that only change globbing and exit codes.
+/// Checks `shopt`: queries are plain, and options that only change globbing and exit codes.
 pub(super) fn vet_shopt(args: &[Word<'_>]) -> Vetted {
     let sets =
         |w: &Word<'_>| w.literal().is_none_or(|w| w.starts_with('-') && w.contains(['s', 'u']));

@@ -1,11 +1,12 @@
-//! `test` and `[`, which evaluate operands of `-v` and `-R`.
+//! `test` and `[`, which evaluate the operands of `-v` and `-R`.
 
 use super::cursor::Scanner;
 use super::vetted::Vetted;
 use super::{Word, WordKind};
 
 impl<'a> Scanner<'a> {
-    /// `test` evaluates the operand of `-v` and `-R`: no word may be able to become one.
+    /// Checks `test`, which evaluates the operand of `-v` and `-R`: no word may become such an
+    /// option.
     pub(super) fn vet_test(&mut self, name: &str, args: &[Word<'a>]) -> Vetted {
         let args = match args {
             [inner @ .., last] if name == "[" && last.literal() == Some("]") => inner,
@@ -19,11 +20,13 @@ impl<'a> Scanner<'a> {
         }
         let known = |w: Option<&Word<'a>>| w.is_some_and(|w| w.literal().is_some());
         let mut args = args;
+        // Each leading `!` negates the rest, which counts by its own length.
         while args.len() > 1 && args.first().and_then(Word::literal) == Some("!") {
             args = args.get(1..).unwrap_or_default();
         }
         match args.len() {
             0 | 1 => Vetted::Plain,
+            // With two words the first is an operator, so an unknown one may become `-v`.
             2 => {
                 if known(args.first()) {
                     Vetted::Plain
@@ -39,7 +42,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// With `-a`, `-o` and parentheses: every unknown word must be the operand of a known operator.
+    /// Checks a test with `-a`, `-o` or parentheses: every unknown word must be the operand of a
+    /// known operator.
     fn vet_long_test(&mut self, args: &[Word<'a>]) -> Vetted {
         let numbers: Vec<bool> =
             args.iter().map(|w| self.is_number(w.span.start, w.span.end)).collect();

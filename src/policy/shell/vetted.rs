@@ -1,8 +1,8 @@
-//! What looking at a builtin's arguments came to.
+//! The result of checking a builtin's arguments.
 
-/// Whether a builtin's arguments are known to be plain.
+/// Tells whether a builtin's arguments are known to be plain.
 pub(super) enum Vetted {
     Plain,
-    /// It may evaluate one of them.
+    /// The builtin may evaluate one of them.
     Doubtful,
 }

@@ -2,22 +2,22 @@
 
 use std::borrow::Cow;
 
-use super::class::{Class, class};
+use super::class::{CharClass, class};
 use super::cursor::{Read, Scanner};
 use super::doubt::Doubt;
-use super::marks::{Marks, Purpose, kind};
+use super::marks::{Purpose, WordMarks, kind};
 use super::stop::Stop;
 use super::text::Text;
 use super::{Word, WordKind};
 
 impl<'a> Scanner<'a> {
-    /// A word of a command.
+    /// Reads a word of a command.
     #[inline]
     pub(super) fn word(&mut self) -> Read<Option<Word<'a>>> {
         self.word_at(Purpose::Argument)
     }
 
-    /// A word, or `None` when there is none at the cursor.
+    /// Reads a word; returns `None` when there is none at the cursor.
     #[inline]
     pub(super) fn word_at(&mut self, purpose: Purpose) -> Read<Option<Word<'a>>> {
         match self.plain_word() {
@@ -26,12 +26,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A word in which nothing has a meaning, as most are.
+    /// Reads a word in which no character has a special meaning; most words are like that.
     #[inline]
     fn plain_word(&mut self) -> Option<Word<'a>> {
         let rest = self.rest();
-        let length = rest.iter().take_while(|&&b| class(b) <= Class::Inner).count();
-        if length == 0 || rest.get(length).is_some_and(|&b| class(b) < Class::End) {
+        let length = rest.iter().take_while(|&&b| class(b) <= CharClass::Inner).count();
+        // A quote or an expansion follows, so the word is longer than this run.
+        if length == 0 || rest.get(length).is_some_and(|&b| class(b) < CharClass::End) {
             return None;
         }
         let span = self.at..self.at + length;
@@ -42,7 +43,7 @@ impl<'a> Scanner<'a> {
 
     fn marked_word(&mut self, purpose: Purpose) -> Read<Option<Word<'a>>> {
         let start = self.at;
-        let mut marks = Marks::default();
+        let mut marks = WordMarks::default();
         let mut quoted = false;
         let mut expanded = false;
         let mut text = Text::new(self.source, start);
@@ -72,6 +73,7 @@ impl<'a> Scanner<'a> {
                     self.ansi_quoted(&mut text)?;
                     quoted = true;
                 }
+                // The locale may replace the text of `$"…"`.
                 b'$' if self.look(1) == b'"' => return self.refuse(Doubt::Expansion),
                 b'$' => {
                     if self.dollar(false)? {
@@ -108,17 +110,17 @@ impl<'a> Scanner<'a> {
         Ok(Some(Word { text, kind, quoted, span: start..self.at }))
     }
 
-    /// Unquoted characters that stand for themselves or mark a glob, brace or tilde.
+    /// Reads unquoted characters that stand for themselves or mark a glob, brace or tilde.
     #[inline]
-    fn plain_run(&mut self, marks: &mut Marks, text: &mut Text<'a>) {
+    fn plain_run(&mut self, marks: &mut WordMarks, text: &mut Text<'a>) {
         let from = self.at;
         let mut before = 0u8;
         let mut length = 0;
         for &b in self.rest() {
             match class(b) {
-                Class::Plain => {}
-                Class::Inner | Class::Mark => marks.see(b, before),
-                Class::Single | Class::Live | Class::Angle | Class::End => break,
+                CharClass::Plain => {}
+                CharClass::Inner | CharClass::Mark => marks.see(b, before),
+                CharClass::Single | CharClass::Live | CharClass::Angle | CharClass::End => break,
             }
             before = b;
             length += 1;
@@ -129,7 +131,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The whole text as one list.
+    /// Reads the whole text as one list.
     pub(super) fn whole(&mut self) -> Read<()> {
         self.list(Stop::END)?;
         if self.heredocs.is_empty() { Ok(()) } else { self.here_documents() }

@@ -1,4 +1,4 @@
-//! What a client of ConnectOnion's may answer to `approval_needed`, and the mailbox that takes it.
+//! The answers of a ConnectOnion client to `approval_needed`, and the mailbox that receives them.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use crate::OnDeny;
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptAnswer {
-    /// It may run.
+    /// The call may run.
     Approved(PromptScope),
-    /// It may not.
+    /// The call may not run.
     Rejected {
-        /// What else that does.
+        /// The effect of the rejection besides rejecting.
         then: OnDeny,
         /// The person's words.
         feedback: Option<String>,
@@ -22,7 +22,7 @@ pub enum PromptAnswer {
     Interrupted,
 }
 
-/// What an approval covers.
+/// The calls that an approval covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptScope {
     /// This call.
@@ -35,7 +35,7 @@ impl PromptAnswer {
     const HARD: Self = Self::Rejected { then: OnDeny::Stop, feedback: None };
 
     /// Reads an answer.
-    // FAIL-CLOSED: `approved` is a real truth value, scope and mode are known words; anything else
+    // FAIL-CLOSED: `approved` must be a boolean, scope and mode must be known words. Anything else
     // is a hard rejection.
     #[must_use]
     pub fn read(frame: &Value) -> Self {
@@ -44,8 +44,10 @@ impl PromptAnswer {
             Some("INTERRUPT") => return Self::Interrupted,
             _ => {}
         }
+        // `?` marks a value of the wrong type, which no known word equals.
         let word = |name: &str| frame.get(name).map(|value| value.as_str().unwrap_or("?"));
         let Some(approved) = frame.get("approved").and_then(Value::as_bool) else {
+            // ConnectOnion's raw hook takes the text "false" for an approval.
             return Self::HARD;
         };
         let scope = match word("scope") {
@@ -66,8 +68,8 @@ impl PromptAnswer {
         Self::Rejected { then, feedback: feedback.map(str::to_owned) }
     }
 
-    /// Reads an answer as the plugin does where no mailbox stands before it: whatever is true in
-    /// Python approves, and a word that is no mode skips.
+    /// Reads an answer as the plugin does without a mailbox: every value that is true in Python
+    /// approves, and an unknown mode skips.
     #[must_use]
     pub fn read_literally(frame: &Value) -> Self {
         let read = Self::read(frame);
@@ -88,7 +90,7 @@ impl PromptAnswer {
         Self::Rejected { then, feedback }
     }
 
-    /// The word for a rejection on the wire.
+    /// Returns the wire's word for a rejection.
     #[must_use]
     pub fn mode(then: OnDeny) -> &'static str {
         match then {
@@ -100,6 +102,7 @@ impl PromptAnswer {
 }
 
 fn truthy(value: &Value) -> bool {
+    // As in Python: empty texts, lists and objects are false.
     match value {
         Value::Null => false,
         Value::Bool(truth) => *truth,
@@ -117,13 +120,13 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// What a client is told whose answer has nothing to answer.
+    /// The message for a client whose answer has no request.
     pub const STALE: &'static str = "unknown or stale approval response";
 
-    /// A request goes out.
+    /// Records that a request is sent.
     ///
     /// # Errors
-    /// Another one is pending; the same one again is no other.
+    /// When another one is pending; sending the same one again is allowed.
     pub fn ask(&mut self, id: &str) -> Result<(), String> {
         match &self.pending {
             Some(other) if other != id => {
@@ -136,11 +139,12 @@ impl Mailbox {
         }
     }
 
-    /// An answer comes in; it is for the pending request.
+    /// Receives an answer, which is for the pending request.
     ///
     /// # Errors
-    /// Nothing is pending: the answer is early, late or the second one.
+    /// When nothing is pending: the answer is early, late or a duplicate.
     pub fn answer(&mut self, frame: &Value) -> Result<(String, PromptAnswer), &'static str> {
+        // The answer carries no request id. A second press must not answer the next request.
         let id = self.pending.take().ok_or(Self::STALE)?;
         Ok((id, PromptAnswer::read(frame)))
     }

@@ -1,7 +1,8 @@
-//! Whether every command of a shell text is permitted.
+//! Decides whether every command of a shell text is permitted.
 //!
-//! INVARIANT: after the chain has said no, nothing else says yes; only `compat` brings back
-//! ConnectOnion's second look, which compares `Bash(ls *)` with `ls -F && rm -rf /` as a whole.
+//! INVARIANT: after the chain has refused a text, nothing else permits it. Only `compat` brings
+//! back ConnectOnion's second check, which compares `Bash(ls *)` with `ls -F && rm -rf /` as a
+//! whole.
 
 use super::bash::{self, Unread};
 use super::cover::CoverCheck;
@@ -10,36 +11,37 @@ use countersign_policy::call::Call;
 use countersign_policy::paths::Directories;
 use countersign_policy::shell::{Scan, Via};
 
-/// What the permissions say about a shell text.
+/// The result of checking a shell text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Chain {
     /// Every command is permitted.
     Permitted {
-        /// How many commands there are.
+        /// Number of commands.
         commands: usize,
         /// The last permission that was needed.
         key: String,
-        /// Who gave it.
+        /// The source of that permission.
         source: PermissionSource,
     },
-    /// Some command is not.
+    /// Some command is not permitted.
     Refused(String),
-    /// It cannot be read with certainty.
+    /// The text cannot be read with certainty.
     Unreadable(String),
 }
 
-/// ConnectOnion's own answer, by its own reading of the text.
+/// Returns ConnectOnion's own answer, by its own reading of the text.
 ///
 /// # Errors
-/// What its parser gives up on: the agent's tool fails, and no person is asked.
+/// When its parser gives up: the agent's tool fails, and no person is asked.
 pub(super) fn literal(call: &Call, text: &str, given: &Permissions) -> Result<Chain, String> {
     let commands = bash::read(text).map_err(|unread| format!("{unread}: {}", words_of(unread)))?;
     let mut last = None;
     for command in &commands {
         let text = command.text();
         let mut found = None;
+        // The first entry that matches counts, whatever its source.
         for permission in given.allowed() {
-            // Only `command` is looked at here, whatever else stands under `when`.
+            // Only `command` is checked here, whatever else `when` contains.
             if permission.key.fits(&text)? && command_fits(permission, &text) {
                 found = Some(permission);
                 break;
@@ -69,9 +71,9 @@ fn words_of(unread: Unread) -> &'static str {
     }
 }
 
-/// The safe answer: what ConnectOnion's parser reads and what bash would run must both be known,
-/// and every command that bash would run must be permitted, with its redirects and whatever it runs
-/// in its turn.
+/// Returns the safe answer. Both ConnectOnion's parser and our scanner must read the text. Every
+/// command that bash would run must be permitted, with its redirects and everything that it runs in
+/// turn.
 pub(super) fn strict(
     call: &Call,
     text: &str,
@@ -79,6 +81,7 @@ pub(super) fn strict(
     given: &Permissions,
     dirs: Directories<'_>,
 ) -> Chain {
+    // The tool's own name, without a condition on the command, permits every command.
     let whole = |one: &&Permission| {
         one.key.text() == call.tool
             && one.when.iter().all(|(name, _)| name != "command")

@@ -1,7 +1,7 @@
-//! The files that decide what the agent may do and who may command it.
+//! The files that control what the agent may do and who may command it.
 //!
-//! SECURITY: nothing lifts this, in any mode: an agent that may write its own `host.yaml` has no
-//! permissions but those it wants.
+//! SECURITY: no mode lifts this. An agent that may write its own `host.yaml` sets its own
+//! permissions.
 
 use countersign_policy::call::Call;
 use countersign_policy::paths::{self, Directories};
@@ -11,18 +11,20 @@ use countersign_policy::values::paths_of;
 /// Arguments that name the file of a call.
 pub(super) const PATHS: &[&str] = &["file_path", "path", "target", "filename"];
 const FOLDER: &str = ".co";
+// ConnectOnion protects the same files, in every mode and before any permission.
 const FILES: &[&str] = &["host.yaml", "schedule.yaml", "admins.txt", "keys"];
 
-/// Whether a path is one of these files.
+/// Returns true when a path is one of these files.
 #[must_use]
 pub fn is_control_file(path: &str) -> bool {
     let path = paths::clean(path, Directories::default());
+    // Some file systems ignore case: `.CO/HOST.YAML` is the same file.
     let mut parts = path.split('/').skip_while(|part| !part.eq_ignore_ascii_case(FOLDER));
     parts.next();
     parts.next().is_some_and(|name| FILES.iter().any(|file| file.eq_ignore_ascii_case(name)))
 }
 
-/// Why a call must not run: it reaches for one of these files.
+/// Returns why a call must not run: it reaches for one of these files.
 pub(super) fn refusal(call: &Call) -> Option<String> {
     let named = PATHS.iter().filter_map(|name| call.args.get(name)?.as_str().map(str::to_owned));
     let resolved = call.resolved.iter().cloned();
@@ -33,14 +35,15 @@ pub(super) fn refusal(call: &Call) -> Option<String> {
         ));
     }
     let command = call.args.get("command")?.as_str()?;
+    // Raw words too, because the parsed ones are incomplete in an unreadable text.
     let spoken = command.split(char::is_whitespace).map(|word| word.trim_matches(['\'', '"']));
     let scan = shell::scan(command);
     let found = spoken.into_iter().any(is_control_file) || words(&scan).any(names_one);
     found.then(|| "this command names a file that decides what this agent may do".to_owned())
 }
 
-/// Whether a command goes near them in a way that only its run will show: it names their folder or
-/// a pattern that may mean one of them.
+/// Returns true when a command may reach them in a way that only its run shows: it names their
+/// folder, or a pattern that may match one of them.
 pub(super) fn nears(scan: &Scan<'_>) -> bool {
     words(scan).any(|word| {
         let text = &*word.text;
@@ -64,7 +67,7 @@ fn words<'s, 'a>(scan: &'s Scan<'a>) -> impl Iterator<Item = &'s Word<'a>> {
     })
 }
 
-/// `.co/host.yaml`, `--output=.co/host.yaml`, `@.co/keys/a`, `.co/h*`.
+/// Detects `.co/host.yaml`, `--output=.co/host.yaml`, `@.co/keys/a`, `.co/h*`.
 fn names_one(word: &Word<'_>) -> bool {
     word.text.split(['=', ':', '@', ',', ';', '"', '\'', ' ', '\n']).any(is_control_file)
 }

@@ -1,4 +1,4 @@
-//! What a permission covers of a command that bash would run, and what goes beyond it.
+//! Decides how far a permission covers a command that bash would run.
 
 use super::permission::{Permission, PermissionForm, Permissions, command_fits};
 use countersign_policy::builtins::{Builtin, builtin};
@@ -9,10 +9,10 @@ use countersign_policy::paths::{self, Directories};
 use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
 
-/// Inside each other no deeper than this.
+/// Depth limit for commands inside commands.
 const MAX_DEPTH: u32 = 4;
 
-/// Compares the commands of one text with what is permitted.
+/// Compares the commands of one text with the permissions.
 #[derive(Clone, Copy)]
 pub(super) struct CoverCheck<'j> {
     pub(super) call: &'j Call,
@@ -22,12 +22,13 @@ pub(super) struct CoverCheck<'j> {
 }
 
 impl<'j> CoverCheck<'j> {
-    /// The permission of a command; none for an assignment alone.
+    /// Returns the permission of a command; `None` for an assignment alone.
     pub(super) fn command(
         &self,
         command: &Command<'_>,
         depth: u32,
     ) -> Result<Option<&'j Permission>, String> {
+        // No permission for the command covers what its redirects write.
         for redirect in &command.redirects {
             self.redirect(redirect)?;
         }
@@ -43,7 +44,8 @@ impl<'j> CoverCheck<'j> {
         self.argv(&command.argv, written, depth).map(Some)
     }
 
-    /// The first permission that covers the command, or why the first that names it does not.
+    /// Returns the first permission that covers the command, or why the first one that names it
+    /// does not.
     fn argv(
         &self,
         argv: &[Word<'_>],
@@ -62,7 +64,8 @@ impl<'j> CoverCheck<'j> {
         Err(why.unwrap_or_else(|| format!("Nothing permits {}.", shown())))
     }
 
-    /// How many words of the command a permission names; `None` where it is for others.
+    /// Returns how many words of the command a permission names; `None` when it is for other
+    /// commands.
     fn names(
         &self,
         permission: &Permission,
@@ -79,7 +82,8 @@ impl<'j> CoverCheck<'j> {
         named.filter(|_| permission.fits_args(&self.call.args, false))
     }
 
-    /// `when: {command: …}` under the shell tool's own name; a glob names no word for certain.
+    /// Handles `when: {command: …}` under the shell tool's own name; a glob names no word with
+    /// certainty.
     fn glob(&self, permission: &Permission, argv: &[Word<'_>]) -> Option<usize> {
         let literal: Option<Vec<&str>> = argv.iter().map(Word::literal).collect();
         let (of_command, others): (Vec<_>, Vec<_>) =
@@ -91,7 +95,7 @@ impl<'j> CoverCheck<'j> {
         fits.then(|| if glob.contains(['*', '?', '[']) { 0 } else { argv.len() })
     }
 
-    /// Whether the command does more than its named words say.
+    /// Returns an error when the command does more than its named words say.
     fn exceeds(
         &self,
         permission: &Permission,
@@ -99,9 +103,11 @@ impl<'j> CoverCheck<'j> {
         named: usize,
         depth: u32,
     ) -> Result<(), String> {
+        // A permission that names every word covers the command as it is written.
         if named == argv.len() && !matches!(permission.key.form, PermissionForm::Prefix(_)) {
             return Ok(());
         }
+        // Whatever the named words themselves exceed, the permission was given for.
         let itself = options::exceeds(argv.get(..named).unwrap_or_default(), false, self.dirs);
         match options::exceeds(argv, false, self.dirs) {
             Some(why) if itself != Some(why) => {
@@ -119,7 +125,7 @@ impl<'j> CoverCheck<'j> {
         self.behind(argv, depth)
     }
 
-    /// What the command runs in its turn needs a permission of its own.
+    /// Requires a permission for everything that the command runs in turn.
     fn behind(&self, argv: &[Word<'_>], depth: u32) -> Result<(), String> {
         let Some(behind) = unwrap(argv) else { return Ok(()) };
         match behind.passage {
@@ -157,7 +163,7 @@ impl<'j> CoverCheck<'j> {
         })
     }
 
-    /// A redirect that writes needs what the tool `write` would need.
+    /// Requires for a redirect that writes the permission that the tool `write` would need.
     fn redirect(&self, redirect: &Redirect<'_>) -> Result<(), String> {
         let path = paths::of_word(&redirect.target, self.dirs);
         match (redirect.op, path) {
@@ -185,7 +191,7 @@ impl<'j> CoverCheck<'j> {
     }
 }
 
-/// The words of the key are the first words of the command.
+/// Returns true when the words of the key are the first words of the command.
 fn begins(argv: &[Word<'_>], beginning: &str) -> bool {
     let mut words = argv.iter();
     !beginning.trim().is_empty()
@@ -194,7 +200,7 @@ fn begins(argv: &[Word<'_>], beginning: &str) -> bool {
             .all(|named| words.next().is_some_and(|word| word.literal() == Some(named)))
 }
 
-/// The command's own words as they were written.
+/// Returns the command's own words as written.
 fn spelled<'t>(text: &'t str, command: &Command<'_>) -> Option<&'t str> {
     let first = command.argv.first()?;
     text.get(first.span.start..command.argv.last()?.span.end)
@@ -205,9 +211,10 @@ fn quote(argv: &[Word<'_>]) -> String {
     format!("`{}`", words.join(" "))
 }
 
-/// Variables by which a command may become another one. The names that shells obey themselves are
-/// refused by the scanner already.
+/// Returns true for variables that may turn a command into another one. The scanner refuses the
+/// names that shells themselves obey.
 pub(super) fn commandeers(name: &str) -> bool {
+    // Parts of names, because programs invent their variables freely: `GIT_PAGER`, `MYTOOL_OPTS`.
     const PARTS: &[&str] = &[
         "PATH", "HOME", "LOAD", "LIB", "OPT", "FLAG", "ARG", "PAGER", "EDIT", "VISUAL", "BROWSER",
         "COMMAND", "CMD", "EXEC", "SHELL", "ENV", "PROXY", "WRAP", "TOOL", "BIN", "RC", "CONF",

@@ -1,14 +1,15 @@
-//! The globs of `when:`, Python's `fnmatch`: `*` crosses `/`, nothing escapes.
+//! The globs of `when:`, as Python's `fnmatch` reads them: `*` crosses `/`, nothing escapes.
 
-/// Whether the whole of `text` fits `pattern`.
+/// Returns true when the whole of `text` fits `pattern`.
 pub(super) fn fnmatch(text: &str, pattern: &str) -> bool {
     let parts = parts(pattern);
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut part) = (0, 0);
-    // Where to go on when the last star has to take one more character.
+    // Where to continue when the last star takes one more character.
     let mut retry: Option<(usize, usize)> = None;
     while at < text.len() {
         match (parts.get(part), text.get(at)) {
+            // A star starts with no character and takes one more at each mismatch.
             (Some(FnmatchPart::Star), _) => {
                 part += 1;
                 retry = Some((at, part));
@@ -62,6 +63,7 @@ fn parts(pattern: &str) -> Vec<FnmatchPart> {
                     at += length;
                     class
                 }
+                // Without a closing bracket, `[` is an ordinary character.
                 None => FnmatchPart::One('['),
             },
             char => FnmatchPart::One(*char),
@@ -70,11 +72,11 @@ fn parts(pattern: &str) -> Vec<FnmatchPart> {
     parts
 }
 
-/// What stands behind a `[`, and how long it is; `None` where no `]` closes it.
+/// Reads the class behind a `[` and returns its length; `None` when no `]` closes it.
 fn class(behind: &[char]) -> Option<(FnmatchPart, usize)> {
     let negated = behind.first() == Some(&'!');
     let start = usize::from(negated);
-    // A `]` right at the start is one of the characters.
+    // A `]` at the very start is one of the characters.
     let end = behind.iter().skip(start + 1).position(|char| *char == ']')? + start + 1;
     let mut inside = behind.get(start..end)?;
     let mut ranges = Vec::new();

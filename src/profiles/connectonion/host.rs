@@ -1,4 +1,4 @@
-//! ConnectOnion's own file, `host.yaml`: what it permits, and what the profile needs beside it.
+//! ConnectOnion's own file, `host.yaml`: its permissions, and what the profile adds.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use super::mode::{FullAccessTurns, PermissionMode};
 use super::permission::{Expires, Permission, PermissionKey, PermissionSource, Permissions};
 
-/// What every project of ConnectOnion's is permitted.
+/// The permissions that every ConnectOnion project starts with.
 const TEMPLATE: &str = include_str!("template.yaml");
 
-/// Keys of a `host.yaml` that are about hosting and none of ours.
+/// Keys of a `host.yaml` that concern hosting and not permissions.
 const HOSTING: &[&str] = &[
     "name",
     "trust",
@@ -26,18 +26,18 @@ const HOSTING: &[&str] = &[
     "max_files_per_request",
 ];
 
-/// A `host.yaml`, read.
+/// A parsed `host.yaml`.
 #[derive(Clone, Debug)]
 pub(super) struct HostFile {
-    /// What is permitted without asking.
+    /// Everything that is permitted without asking.
     pub(super) permissions: Permissions,
     /// The profile of sessions that name none.
     pub(super) mode: PermissionMode,
-    /// Which ConnectOnion.
+    /// The ConnectOnion version.
     pub(super) era: Era,
 }
 
-/// Which ConnectOnion: what is unknown, and which tools are safe, has changed.
+/// A ConnectOnion version. They differ in the treatment of unknown tools and in the safe tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Era {
@@ -60,13 +60,14 @@ const SEED_SAFE: &[&str] = &[
     "ask_user",
 ];
 
-/// Reads a `host.yaml`. As YAML it lies over the template, as ConnectOnion loads it; as JSON it is
+/// Reads a `host.yaml`. As YAML it extends the template, as ConnectOnion loads it; as JSON it is
 /// the whole set of a session.
 ///
 /// # Errors
 /// A sentence that names the mistake and its place.
 pub(super) fn read(text: Option<&str>, name: &str, compat: bool) -> Result<HostFile, String> {
     let text = text.unwrap_or("{}");
+    // YAML includes JSON, but the two mean different things here, so the first character decides.
     let (value, whole): (Value, bool) = if text.trim_start().starts_with('{') {
         (serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?, true)
     } else {
@@ -123,7 +124,7 @@ fn field<T: serde::de::DeserializeOwned>(
         .transpose()
 }
 
-/// The shipped permissions of an era.
+/// Returns the shipped permissions of a version.
 fn template(era: Era) -> Result<Permissions, String> {
     let file: Value = serde_saphyr::from_str(TEMPLATE).map_err(|error| error.to_string())?;
     let shipped = permissions(file.get("permissions").unwrap_or(&Value::Null), false)?;
@@ -169,7 +170,8 @@ fn permission(key: &str, entry: &Value, compat: bool) -> Result<Permission, Stri
     let fields = entry.as_object().ok_or_else(|| at("an entry has allowed, source and so on"))?;
     const KNOWN: &[&str] = &["allowed", "source", "reason", "when", "expires"];
     if let Some(unknown) = fields.keys().find(|name| !KNOWN.contains(&name.as_str())) {
-        // ConnectOnion overlooks them, `match:` above all, and allows without the condition.
+        // ConnectOnion ignores unknown fields, above all `match:`, and so allows without the
+        // condition.
         if !compat {
             let hint = if unknown == "match" { "; conditions stand under when" } else { "" };
             return Err(at(&format!("there is no field {unknown:?}{hint}")));
@@ -205,7 +207,7 @@ fn permission(key: &str, entry: &Value, compat: bool) -> Result<Permission, Stri
         && let super::permission::PermissionForm::Exact(_)
         | super::permission::PermissionForm::Prefix(_) = &key.form
     {
-        // ConnectOnion puts the command itself in the place of any other condition.
+        // ConnectOnion replaces any other condition by the command itself.
         let command = key.text().trim_start_matches("Bash(").trim_end_matches(')');
         when = vec![("command".to_owned(), command.to_owned())];
     }

@@ -1,5 +1,5 @@
-//! The profile `connectonion`: as the tool approval plugin of ConnectOnion rules, and what of it is
-//! unsafe only under `compat`.
+//! The profile `connectonion`: decides as ConnectOnion's tool approval plugin does; its unsafe
+//! parts are active only under `compat`.
 
 mod answer;
 mod bash;
@@ -47,7 +47,7 @@ pub struct ConnectOnion {
 }
 
 impl ConnectOnion {
-    /// Reads a `host.yaml`; the shipped permissions where there is no text.
+    /// Reads a `host.yaml`; without a text the shipped permissions apply.
     ///
     /// # Errors
     /// A sentence that names the mistake and its place.
@@ -55,7 +55,7 @@ impl ConnectOnion {
         Ok(Self { host: host::read(text, name, compat)?, compat })
     }
 
-    /// What the policy of `:workspace` says about a call.
+    /// Returns the decision of the policy of `:workspace` on a call.
     #[must_use]
     pub fn workspace(&self, call: &Call) -> WorkspaceDecision {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
@@ -66,7 +66,7 @@ impl ConnectOnion {
     }
 }
 
-/// What a card says about a call beside its arguments: what the call says about itself.
+/// Returns the call's own description, which a card shows beside the arguments.
 #[must_use]
 pub fn description(args: &serde_json::Value) -> &str {
     args.get("description").and_then(serde_json::Value::as_str).unwrap_or_default()
@@ -84,6 +84,8 @@ impl System for ConnectOnion {
     fn decide(&self, call: &Call, context: &EvaluationContext<'_>) -> Result<Decision, String> {
         let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
         let granted = context.grants.tools.iter().map(|tool| Permission::session(tool));
+        // ConnectOnion's grants cover whole tools. A narrower rule cannot be expressed as one of
+        // its permissions.
         let ruled = context.grants.rules.iter().filter(|rule| {
             rule.verdict == Verdict::Allow && rule.pattern == "*" && !rule.tool.contains('*')
         });
@@ -115,6 +117,7 @@ impl System for ConnectOnion {
             ],
             deny: OnDeny::Stop,
             always: GrantLifetime::Session,
+            // ConnectOnion's prompts have no timer.
             timeout: DefaultTimeout::Wait,
             cascade: false,
             on_disconnect: OnDisconnect::Cancel,
@@ -138,15 +141,16 @@ impl System for ConnectOnion {
         turns.holds().then(|| ModeTurn { rule: mode(turns), next })
     }
 
-    /// The tool `ask_user` may run without approval; what it asks comes as a question of its own.
+    /// The tool `ask_user` may run without approval; its question arrives separately.
     fn is_question(&self, call: &Call) -> bool {
         let asks = ["question", "questions"].iter().any(|name| call.args.get(name).is_some());
         call.kind() == Kind::Question && (asks || call.tool != "ask_user")
     }
 }
 
-/// bash's own reading of a shell tool's text; every tool with a command is one.
+/// Scans a shell tool's text as bash reads it; every such tool with a command counts.
 fn scan_of(call: &Call) -> Option<Scan<'_>> {
+    // ConnectOnion's own names for shell tools.
     const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
     let shell = SHELLS.iter().any(|name| call.tool.eq_ignore_ascii_case(name));
     let text = call.args.get("command").and_then(serde_json::Value::as_str);
@@ -160,6 +164,7 @@ fn ruling(
     found: PermitResult,
 ) -> Decision {
     let asks = found.verdict == Verdict::Ask;
+    // A grant in ConnectOnion covers the whole tool, never one command.
     let always = match asks && !found.critical && call.kind() != Kind::Question {
         true => vec![Rule::allow(&call.tool, "*")],
         false => Vec::new(),
@@ -184,6 +189,7 @@ fn ruling(
         }
     };
     let understood = match (scan, text) {
+        // Both readings must succeed: permissions match one, bash runs the other.
         (Some(scan), Some(text)) => scan.understood() && bash::read(text).is_ok(),
         _ => call.kind() != Kind::Shell,
     };
@@ -194,6 +200,7 @@ fn ruling(
         commands,
         patterns,
         always,
+        always_from: Vec::new(),
         exact: Vec::new(),
         prefix: Vec::new(),
         critical: found.critical,
@@ -212,8 +219,8 @@ fn act(call: &Call) -> Act {
     }
 }
 
-/// Every command as bash would run it, in the order of the text; ConnectOnion's own reading where
-/// bash would run none.
+/// Returns every command as bash would run it, in the order of the text; ConnectOnion's own reading
+/// where bash runs none.
 fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
     let mut found: Vec<_> =
         scan.commands.iter().filter(|c| c.via != Via::Guess && !c.argv.is_empty()).collect();
@@ -229,7 +236,7 @@ fn commands(scan: &Scan<'_>, text: &str) -> Vec<Vec<Option<String>>> {
     all
 }
 
-/// What permissions are matched against.
+/// Returns the texts that permissions are matched with.
 fn patterns(scan: &Scan<'_>, text: &str) -> Vec<String> {
     match bash::read(text) {
         Ok(commands) => commands.iter().map(bash::Simple::text).collect(),

@@ -1,4 +1,4 @@
-//! Permission profiles and the modes of earlier versions, and who may choose them.
+//! Permission profiles, the modes of earlier versions, and who may choose them.
 
 use std::fmt;
 
@@ -7,41 +7,42 @@ use serde::{Deserialize, Serialize};
 /// The permission profile of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionMode {
-    /// What is not permitted asks.
+    /// Everything that is not permitted asks.
     ReadOnly,
-    /// A fixed policy allows reads, edits of the workspace and focused tests; the rest asks.
+    /// A fixed policy allows reads, edits of the workspace and focused tests; everything else asks.
     Workspace,
-    /// Nothing asks, for a number of turns. The name alone is no authority.
+    /// Nothing asks, for a number of turns. The name alone grants nothing.
     FullAccess(Option<FullAccessTurns>),
-    /// Calls that no model made (`remote.call`): permitted ones run, the rest is denied.
+    /// Calls that no model made (`remote.call`): permitted ones run, others are denied.
     RemoteExec,
-    /// Before the profiles: the agent makes a plan and touches nothing.
+    /// From earlier versions: the agent makes a plan and changes nothing.
     Plan,
 }
 
-/// How many turns of full access a session has, and how many are spent.
+/// The turns of full access that a session has, and how many are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FullAccessTurns {
-    /// How many it was given.
+    /// The number granted.
     pub turns: u32,
-    /// How many are spent.
+    /// The number used.
     pub used: u32,
-    /// The session's own flag, which goes with the grant; a grant without it is none.
+    /// The session's own flag, which must accompany the grant.
     pub skip: bool,
 }
 
 impl FullAccessTurns {
-    /// Whether it still is authority.
+    /// Returns true while the grant is valid.
     #[must_use]
     pub fn holds(self) -> bool {
+        // Without the flag, or with all turns used, ConnectOnion ignores the name.
         self.skip && self.used < self.turns
     }
 }
 
 impl PermissionMode {
-    /// Reads a profile's name, or what it was called before and is called since.
-    /// `:danger-full-access 1/5` is one with one turn of five spent.
+    /// Reads a profile's name, including its earlier and later names. `:danger-full-access 1/5` has
+    /// used one of five turns.
     ///
     /// # Errors
     /// A sentence that names the modes.
@@ -61,7 +62,7 @@ impl PermissionMode {
         })
     }
 
-    /// As a restored session reads it: whatever is unknown is the careful one.
+    /// Reads the name as a restored session does: an unknown one is the careful profile.
     #[must_use]
     pub fn restored(word: &str) -> Self {
         match Self::parse(word) {
@@ -74,6 +75,7 @@ impl PermissionMode {
 fn turns(word: &str) -> Option<FullAccessTurns> {
     let (name, spent) = word.split_once(' ')?;
     let (used, turns) = spent.split_once('/')?;
+    // Only full access has a number of turns.
     if !matches!(PermissionMode::parse(name), Ok(PermissionMode::FullAccess(None))) {
         return None;
     }
@@ -95,16 +97,16 @@ impl fmt::Display for PermissionMode {
     }
 }
 
-/// Whom the agent works for, as its host classified the signed address.
+/// The person that the agent works for, as its host classified the signed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requester {
-    /// Nobody recorded: the agent runs on its owner's own machine.
+    /// Nobody is recorded: the agent runs on its owner's own machine.
     Local,
     /// The owner.
     Admin,
-    /// Somebody with an accepted invite: may be asked, may not raise the profile.
+    /// A contact with an accepted invitation: may be asked, may not raise the profile.
     Contact,
-    /// Anybody else: is not even asked.
+    /// Anyone else: is not even asked.
     Stranger,
 }
 
@@ -112,6 +114,8 @@ impl Requester {
     /// Reads a level; every unknown one is a stranger's.
     #[must_use]
     pub fn of(level: Option<&str>) -> Self {
+        // The host derives the level from the signed address on each turn. A copy that the client
+        // keeps does not count.
         match level {
             None => Self::Local,
             Some("admin") => Self::Admin,
@@ -120,7 +124,7 @@ impl Requester {
         }
     }
 
-    /// Whether profiles that ask less are open to it.
+    /// Returns true when profiles that ask less are available.
     #[must_use]
     pub fn is_operator(self) -> bool {
         matches!(self, Self::Local | Self::Admin)

@@ -1,27 +1,27 @@
-//! What is permitted without asking: the entries of `host.yaml` and of a session.
+//! Permissions without asking: the entries of `host.yaml` and of a session.
 
 use serde_json::Value;
 
 use super::fnmatch::fnmatch;
 
-/// A permission, under the key that says which calls it is for.
+/// A permission, with the key that selects its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
-    /// Which calls.
+    /// The calls.
     pub key: PermissionKey,
-    /// An entry that does not allow is skipped; there are no denying ones.
+    /// An entry that does not allow is skipped; no entry denies.
     pub allowed: bool,
-    /// Who gave it.
+    /// The source of the permission.
     pub source: PermissionSource,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
-    /// Globs that these arguments must fit as well.
+    /// Globs that these arguments must match as well.
     pub when: Vec<(String, String)>,
-    /// How long it lasts.
+    /// The lifetime.
     pub expires: Expires,
 }
 
-/// Who gave a permission.
+/// The source of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionSource {
     /// The template of ConnectOnion itself.
@@ -37,7 +37,7 @@ pub enum PermissionSource {
 }
 
 impl PermissionSource {
-    /// The source's own word.
+    /// Returns ConnectOnion's word for the source.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,10 +50,10 @@ impl PermissionSource {
     }
 }
 
-/// How long a permission lasts.
+/// The lifetime of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expires {
-    /// For ever.
+    /// No end.
     Never,
     /// Until the turn ends.
     TurnEnd,
@@ -61,7 +61,7 @@ pub enum Expires {
     SessionEnd,
 }
 
-/// Which calls a permission is for: a tool's name, `Bash(command)` or `Bash(beginning *)`.
+/// The calls of a permission: a tool's name, `Bash(command)` or `Bash(beginning *)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionKey {
     text: String,
@@ -73,14 +73,14 @@ pub struct PermissionKey {
 pub(super) enum PermissionForm {
     /// Every call of the tool of this name.
     Tool,
-    /// The shell tool with this very command.
+    /// The shell tool with exactly this command.
     Exact(String),
-    /// The shell tool with commands that begin with these words.
+    /// The shell tool with commands that start with these words.
     Prefix(String),
 }
 
 impl PermissionKey {
-    /// Reads a key; every text is one.
+    /// Reads a key; every text is a valid one.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let command = text.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
@@ -94,21 +94,22 @@ impl PermissionKey {
         Self { text: text.to_owned(), form }
     }
 
-    /// The key as it is written.
+    /// Returns the key as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether a call fits, as ConnectOnion compares them: as texts, the tool's case counting for
-    /// names only. Says nothing about chains.
+    /// Returns true when a call matches as ConnectOnion compares: as texts, where case counts for
+    /// tool names only. Chains are not considered.
     ///
     /// # Errors
-    /// A blank command under a `Bash(…)` key, which ConnectOnion stumbles over.
+    /// A blank command under a `Bash(…)` key, on which ConnectOnion raises an error.
     pub fn matches(&self, tool: &str, args: &Value) -> Result<bool, String> {
         if self.text == tool {
             return Ok(true);
         }
+        // `Bash(…)` keys apply to the tool `bash` alone; `shell` and `run` are not covered.
         if self.form == PermissionForm::Tool || !is_bash(tool) {
             return Ok(false);
         }
@@ -116,7 +117,7 @@ impl PermissionKey {
         self.fits(command)
     }
 
-    /// Whether a command fits a `Bash(…)` key, or the key is the shell tool's own name.
+    /// Returns true when a command fits a `Bash(…)` key, or the key is the shell tool's own name.
     pub(super) fn fits(&self, command: &str) -> Result<bool, String> {
         let first = || {
             command.split_whitespace().next().ok_or_else(|| {
@@ -127,6 +128,7 @@ impl PermissionKey {
             PermissionForm::Tool => self.text == "bash",
             PermissionForm::Exact(exact) => exact == command || first().map(|_| false)?,
             PermissionForm::Prefix(beginning) => {
+                // `git diff *` also covers `git diff` alone, as in ConnectOnion.
                 begins(command, beginning)
                     || format!("{beginning} *") == command
                     || first()? == beginning
@@ -136,7 +138,7 @@ impl PermissionKey {
 }
 
 impl Permission {
-    /// What a person grants who approves for the session: the whole tool.
+    /// Creates the permission that an approval for the session grants: the whole tool.
     #[must_use]
     pub fn session(tool: &str) -> Self {
         Self {
@@ -147,7 +149,7 @@ impl Permission {
         }
     }
 
-    /// What a skill brings along for the turn.
+    /// Creates the permission that a skill grants for the turn.
     #[must_use]
     pub fn skill(pattern: &str) -> Self {
         Self {
@@ -160,51 +162,55 @@ impl Permission {
         }
     }
 
-    /// Whether the arguments fit every glob of `when`; what is missing counts as empty.
+    /// Returns true when the arguments fit every glob of `when`; a missing one counts as empty.
     #[must_use]
     pub fn fits_args(&self, args: &Value, literally: bool) -> bool {
         self.when.iter().all(|(name, glob)| match args.get(name) {
             None => fnmatch("", glob),
             Some(Value::String(text)) => {
-                // `docs/*` is no way to `docs/../.ssh`.
+                // `docs/*` must not permit `docs/../.ssh`.
                 let climbs = !literally && text.split('/').any(|part| part == "..");
                 fnmatch(text, glob) && (!climbs || fnmatch(&flat(text), glob))
             }
+            // The texts that Python gives these values, as the globs expect them.
             Some(Value::Bool(truth)) => fnmatch(if *truth { "True" } else { "False" }, glob),
             Some(Value::Null) => fnmatch("None", glob),
             Some(Value::Number(number)) => fnmatch(&number.to_string(), glob),
-            // FAIL-CLOSED: how a list looks as text is nobody's promise.
+            // FAIL-CLOSED: the text form of a list is not specified.
             Some(value) => literally && fnmatch(&value.to_string(), glob),
         })
     }
 }
 
-/// Permissions in the order in which they were written; a key stands there once.
+/// Permissions in source order; each key occurs once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions(Vec<Permission>);
 
 impl Permissions {
-    /// Adds one; what stands under the same key gives way, and its place is kept.
+    /// Adds a permission; it replaces one with the same key and keeps its position.
     pub fn put(&mut self, permission: Permission) {
+        // As in a Python dict, the new value takes the old position. Positions matter, because the
+        // first match wins.
         match self.0.iter_mut().find(|other| other.key == permission.key) {
             Some(place) => *place = permission,
             None => self.0.push(permission),
         }
     }
 
-    /// Those that allow.
+    /// Iterates over those that allow.
     pub fn allowed(&self) -> impl Iterator<Item = &Permission> {
         self.0.iter().filter(|permission| permission.allowed)
     }
 
-    /// All of them.
+    /// Iterates over all of them.
     pub fn iter(&self) -> impl Iterator<Item = &Permission> {
         self.0.iter()
     }
 
-    /// Those alone that a person gave.
+    /// Returns only those that a person gave.
     #[must_use]
     pub fn of_people(&self) -> Self {
+        // Where a policy requires a human, `Bash(co *)` of a skill must not permit `co deploy`.
         Self(self.0.iter().filter(|one| one.source == PermissionSource::User).cloned().collect())
     }
 }
@@ -217,12 +223,13 @@ impl FromIterator<Permission> for Permissions {
     }
 }
 
-/// ConnectOnion's shell tool, whose name it compares without case.
+/// Recognizes ConnectOnion's shell tool, whose name it compares without case.
 pub(super) fn is_bash(tool: &str) -> bool {
     tool.eq_ignore_ascii_case("bash")
 }
 
-/// `git diff` begins `git diff` and `git diff x`, never `git difftool`.
+/// Returns true for `git diff` and `git diff x` with the beginning `git diff`, but not for `git
+/// difftool`.
 fn begins(command: &str, beginning: &str) -> bool {
     command.strip_prefix(beginning).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
@@ -232,7 +239,7 @@ fn flat(path: &str) -> String {
         .into_owned()
 }
 
-/// Whether a command fits the glob of `when: {command: …}`, where there is one.
+/// Returns true when a command fits the glob of `when: {command: …}`, if there is one.
 pub(super) fn command_fits(permission: &Permission, text: &str) -> bool {
     let glob = permission.when.iter().find(|(name, _)| name == "command").map(|(_, glob)| glob);
     glob.is_none_or(|glob| {

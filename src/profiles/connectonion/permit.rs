@@ -1,4 +1,4 @@
-//! The way of a call through ConnectOnion's checks, in their order.
+//! A call's way through ConnectOnion's checks, in their order.
 
 use super::chain::{self, Chain};
 use super::control;
@@ -14,32 +14,32 @@ use countersign_policy::shell::Scan;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
 
-/// What the checks of a call need to know of its session.
+/// The session's state that the checks of a call need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PermitContext<'s> {
-    /// Everything that is permitted: the file's, skills', people's.
+    /// Everything that is permitted: by the file, by skills, by people.
     pub(super) permissions: &'s Permissions,
     pub(super) mode: PermissionMode,
     pub(super) era: Era,
     pub(super) requester: Requester,
-    /// Whether anybody could answer.
+    /// True when someone could answer.
     pub(super) reachable: bool,
-    /// A call of this batch was denied, and the rest with it.
+    /// A call of this batch was denied, and with it the rest.
     pub(super) stopped: bool,
-    /// ConnectOnion's own answers, unsafe ones included.
+    /// Gives ConnectOnion's own answers, including unsafe ones.
     pub(super) compat: bool,
 }
 
-/// What the checks come to.
+/// The result of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PermitResult {
     pub(super) verdict: Verdict,
     /// The permission or policy that decided.
     pub(super) rule: Option<String>,
     pub(super) reason: String,
-    /// The policy's decision, where it was asked.
+    /// The policy's decision, if the policy was consulted.
     pub(super) policy: Option<WorkspaceDecision>,
-    /// One of the patterns that always want a person.
+    /// The call matches a critical pattern, which always needs a person.
     pub(super) critical: bool,
 }
 
@@ -53,8 +53,7 @@ impl PermitResult {
     }
 }
 
-/// Tools that change something; in a plan they are refused, and in the first version they alone
-/// ask.
+/// Tools that change something. In a plan they are refused; in the first version only they ask.
 const DANGEROUS: &[&str] = &[
     "bash",
     "shell",
@@ -71,10 +70,10 @@ const DANGEROUS: &[&str] = &[
     "remove",
 ];
 
-/// Rules on a call. `scan` is bash's own reading of a shell tool's text.
+/// Decides a call. `scan` is bash's reading of a shell tool's text.
 ///
 /// # Errors
-/// Under `compat` what ConnectOnion's parser gives up on; the tool fails and nobody is asked.
+/// Under `compat`, when ConnectOnion's parser gives up: the tool fails and nobody is asked.
 pub(super) fn permit(
     call: &Call,
     scan: Option<&Scan<'_>>,
@@ -91,7 +90,7 @@ pub(super) fn permit(
     Ok(careful(call, scan, dirs, found))
 }
 
-/// What always wants a person, whatever allows it.
+/// Asks for what always needs a person, whatever allows it.
 fn careful(
     call: &Call,
     scan: Option<&Scan<'_>>,
@@ -157,7 +156,7 @@ fn by_the_rules(
     Ok(PermitResult { policy, ..unpermitted(call, context, why) })
 }
 
-/// Without anybody to ask, what would be asked is denied.
+/// Turns an ask into a deny when nobody can be asked.
 fn headless(decision: WorkspaceDecision, reachable: bool) -> WorkspaceDecision {
     match decision.verdict {
         Verdict::Ask if !reachable => WorkspaceDecision {
@@ -170,13 +169,13 @@ fn headless(decision: WorkspaceDecision, reachable: bool) -> WorkspaceDecision {
     }
 }
 
-/// What becomes of a call that nothing permits.
+/// Decides a call that nothing permits.
 fn unpermitted(call: &Call, context: &PermitContext<'_>, why: String) -> PermitResult {
     let tool = &call.tool;
     let dangerous = DANGEROUS.contains(&tool.as_str());
     let seed = context.era == Era::Seed;
     if !context.reachable {
-        // FAIL-CLOSED: ConnectOnion runs what it cannot ask about.
+        // FAIL-CLOSED: ConnectOnion runs a call when nobody can be asked.
         return match context.compat {
             true => {
                 PermitResult::new(Verdict::Allow, "Nobody can be asked, and ConnectOnion runs it.")
@@ -244,7 +243,8 @@ fn permitted(
     })
 }
 
-/// ConnectOnion's own way: the chain check, and then, but for direct calls, the second look.
+/// Decides as ConnectOnion does: the chain check and then, except for direct calls, the second
+/// check.
 fn literally(
     call: &Call,
     text: Option<&str>,
@@ -279,11 +279,11 @@ fn chained(
     PermitResult::new(Verdict::Allow, reason).by(key)
 }
 
-/// The first permission that fits the call as a whole.
+/// Returns the first permission that fits the call as a whole.
 fn by_name(call: &Call, given: &Permissions, literally: bool) -> Result<Option<Permit>, String> {
     let fits = |one: &Permission| {
         let matches = match literally {
-            // Without any command nothing runs, and a person may well be asked about it.
+            // Without a command nothing runs, so a person may be asked about it.
             true => match one.key.matches(&call.tool, &call.args) {
                 Err(_) if call.args.get("command").is_none() => false,
                 matches => matches?,

@@ -1,5 +1,5 @@
-//! A session of a ConnectOnion agent: what was granted in it and for how long, its profile, whether
-//! a batch was stopped.
+//! A session of a ConnectOnion agent: its grants and their lifetime, its profile, and whether a
+//! batch was stopped.
 
 use std::sync::Arc;
 
@@ -22,36 +22,36 @@ pub struct AgentSession {
     mode: PermissionMode,
     requester: Requester,
     reachable: bool,
-    /// Why the turn was stopped.
+    /// The reason why the turn was stopped.
     stopped: Option<String>,
-    /// The permissions as they stood before the turn's first skill.
+    /// The permissions before the turn's first skill.
     before_skills: Option<Permissions>,
 }
 
-/// What happens to a call.
+/// The result of checking a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckOutcome {
-    /// It runs.
+    /// The call runs.
     Run,
-    /// A person is asked; the policy's decision goes along.
+    /// A person is asked; carries the policy's decision.
     Prompt(Option<WorkspaceDecision>),
-    /// It does not run, and the model is told this.
+    /// The call does not run; carries the text for the model.
     Refused(String),
 }
 
-/// What an answer comes to.
+/// The effect of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerOutcome {
     /// The call runs.
     Run,
-    /// It does not, and the model is told this.
+    /// The call does not run; carries the text for the model.
     Refused(String),
-    /// It does not, and neither does the rest of the turn.
+    /// Neither the call nor the rest of the turn runs.
     Interrupted,
 }
 
 impl AgentSession {
-    /// A session under a `host.yaml`, for somebody.
+    /// Creates a session under a `host.yaml` for a requester.
     #[must_use]
     pub fn new(host: Arc<ConnectOnion>, requester: Requester, reachable: bool) -> Self {
         Self {
@@ -65,10 +65,10 @@ impl AgentSession {
         }
     }
 
-    /// What happens to a call now.
+    /// Checks a call now.
     ///
     /// # Errors
-    /// As [`ConnectOnion`] rules.
+    /// The same as [`ConnectOnion`]'s.
     pub fn check(&self, call: &Call) -> Result<CheckOutcome, String> {
         let found = self.found(call)?;
         let forbidden = |reason: &str, rule: Option<&str>| {
@@ -98,11 +98,13 @@ impl AgentSession {
         super::permit::permit(call, scan_of(call).as_ref(), dirs, &context)
     }
 
-    /// Takes the answer to a prompt.
+    /// Applies the answer to a prompt.
     pub fn answered(&mut self, call: &Call, answer: PromptAnswer) -> AnswerOutcome {
         match answer {
             PromptAnswer::Approved(scope) => {
                 if scope == PromptScope::Session {
+                    // The whole tool, as in ConnectOnion: approving `npm install` for the session
+                    // approves every bash command in it.
                     self.permissions.put(Permission::session(&call.tool));
                 }
                 AnswerOutcome::Run
@@ -116,8 +118,11 @@ impl AgentSession {
                 }
                 AnswerOutcome::Refused(told.unwrap_or_default())
             }
+            // ConnectOnion does not stop the turn here, so later tools may still run.
             PromptAnswer::Closed => {
                 let told = told::told(call, &CallEnd::Cancelled { reason: "closed" });
+                // After the connection is lost, later calls must not wait for someone who cannot
+                // answer.
                 if !self.host.compat {
                     self.reachable = false;
                 }
@@ -130,27 +135,30 @@ impl AgentSession {
         }
     }
 
-    /// Why the turn was stopped, if it was: the model does not get another one until a person
+    /// Returns why the turn was stopped, if it was. The model gets no other turn until a person
     /// writes.
     #[must_use]
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// A person wrote: a new turn begins.
+    /// Starts a new turn after a person has written.
     pub fn turn_begins(&mut self) {
         self.stopped = None;
         self.before_skills = None;
     }
 
-    /// A skill brings its patterns for this turn.
+    /// Adds the patterns of a skill for this turn.
     pub fn skill(&mut self, patterns: &[&str]) {
+        // The first snapshot of a turn stays, so the turn ends with the permissions that it began
+        // with.
         self.before_skills.get_or_insert_with(|| self.permissions.clone());
         patterns.iter().for_each(|pattern| self.permissions.put(Permission::skill(pattern)));
     }
 
-    /// The turn ends: what skills brought goes, what people granted stays.
+    /// Ends the turn: permissions of skills are dropped, those of people stay.
     pub fn turn_ends(&mut self) {
+        // Every turn counts, whether or not a call used the authority.
         if let PermissionMode::FullAccess(Some(turns)) = &mut self.mode {
             turns.used = turns.used.saturating_add(1);
         }
@@ -162,13 +170,13 @@ impl AgentSession {
         given.for_each(|one| self.permissions.put(one.clone()));
     }
 
-    /// Everything that is permitted now.
+    /// Returns everything that is permitted now.
     #[must_use]
     pub fn permissions(&self) -> &Permissions {
         &self.permissions
     }
 
-    /// The profile.
+    /// Returns the profile.
     #[must_use]
     pub fn mode(&self) -> PermissionMode {
         self.mode
@@ -179,12 +187,13 @@ impl AgentSession {
         self.mode = PermissionMode::restored(word);
     }
 
-    /// A client wants another profile. Says the profile that it is told of; nothing where it is not
-    /// told anything, because nothing changed or the word is unknown.
+    /// Handles a client's request for another profile. Returns the profile to report back; `None`
+    /// when nothing changed or the word is unknown.
     pub fn wants(&mut self, word: &str, turns: Option<u32>) -> Option<PermissionMode> {
         let old = self.mode;
         let (wanted, always_told) = match PermissionMode::parse(word) {
             Ok(PermissionMode::Plan) => (PermissionMode::ReadOnly, true),
+            // Contacts may answer asks, but only the operator may raise the profile.
             Ok(PermissionMode::FullAccess(_)) if !self.requester.is_operator() => {
                 (PermissionMode::ReadOnly, true)
             }

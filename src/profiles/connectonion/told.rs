@@ -1,4 +1,4 @@
-//! What ConnectOnion's model is told when a call does not run, in the words of its own plugin
+//! The text for ConnectOnion's model when a call does not run, in the words of its own plugin
 //! (connectonion `useful_plugins/tool_approval`, `useful_tools/ask_user`, August 2026).
 
 use super::workspace::POLICY;
@@ -6,11 +6,12 @@ use crate::{CallEnd, OnDeny};
 use countersign_policy::call::Call;
 use countersign_policy::tools::Kind;
 
-/// For the calls behind a hard rejection.
+/// The text for the calls behind a hard rejection.
 pub(super) const BATCH_STOPPED: &str =
     "User rejected this batch of tools. They want to provide input for the correct direction.";
 
-/// For a question without an answer.
+/// The text for a question without an answer.
+// An earlier wording of ConnectOnion's could be read as consent.
 const NOT_ANSWERED: &str = "This is not approval. \
     Do not send, post, publish, delete, overwrite, deploy, or spend anything that this question was \
     gating. Continue with any part of the task that does not depend on the answer, then end your \
@@ -37,7 +38,7 @@ const OFFER_OTHERS: &str = "Call ask_user to let the user choose direction:\n\
     Do not respond with text instead of calling ask_user.\
     </system-reminder>";
 
-/// The words for an end; `None` where the call runs.
+/// Returns the text for an end; `None` when the call runs.
 pub(super) fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
     let tool = &call.tool;
     let is_question = call.kind() == Kind::Question;

@@ -1,6 +1,6 @@
-//! A command line as words, as Python's `shlex.split` reads it.
+//! Splits a command line into words as Python's `shlex.split` does.
 
-/// The words; none where a quote is not closed or a backslash ends the text.
+/// Returns the words; `None` when a quote is not closed or a backslash ends the text.
 pub(super) fn split(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -31,6 +31,7 @@ fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<(
         match chars.next()? {
             '"' => return Some(()),
             '\\' => match chars.next()? {
+                // Inside double quotes `shlex` unescapes only these two.
                 escaped @ ('"' | '\\') => word.push(escaped),
                 other => word.extend(['\\', other]),
             },

@@ -1,5 +1,5 @@
 //! The fixed policy of the profile `:workspace`: reads, edits inside the workspace and focused
-//! tests run, destruction and credentials never do, and the rest wants a person.
+//! tests run, destruction and credentials never do, and everything else needs a person.
 
 use serde_json::Value;
 
@@ -14,21 +14,21 @@ use countersign_policy::shell::{Scan, Via};
 use countersign_policy::verdict::Verdict;
 use countersign_policy::wrappers::base;
 
-/// The policy's name, as agents and models are told it.
+/// The policy's name in messages for agents and models.
 pub const POLICY: &str = "connectonion.workspace-auto-approve";
 
-/// What the policy says about a call.
+/// The policy's decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceDecision {
     /// Its verdict.
     pub verdict: Verdict,
-    /// What sort of effect it sees.
+    /// The kind of effect.
     pub effect: &'static str,
-    /// What the verdict covers.
+    /// The scope of the verdict.
     pub scope: &'static str,
     /// Only a person's own grant lifts the ask; no file or skill does.
     pub requires_human: bool,
-    /// Why, in the policy's own words.
+    /// The reason, in the policy's own words.
     pub reason: String,
 }
 
@@ -66,7 +66,7 @@ const READS: &[&str] = &[
 ];
 const WORKFLOW: &[&str] =
     &["task", "ask_user", "skill", "enter_plan_mode", "exit_plan_and_implement", "write_plan"];
-/// Tools that edit files; `:workspace` lets the owner's own run.
+/// Tools that edit files; in `:workspace` the owner's own calls of them run.
 pub(super) const EDITS: &[&str] = &["write", "edit", "multi_edit"];
 const DELETES: &[&str] = &["delete", "remove", "unlink", "rmdir", "delete_file"];
 const EXTERNAL: &[&str] = &[
@@ -82,8 +82,7 @@ const EXTERNAL: &[&str] = &[
 ];
 const SHELLS: &[&str] = &["bash", "shell", "run", "run_in_dir", "run_background"];
 
-/// What the policy says about a call. `scan` is bash's own reading, for whoever wants more than
-/// ConnectOnion's.
+/// Decides a call. `scan` is bash's own reading, for callers that want more than ConnectOnion's.
 #[must_use]
 pub(super) fn decide(
     call: &Call,
@@ -93,6 +92,7 @@ pub(super) fn decide(
     let name = call.tool.to_lowercase();
     let is = |tools: &[&str]| tools.contains(&name.as_str());
     let target = target(call);
+    // Link targets count: a path inside the workspace may lead outside.
     let outside = target.iter().chain(&call.resolved).any(|path| paths::outside(path, dirs));
     if is(READS) {
         return match outside {
@@ -146,7 +146,7 @@ pub(super) fn decide(
     }
 }
 
-/// For whatever reaches for the files that decide what the agent may do.
+/// Denies a call that reaches for the files that control the agent's permissions.
 pub(super) fn rewrites_control() -> WorkspaceDecision {
     WorkspaceDecision::deny(
         "authorization_control",
@@ -162,7 +162,7 @@ fn target(call: &Call) -> Option<String> {
     })
 }
 
-/// The strictest of all commands.
+/// Returns the strictest decision on any command.
 fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> WorkspaceDecision {
     let unread = || WorkspaceDecision::ask("command", "command could not be parsed safely");
     let Ok(commands) = bash::read(text) else { return unread() };
@@ -188,8 +188,8 @@ fn command(text: &str, scan: Option<&Scan<'_>>, dirs: Directories<'_>) -> Worksp
     }
 }
 
-/// What ConnectOnion does not see: redirects, words that only the shell will know, programs from
-/// elsewhere, other commands than it read.
+/// Decides what ConnectOnion does not see: redirects, words that only the shell knows, programs
+/// from elsewhere, and commands that it did not read.
 fn beyond(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<WorkspaceDecision> {
     let ask = |reason: &str| WorkspaceDecision::ask("command", reason);
     if let Some(refusal) = &scan.refusal {
@@ -223,6 +223,7 @@ fn beyond(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<WorkspaceDecision> {
 }
 
 fn foreign(name: &str, dirs: Directories<'_>) -> bool {
+    // The system's own folders lie outside, but hold the ordinary programs.
     name.contains('/')
         && paths::outside(name, dirs)
         && !["/usr/bin/", "/bin/", "/usr/local/bin/"].iter().any(|dir| name.starts_with(dir))
@@ -237,7 +238,7 @@ const NETWORK: &[&str] = &["curl", "wget", "ssh", "scp", "rsync", "mail", "sendm
 const SENSITIVE: &[&str] = &["env", "printenv", "security", "keychain", "gcloud", "aws", "az"];
 const PUBLISHES: &[&str] = &["publish", "deploy", "release", "push"];
 
-/// One command by its words.
+/// Decides one command by its words.
 fn classify(words: &[String]) -> WorkspaceDecision {
     let lowered: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let word = |at: usize| words.get(at).map(String::as_str);
@@ -250,6 +251,7 @@ fn classify(words: &[String]) -> WorkspaceDecision {
             "destructive command requires an explicit safer workflow",
         );
     }
+    // Anywhere in the words, as in ConnectOnion: `git push`, `npm run deploy`.
     if any(&|word| PUBLISHES.contains(&word)) {
         return WorkspaceDecision::ask(
             "publication",
@@ -273,6 +275,7 @@ fn classify(words: &[String]) -> WorkspaceDecision {
         "python" | "python3" => word(1) == Some("-m") && word(2) == Some("pytest"),
         "uv" => word(1) == Some("run") && word(2).is_some_and(|name| FOCUSED.contains(&base(name))),
         _ if is(RUNNERS) => {
+            // `npm run test`, `yarn workspace x test`: the script's name is among the first words.
             lowered.iter().skip(1).take(3).any(|word| {
                 matches!(word.as_str(), "test" | "lint" | "build" | "check" | "typecheck")
             })

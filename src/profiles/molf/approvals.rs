@@ -1,6 +1,6 @@
-//! molf's approval gate as a value: calls ask, people reply, sessions and workers end. No clock, no
-//! randomness, no file: the time and the random part of an id are given to it, and it keeps the
-//! texts of the workers' files, which its owner reads and writes.
+//! molf's approval gate as a value: calls ask, people reply, sessions and workers end. It uses no
+//! clock, no randomness and no file. The caller passes the time and the random part of an id, and
+//! reads and writes the workers' files whose texts the gate holds.
 
 use std::collections::BTreeMap;
 
@@ -34,77 +34,77 @@ struct SessionRules {
 /// A call that waits for a person.
 #[derive(Clone, Debug)]
 pub struct PendingApproval {
-    /// What clients know it by.
+    /// The id that clients know.
     pub id: String,
     /// The call.
     pub call: Call,
-    /// Its conversation.
+    /// The conversation.
     pub session: String,
     /// The worker that would run it.
     pub worker: String,
     always: Vec<Rule>,
 }
 
-/// What a person says.
+/// A person's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalReply<'a> {
     /// This call may run.
     Once,
-    /// So may every call that the offered patterns cover.
+    /// This call and every call that the offered patterns cover may run.
     Always,
-    /// It may not; with words for the model.
+    /// The call may not run; carries words for the model.
     Reject(Option<&'a str>),
 }
 
-/// An approval that has ended, for whoever waits.
+/// An approval that has ended, for its waiter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Which.
+    /// The id.
     pub id: String,
-    /// How.
+    /// The resolution.
     pub outcome: ApprovalResolution,
-    /// What the model is told; nothing where the call runs or the turn is over.
+    /// The text for the model; `None` when the call runs or the turn is over.
     pub message: Option<String>,
 }
 
-/// What came of a reply.
+/// The result of a reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Replied {
-    /// The approvals that ended: the one that was answered first, then those that the new rules
-    /// cover. None when the reply applied to nothing.
+    /// The approvals that ended: the answered one first, then those that the new rules cover. Empty
+    /// when the reply applied to nothing.
     pub ended: Vec<Ended>,
-    /// Why Always does not do what its button said, if it does not.
+    /// The reason, if Always does not do what its button says.
     pub but: Option<String>,
 }
 
 impl MolfGate {
-    /// A gate without workers; `home` is what `~/` stands for.
+    /// Creates a gate without workers; `home` is what `~/` stands for.
     #[must_use]
     pub fn new(compat: bool, home: Option<&str>) -> Self {
         Self { compat, home: home.map(ToOwned::to_owned), ..Self::default() }
     }
 
-    /// A worker's file as it stands now; it is read on every evaluation.
+    /// Sets the current text of a worker's file; it is read on every evaluation.
     pub fn set_file(&mut self, worker: &str, text: impl Into<String>) {
         self.files.insert(worker.to_owned(), text.into());
     }
 
-    /// The text of a worker's file: molf's defaults, until something else is written.
+    /// Returns the text of a worker's file: molf's defaults until another one is set.
     #[must_use]
     pub fn file(&self, worker: &str) -> &str {
         self.files.get(worker).map_or(file::DEFAULT, String::as_str)
     }
 
-    /// Gives a subagent's session rules of its own; a deny of these is a veto.
+    /// Sets a subagent's own rules for its session; a deny among them is a veto.
     pub fn set_agent(&mut self, session: &str, rules: Rules) {
         self.sessions.entry(session.to_owned()).or_default().agent = Some(rules);
     }
 
-    /// Rules on a call. The first evaluation of a worker seeds its file.
+    /// Decides a call. The first evaluation of a worker creates its file.
     ///
     /// # Errors
-    /// As [`crate::System::decide`], and where the worker's file cannot be read.
+    /// As [`crate::System::decide`], and when the worker's file cannot be read.
     pub fn evaluate(
         &mut self,
         call: &Call,
@@ -137,7 +137,8 @@ impl MolfGate {
         crate::decide(&*system, call, &context)
     }
 
-    /// Has a call wait for a person; `decision` is what [`MolfGate::evaluate`] said of it. Its id.
+    /// Makes a call wait for a person and returns its id; `decision` is the result of
+    /// [`MolfGate::evaluate`].
     pub fn ask(
         &mut self,
         call: Call,
@@ -158,26 +159,26 @@ impl MolfGate {
         id
     }
 
-    /// What waits in a session: replayed to clients that come back.
+    /// Returns the events of what waits in a session, for clients that reconnect.
     #[must_use]
     pub fn replay(&self, session: &str) -> Vec<ApprovalEvent> {
         let here = self.pending.iter().filter(|pending| pending.session == session);
         here.map(|pending| required(&pending.id, &pending.call, session)).collect()
     }
 
-    /// Everything that waits.
+    /// Returns everything that waits.
     #[must_use]
     pub fn pending(&self) -> &[PendingApproval] {
         &self.pending
     }
 
-    /// The events since the last call of this.
+    /// Takes the events since the last call.
     pub fn events(&mut self) -> Vec<ApprovalEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// Answers an approval. `session` is the one that the answer names: another one's approval is
-    /// not answered, except under compat, which looks at the id alone.
+    /// Answers an approval. `session` is the session that the answer names: an approval of another
+    /// one is not answered, except under compat, where only the id counts.
     pub fn reply(
         &mut self,
         id: &str,
@@ -206,8 +207,8 @@ impl MolfGate {
         Replied { ended, but }
     }
 
-    /// Adds the patterns to the session and to the worker's file. Why that does not do what it
-    /// should.
+    /// Adds the patterns to the session and to the worker's file. Returns why that does not have
+    /// the intended effect, if so.
     fn remember(&mut self, pending: &PendingApproval, now_ms: i64) -> Option<String> {
         let rules = &pending.always;
         let text = self.file(&pending.worker);
@@ -223,6 +224,7 @@ impl MolfGate {
         }
         let session = self.sessions.entry(pending.session.clone()).or_default();
         session.runtime.extend(rules.iter().cloned());
+        // Evaluated without the session's rules, so that only the file decides.
         let anew = SessionRules { runtime: Vec::new(), agent: session.agent.clone() };
         match self.rule(&pending.call, &anew, &pending.worker, now_ms) {
             Ok(decision) if decision.verdict == Verdict::Allow => None,
@@ -231,7 +233,8 @@ impl MolfGate {
         }
     }
 
-    /// Ends what else the session waits for and is allowed now. What cannot be ruled on waits on.
+    /// Ends what else the session waits for and is now allowed. A call that cannot be decided keeps
+    /// waiting.
     fn cascade(&mut self, session: &str, now_ms: i64) -> Vec<Ended> {
         let none = SessionRules::default();
         let rules = self.sessions.get(session).unwrap_or(&none);
@@ -244,23 +247,23 @@ impl MolfGate {
         now.iter().map(|pending| self.end(pending, ApprovalResolution::Approved, None)).collect()
     }
 
-    /// Takes one back, silently for whoever waits.
+    /// Takes an approval back, without a message for its waiter.
     pub fn cancel(&mut self, id: &str) -> Vec<Ended> {
         self.take(|pending| pending.id == id, None, ApprovalResolution::Cancelled)
     }
 
-    /// Ends a session's turn: what it waits for is cancelled; what was granted to it holds.
+    /// Ends a session's turn: its approvals are cancelled, its grants stay.
     pub fn abort(&mut self, session: &str) -> Vec<Ended> {
         self.take(|pending| pending.session == session, None, ApprovalResolution::Cancelled)
     }
 
-    /// Ends a session: what it waits for is rejected, its own rules and its agent's are gone.
+    /// Ends a session: its approvals are rejected, its own rules and its agent's are removed.
     pub fn clear_session(&mut self, session: &str) -> Vec<Ended> {
         self.sessions.remove(session);
         self.take(|pending| pending.session == session, Some(None), ApprovalResolution::Denied)
     }
 
-    /// Ends the sessions of a worker that is gone.
+    /// Ends the sessions of a worker that has disconnected.
     pub fn worker_gone(&mut self, worker: &str, sessions: &[&str]) -> Vec<Ended> {
         let waiting = self.pending.iter().filter(|pending| pending.worker == worker);
         let mut gone: Vec<String> = waiting.map(|pending| pending.session.clone()).collect();
@@ -274,7 +277,7 @@ impl MolfGate {
         self.take(|_| true, Some(Some("Server shutting down")), ApprovalResolution::Cancelled)
     }
 
-    /// Ends what fits; `rejected` are the words for the model where it is told at all.
+    /// Ends the approvals that fit; `rejected` carries the words for the model, if it gets any.
     fn take(
         &mut self,
         fits: impl Fn(&PendingApproval) -> bool,

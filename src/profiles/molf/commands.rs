@@ -1,29 +1,31 @@
-//! A shell text taken apart as molf does it: by tree-sitter's grammar of bash, which is the parser
-//! that molf uses, errors included.
+//! Splits a shell text as molf does: with tree-sitter's grammar of bash, the parser that molf uses,
+//! errors included.
 //!
-//! What it misses (redirects of groups, whatever stands behind a broken quote, assignments) is the
-//! business of [`countersign_policy::shell`], which the strict profile asks as well.
+//! It misses redirects of groups, everything behind a broken quote, and assignments.
+//! [`countersign_policy::shell`] covers these; the strict profile consults it as well.
 
 use tree_sitter::{Node, Parser, Tree};
 
 use countersign_policy::always;
 
-/// A part of a call that rules are matched against.
+/// A part of a call that rules are matched with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What the patterns of rules are matched against.
+    /// The text that the patterns of rules are matched with.
     pub text: String,
     /// The pattern that Always stores for it.
     pub always: String,
 }
 
-/// Every command of the text in the order in which the commands begin.
+/// Returns every command of the text, in the order in which the commands start.
 ///
 /// # Errors
-/// When the parser cannot be had; the text is then not ruled on.
+/// When the parser is not available; the text is then not decided.
 pub fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let tree = parse(text)?;
     let mut found = Vec::new();
+    // A cursor instead of recursion: a walker that recursed over tree-sitter's tree overflowed at
+    // 30,000 nested commands.
     let mut cursor = tree.walk();
     loop {
         if cursor.node().kind() == "command" {
@@ -50,18 +52,19 @@ fn parse(text: &str) -> Result<Tree, String> {
     parser.parse(text, None).ok_or_else(|| "the command text could not be parsed".to_owned())
 }
 
-/// A command with the redirects that hang on it and on nothing else.
+/// Returns a command with the redirects that belong to it alone.
 fn piece(command: Node<'_>, text: &str) -> Option<Piece> {
     let tokens = tokens(command, text);
     if tokens.is_empty() {
         return None;
     }
+    // Only a redirect of this very command counts: `ls | sort > out` loses it, as in molf.
     let redirected = command.parent().filter(|parent| parent.kind() == "redirected_statement");
     let written = text.get(redirected.unwrap_or(command).byte_range())?.trim();
     Some(Piece { text: written.to_owned(), always: pattern(&tokens) })
 }
 
-/// A text without a command stands for itself.
+/// Treats a text without a command as one piece.
 fn whole(text: &str) -> Piece {
     let mut tokens: Vec<&str> = text.split_whitespace().collect();
     if tokens.is_empty() {
@@ -70,7 +73,7 @@ fn whole(text: &str) -> Piece {
     Piece { text: text.to_owned(), always: pattern(&tokens) }
 }
 
-/// The name and the plain arguments; assignments and substitutions are no tokens.
+/// Returns the name and the plain arguments; assignments and substitutions are skipped.
 fn tokens<'t>(command: Node<'_>, text: &'t str) -> Vec<&'t str> {
     let mut cursor = command.walk();
     let children = command.children(&mut cursor);
@@ -88,12 +91,14 @@ fn tokens<'t>(command: Node<'_>, text: &'t str) -> Vec<&'t str> {
 }
 
 fn unquoted(token: &str) -> &str {
+    // Only quotes around the whole token are removed, as in molf.
     let between = |quote| token.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     between('"').or_else(|| between('\'')).unwrap_or(token)
 }
 
-/// `git push *`: the words that name what the command does, and any more.
+/// Returns `git push *`: the words that name the action, and any more.
 fn pattern(tokens: &[&str]) -> String {
+    // Options count as words, so molf offers `git -C *`.
     let named = always::molf_prefix(tokens);
     let more = if tokens.len() > named.len() { " *" } else { "" };
     named.join(" ") + more

@@ -1,49 +1,49 @@
-//! What molf's clients are told about approvals.
+//! The events about approvals that molf's clients get.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use countersign_policy::call::Call;
 
-/// What clients are told.
+/// An event for clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum ApprovalEvent {
     /// A call waits for a person.
     ToolApprovalRequired {
-        /// What to answer with.
+        /// The id to answer with.
         approval_id: String,
         /// The tool.
         tool_name: String,
-        /// Its arguments as a JSON text.
+        /// The arguments as a JSON text.
         arguments: String,
         /// The conversation.
         session_id: String,
     },
-    /// It no longer does.
+    /// A call no longer waits.
     ToolApprovalResolved {
-        /// Which.
+        /// The id.
         approval_id: String,
-        /// How it ended.
+        /// The resolution.
         outcome: ApprovalResolution,
         /// The conversation.
         session_id: String,
     },
 }
 
-/// How an approval ended.
+/// The way in which an approval ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalResolution {
     /// The call may run.
     Approved,
-    /// It may not.
+    /// The call may not run.
     Denied,
-    /// Nobody waits for it any more.
+    /// Nobody waits for the call any more.
     Cancelled,
 }
 
-/// The event that opens an approval, and that is sent again to clients that come back.
+/// Returns the event that opens an approval, which clients get again when they reconnect.
 pub(super) fn required(id: &str, call: &Call, session: &str) -> ApprovalEvent {
     ApprovalEvent::ToolApprovalRequired {
         approval_id: id.to_owned(),

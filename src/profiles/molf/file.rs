@@ -1,6 +1,6 @@
-//! molf's `permissions.jsonc`: its defaults, its text, and what Always does to it.
+//! molf's `permissions.jsonc`: its defaults, its text, and how Always changes it.
 //!
-//! What stands here is molf's literal way, for `compat` and for seeding. The strict profile reads
+//! This module follows molf literally, for `compat` and for new files. The strict profile reads
 //! with [`countersign_policy::rules::Rules`] and stores with [`countersign_policy::rules::file`].
 
 use std::fmt::Write as _;
@@ -9,28 +9,28 @@ use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::{Map, Value};
 
 use super::lenient;
-use super::ruleset::{RuleAction, Ruleset, Setting};
+use super::ruleset::{PermissionSetting, RuleAction, Ruleset};
 use crate::worker_files::WorkerFiles;
 use countersign_policy::rules::OPTIONS;
 
 /// The file that every worker starts with.
 pub const DEFAULT: &str = include_str!("default.jsonc");
 
-/// Every worker has its own file.
+/// The description of files of which every worker has its own.
 pub const WORKER_FILES: WorkerFiles = WorkerFiles { seed: DEFAULT, remember };
 
-/// The rules of a file as molf loads it: what cannot be read, and what says nothing, are the
-/// defaults.
+/// Returns the rules of a file as molf loads it. An unreadable or empty file yields the defaults.
 #[must_use]
 pub fn load(text: &str, home: Option<&str>) -> Ruleset {
     match lenient::read(text) {
+        // `[]` means no rules to molf, but `{}` means its defaults.
         Some(Value::Array(rules)) => Ruleset::new(rules.iter().filter_map(setting), home),
         Some(Value::Object(config)) if !config.is_empty() => Ruleset::from_config(&config, home),
         _ => defaults(home),
     }
 }
 
-/// The rules of [`DEFAULT`].
+/// Returns the rules of [`DEFAULT`].
 #[must_use]
 pub fn defaults(home: Option<&str>) -> Ruleset {
     match lenient::read(DEFAULT) {
@@ -39,13 +39,13 @@ pub fn defaults(home: Option<&str>) -> Ruleset {
     }
 }
 
-fn setting(rule: &Value) -> Option<Setting> {
+fn setting(rule: &Value) -> Option<PermissionSetting> {
     serde_json::from_value(rule.clone()).ok()
 }
 
-/// The file with an allow for each pattern, as molf writes it: it starts from the tool's entry as
-/// it was before the first of them, so a simple entry keeps only the last; a deny of the same
-/// pattern becomes an allow; a list becomes an object without its comments.
+/// Adds an allow for each pattern, as molf writes the file. molf starts from the tool's entry
+/// before the first of them, so a simple entry keeps only the last pattern. A deny of the same
+/// pattern becomes an allow. A list becomes an object without its comments.
 #[must_use]
 pub fn remember(text: &str, tool: &str, patterns: &[&str], home: Option<&str>) -> String {
     if patterns.is_empty() {
@@ -64,6 +64,7 @@ fn in_place(
     tool: &str,
     patterns: &[&str],
 ) -> Option<String> {
+    // The syntax tree keeps comments and layout; writing the parsed value would drop them.
     let root = CstRootNode::parse(text, &OPTIONS).ok()?;
     let object = root.value()?.as_object()?;
     let allow = || CstInputValue::String("allow".to_owned());
@@ -100,9 +101,10 @@ fn in_place(
 }
 
 fn anew(text: &str, tool: &str, patterns: &[&str], home: Option<&str>) -> String {
-    let mut settings: Vec<Setting> = load(text, home).settings().cloned().collect();
+    // molf rewrites the whole file from what it could read.
+    let mut settings: Vec<PermissionSetting> = load(text, home).settings().cloned().collect();
     for pattern in patterns {
-        let setting = Setting {
+        let setting = PermissionSetting {
             permission: tool.to_owned(),
             pattern: (*pattern).to_owned(),
             action: RuleAction::Known(countersign_policy::Verdict::Allow),
@@ -114,7 +116,7 @@ fn anew(text: &str, tool: &str, patterns: &[&str], home: Option<&str>) -> String
     serialize(&Ruleset::new(settings, home).to_config())
 }
 
-/// A configuration as molf writes it, with the comment that explains the format.
+/// Returns a configuration as molf writes it, with the comment that explains the format.
 #[must_use]
 pub fn serialize(config: &Map<String, Value>) -> String {
     let comment = DEFAULT.lines().take_while(|line| line.starts_with("//"));
@@ -123,6 +125,7 @@ pub fn serialize(config: &Map<String, Value>) -> String {
     let comma = |at: usize, of: usize| if at + 1 < of { "," } else { "" };
     for (at, (tool, entry)) in config.iter().enumerate() {
         let comma_behind = comma(at, config.len());
+        // Writing to a `String` cannot fail.
         let _ = match entry.as_object().filter(|patterns| !patterns.is_empty()) {
             None => writeln!(text, "  {}: {entry}{comma_behind}", key(tool)),
             Some(patterns) => {

@@ -1,12 +1,12 @@
-//! Reads JSONC as molf's parser does: it never gives up, it skips what it cannot use. For `compat`
+//! Reads JSONC as molf's parser does, which never fails and skips what it cannot use. For `compat`
 //! only; a strict reader refuses such a file.
 
 use serde_json::{Map, Value};
 
-/// Deeper values are left out.
+/// Depth limit; deeper values are left out.
 const MAX_DEPTH: usize = 100;
 
-/// The value that can be made out in the text.
+/// Returns the value that can be recognized in the text.
 #[must_use]
 pub fn read(text: &str) -> Option<Value> {
     let mut reader =
@@ -32,7 +32,7 @@ struct JsoncReader<'t> {
 }
 
 impl JsoncReader<'_> {
-    /// `None` where no value begins.
+    /// Reads a value; returns `None` when none starts here.
     fn value(&mut self, depth: usize) -> Option<Value> {
         let value = match &mut self.token {
             JsoncToken::Open(_) if depth > MAX_DEPTH => return None,
@@ -99,6 +99,7 @@ impl JsoncReader<'_> {
     }
 
     fn skip_to(&mut self, close: char) {
+        // Up to the next comma or bracket, as molf's parser drops the rest of a broken entry.
         while !matches!(self.token, JsoncToken::Comma | JsoncToken::End)
             && self.token != JsoncToken::Close(close)
         {
@@ -122,7 +123,7 @@ impl JsoncReader<'_> {
             }
             Some(_) => {
                 let ends = |c: char| c.is_whitespace() || "{}[],:\"/".contains(c);
-                // A slash that begins no comment is a word of its own.
+                // A slash that starts no comment is a word of its own.
                 let length = self.rest.find(ends).unwrap_or(self.rest.len()).max(1);
                 let (word, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
                 self.rest = rest;
@@ -148,7 +149,7 @@ impl JsoncReader<'_> {
         }
     }
 
-    /// A string behind its quote; a line's end ends it too.
+    /// Reads a string behind its quote; the end of the line ends it too.
     fn text(&mut self) -> JsoncToken {
         let mut text = String::new();
         let mut chars = self.rest.chars();
@@ -169,7 +170,7 @@ impl JsoncReader<'_> {
     }
 }
 
-/// The character behind a backslash; none when it is no escape.
+/// Returns the character behind a backslash; `None` when it is not an escape.
 fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
     Some(match chars.next()? {
         'n' => '\n',
@@ -181,6 +182,7 @@ fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
             let digits = chars.as_str().get(..4)?;
             let unit = u32::from_str_radix(digits, 16).ok()?;
             *chars = chars.as_str().get(4..)?.chars();
+            // Half of a surrogate pair is not a character.
             char::from_u32(unit).unwrap_or('\u{fffd}')
         }
         same @ ('"' | '\\' | '/') => same,

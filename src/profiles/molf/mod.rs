@@ -1,10 +1,10 @@
 //! The profile `molf`: molf's approval gate.
 //!
-//! Strict, a call is ruled on twice: as molf would (its parser, its globs, its layers), and by the
-//! engine of the profile `standard` over the same rules; the stricter decision holds. So it is never
-//! looser than molf, except that a pattern which Always stores covers the command it was made from;
-//! and what walks around molf's globs does not walk around it. With `compat` the first decision
-//! stands alone. Guardrails are above both.
+//! The strict profile decides a call twice: as molf would (its parser, its globs, its layers), and
+//! with the engine of the profile `standard` over the same rules. The stricter decision counts. It
+//! is therefore never looser than molf, with one exception: a pattern that Always stores covers the
+//! command it was made from. Bypasses of molf's globs do not bypass it. With `compat` only the
+//! first decision counts. Guardrails stand above both.
 
 pub mod approvals;
 pub mod commands;
@@ -38,14 +38,14 @@ struct Molf {
     home: Option<String>,
 }
 
-/// A `permissions.jsonc`, read.
+/// A parsed `permissions.jsonc`.
 #[derive(Clone, Debug)]
 enum PermissionsFile {
     Strict(Rules),
     Compat(Ruleset),
 }
 
-/// The id under which molf's clients know an approval.
+/// Returns the id under which molf's clients know an approval.
 #[must_use]
 pub fn approval_id(session: &str, random: u32) -> String {
     format!("{session}:{random:08x}")
@@ -65,7 +65,7 @@ pub fn open(
     let rules = if compat {
         PermissionsFile::Compat(file::load(text, home))
     } else {
-        // An object that says nothing is no decision: molf's defaults hold.
+        // An empty object is not a decision, so molf's defaults apply.
         let text = if says_nothing(text) { file::DEFAULT } else { text };
         PermissionsFile::Strict(
             Rules::parse(text, name, home).map_err(|problems| sentences(&problems))?,
@@ -84,6 +84,7 @@ impl System for Molf {
         let pieces = subject::pieces(call)?;
         let on = match context.mode {
             None | Some("on" | "default") => true,
+            // molf's `approval: false` allows every call, even denied reads.
             Some("off") => false,
             Some(other) => {
                 return Err(format!("there is no mode {other:?}; the modes are on and off"));
@@ -93,6 +94,7 @@ impl System for Molf {
             PermissionsFile::Strict(rules) => self.strict(rules, call, &pieces, context)?,
             PermissionsFile::Compat(rules) => self.literal(rules, call, &pieces, context)?,
         };
+        // The switch lifts everything except a deny of the agent's own rules.
         if !on && !self.vetoed(call, &pieces, context)? {
             decision.verdict = Verdict::Allow;
             decision.rule = None;
@@ -107,8 +109,10 @@ impl System for Molf {
             choices: &[PromptChoice::Always],
             deny: OnDeny::GoOn,
             always: GrantLifetime::Durable,
+            // molf has no timer.
             timeout: DefaultTimeout::Wait,
             cascade: true,
+            // molf rejects what waits when its worker disconnects.
             on_disconnect: OnDisconnect::Deny,
         }
     }
@@ -123,7 +127,7 @@ impl System for Molf {
 }
 
 impl Molf {
-    /// As molf rules, with the facts that people want to see.
+    /// Decides as molf does, with the facts that people want to see.
     fn literal(
         &self,
         rules: &Ruleset,
@@ -136,13 +140,14 @@ impl Molf {
         let runtime = Ruleset::of(&context.grants.rules, home, context.now_ms);
         let layers: Vec<&Ruleset> = agent.iter().chain([rules, &runtime]).collect();
         let tool = call.tool.as_str();
+        // The agent's own rules alone first, so that no later allow lifts their deny.
         let veto: &[&Ruleset] = &agent.iter().collect::<Vec<_>>();
         let deciding = match ruleset::evaluate(tool, pieces, veto)? {
             RuleAction::Known(Verdict::Deny) => veto,
             _ => &layers,
         };
         let RuleAction::Known(verdict) = ruleset::evaluate(tool, pieces, deciding)? else {
-            // FAIL-CLOSED: molf runs a call on an action that is none of its three words.
+            // FAIL-CLOSED: molf runs a call whose action is none of its three words.
             return Err("a rule says neither allow nor ask nor deny".to_owned());
         };
         let mut decision = self.facts(call, pieces, context);
@@ -160,8 +165,9 @@ impl Molf {
         Ok(decision)
     }
 
-    /// What is known about the call, whatever is ruled.
+    /// Returns what is known about the call, whatever is decided.
     fn facts(&self, call: &Call, pieces: &[Piece], context: &EvaluationContext<'_>) -> Decision {
+        // Decided without rules, which leaves the facts.
         let none = Rules::default();
         let layers = Layers {
             agent: None,
@@ -177,13 +183,15 @@ impl Molf {
         decision
     }
 
-    /// The agent's own rules forbid the call: nothing lifts that, except that molf's switch does.
+    /// Returns true when the agent's own rules deny the call: nothing lifts that except molf's
+    /// switch.
     fn vetoed(
         &self,
         call: &Call,
         pieces: &[Piece],
         context: &EvaluationContext<'_>,
     ) -> Result<bool, String> {
+        // Under compat the switch lifts this as well, as in molf.
         let (Some(agent), PermissionsFile::Strict(_)) = (context.agent_rules, &self.rules) else {
             return Ok(false);
         };

@@ -1,27 +1,27 @@
-//! molf's rules as molf evaluates them: one flat list, globs as picomatch reads them, the last
-//! match wins.
+//! molf's rules as molf evaluates them: one flat list with picomatch's globs, where the last match
+//! wins.
 
 use serde_json::{Map, Value, json};
 
 use super::commands::Piece;
-pub use super::setting::{RuleAction, Setting};
+pub use super::setting::{PermissionSetting, RuleAction};
 use countersign_policy::glob::{Glob, GlobError};
 use countersign_policy::paths::expand_home;
 use countersign_policy::rules::Rules;
 use countersign_policy::verdict::Verdict;
 
-/// Rules in their order.
+/// Rules in order.
 #[derive(Clone, Debug, Default)]
 pub struct Ruleset {
     lines: Vec<RulesetEntry>,
 }
 
-/// A rule, compiled, with what it is called.
+/// A compiled rule with its label.
 #[derive(Clone, Debug)]
 pub struct RulesetEntry {
     /// The rule.
-    pub setting: Setting,
-    /// The rule in words, with its place where that is known.
+    pub setting: PermissionSetting,
+    /// The rule as text, with its position if known.
     pub label: String,
     tool: Matcher,
     value: Matcher,
@@ -30,16 +30,16 @@ pub struct RulesetEntry {
 #[derive(Clone, Debug)]
 enum Matcher {
     Glob(Glob),
-    /// picomatch throws on it.
+    /// picomatch throws an error on it.
     Empty,
-    /// A glob that we do not read, except as itself.
+    /// A glob that we cannot read; it matches only itself.
     Unread(Box<str>, GlobError),
 }
 
 impl Ruleset {
-    /// These rules; `home` replaces `~/` and `$HOME/` in front of their patterns.
+    /// Creates a ruleset; `home` replaces a leading `~/` or `$HOME/` of patterns.
     #[must_use]
-    pub fn new(settings: impl IntoIterator<Item = Setting>, home: Option<&str>) -> Self {
+    pub fn new(settings: impl IntoIterator<Item = PermissionSetting>, home: Option<&str>) -> Self {
         let lines = settings.into_iter().map(|mut setting| {
             setting.pattern = expand(&setting.pattern, home);
             RulesetEntry::new(setting, None)
@@ -47,26 +47,31 @@ impl Ruleset {
         Self { lines: lines.collect() }
     }
 
-    /// The rules of a file that was read strictly, as far as they are in force.
+    /// Creates a ruleset from a file that was read strictly, without expired rules.
     #[must_use]
     pub fn of(rules: &Rules, home: Option<&str>, now_ms: i64) -> Self {
         // An empty pattern matches nothing.
         let rules = rules.in_force(now_ms).filter(|(rule, _)| !rule.pattern.is_empty());
         let lines = rules.map(|(rule, label)| {
             let pattern = expand(&rule.pattern, home);
-            RulesetEntry::new(Setting { pattern, ..rule.into() }, Some(label))
+            RulesetEntry::new(PermissionSetting { pattern, ..rule.into() }, Some(label))
         });
         Self { lines: lines.collect() }
     }
 
-    /// The rules of a compact configuration, in the order in which JavaScript lists its keys.
+    /// Creates a ruleset from a compact configuration, in the order in which JavaScript lists its
+    /// keys.
     #[must_use]
     pub fn from_config(config: &Map<String, Value>, home: Option<&str>) -> Self {
         let mut settings = Vec::new();
         for (permission, value) in listed(config) {
             let mut push = |pattern: &str, action: &Value| {
                 let (permission, pattern) = (permission.clone(), pattern.to_owned());
-                settings.push(Setting { permission, pattern, action: RuleAction::of(action) });
+                settings.push(PermissionSetting {
+                    permission,
+                    pattern,
+                    action: RuleAction::of(action),
+                });
             };
             match value {
                 Value::String(_) => push("*", value),
@@ -81,11 +86,11 @@ impl Ruleset {
         Self::new(settings, home)
     }
 
-    /// The compact configuration that says the same.
+    /// Returns an equivalent compact configuration.
     #[must_use]
     pub fn to_config(&self) -> Map<String, Value> {
         let mut config = Map::new();
-        for Setting { permission, pattern, action } in self.settings() {
+        for PermissionSetting { permission, pattern, action } in self.settings() {
             let action = json!(action);
             match config.get_mut(permission) {
                 None if pattern == "*" => {
@@ -97,6 +102,7 @@ impl Ruleset {
                 Some(Value::Object(patterns)) => {
                     patterns.insert(pattern.clone(), action);
                 }
+                // A simple entry becomes the pattern `*`.
                 Some(simple) => {
                     let mut patterns = Map::from_iter([("*".to_owned(), simple.take())]);
                     patterns.insert(pattern.clone(), action);
@@ -107,16 +113,16 @@ impl Ruleset {
         config
     }
 
-    /// The rules in their order.
-    pub fn settings(&self) -> impl Iterator<Item = &Setting> {
+    /// Iterates over the rules in order.
+    pub fn settings(&self) -> impl Iterator<Item = &PermissionSetting> {
         self.lines.iter().map(|line| &line.setting)
     }
 
-    /// The rules that match a value, whatever they say.
+    /// Returns the rules that match a value, whatever their action.
     ///
     /// # Errors
     /// As [`last`].
-    pub fn matching(&self, tool: &str, value: &str) -> Result<Vec<&Setting>, String> {
+    pub fn matching(&self, tool: &str, value: &str) -> Result<Vec<&PermissionSetting>, String> {
         let mut found = Vec::new();
         for line in &self.lines {
             if line.matches(tool, value)? {
@@ -127,13 +133,14 @@ impl Ruleset {
     }
 }
 
-/// What the layers say about a tool and the pieces of its call: the strictest of the pieces; with
-/// no piece, what they say about `*`.
+/// Evaluates the layers for a tool and the pieces of its call: the strictest of the pieces, or the
+/// action for `*` without any piece.
 ///
 /// # Errors
 /// As [`last`].
 pub fn evaluate(tool: &str, pieces: &[Piece], layers: &[&Ruleset]) -> Result<RuleAction, String> {
     let pieces = or_every_call(pieces);
+    // A single piece keeps an unknown action, which the caller turns into an error.
     if let [one] = &*pieces {
         return Ok(action(last(tool, one, Covers::Text, layers)?));
     }
@@ -146,20 +153,20 @@ pub fn evaluate(tool: &str, pieces: &[Piece], layers: &[&Ruleset]) -> Result<Rul
     Ok(RuleAction::Known(worst))
 }
 
-/// What makes an allow rule cover a piece.
+/// The condition under which an allow rule covers a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covers {
     /// Its pattern matches the text.
     Text,
-    /// The same, or its pattern is the one that Always stores for the piece: otherwise molf asks
+    /// The same, or its pattern is the one that Always stores for the piece. Otherwise molf asks
     /// again where a redirect, a substitution or an assignment keeps that pattern from matching.
     TextOrAlways,
 }
 
-/// The last rule that matches a piece.
+/// Returns the last rule that matches a piece.
 ///
 /// # Errors
-/// A sentence about a pattern on which molf's own evaluation throws.
+/// A sentence about a pattern on which molf's own evaluation throws an error.
 pub fn last<'r>(
     tool: &str,
     piece: &Piece,
@@ -168,6 +175,7 @@ pub fn last<'r>(
 ) -> Result<Option<&'r RulesetEntry>, String> {
     for line in layers.iter().rev().flat_map(|layer| layer.lines.iter().rev()) {
         let allows = line.setting.action == RuleAction::Known(Verdict::Allow);
+        // `FOO=1 ls` stores `ls *`, which does not match its own text.
         let stored = covers == Covers::TextOrAlways
             && allows
             && line.setting.pattern == piece.always
@@ -179,7 +187,7 @@ pub fn last<'r>(
     Ok(None)
 }
 
-/// The pieces, or the one that stands for every call.
+/// Returns the pieces, or a single one that stands for every call.
 #[must_use]
 pub fn or_every_call(pieces: &[Piece]) -> std::borrow::Cow<'_, [Piece]> {
     if pieces.is_empty() {
@@ -193,14 +201,16 @@ fn action(line: Option<&RulesetEntry>) -> RuleAction {
     line.map_or(RuleAction::Known(Verdict::Ask), |line| line.setting.action.clone())
 }
 
-/// `~`, `~/…`, `$HOME` and `$HOME/…` in front.
+/// Expands a leading `~`, `~/…`, `$HOME` or `$HOME/…`.
 #[must_use]
 pub fn expand(pattern: &str, home: Option<&str>) -> String {
     expand_home(pattern, home).into_owned()
 }
 
-/// The properties as JavaScript lists them: those that look like array indexes first, by number.
+/// Returns the properties in JavaScript's order: those that look like array indexes first, by
+/// number.
 fn listed(config: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    // Rule order decides, and `{"b": …, "10": …, "2": …}` is 2, 10, b for molf.
     let index = |key: &str| key.parse::<u32>().ok().filter(|n| n.to_string() == key);
     let mut listed: Vec<_> = config.iter().collect();
     listed.sort_by_key(|(key, _)| index(key).map_or((1, 0), |at| (0, at)));
@@ -208,7 +218,7 @@ fn listed(config: &Map<String, Value>) -> Vec<(&String, &Value)> {
 }
 
 impl RulesetEntry {
-    fn new(setting: Setting, label: Option<&str>) -> Self {
+    fn new(setting: PermissionSetting, label: Option<&str>) -> Self {
         let label = label.map_or_else(|| setting.to_string(), ToOwned::to_owned);
         let (tool, value) = (Matcher::new(&setting.permission), Matcher::new(&setting.pattern));
         Self { setting, label, tool, value }
@@ -222,6 +232,7 @@ impl RulesetEntry {
 impl Matcher {
     fn new(glob: &str) -> Self {
         match Glob::parse(glob) {
+            // molf stores an empty glob for `ls &&`, on which every later evaluation throws.
             _ if glob.is_empty() => Self::Empty,
             Ok(glob) => Self::Glob(glob),
             Err(error) => Self::Unread(glob.into(), error),

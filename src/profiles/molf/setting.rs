@@ -10,28 +10,28 @@ use countersign_policy::verdict::Verdict;
 
 /// Calls of `permission` whose pieces match `pattern` get `action`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct PermissionSetting {
     /// The tool's name or a glob over names.
     pub permission: String,
-    /// What is matched against the call's pieces.
+    /// The pattern for the call's pieces.
     pub pattern: String,
-    /// What the rule says.
+    /// The action.
     pub action: RuleAction,
 }
 
-/// What a rule says.
+/// The action of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RuleAction {
     /// One of the three words.
     Known(Verdict),
-    /// Any other word: molf keeps it, and it is neither a deny nor an ask.
+    /// Any other word. molf keeps it, and it is neither a deny nor an ask.
     Odd(String),
 }
 
 impl RuleAction {
-    /// The verdict.
-    // FAIL-CLOSED: a word that says nothing denies.
+    /// Returns the verdict.
+    // FAIL-CLOSED: an unknown word denies.
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Known(verdict) => *verdict,
@@ -39,14 +39,14 @@ impl RuleAction {
         }
     }
 
-    /// The action that stands in a file.
+    /// Reads the action in a file.
     pub(super) fn of(value: &Value) -> Self {
         let word = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
         Verdict::from_word(&word).map_or(Self::Odd(word), Self::Known)
     }
 }
 
-impl From<&Rule> for Setting {
+impl From<&Rule> for PermissionSetting {
     fn from(rule: &Rule) -> Self {
         Self {
             permission: rule.tool.clone(),
@@ -56,7 +56,7 @@ impl From<&Rule> for Setting {
     }
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for PermissionSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?}: {}", self.permission, self.pattern, self.action)
     }

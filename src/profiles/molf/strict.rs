@@ -1,7 +1,8 @@
-//! molf's decision with the engine of the profile `standard` over it; the stricter one holds.
+//! molf's decision combined with that of the engine of the profile `standard`; the stricter one
+//! counts.
 
 use super::commands::Piece;
-use super::ruleset::{self, Covers, Ruleset, RulesetEntry, Setting, or_every_call};
+use super::ruleset::{self, Covers, PermissionSetting, Ruleset, RulesetEntry, or_every_call};
 use super::{Molf, words};
 use crate::EvaluationContext;
 use countersign_policy::call::Call;
@@ -11,7 +12,7 @@ use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 
-/// Both decisions over the same layers.
+/// Makes both decisions over the same layers.
 struct Both<'a> {
     call: &'a Call,
     pieces: &'a [Piece],
@@ -35,7 +36,7 @@ impl Molf {
             now_ms: context.now_ms,
         };
         let both = Both { call, pieces, layers, home: self.home.as_deref() };
-        let mut ours = decision::decide(call, &layers, Mode::Default);
+        let mut ours = decision::decide_offering_families(call, &layers, Mode::Default);
         let sets = both.sets(&layers);
         let sets: Vec<&Ruleset> = sets.iter().collect();
         let theirs = both.theirs(&sets)?;
@@ -47,6 +48,7 @@ impl Molf {
         }
         if ours.verdict == Verdict::Deny && ours.rule.is_some() {
             let decided = ours.rule.as_deref().and_then(|name| named(&layers, name));
+            // After a veto, only the agent's own rules decided.
             let deciding = if theirs.veto { sets.get(..1).unwrap_or(&sets) } else { &sets };
             ours.reason = words::denied(call, pieces, deciding, decided)?;
         }
@@ -54,6 +56,8 @@ impl Molf {
             Verdict::Ask => both.always(&ours)?,
             Verdict::Allow | Verdict::Deny => Vec::new(),
         };
+        ours.always_from.clear();
+        // molf has no button for exactly this call.
         ours.exact.clear();
         ours.patterns = pieces.iter().map(|piece| piece.text.clone()).collect();
         Ok(ours)
@@ -64,7 +68,7 @@ impl Molf {
 struct Theirs<'r> {
     verdict: Verdict,
     line: Option<&'r RulesetEntry>,
-    /// A deny of the agent's own rules.
+    /// The verdict is a deny of the agent's own rules.
     veto: bool,
 }
 
@@ -74,7 +78,8 @@ impl Both<'_> {
         layers.map(|rules| Ruleset::of(rules, self.home, self.layers.now_ms)).collect()
     }
 
-    /// The strictest of the pieces; a deny of the agent's own rules, which come first, is a veto.
+    /// Returns the strictest verdict of the pieces. A deny of the agent's own rules, which come
+    /// first, is a veto.
     fn theirs<'r>(&self, sets: &[&'r Ruleset]) -> Result<Theirs<'r>, String> {
         let alone = self.layers.agent.and(sets.first()).map(|agent| self.strictest(&[agent]));
         match alone.transpose()? {
@@ -89,6 +94,7 @@ impl Both<'_> {
         for piece in or_every_call(self.pieces).iter() {
             let line = ruleset::last(tool, piece, Covers::TextOrAlways, sets)?;
             let verdict = line.map_or(Verdict::Ask, |line| line.setting.action.verdict());
+            // Of equal verdicts, the rule of the last piece is named.
             if verdict >= strictest.verdict {
                 strictest = Theirs { verdict, line, veto: false };
             }
@@ -96,16 +102,18 @@ impl Both<'_> {
         Ok(strictest)
     }
 
-    /// What Always stores: molf's own patterns where the engine has nothing against them and the
-    /// call passes once they are stored.
+    /// Returns what Always stores: molf's own patterns, if the engine does not object and the call
+    /// passes once they are stored.
     // INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
     fn always(&self, ours: &Decision) -> Result<Vec<Rule>, String> {
-        let engine = decision::decide(self.call, &self.layers, Mode::Default);
+        let engine = decision::decide_offering_families(self.call, &self.layers, Mode::Default);
+        // Where the engine offers nothing, nothing may be stored.
         if ours.critical || engine.verdict == Verdict::Ask && engine.always.is_empty() {
             return Ok(Vec::new());
         }
         let molf = self.molf_rules();
         let mut candidates = Vec::new();
+        // molf's patterns suffice alone if they include everything that the engine would store.
         if engine.always.iter().filter(|rule| rule.tool == "shell_exec").all(|r| molf.contains(r))
             || matches!(self.call.kind(), Kind::Glob | Kind::Grep)
         {
@@ -128,7 +136,7 @@ impl Both<'_> {
         for piece in self.pieces {
             let rule = match self.call.kind() {
                 Kind::Shell => Rule::allow(tool, &*piece.always),
-                // The value and nothing else, whatever characters it has.
+                // Escaped, so that the value matches only itself.
                 _ => Rule::allow(tool, escape(&piece.always)),
             };
             if !rules.contains(&rule) {
@@ -138,7 +146,7 @@ impl Both<'_> {
         rules
     }
 
-    /// Both allow the call once these rules are granted.
+    /// Returns true when both allow the call with these rules granted.
     fn covers(&self, rules: &[Rule]) -> Result<bool, String> {
         let granted = self.layers.grants.clone().with_grants(rules);
         let layers = Layers { grants: &granted, ..self.layers };
@@ -149,9 +157,9 @@ impl Both<'_> {
     }
 }
 
-/// The rule that goes by this name.
-fn named(layers: &Layers<'_>, name: &str) -> Option<Setting> {
+/// Returns the rule with this label.
+fn named(layers: &Layers<'_>, name: &str) -> Option<PermissionSetting> {
     let sets = layers.agent.into_iter().chain([layers.rules, layers.grants]);
     let mut rules = sets.flat_map(|rules| rules.in_force(layers.now_ms));
-    rules.find(|(_, label)| *label == name).map(|(rule, _)| Setting::from(rule))
+    rules.find(|(_, label)| *label == name).map(|(rule, _)| PermissionSetting::from(rule))
 }

@@ -1,17 +1,18 @@
-//! What molf looks at in a call: its pieces.
+//! The parts of a call that molf matches: its pieces.
 
 use serde_json::Value;
 
 use super::commands::{self, Piece};
 use countersign_policy::call::Call;
 
-/// The parts of a call that rules are matched against; none for tools that go by their name alone.
+/// Returns the parts of a call that rules are matched with; none for tools that only their name
+/// decides.
 ///
 /// # Errors
 /// As [`commands::pieces`].
 pub fn pieces(call: &Call) -> Result<Vec<Piece>, String> {
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
-    // The first key that is there counts, whatever its value is.
+    // The first key that is present counts, whatever its value.
     let first = |keys: [&str; 2]| {
         let key = keys.into_iter().find(|key| call.args.get(key).is_some_and(|v| !v.is_null()));
         key.and_then(text)
@@ -24,6 +25,7 @@ pub fn pieces(call: &Call) -> Result<Vec<Piece>, String> {
         "glob" => first(["pattern", "path"]),
         "grep" => text("path"),
         "skill" => text("name"),
+        // Only names of the older form carry a value; for others Always stores nothing in molf.
         _ if call.tool.starts_with("mcp:") => Some(call.tool.as_str()),
         _ => None,
     };

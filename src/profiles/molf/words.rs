@@ -1,15 +1,15 @@
-//! What molf's model is told, word for word.
+//! The exact texts for molf's model.
 
 use serde_json::json;
 
 use super::commands::Piece;
-use super::ruleset::{Ruleset, Setting, or_every_call};
+use super::ruleset::{PermissionSetting, Ruleset, or_every_call};
 use crate::CallEnd;
 use countersign_policy::call::Call;
 
-/// The sentence about a call that rules deny: the first piece, whichever of them is denied, and the
-/// rules that match any; `decided` is the rule behind a denial that molf itself would not have
-/// made.
+/// Returns the text for a call that rules deny: the first piece, whichever piece is denied, and the
+/// rules that match any piece. `decided` is the rule behind a denial that molf itself would not
+/// have made.
 ///
 /// # Errors
 /// As [`super::ruleset::last`].
@@ -17,9 +17,9 @@ pub fn denied(
     call: &Call,
     pieces: &[Piece],
     layers: &[&Ruleset],
-    decided: Option<Setting>,
+    decided: Option<PermissionSetting>,
 ) -> Result<String, String> {
-    let mut relevant: Vec<Setting> = Vec::new();
+    let mut relevant: Vec<PermissionSetting> = Vec::new();
     let pieces_or_all = or_every_call(pieces);
     for piece in pieces_or_all.iter() {
         for layer in layers {
@@ -41,8 +41,8 @@ pub fn denied(
     Ok(text)
 }
 
-/// What the model gets as the result of a call that did not run; `None` where it runs, and where
-/// the turn is over and nobody listens.
+/// Returns the result that the model gets for a call that did not run; `None` when it runs, or when
+/// the turn is over.
 pub fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
     let rejected = |feedback: Option<&str>| {
         let feedback = feedback.filter(|words| !words.is_empty());
@@ -53,7 +53,7 @@ pub fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
     Some(match end {
         CallEnd::Approved { .. } | CallEnd::Cancelled { .. } => return None,
         CallEnd::Denied { reason, .. } => rejected(*reason),
-        // A denial by a rule has molf's words already; a guardrail has only its reason.
+        // A denial by a rule already has molf's words; a guardrail has only its reason.
         CallEnd::Forbidden { reason, rule: Some(_) } => (*reason).to_owned(),
         CallEnd::Forbidden { reason, rule: None } => by_policy(reason),
         CallEnd::TimedOut { after_s } => by_policy(&format!("nobody answered within {after_s} s")),

@@ -1,4 +1,5 @@
-//! What oh-my-pi's bash tool declares of a command: `bash.patterns`, then the critical shapes.
+//! The declaration of oh-my-pi's bash tool for a command: `bash.patterns`, then the critical
+//! shapes.
 
 use super::chain::{Link, chain, controls};
 use super::critical;
@@ -18,17 +19,17 @@ pub const TOOL: &str = "bash";
 pub struct Bash {
     /// `bash.patterns`: the first that matches wins.
     pub patterns: Vec<BashPattern>,
-    /// `bash.allowCompoundCommands`: chains with `&&` are looked at command by command.
+    /// `bash.allowCompoundCommands`: chains with `&&` are checked command by command.
     pub compound: bool,
-    /// `shellPath`: the shell that runs the commands; bash where it is not set.
+    /// `shellPath`: the shell that runs the commands; bash when not set.
     pub shell: Option<String>,
 }
 
-/// Scripts inside scripts are followed this deep.
+/// Depth limit for scripts inside scripts.
 const MAX_DEPTH: u32 = 4;
 
-/// What the tool declares of a command. Deny comes before critical, critical before allow and
-/// prompt.
+/// Returns the tool's declaration for a command. Deny precedes critical; critical precedes allow
+/// and prompt.
 #[must_use]
 pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
     let looker = PatternMatcher { patterns: &settings.patterns, compat };
@@ -42,6 +43,7 @@ pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
     {
         return restricted(pattern);
     }
+    // `r''m -rf /` shows its shape only without the quotes.
     let canonical = links.iter().flatten().any(|link| critical::matches(&link.argv.join(" ")));
     let critical = critical::matches(command)
         || canonical
@@ -52,6 +54,7 @@ pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
         }
         _ if critical && !command.is_empty() => Declared::critical(),
         PatternMatch::Rule(pattern) if pattern.verdict() == Verdict::Ask => restricted(pattern),
+        // The system declares allowed commands as tier write.
         PatternMatch::Rule(_) | PatternMatch::Every => Declared {
             tier: Some(Tier::Write),
             policy: Some(Verdict::Allow),
@@ -61,14 +64,14 @@ pub fn declare(command: &str, settings: &Bash, compat: bool) -> Declared {
     }
 }
 
-/// What the patterns say about a text.
+/// The result of matching the patterns with a text.
 #[derive(Clone, Copy, Debug)]
 enum PatternMatch<'p> {
-    /// One decides.
+    /// One pattern decides.
     Rule(&'p BashPattern),
-    /// Every command of the chain is allowed by one.
+    /// Every command of the chain is allowed by a pattern.
     Every,
-    /// None, or not for all of the chain.
+    /// No pattern matches, or not for the whole chain.
     Nothing,
 }
 
@@ -84,7 +87,7 @@ fn restricted(pattern: &BashPattern) -> Declared {
     }
 }
 
-/// Shells that quote as POSIX has it. Others keep the way without chains.
+/// Returns true for shells with POSIX quoting. Texts for other shells are not split into chains.
 fn is_posix(shell: Option<&str>) -> bool {
     let Some(shell) = shell else { return true };
     let name = shell.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
@@ -99,10 +102,10 @@ struct PatternMatcher<'p> {
 }
 
 impl<'p> PatternMatcher<'p> {
-    /// The first pattern that applies: an allow vouches for the whole text, a deny or prompt fires
-    /// on any command in it.
-    // SECURITY: a prompt that fires because more is seen here must not hide a deny behind it that
-    // the system itself would have met first.
+    /// Returns the first pattern that applies. An allow vouches for the whole text; a deny or
+    /// prompt fires on any command in it.
+    // SECURITY: we see more commands than the system. A prompt that fires on one of them must not
+    // hide a later deny that the system would have met first.
     fn first(&self, text: &str) -> Option<&'p BashPattern> {
         let first = self.patterns.iter().find(|pattern| match pattern.verdict() {
             Verdict::Allow => self.vouches(pattern, text),
@@ -111,16 +114,18 @@ impl<'p> PatternMatcher<'p> {
         if self.compat {
             return first;
         }
+        // What the system itself would meet first, without the commands that only we see.
         let literal = PatternMatcher { compat: true, ..*self }.first(text);
         let stricter = |it: &&BashPattern| first.is_none_or(|first| it.verdict() > first.verdict());
         literal.filter(|it| it.verdict() != Verdict::Allow).filter(stricter).or(first)
     }
 
-    /// Each command by its own first pattern, the strictest of them; a deny or prompt that matches
-    /// only the whole chain is a veto.
+    /// Matches each command with its own first pattern and returns the strictest. A deny or prompt
+    /// that matches only the whole chain is a veto.
     fn links(&self, text: &str, links: &[Link]) -> PatternMatch<'p> {
         let found: Vec<Option<&BashPattern>> =
             links.iter().map(|link| self.first(&link.text)).collect();
+        // A deny that spans the `&&` would be lost if only single commands were matched.
         let whole = self.patterns.iter().filter(|pattern| {
             pattern.verdict() != Verdict::Allow
                 && self.fires(pattern, text)
@@ -153,14 +158,16 @@ impl<'p> PatternMatcher<'p> {
 
     fn vouches(&self, pattern: &BashPattern, text: &str) -> bool {
         let whole = normal(text);
+        // An allow vouches for the whole text, so its stars never leave the line.
         !whole.is_empty()
             && !controls(text)
             && pattern.covers(&whole, Star::OneLine)
             && (self.compat || self.is_only(pattern, text))
     }
 
-    /// Our own scanner sees one command of plain words, and what runs behind it is allowed as well.
-    // SECURITY: `env *` or `*` vouches for no more than for the commands that run in the end.
+    /// Returns true when our own scanner sees one command of plain words, and everything that runs
+    /// behind it is allowed too.
+    // SECURITY: `env *` or `*` vouches only for the commands that run in the end.
     fn is_only(&self, pattern: &BashPattern, text: &str) -> bool {
         let scan = shell::scan(text);
         let [command] = scan.commands.as_slice() else { return false };
@@ -187,8 +194,8 @@ impl<'p> PatternMatcher<'p> {
     }
 }
 
-/// Every command that our own scanner finds in a text, in its words: substituted ones, those behind
-/// wrappers and in scripts, and programs by their bare names.
+/// Returns every command that our own scanner finds in a text, as words: those of substitutions,
+/// behind wrappers and in scripts, and programs also by their bare names.
 fn commands(text: &str, depth: u32) -> Vec<String> {
     let mut found = Vec::new();
     for command in &shell::scan(text).commands {
@@ -200,6 +207,7 @@ fn commands(text: &str, depth: u32) -> Vec<String> {
 fn behind(argv: &[Word<'_>], depth: u32, found: &mut Vec<String>) {
     let Some((program, _)) = argv.split_first().filter(|_| depth <= MAX_DEPTH) else { return };
     let words = argv.iter().map(|word| &*word.text);
+    // `/bin/rm` meets a deny for `rm`.
     let bare = std::iter::once(base(&program.text)).chain(words.clone().skip(1));
     found.push(words.collect::<Vec<_>>().join(" "));
     found.push(bare.collect::<Vec<_>>().join(" "));

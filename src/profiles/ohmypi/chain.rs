@@ -1,4 +1,4 @@
-//! Which texts an allow pattern may vouch for.
+//! Decides for which texts an allow pattern may vouch.
 
 use std::sync::LazyLock;
 
@@ -9,17 +9,17 @@ use super::segments::ESCAPABLE;
 /// One command of a flat chain.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Link {
-    /// As it was written.
+    /// The text as written.
     pub(super) text: String,
-    /// Its words, quotes removed.
+    /// The words without quotes.
     pub(super) argv: Vec<String>,
 }
 
 const CONTROLS: [char; 11] = ['\n', '\r', ';', '&', '|', '<', '>', '`', '$', '(', ')'];
 
-/// The text does more than run one command with the words that it shows: control characters that
-/// are not quoted, expansions, or quoted ones beside an option (`-c`, `-e`, `--command`, `--eval`)
-/// that has its argument read again.
+/// Returns true when a text does more than run one command with the words that it shows: unquoted
+/// control characters, expansions, or quoted control characters beside an option that evaluates its
+/// argument (`-c`, `-e`, `--command`, `--eval`).
 pub(super) fn controls(text: &str) -> bool {
     let mut quoted = false;
     let mut quote = None;
@@ -29,6 +29,7 @@ pub(super) fn controls(text: &str) -> bool {
             (Some(open), c) if c == open => quote = None,
             (Some('\''), c) => quoted |= CONTROLS.contains(&c),
             (_, '\\') => quoted |= chars.next().is_some_and(|c| CONTROLS.contains(&c)),
+            // Substitutions also run inside double quotes.
             (Some(_), '`' | '$') => return true,
             (Some(_), c) => quoted |= CONTROLS.contains(&c),
             (None, '\'' | '"') => quote = Some(c),
@@ -36,16 +37,18 @@ pub(super) fn controls(text: &str) -> bool {
             (None, _) => {}
         }
     }
+    // Quoted control characters matter only if an option evaluates its argument again.
     quoted && REREAD.as_ref().is_none_or(|reread| reread.is_match(text))
 }
 
-/// An option that has its argument read again, or words behind one option that end as such.
-/// FAIL-CLOSED: were this unreadable, quoted control characters alone would count.
+/// Matches an option that evaluates its argument, or a cluster of options that ends in one.
+/// FAIL-CLOSED: if the expression could not be compiled, quoted control characters alone would
+/// count.
 static REREAD: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?:^|[ \t])(?:-[^-]*[ce]|--(?:command|eval))(?:[= \t]|$)").ok());
 
-/// Two or more commands of literal words joined with `&&` and nothing else; `None` for every other
-/// text, also for commands that change the shell itself or run others.
+/// Splits a text into two or more commands of literal words joined with `&&`. Returns `None` for
+/// any other text, also for commands that change the shell itself or run others.
 pub(super) fn chain(text: &str) -> Option<Vec<Link>> {
     if text.chars().any(|c| (c < ' ' && c != '\t') || c == '\u{7f}') {
         return None;
@@ -73,7 +76,7 @@ struct ChainReader<'t> {
 }
 
 impl ChainReader<'_> {
-    /// Reads to the next `&&`, and says where that is; `Some(None)` at the end of the text.
+    /// Reads to the next `&&` and returns its offset; `Some(None)` at the end of the text.
     fn link(&mut self) -> Option<Option<usize>> {
         let mut word: Option<String> = None;
         while let Some((at, c)) = self.chars.next() {
@@ -83,11 +86,14 @@ impl ChainReader<'_> {
                 '"' => self.double(word.get_or_insert_default())?,
                 '\\' => word.get_or_insert_default().push(self.chars.next()?.1),
                 '&' => {
+                    // A single `&` starts a background job, which is no flat chain.
                     self.chars.next_if(|(_, next)| *next == '&')?;
                     self.argv.extend(word);
                     return Some(Some(at));
                 }
+                // A comment: bash would not run what follows.
                 '#' if word.is_none() => return None,
+                // The shell may expand these, so the words are not literal.
                 '*' | '?' | '[' | ']' | '{' | '}' | '~' => return None,
                 c if CONTROLS.contains(&c) => return None,
                 c => word.get_or_insert_default().push(c),
@@ -122,7 +128,7 @@ impl ChainReader<'_> {
     }
 }
 
-/// A command of a program that neither changes the shell nor runs what its words say.
+/// Returns true for a program that neither changes the shell nor runs what its words say.
 fn is_plain(argv: &[String]) -> bool {
     let Some((program, args)) = argv.split_first() else { return false };
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -133,7 +139,7 @@ fn is_plain(argv: &[String]) -> bool {
         && !INTERPRETERS.contains(&name)
 }
 
-/// An option whose argument is code: `-c`, `-xe`, `--eval`, `--command=…`.
+/// Returns true for an option whose argument is code: `-c`, `-xe`, `--eval`, `--command=…`.
 fn has_code(word: &str) -> bool {
     let short = word.strip_prefix('-').is_some_and(|name| !name.contains('-'));
     let long = word.split('=').next().unwrap_or(word);
@@ -148,7 +154,7 @@ fn is_assignment(word: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Commands and words of bash and zsh that change the shell, or that read their words again.
+/// Commands and reserved words of bash and zsh that change the shell or evaluate their words.
 #[rustfmt::skip]
 const STATEFUL: &[&str] = &[
     "!", "-", ".", "[", "[[", "alias", "autoload", "bg", "bindkey", "break", "builtin", "bye",

@@ -1,4 +1,4 @@
-//! oh-my-pi's `config.yml`, as far as approvals go.
+//! oh-my-pi's `config.yml`, as far as approvals are concerned.
 
 use serde_json::{Map, Value};
 
@@ -9,11 +9,10 @@ use super::pattern::BashPattern;
 use countersign_policy::rules::suggest::nearest;
 use countersign_policy::verdict::Verdict;
 
-/// What of a `config.yml` bears on approvals. Everything else in the file is the system's own
-/// business.
+/// The settings of a `config.yml` for approvals. Everything else in the file is left to the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OhMyPiSettings {
-    /// `tools.approvalMode`; yolo where it is not set.
+    /// `tools.approvalMode`; yolo when not set.
     pub mode: ApprovalMode,
     /// `tools.approval`.
     pub approval: Approval,
@@ -21,12 +20,12 @@ pub struct OhMyPiSettings {
     pub bash: Bash,
 }
 
-/// A verdict per tool. What is none of the three words is no verdict, as in the system itself.
+/// A verdict per tool. Any other word is no verdict, as in the system itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval(Map<String, Value>);
 
 impl OhMyPiSettings {
-    /// Reads YAML, and with it JSON. Settings may be nested or written with dots (`bash.patterns`).
+    /// Reads YAML, which includes JSON. Settings may be nested or dotted (`bash.patterns`).
     ///
     /// # Errors
     /// A sentence that names the mistake and its place.
@@ -72,10 +71,12 @@ impl OhMyPiSettings {
 }
 
 impl Approval {
-    /// The user's verdict on a tool, and the name that it stands under: the key's, else the tool's.
+    /// Returns the user's verdict on a tool and the name that it is stored under: the key's, else
+    /// the tool's.
     #[must_use]
     pub fn of<'a>(&self, tool: &'a str, key: Option<&'a str>) -> (Option<Verdict>, &'a str) {
         let verdict = |name| self.0.get(name).and_then(Value::as_str).and_then(from_word);
+        // The key's entry counts only if it is a verdict; otherwise the tool's entry does.
         match key.and_then(|key| Some((verdict(key)?, key))) {
             Some((found, key)) => (Some(found), key),
             None => (verdict(tool), tool),
@@ -86,19 +87,19 @@ impl Approval {
 fn file(text: &str) -> Result<Value, String> {
     match text.trim_start().chars().next() {
         None => Ok(Value::Null),
-        // JSON has escapes that YAML does not know.
+        // JSON has escapes that YAML lacks.
         Some('{') => serde_json::from_str(text).map_err(|error| error.to_string()),
         Some(_) => serde_saphyr::from_str(text).map_err(|error| error.to_string()),
     }
 }
 
-/// A setting by its path, nested or dotted.
+/// Returns a setting by its path, nested or dotted.
 fn setting<'v>(file: &'v Value, path: &str) -> Option<&'v Value> {
     let nested = path.split('.').try_fold(file, |at, key| at.get(key));
     nested.or_else(|| file.get(path)).filter(|value| !value.is_null())
 }
 
-/// A key that nearly is one of ours: what it was meant to forbid would be allowed.
+/// Reports a key that closely resembles one of ours: what it was meant to forbid would be allowed.
 fn mistyped(file: &Value, section: &str, ours: &[&str], name: &str) -> Result<(), String> {
     let keys = file.get(section).and_then(Value::as_object).into_iter().flat_map(Map::keys);
     for key in keys.filter(|key| !ours.contains(&key.as_str())) {
@@ -109,8 +110,8 @@ fn mistyped(file: &Value, section: &str, ours: &[&str], name: &str) -> Result<()
     Ok(())
 }
 
-/// The patterns, in order. The system passes over an entry that it cannot read; here that is a
-/// mistake, because the entry may have been a deny.
+/// Reads the patterns, in order. The system ignores an entry that it cannot read. Here such an
+/// entry is a mistake, because it may have been a deny.
 fn patterns(list: Option<&Value>, name: &str, compat: bool) -> Result<Vec<BashPattern>, String> {
     let entries = match list {
         None => return Ok(Vec::new()),

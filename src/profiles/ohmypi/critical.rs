@@ -1,13 +1,13 @@
-//! The commands that oh-my-pi's bash tool always wants a person for, looked for in the raw text: a
-//! mention between quotes counts too, and any absolute target of a forced `rm`.
+//! The commands for which oh-my-pi's bash tool always asks a person. They are searched in the raw
+//! text, so a quoted mention counts too, and so does any absolute target of a forced `rm`.
 
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// `\b` is between ASCII words here, as it is in the system's own expressions.
+/// `\b` separates ASCII words here, as in the system's own expressions.
 const SHAPES: [&str; 21] = [
-    // Deletion and rights, all the way down from an absolute path.
+    // Deletion and permissions, recursively from an absolute path.
     r"(?i)(?-u:\b)rm\s+(?:-\S+\s+)*(?:--force|--recursive|-[a-z]*[rf][a-z]*)\s+(?:-\S+\s+)*/",
     r"(?i)(?-u:\b)rm\s+(?:-\S+\s+)*--no-preserve-root(?-u:\b)",
     r"(?i)(?-u:\b)sudo\s+rm(?-u:\b)",
@@ -20,10 +20,10 @@ const SHAPES: [&str; 21] = [
     r"(?i)(?-u:\b)dd\s+if=.+of=/dev/",
     r"(?i)(?-u:\b)shred\s+/dev/",
     r"(?i)(?-u:\b)cryptsetup(?-u:\b)",
-    // Who may log in.
+    // Login accounts.
     r"(?i)>\s*/etc/(?:passwd|shadow|sudoers)(?-u:\b)",
     r"(?i)(?-u:\b)tee\s+(?:-a\s+)?/etc/(?:passwd|shadow|sudoers)(?-u:\b)",
-    // What is fetched and run.
+    // Fetched text that is run.
     r"(?i)(?-u:\b)(?:curl|fetch|wget)(?-u:\b)[^|]*\|\s*(?:bash|fish|sh|zsh)(?-u:\b)",
     r"(?i)(?:^|[\s;&|(])(?:bash|sh|source|zsh|\.)\s+<\(\s*(?:curl|fetch|wget)(?-u:\b)",
     r#"(?i)(?-u:\b)eval\s+(?:["'`]?\$\(|`)\s*(?:curl|fetch|wget)(?-u:\b)"#,
@@ -35,12 +35,15 @@ const SHAPES: [&str; 21] = [
     r"(?i)(?-u:\b)nc(?-u:\b)[^|;]*\s-[a-z]*[ec][a-z]*\s",
 ];
 
-/// FAIL-CLOSED: expressions that cannot be read match everything; a test holds that they can.
+/// FAIL-CLOSED: if the expressions could not be compiled, every text would match; a test checks
+/// that they can.
 static CRITICAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(SHAPES).ok());
 
-/// The text has one of the shapes.
+/// Returns true when the text has one of the shapes.
 #[must_use]
 pub fn matches(text: &str) -> bool {
+    // A match only asks. Another project that denied on such a list measured 893 false denials in
+    // 40 of 147 tasks.
     CRITICAL.as_ref().is_none_or(|shapes| shapes.is_match(text))
 }
 

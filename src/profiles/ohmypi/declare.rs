@@ -1,4 +1,4 @@
-//! What a tool declares of itself.
+//! The declaration of a tool about itself.
 
 use std::fmt;
 
@@ -7,39 +7,39 @@ use serde_json::Value;
 use countersign_policy::call::Call;
 use countersign_policy::verdict::Verdict;
 
-/// What a tool's calls may do, in the order of its breadth.
+/// The breadth of what a tool's calls may do, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// Reads data, or changes what only a screen shows.
+    /// Reads data, or changes only what a screen shows.
     Read,
     /// Changes the workspace or the session and runs no code.
     Write,
-    /// Runs code, drives a browser, starts agents, or the like.
+    /// Runs code, controls a browser, starts agents, or the like.
     Exec,
 }
 
 /// A tool's declaration for one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
-    /// The tier, where it is one; a tool that names none counts as [`Tier::Exec`].
+    /// The tier, if named; without one it counts as [`Tier::Exec`].
     pub tier: Option<Tier>,
-    /// The tool wants a person, whatever its user allows. Yolo does not hear it.
+    /// The tool asks for a person, whatever its user allows. Yolo ignores it.
     pub overrides: bool,
     /// The tool's own verdict.
     pub policy: Option<Verdict>,
-    /// The name under `tools.approval` that is asked before the tool's.
+    /// The name under `tools.approval` that is looked up before the tool's.
     pub policy_key: Option<String>,
-    /// Why, in the tool's words.
+    /// The reason, in the tool's words.
     pub reason: Option<String>,
 }
 
 impl Declared {
-    /// What the caller says that the tool declares.
-    // FAIL-CLOSED: a tier that is none is exec; an override that is no yes or no is a yes, except
+    /// Reads the declaration that the caller passes on.
+    // FAIL-CLOSED: an unknown tier is exec. An override that is neither yes nor no is a yes, except
     // under `compat`, where it is a no as in the system itself.
     #[must_use]
     pub fn of(call: &Call, compat: bool) -> Self {
-        // A policy may bring its key along: `{"policy": "prompt", "policyKey": "write"}`.
+        // A policy may contain its key: `{"policy": "prompt", "policyKey": "write"}`.
         let said = |name| call.own.policy.as_ref().and_then(|policy| policy.get(name));
         let key = said("policyKey").and_then(Value::as_str);
         Self {
@@ -64,7 +64,7 @@ impl Declared {
         }
     }
 
-    /// A call that always wants a person.
+    /// Creates the declaration of a call that always needs a person.
     #[must_use]
     pub fn critical() -> Self {
         Self {
@@ -75,18 +75,19 @@ impl Declared {
         }
     }
 
-    /// The tier that counts.
+    /// Returns the tier that counts.
     #[must_use]
     pub fn tier(&self) -> Tier {
         self.tier.unwrap_or(Tier::Exec)
     }
 
-    /// This declaration together with what is known about the call: the stricter of the two.
+    /// Combines this declaration with what is known about the call; the stricter one counts.
     #[must_use]
     pub fn with(self, known: Self) -> Self {
         let bare = !self.overrides && self.policy.is_none();
         let decides = known.overrides || known.policy.is_some();
         let stricter = known.policy == Some(Verdict::Deny) && self.policy != Some(Verdict::Deny);
+        // The tool's own declaration stays unless what is known is stricter.
         match (bare, decides) {
             (_, false) => self,
             (true, true) => Self { policy_key: self.policy_key, ..known },
@@ -125,7 +126,7 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Reads the system's word for a verdict: trimmed, in any case. Anything else is none.
+/// Reads the system's word for a verdict: trimmed, in any case. Any other word is none.
 #[must_use]
 pub fn from_word(word: &str) -> Option<Verdict> {
     match word.trim().to_lowercase().as_str() {

@@ -1,9 +1,9 @@
-//! The profile `ohmypi`: as oh-my-pi's approval modes rule.
+//! The profile `ohmypi`: decides as oh-my-pi's approval modes do.
 //!
-//! A call comes with what its tool declares of itself (`tier`, `override`, `policy`, `policyKey`,
-//! `reason`); the user's `config.yml` brings a mode and a policy per tool. Both orders of the
-//! system, that of its first document and the later one with tool-owned policies, are the same
-//! order for tools without a policy of their own, so there is one here: [`resolve`].
+//! A call carries its tool's declaration (`tier`, `override`, `policy`, `policyKey`, `reason`). The
+//! user's `config.yml` has a mode and a policy per tool. The system's two orders, that of its first
+//! document and the later one with tool-owned policies, agree for tools without a policy of their
+//! own. There is therefore one order here: [`resolve`].
 
 pub mod bash;
 mod chain;
@@ -33,7 +33,7 @@ use declare::Declared;
 use mode::ApprovalMode;
 use resolve::{ApprovalSource, Resolved};
 
-/// oh-my-pi's configuration, read.
+/// oh-my-pi's parsed configuration.
 #[derive(Debug)]
 struct Ohmypi {
     settings: OhMyPiSettings,
@@ -67,6 +67,7 @@ impl System for Ohmypi {
             reason: self.reason(call, &resolved, verdict, mode),
             critical: self.is_critical(call, &facts),
             always: if offers { vec![Rule::allow(&call.tool, "*")] } else { Vec::new() },
+            always_from: Vec::new(),
             exact: if offers { file_grants(call) } else { Vec::new() },
             prompt: if verdict == Verdict::Ask { prompt_of(call, &resolved) } else { Vec::new() },
             ..facts
@@ -114,7 +115,7 @@ impl System for Ohmypi {
 }
 
 impl Ohmypi {
-    /// What the tool says of itself, and what is known about the call.
+    /// Combines the tool's declaration with what is known about the call.
     fn declared(&self, call: &Call, facts: &Decision) -> Declared {
         let said = Declared::of(call, self.compat);
         let known = match call.command().filter(|_| call.tool == bash::TOOL) {
@@ -136,11 +137,12 @@ impl Ohmypi {
         context: &EvaluationContext<'_>,
         resolved: &Resolved,
     ) -> Verdict {
+        // A grant answers the prompts of the user and the mode, not the tool's own.
         let covered = resolved.source != ApprovalSource::Tool && granted(call, context.grants);
         let wanted = match resolved.verdict {
             Verdict::Deny => return Verdict::Deny,
-            // SECURITY: what the model's provider holds back for a person is for a person in any
-            // mode.
+            // SECURITY: a call that the model's provider holds back for a person needs a person in
+            // every mode.
             _ if held_by_provider(call) => Verdict::Ask,
             Verdict::Ask if covered => Verdict::Allow,
             verdict => verdict,
@@ -202,7 +204,7 @@ impl Ohmypi {
     }
 }
 
-/// The prompt as the system itself words it.
+/// Returns the prompt in the system's own words.
 fn prompt_of(call: &Call, resolved: &Resolved) -> Vec<String> {
     let declared =
         call.own.tier.is_some() || call.own.overrides.is_some() || call.own.policy.is_some();
@@ -213,7 +215,7 @@ fn unreachable_text(tool: &str) -> String {
     format!("Tool \"{tool}\" requires approval but nobody can be asked.")
 }
 
-/// Calls of the model's provider that carry checks of its own.
+/// Returns true for calls that carry safety checks of the model's provider.
 fn held_by_provider(call: &Call) -> bool {
     let checks = call.args.get("pendingSafetyChecks");
     checks.is_some_and(|checks| !matches!(checks, Value::Null | Value::Array(_)))
@@ -230,7 +232,8 @@ fn offers_grants(call: &Call, resolved: &Resolved) -> bool {
         && !held_by_provider(call)
 }
 
-/// Approving a write of a file covers later writes and edits of that file, never its removal.
+/// Returns grants for a written file: approving a write covers later writes and edits of that file,
+/// never its removal.
 fn file_grants(call: &Call) -> Vec<Rule> {
     let (Some(path), false) = (written_file(call), removes(call)) else { return Vec::new() };
     ["write_file", "edit_file"].map(|tool| Rule::allow(tool, escape(path))).into()
@@ -242,7 +245,7 @@ fn written_file(call: &Call) -> Option<&str> {
     path.filter(|_| writes)
 }
 
-/// The call deletes its file or moves it away.
+/// Returns true when the call deletes its file or moves it away.
 fn removes(call: &Call) -> bool {
     let args = &call.args;
     let moves = ["rename", "move", "new_path", "destination"];

@@ -1,22 +1,22 @@
-//! Approval modes: up to which tier calls run without asking.
+//! Approval modes: the tier up to which calls run without asking.
 
 use super::declare::Tier;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which tiers run without asking.
+/// The tiers that run without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalMode {
     /// Only reads.
     AlwaysAsk,
     /// Reads and writes.
     Write,
-    /// All of them; a tool's wish to be asked about counts no more.
+    /// All of them; a tool's own request for a person no longer counts.
     Yolo,
 }
 
 impl ApprovalMode {
-    /// The broadest tier that runs without asking.
+    /// Returns the broadest tier that runs without asking.
     pub(super) fn most(self) -> Tier {
         match self {
             Self::AlwaysAsk => Tier::Read,

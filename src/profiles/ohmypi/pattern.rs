@@ -2,57 +2,59 @@
 
 use countersign_policy::verdict::Verdict;
 
-/// Commands of a form, and what happens to them. A `*` stands for any text, also for none.
+/// A pattern for commands and its verdict. A `*` stands for any text, including an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BashPattern {
     text: String,
     verdict: Verdict,
 }
 
-/// How far a star reaches.
+/// The reach of a star.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Star {
-    /// Over anything.
+    /// Any text.
     Everything,
-    /// To the end of the line, as the system's own stars do.
+    /// The rest of the line, as in the system.
     OneLine,
 }
 
 impl BashPattern {
-    /// A pattern; `None` for an empty one.
+    /// Creates a pattern; `None` for an empty one.
     #[must_use]
     pub fn new(text: &str, verdict: Verdict) -> Option<Self> {
         let text = normal(text);
         (!text.is_empty()).then_some(Self { text, verdict })
     }
 
-    /// The pattern as it counts, blanks made single.
+    /// Returns the pattern as it is matched, with single blanks.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What happens to the commands that match.
+    /// Returns the verdict for matching commands.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }
 
-    /// It names one command and no others.
+    /// Returns true when the pattern names one command and no others.
     pub(super) fn is_exact(&self) -> bool {
         !self.text.contains('*')
     }
 
-    /// Matches a whole text whose blanks are single already.
+    /// Matches a whole text that has single blanks already.
     pub(super) fn covers(&self, text: &str, star: Star) -> bool {
         let mut parts = self.text.split('*');
         let Some(rest) = parts.next().and_then(|head| text.strip_prefix(head)) else {
             return false;
         };
+        // No star: the whole text has to match.
         let Some(tail) = parts.next_back() else { return rest.is_empty() };
         let Some(mut rest) = rest.strip_suffix(tail) else { return false };
         if star == Star::OneLine && rest.contains(['\n', '\r', '\u{2028}', '\u{2029}']) {
             return false;
         }
+        // The first occurrence is always good enough, because only stars lie between the parts.
         parts.all(|part| match rest.split_once(part) {
             Some((_, after)) => {
                 rest = after;
@@ -63,7 +65,7 @@ impl BashPattern {
     }
 }
 
-/// A text with single blanks and none at its ends.
+/// Returns a text with single blanks and none at its ends.
 pub(super) fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,18 +1,18 @@
-//! The words that oh-my-pi shows a person: which tool, where it comes from, why, and what it would
-//! do.
+//! The text that oh-my-pi shows a person: the tool, its origin, the reason, and what it would do.
 
 use serde_json::Value;
 
 use countersign_policy::call::Call;
 use countersign_policy::tools::Kind;
 
-/// How many characters of one detail are shown.
+/// Number of characters of one detail that are shown.
 pub const SHOWN: usize = 2000;
 
-/// The lines of a prompt. `declared` is whether the tool declares anything of itself.
+/// Returns the lines of a prompt. `declared` is true when the tool declares anything.
 #[must_use]
 pub fn lines(tool: &str, declared: bool, reason: Option<&str>, details: &[String]) -> Vec<String> {
     let mut text = vec![format!("Allow tool: {tool}")];
+    // Such a tool gives no other hint of its origin.
     if tool.starts_with("mcp__") && !declared {
         text.push("Origin: MCP server tool".to_owned());
     }
@@ -23,7 +23,7 @@ pub fn lines(tool: &str, declared: bool, reason: Option<&str>, details: &[String
     text.join("\n").split('\n').map(str::to_owned).collect()
 }
 
-/// The details of a call, as the system's own tools spell them.
+/// Returns the details of a call, as the system's own tools write them.
 #[must_use]
 pub fn details(call: &Call) -> Vec<String> {
     let named = |label: &str, key: &str| {
@@ -45,8 +45,8 @@ pub fn details(call: &Call) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// The first `most` characters, and how many more there are. They are counted as the system counts
-/// them, in UTF-16 units; no character is cut in two.
+/// Returns the first `most` characters and the number of those left out. They are counted in UTF-16
+/// units as in the system; no character is split.
 #[must_use]
 pub fn elide(text: &str, most: usize) -> String {
     let all: usize = text.chars().map(char::len_utf16).sum();

@@ -1,14 +1,14 @@
-//! A shell text cut into commands as oh-my-pi cuts it: coarse, meant for deny and prompt patterns.
+//! Splits a shell text into commands as oh-my-pi does: coarsely, for deny and prompt patterns.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Characters that a backslash takes the meaning of between double quotes.
+/// Characters that a backslash escapes between double quotes.
 pub(super) const ESCAPABLE: [char; 4] = ['"', '\\', '$', '`'];
 
-/// The words of every command, quotes removed, joined with single blanks. Parentheses, pipes, `;`,
-/// `&` and line ends separate commands; what is substituted, a here-document or arithmetic is not
-/// seen.
+/// Returns the words of every command without quotes, joined with single blanks. Parentheses,
+/// pipes, `;`, `&` and line ends separate commands. Substitutions, here-documents and arithmetic
+/// are not recognized.
 pub(super) fn segments(text: &str) -> Vec<String> {
     let mut found = Cutter::default();
     let mut chars = text.chars().peekable();

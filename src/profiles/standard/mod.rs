@@ -1,4 +1,4 @@
-//! The profile `standard`: `permissions.jsonc`, with everything this project adds to it.
+//! The profile `standard`: `permissions.jsonc`, with everything that this project adds to it.
 
 use super::{
     CallEnd, DefaultTimeout, EvaluationContext, GrantLifetime, OnDeny, OnDisconnect,
@@ -8,7 +8,7 @@ use countersign_policy::call::Call;
 use countersign_policy::decision::{self, Decision, Layers, Mode};
 use countersign_policy::rules::{DEFAULT_RULES, Rules, sentences};
 
-/// Rules of a `permissions.jsonc`.
+/// The rules of a `permissions.jsonc`.
 #[derive(Clone, Debug)]
 struct Standard {
     rules: Rules,

@@ -1,4 +1,4 @@
-//! What sort of tool a call uses, in wayland-core's four words.
+//! The kind of tool that a call uses, in wayland-core's four words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,21 +11,21 @@ use countersign_policy::call::Call;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// Looks at things.
+    /// Reads information.
     Info,
     /// Changes files.
     Edit,
-    /// Runs things.
+    /// Runs programs.
     Exec,
     /// Belongs to an MCP server.
     Mcp,
 }
 
 impl Category {
-    /// The category that a call names, else that of the built-in tool of this name.
+    /// Returns the category that a call names, else that of the built-in tool of this name.
     ///
     /// # Errors
-    /// A sentence, when the call names a category that there is not.
+    /// A sentence, when the call names an unknown category.
     // FAIL-CLOSED: a tool that nobody knows executes.
     pub fn of(call: &Call) -> Result<Self, String> {
         if let Some(named) = &call.own.category {
@@ -38,7 +38,7 @@ impl Category {
         })
     }
 
-    /// The category's name on the wire.
+    /// Returns the category's name on the wire.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

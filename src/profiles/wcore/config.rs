@@ -1,8 +1,9 @@
-//! wayland-core's own configuration, as far as it rules: `{"tools":{"allow_list":["Read"]}}`.
+//! wayland-core's own configuration, as far as policy needs it:
+//! `{"tools":{"allow_list":["Read"]}}`.
 
 use serde::Deserialize;
 
-/// The settings that rule.
+/// The settings for policy.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WcoreConfig {
@@ -14,20 +15,20 @@ pub(super) struct WcoreConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tools {
-    /// Tools that never ask, whatever the mode.
+    /// Tools that never ask, in any mode.
     #[serde(default)]
     pub(super) allow_list: Vec<String>,
 }
 
 impl WcoreConfig {
-    // FAIL-CLOSED: where nothing is configured nothing is listed; wayland-core's own installer
-    // writes a list, so what is allowed stands in a file that somebody can read.
+    // FAIL-CLOSED: without a configuration the list is empty. wayland-core's own installer writes a
+    // list, so what is allowed is in a file that a person can read.
     pub(super) fn read(text: Option<&str>, name: &str) -> Result<Self, String> {
         let Some(text) = text else { return Ok(Self::default()) };
         let says = |mistake: &str| {
             format!("{name}: {mistake}; it looks like {{\"tools\":{{\"allow_list\":[\"Read\"]}}}}")
         };
-        // serde would read a list as an object whose keys it may choose.
+        // serde would accept a list as an object and assign its elements to keys by position.
         if !text.trim_start().starts_with('{') {
             return Err(says("this is no object"));
         }

@@ -1,17 +1,19 @@
-//! wayland-core's own rules for granted prefixes: plain text, no knowledge of the shell.
+//! wayland-core's own rules for granted prefixes: plain text, without knowledge of the shell.
 //!
-//! A grant that these do not honour is honoured by nobody; where they are too kind,
-//! [`super::prefix`] is not.
+//! A grant that these refuse never counts; where they accept too much, [`super::prefix`] refuses.
 
 use super::category::Category;
 use crate::Prefix;
 
-/// Whether every piece of the command begins with one of the prefixes granted to the category.
+/// Returns true when every piece of the command starts with one of the prefixes granted to the
+/// category.
 #[must_use]
 pub fn covers(prefixes: &[Prefix], category: Category, command: &str) -> bool {
     let begins = |piece: &&str| {
         prefixes
             .iter()
+            // By category and not by tool, as in wayland-core: a grant for Bash covers every tool
+            // of its category.
             .filter(|prefix| prefix.category == category.word())
             .any(|prefix| matches(&prefix.text, piece))
     };
@@ -19,29 +21,37 @@ pub fn covers(prefixes: &[Prefix], category: Category, command: &str) -> bool {
     !runs_unseen(command) && !pieces.is_empty() && pieces.iter().all(begins)
 }
 
-/// Whether one command begins with a rule: the rule counts up to the first of `{`, `*` and `:`.
+/// Returns true when one command starts with a rule, which counts up to the first of `{`, `*` and
+/// `:`.
 #[must_use]
 pub fn matches(rule: &str, command: &str) -> bool {
+    // Cut as in wayland-core: `cargo {build,test}:*` therefore also approves `cargo publish`.
     let head = rule.split(['{', '*', ':']).next().unwrap_or_default().trim();
+    // No word boundary either: `cargo ` also approves `cargo-evil`. The strict profile checks whole
+    // words in addition.
     !head.is_empty() && command.trim_start().starts_with(head)
 }
 
-/// The pieces between separators, quotes not looked at.
+/// Splits the command at separators, ignoring quotes.
 #[must_use]
 pub fn split(command: &str) -> Vec<&str> {
     command.split([';', '\n', '&', '|']).map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// Whether the text runs something that no splitting shows: a substitution, or a lone `&`.
+/// Returns true when the text runs something that splitting does not show: a substitution, or a
+/// lone `&`.
 #[must_use]
 pub fn runs_unseen(command: &str) -> bool {
     let substitutes = ["$(", "`", "<(", ">("].iter().any(|mark| command.contains(mark));
+    // `2>&1` counts as a lone `&` too, and so asks.
     substitutes || runs_of_ampersands(command).any(|length| length == 1)
 }
 
-/// What is offered for a command: its first word, and the second one unless it is an option.
+/// Returns the prefix to offer for a command: its first word, and the second one unless it is an
+/// option.
 #[must_use]
 pub fn infer_prefix(command: &str) -> String {
+    // This may be `sudo rm ` or `bash `; the strict profile offers `prefix::offers` instead.
     let mut words = command.split_whitespace();
     match (words.next(), words.next()) {
         (None, _) => String::new(),

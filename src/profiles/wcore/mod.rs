@@ -1,9 +1,9 @@
-//! The profile `wcore`: as wayland-core rules.
+//! The profile `wcore`: decides as wayland-core does.
 //!
 //! The stages are fixed: allow list, tools granted by name, mode, granted categories, granted
-//! prefixes; what passes none of them asks. Strict, a critical call and one beyond the workspace
-//! pass none but force, and a prefix must be honoured by wayland-core's text rules and by the
-//! scanner both.
+//! prefixes. A call that passes none of them asks. In the strict profile, a critical call and one
+//! outside the workspace pass no stage but force, and a prefix must be accepted both by
+//! wayland-core's text rules and by the scanner.
 
 pub mod card;
 mod category;
@@ -34,7 +34,7 @@ use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
 use stage::Stage;
 
-/// How long an approval waits before it is denied, and how often that is looked for; seconds.
+/// Seconds that an approval waits before it is denied.
 pub const PATIENCE_S: u32 = 300;
 
 /// wayland-core's rules with its own configuration.
@@ -62,15 +62,16 @@ impl Wcore {
         Ok(Self { allow_list, compat })
     }
 
-    /// Whether the unsafe spots are open, as wayland-core has them.
+    /// Returns true when wayland-core's unsafe behaviour is enabled.
     #[must_use]
     pub fn is_compat(&self) -> bool {
         self.compat
     }
 
-    /// What Always and Always-prefix would store.
-    // INVARIANT: with what is offered granted the same call is allowed.
+    /// Sets what Always and Always-prefix would store.
+    // INVARIANT: with the offered grants the same call is allowed.
     fn offer(&self, decision: &mut Decision, call: &Call, category: Category) {
+        // Nothing is offered that no later call would accept.
         if asks_every_time(&call.tool)
             || call.kind() == Kind::Question
             || decision.critical && !self.compat
@@ -97,6 +98,7 @@ impl System for Wcore {
         let Self { allow_list, compat } = self;
         let stage =
             Stage { allow_list, compat: *compat, call, category, mode, grants: context.grants };
+        // Force covers paths outside the workspace as well.
         if mode != SessionMode::Force
             && let Some(path) = paths::beyond(call, &context.grants.roots, !self.compat)
         {
@@ -105,6 +107,7 @@ impl System for Wcore {
             decision.verdict = Verdict::Allow;
             decision.reason = pass.reason();
             decision.rule = Some(pass.to_string());
+            // An allowed call has no card that would show them.
             decision.effects.clear();
         } else {
             self.offer(&mut decision, call, category);

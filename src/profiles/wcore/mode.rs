@@ -1,4 +1,4 @@
-//! Session modes, their spellings on the wire, and who may change them.
+//! Session modes, their names on the wire, and who may change them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,46 +7,46 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::category::Category;
 
-/// How much of a session asks. Ordered by strictness: the strictest is the greatest.
+/// The mode of a session, ordered by strictness: the strictest is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionMode {
-    /// Nothing asks but questions.
+    /// Only questions ask.
     Force,
     /// The built-in file tools write without asking.
     AutoEdit,
-    /// Every call asks that no list and no grant covers.
+    /// Every call asks unless a list or a grant covers it.
     Default,
 }
 
-/// Where a change of mode comes from.
+/// The source of a change of mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeChangeSource {
     /// A person at this machine.
     Local,
-    /// A peer on the wire; nobody at this machine allowed such peers to loosen anything.
+    /// A peer on the wire, and nobody at this machine allowed such peers to loosen a session.
     Wire,
-    /// A peer on the wire, where somebody at this machine allowed that at launch.
+    /// A peer on the wire, and somebody at this machine allowed that at launch.
     WireOptedIn,
 }
 
-/// What a change of mode came to.
+/// The result of a change of mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ModeChange {
-    /// The mode is now the one that was asked for.
+    /// The mode is now the requested one.
     Applied(SessionMode),
-    /// The managed floor is stricter; the mode is the floor.
+    /// The operator's minimum is stricter; the mode is that minimum.
     Clamped(SessionMode),
-    /// The mode is as it was.
+    /// The mode is unchanged.
     Refused,
 }
 
 impl SessionMode {
-    /// Whether the mode alone lets a call run.
+    /// Returns true when the mode alone lets a call run.
     ///
-    /// `by_document` takes the protocol's document at its word, where auto_edit covers everything
-    /// of the categories `info` and `edit`. wayland-core itself has since narrowed that to its own
-    /// two file tools, because remote tools may claim any category.
+    /// `by_document` follows the protocol's document literally: auto_edit covers everything of the
+    /// categories `info` and `edit`. wayland-core itself has since narrowed that to its own two
+    /// file tools, because remote tools may claim any category.
     pub(super) fn covers(self, tool: &str, category: Category, by_document: bool) -> bool {
         match self {
             Self::Force => true,
@@ -56,7 +56,7 @@ impl SessionMode {
         }
     }
 
-    /// The mode's name on the wire.
+    /// Returns the mode's name on the wire.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -67,13 +67,14 @@ impl SessionMode {
     }
 }
 
-/// Whether `wanted` becomes the mode, given who wants it and a floor that only the operator sets.
+/// Decides a change to `wanted`, given its source and a minimum that only the operator sets.
 // SECURITY: a peer on the wire never loosens a session unless somebody opted in at launch.
 pub fn change(
     wanted: SessionMode,
     from: ModeChangeSource,
     floor: Option<SessionMode>,
 ) -> ModeChange {
+    // In wayland-core a peer on the wire could once set force (GHSA-8r7g).
     if from == ModeChangeSource::Wire && wanted != SessionMode::Default {
         return ModeChange::Refused;
     }

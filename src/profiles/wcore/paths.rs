@@ -1,23 +1,24 @@
-//! The edge of the workspace, and directories beyond it that a person opened.
+//! The boundary of the workspace, and directories outside it that a person opened.
 
 use countersign_policy::call::Call;
 use countersign_policy::paths::{self, Directories};
 use countersign_policy::tools::Kind;
 use countersign_policy::values::{Value, Values};
 
-/// The most directories that a session may have opened.
+/// Limit on the directories that a session may have opened.
+// wayland-core has the same limit.
 pub const MOST_ROOTS: usize = 64;
 
-/// Directories beyond the workspace that a session may look into.
+/// Directories outside the workspace that a session may access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots(Vec<Root>);
 
 /// One such directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The directory, cleaned.
+    /// The directory's clean path.
     pub path: String,
-    /// Whether files there may be written, too.
+    /// True when files there may be written too.
     pub write: bool,
 }
 
@@ -25,7 +26,8 @@ impl Roots {
     /// Opens a directory.
     ///
     /// # Errors
-    /// A sentence, when it must stay closed; the call that it was opened for may run all the same.
+    /// A sentence, when the directory must stay closed; the call that it was opened for may still
+    /// run.
     // SECURITY: never everything, never a home directory, never where keys are kept.
     pub fn open(&mut self, root: &str, write: bool, home: Option<&str>) -> Result<(), String> {
         let dirs = Directories { cwd: None, home };
@@ -39,6 +41,7 @@ impl Roots {
         if paths::secret(&path, dirs) || paths::startup(&path, dirs) || keeps_keys(&path) {
             return Err(format!("{path} is where keys and start-up files are kept"));
         }
+        // Opening it again can only add the right to write.
         if let Some(known) = self.0.iter_mut().find(|known| known.path == path) {
             known.write |= write;
             return Ok(());
@@ -50,7 +53,7 @@ impl Roots {
         Ok(())
     }
 
-    /// The open directories, oldest first.
+    /// Returns the open directories, oldest first.
     #[must_use]
     pub fn list(&self) -> &[Root] {
         &self.0
@@ -61,13 +64,14 @@ impl Roots {
     }
 }
 
-/// A path of the call that lies beyond the workspace and all open directories. Only where the
-/// workspace is known; `writers` looks at the tools that write, too.
+/// Returns a path of the call that is outside the workspace and all open directories. Checks only
+/// where the workspace is known; `writers` includes the tools that write.
 #[must_use]
 pub fn beyond(call: &Call, roots: &Roots, writers: bool) -> Option<String> {
     let writes = matches!(call.kind(), Kind::Write | Kind::Edit);
     let looks = matches!(call.kind(), Kind::Read | Kind::Glob | Kind::Grep);
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+    // Without a workspace there is no boundary.
     dirs.cwd?;
     if !(looks || writes && writers) {
         return None;
@@ -77,7 +81,7 @@ pub fn beyond(call: &Call, roots: &Roots, writers: bool) -> Option<String> {
     let path = |value: &Value| paths::clean(&value.text, dirs).into_owned();
     let beyond = |path: &String| paths::outside(path, dirs) && !roots.covers(path, writes);
     let mut paths = seen.iter().filter(|value| value.is_path).map(path);
-    // FAIL-CLOSED: a path that is one too many to be looked at may lie anywhere.
+    // FAIL-CLOSED: a path beyond the limit of those looked at may be anywhere.
     paths.find(beyond).or_else(|| unseen.iter().find(|value| value.is_path).map(path))
 }
 

@@ -1,5 +1,5 @@
-//! Granted prefixes by what the shell would really run: every command, in whole words, without
-//! redirects, and nothing behind a wrapper that no prefix names.
+//! Checks granted prefixes against what the shell would really run: every command, in whole words,
+//! without redirects, and nothing behind a wrapper that no prefix names.
 
 use super::category::Category;
 use super::literal::infer_prefix;
@@ -10,12 +10,12 @@ use countersign_policy::paths;
 use countersign_policy::shell::{self, Command, Redirect, RedirectOp, Scan, Via, Word, WordKind};
 use countersign_policy::wrappers::{Inner, Passage, unwrap};
 
-/// Commands inside commands are followed this deep.
+/// Depth limit for commands inside commands.
 const MAX_DEPTH: u32 = 4;
 
-/// Whether every command of a text is covered by the prefixes granted to the category.
-// SECURITY: only a text that is understood to its end, with nothing in it that is decided when it
-// runs, is covered.
+/// Returns true when the prefixes granted to the category cover every command of a text.
+// SECURITY: a text is covered only if it is understood to its end and nothing in it is decided at
+// run time.
 #[must_use]
 pub fn covers(prefixes: &[Prefix], category: Category, text: &str) -> bool {
     let scan = shell::scan(text);
@@ -27,8 +27,8 @@ pub fn covers(prefixes: &[Prefix], category: Category, text: &str) -> bool {
     plain(&scan) && scan.commands.iter().all(|command| argv(&heads, &command.argv, 0))
 }
 
-/// The prefixes that would cover a text, one for each of its commands; none where one of them is of
-/// a kind that no prefix should be granted to (shells, wrappers, interpreters).
+/// Returns the prefixes that would cover a text, one per command. Returns none when no prefix
+/// should be granted for one of the commands (shells, wrappers, interpreters).
 #[must_use]
 pub fn offers(text: &str, category: Category) -> Vec<String> {
     let scan = shell::scan(text);
@@ -41,15 +41,17 @@ pub fn offers(text: &str, category: Category) -> Vec<String> {
     offered.dedup();
     let prefix = |text: &String| Prefix { text: text.clone(), category: category.word().into() };
     let granted: Vec<Prefix> = offered.iter().map(prefix).collect();
+    // Otherwise the same call would ask again after the grant.
     if covers(&granted, category, text) { offered } else { Vec::new() }
 }
 
 fn offer(command: &Command<'_>) -> Option<String> {
+    // This refuses shells, wrappers and interpreters.
     always::of_command(&command.argv, 0)?;
     Some(infer_prefix(&always::spoken(&command.argv)))
 }
 
-/// Nothing but simple commands with words that are known.
+/// Returns true for simple commands with known words only.
 fn plain(scan: &Scan<'_>) -> bool {
     let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
     scan.understood()
@@ -64,12 +66,12 @@ fn plain(scan: &Scan<'_>) -> bool {
         })
 }
 
-/// To nowhere, or from one stream to another.
+/// Returns true for a redirect to a sink, or from one stream to another.
 fn harmless(redirect: &Redirect<'_>) -> bool {
     redirect.op == RedirectOp::Duplicate || redirect.target.literal().is_some_and(paths::sink)
 }
 
-/// A command is covered when it begins so, and so does all that it runs.
+/// Returns true when a command starts with a granted prefix, and so does everything that it runs.
 fn argv(heads: &[Vec<String>], words: &[Word<'_>], depth: u32) -> bool {
     let begins = heads.iter().any(|head| {
         words.len() >= head.len()
@@ -81,6 +83,7 @@ fn argv(heads: &[Vec<String>], words: &[Word<'_>], depth: u32) -> bool {
     let Some(behind) = unwrap(words) else { return true };
     match behind.passage {
         Passage::DenyOnly => false,
+        // What it runs is elsewhere, as with `docker exec`.
         Passage::Outer => true,
         Passage::Inner | Passage::Both => behind.inner.iter().all(|inner| match inner {
             Inner::Argv { argv: words, .. } => argv(heads, words, depth + 1),
@@ -89,10 +92,11 @@ fn argv(heads: &[Vec<String>], words: &[Word<'_>], depth: u32) -> bool {
     }
 }
 
-/// The beginnings that a prefix spells: `cargo {build,test}:*` is `cargo build` and `cargo test`.
-/// None where it spells nothing in particular.
+/// Returns the beginnings that a prefix stands for: `cargo {build,test}:*` is `cargo build` and
+/// `cargo test`. Returns none when it names nothing in particular.
 fn heads(prefix: &str) -> Vec<Vec<String>> {
     let text = prefix.trim();
+    // Such an ending means "and any more words", which every prefix allows.
     let text = text.strip_suffix(":*").or_else(|| text.strip_suffix('*')).unwrap_or(text);
     let mut heads: Vec<Vec<String>> = vec![Vec::new()];
     for word in text.split_whitespace() {
@@ -104,14 +108,14 @@ fn heads(prefix: &str) -> Vec<Vec<String>> {
             })
             .collect();
     }
-    // FAIL-CLOSED: no words cover nothing, and a pattern inside a word stands for no word.
+    // FAIL-CLOSED: an empty prefix covers nothing, and a pattern inside a word matches no word.
     let spelled = |head: &Vec<String>| {
         !head.is_empty() && head.iter().all(|word| !word.contains(['{', '}', '*', '?', '[']))
     };
     heads.into_iter().filter(spelled).collect()
 }
 
-/// `x{a,b}y` as `xay` and `xby`; any other word as itself.
+/// Expands `x{a,b}y` to `xay` and `xby`; any other word stays as it is.
 fn alternatives(word: &str) -> Vec<String> {
     let parts = word.split_once('{').and_then(|(before, rest)| {
         rest.split_once('}').map(|(inside, after)| (before, inside, after))

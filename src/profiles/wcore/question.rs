@@ -1,46 +1,47 @@
-//! AskUserQuestion: how its arguments are read, and what an answer does.
+//! AskUserQuestion: reading its arguments, and the effect of an answer.
 
 use serde_json::{Value, json};
 
-/// The one tool whose answer is its output.
+/// The only tool whose answer is its output.
 pub const TOOL: &str = "AskUserQuestion";
 
-/// A question with its choices; where there are none a person answers in their own words.
+/// A question with its choices; without any, a person answers in their own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineQuestion {
-    /// What is asked.
+    /// The text of the question.
     pub text: String,
-    /// What to choose from.
+    /// The choices.
     pub choices: Vec<EngineChoice>,
-    /// Whether several may be chosen.
+    /// True when several may be chosen.
     pub several: bool,
 }
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineChoice {
-    /// What is answered when it is chosen.
+    /// The answer when it is chosen.
     pub label: String,
-    /// What it means.
+    /// Its meaning.
     pub description: Option<String>,
 }
 
-/// What an approved call does.
+/// The effect of an approved call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approved {
     /// The tool runs.
     Runs,
-    /// The tool does not run: this is its output.
+    /// The tool does not run; this is its output.
     Outputs(String),
-    /// The tool does not run: it is an error that nobody answered.
+    /// The tool does not run; the result is an error that nobody answered.
     Unanswered(&'static str),
 }
 
-/// What an approval with or without an answer does.
-// SECURITY: an answer is the output of a question and of no other tool; nobody can make up what a
-// command printed.
+/// Returns the effect of an approval with or without an answer.
+// SECURITY: an answer becomes the output of a question and of no other tool, so nobody can invent
+// what a command printed.
 #[must_use]
 pub fn approved(tool: &str, answer: Option<String>) -> Approved {
+    // In an earlier wayland-core, an answer to any tool replaced that tool's output.
     match (tool, answer) {
         (TOOL, Some(answer)) => Approved::Outputs(answer),
         (TOOL, None) => Approved::Unanswered("the question was approved without an answer"),
@@ -48,21 +49,22 @@ pub fn approved(tool: &str, answer: Option<String>) -> Approved {
     }
 }
 
-/// Reads the arguments of a question in any of the shapes that models give them: `question`,
-/// `header` or `prompt` with `choices` or `options`, or a list `questions` of such.
+/// Reads the arguments of a question in every shape that models use: `question`, `header` or
+/// `prompt` with `choices` or `options`, or a list `questions` of such.
 #[must_use]
 pub fn parse_all(args: &Value) -> Vec<EngineQuestion> {
+    // An empty list counts as missing.
     let list = args.get("questions").and_then(Value::as_array).filter(|list| !list.is_empty());
     list.map_or_else(|| vec![question(args)], |list| list.iter().map(question).collect())
 }
 
-/// The first question, which is the only one that wayland-core's own card shows.
+/// Returns the first question, the only one that wayland-core's own card shows.
 #[must_use]
 pub fn parse(args: &Value) -> EngineQuestion {
     parse_all(args).into_iter().next().unwrap_or_default()
 }
 
-/// What the tool's arguments look like, as a JSON schema for the model.
+/// Returns the tool's arguments as a JSON schema for the model.
 #[must_use]
 pub fn schema() -> Value {
     let text = json!({ "type": "string" });

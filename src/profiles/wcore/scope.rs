@@ -1,4 +1,4 @@
-//! What an approval covers beyond its own call.
+//! The scope of an approval besides its own call.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,47 +16,49 @@ pub enum ApprovalScope {
     Once,
     /// Every later call of the tool of this name.
     Always,
-    /// Every later command that begins so, of tools of the same category.
+    /// Every later command with this beginning, for tools of the same category.
     AlwaysPrefix {
-        /// How a command begins, in whole words.
+        /// The beginning of a command, in whole words.
         prefix: String,
     },
-    /// Every later look below this directory.
+    /// Every later access below this directory.
     AlwaysPath {
         /// The directory.
         root: String,
-        /// Whether files there may be written, too.
+        /// True when files there may be written too.
         #[serde(default)]
         write: bool,
     },
 }
 
-/// What an approval leaves behind.
+/// The grant that an approval stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RememberedApproval {
     /// Nothing.
     Nothing,
     /// A tool by its name.
     Tool(String),
-    /// A beginning of commands.
+    /// A command prefix.
     Prefix(Prefix),
     /// A directory.
     Path {
         /// The directory.
         root: String,
-        /// Whether files there may be written, too.
+        /// True when files there may be written too.
         write: bool,
     },
 }
 
 impl ApprovalScope {
-    /// What an approval of this scope leaves behind for a call of `tool`.
-    // SECURITY: always is about the tool, never about its whole category.
+    /// Returns what an approval of this scope stores for a call of `tool`.
+    // SECURITY: `always` applies to the tool, never to its whole category.
     #[must_use]
     pub fn remembers(self, tool: &str, category: Category) -> RememberedApproval {
         match self {
             Self::Once => RememberedApproval::Nothing,
+            // Each recipient is another effect, so wayland-core too turns this Always into Once.
             Self::Always if asks_every_time(tool) => RememberedApproval::Nothing,
+            // In an earlier wayland-core this covered the tool's whole category.
             Self::Always => RememberedApproval::Tool(tool.to_owned()),
             Self::AlwaysPrefix { prefix } => RememberedApproval::Prefix(Prefix {
                 text: prefix,
@@ -67,8 +69,8 @@ impl ApprovalScope {
     }
 }
 
-/// Tools that no grant by name ever covers: each message goes to somebody else, and each question
-/// is another one.
+/// Returns true for tools that no grant by name covers: each message goes to another person, and
+/// each question is a different one.
 // SECURITY: checked where a grant is made, where one is restored and where one is looked up.
 #[must_use]
 pub fn asks_every_time(tool: &str) -> bool {

@@ -27,18 +27,19 @@ pub(super) enum Pass {
 }
 
 impl Stage<'_> {
-    /// The first stage that the call passes.
+    /// Returns the first stage that the call passes.
     // INVARIANT: a question passes none, in any mode.
     pub(super) fn pass(&self, critical: bool) -> Option<Pass> {
         let Self { allow_list, compat, call, category, mode, grants } = *self;
         if call.kind() == Kind::Question {
             return None;
         }
-        // SECURITY: force is somebody's word about everything; a list or a grant is not.
+        // SECURITY: force is a person's decision about everything; a list or a grant is not.
         if critical && !compat && mode != SessionMode::Force {
             return None;
         }
         let named = |list: &[String]| list.contains(&call.tool);
+        // Before the mode, as in wayland-core.
         if named(allow_list) {
             return Some(Pass::AllowList(call.tool.clone()));
         }

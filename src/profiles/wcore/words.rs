@@ -1,30 +1,30 @@
-//! What the model is told, in wayland-core's own words where it has them.
+//! The texts for the model, in wayland-core's own words where it has them.
 
 use crate::{CallEnd, OnDeny};
 
-/// Why an approval was denied that nobody answered in time.
+/// The reason of an approval that nobody answered in time.
 pub const TIMED_OUT: &str = "approval timed out (no host response)";
 
-/// Why an approval was denied, where the host gave no reason.
+/// The reason of a denial for which the host gave none.
 pub const DENIED_BY_HOST: &str = "denied by host";
 
-/// What stands before the reason in the tool's error result.
+/// The text before the reason in the tool's error result.
 const DENIED: &str = "Tool denied: ";
 
-/// The tool's error result for a reason.
+/// Returns the tool's error result for a reason.
 #[must_use]
 pub fn denied(reason: &str) -> String {
     [DENIED, reason].concat()
 }
 
-/// The reason in a tool's error result, for a wire that carries the reason alone.
+/// Returns the reason in a tool's error result, for a wire that carries only the reason.
 #[must_use]
 pub fn reason_of(told: &str) -> &str {
     told.strip_prefix(DENIED).unwrap_or(told)
 }
 
-/// The reason of a `tool_deny`: who decided, and their words. `None` where the call runs.
-// INVARIANT: no reason names a person where nobody was asked.
+/// Returns the reason of a `tool_deny`: who decided, and their words. `None` when the call runs.
+// INVARIANT: no reason names a person when nobody was asked.
 #[must_use]
 pub fn reason(end: &CallEnd<'_>) -> Option<String> {
     Some(match end {
@@ -40,6 +40,8 @@ pub fn reason(end: &CallEnd<'_>) -> Option<String> {
         }
         CallEnd::Forbidden { reason, .. } => format!("denied by policy: {reason}"),
         CallEnd::TimedOut { .. } => TIMED_OUT.to_owned(),
+        // wayland-core's headless runs reported "denied by user" although nobody was asked (its
+        // issue 946).
         CallEnd::Unreachable => "nobody could be asked: no approver is reachable".to_owned(),
         CallEnd::Cancelled { reason } => format!("cancelled: {reason}"),
         CallEnd::BatchStopped { tool, reason } => {

@@ -1,24 +1,24 @@
-//! What an agent may do at all, before its approval gate is asked.
+//! Agent modes, which limit an agent before its approval gate is consulted.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How much an agent may do.
+/// The limits of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentMode {
     /// Reads and remembers.
     Observer,
-    /// Does most things; shell, hardware and destruction want approval.
+    /// Does most things; shell, hardware and destructive tools need approval.
     Assistant,
     /// Does everything that the gate lets through.
     #[default]
     Autonomous,
 }
 
-/// What a tool does.
+/// The kind of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ToolCategory {
     /// Reads files.
@@ -41,7 +41,7 @@ pub enum ToolCategory {
     Destructive,
 }
 
-/// What a mode says about a category.
+/// A mode's permission for a category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CategoryPermission {
     /// The gate decides.
@@ -52,26 +52,26 @@ pub enum CategoryPermission {
     Blocked,
 }
 
-/// A mode as a rule for categories.
+/// The permissions of a mode by category.
 #[derive(Clone, Copy, Debug)]
 pub struct ModePolicy {
     mode: AgentMode,
 }
 
 impl ModePolicy {
-    /// The rule of a mode.
+    /// Creates the policy of a mode.
     #[must_use]
     pub fn new(mode: AgentMode) -> Self {
         Self { mode }
     }
 
-    /// The mode.
+    /// Returns the mode.
     #[must_use]
     pub fn mode(&self) -> AgentMode {
         self.mode
     }
 
-    /// What the mode says about a category.
+    /// Returns the mode's permission for a category.
     #[must_use]
     pub fn check(&self, category: ToolCategory) -> CategoryPermission {
         use ToolCategory::{
@@ -93,7 +93,7 @@ impl ModePolicy {
 }
 
 impl ToolCategory {
-    /// All nine.
+    /// All categories.
     pub const ALL: [Self; 9] = [
         Self::FilesystemRead,
         Self::FilesystemWrite,
@@ -106,7 +106,8 @@ impl ToolCategory {
         Self::Destructive,
     ];
 
-    /// The category of one of the system's own tools; of any other, that which is watched most.
+    /// Returns the category of one of the system's own tools; for any other, the most closely
+    /// watched one.
     #[must_use]
     pub fn of_tool(tool: &str) -> Self {
         match tool {

@@ -1,4 +1,4 @@
-//! `config.json`, as far as approvals go.
+//! `config.json`, as far as approvals are concerned.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,18 +9,18 @@ use countersign_policy::rules::suggest::nearest;
 /// The tools that are dangerous by default.
 pub const DANGEROUS: [&str; 3] = ["shell", "write_file", "edit_file"];
 
-/// The approval policy, as a configuration file spells it.
+/// The approval policy in the words of a configuration file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalPolicyConfig {
     /// Every tool runs without approval.
     #[default]
     AlwaysAllow,
-    /// Every call wants approval.
+    /// Every call needs approval.
     AlwaysRequire,
-    /// The tools in `require_for` want approval.
+    /// The tools in `require_for` need approval.
     RequireForTools,
-    /// The tools in `dangerous_tools` want approval.
+    /// The tools in `dangerous_tools` need approval.
     RequireForDangerous,
 }
 
@@ -31,26 +31,26 @@ pub enum ApprovalPolicyConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApprovalConfig {
-    /// The master switch; without it no tool wants approval, whatever the policy says.
+    /// The main switch; without it no tool needs approval, whatever the policy.
     pub enabled: bool,
     /// The policy.
     pub policy: ApprovalPolicyConfig,
-    /// Tools that want approval under `RequireForTools`.
+    /// Tools that need approval under `RequireForTools`.
     pub require_for: Vec<String>,
-    /// Tools that want approval under `RequireForDangerous`; a list here replaces the default one.
+    /// Tools that need approval under `RequireForDangerous`; a list here replaces the default one.
     pub dangerous_tools: Vec<String>,
-    /// After so many seconds without an answer the call is approved; 0 waits for ever.
+    /// Seconds without an answer after which the call is approved; 0 waits without limit.
     pub auto_approve_timeout_secs: u64,
 }
 
-/// What of a `config.json` bears on approvals.
+/// The settings of a `config.json` for approvals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZeptoclawSettings {
     /// The `approval` section.
     pub approval: ApprovalConfig,
     /// `agent_mode.mode`.
     pub mode: AgentMode,
-    /// What is wrong with the mode that the file names, where it counts as another.
+    /// The problem with the file's mode, if another mode is used instead.
     pub doubt: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Default for ApprovalConfig {
 }
 
 impl ApprovalConfig {
-    /// The defaults that the system has had since March 2026: enabled, for the dangerous tools and
+    /// Returns the system's defaults since March 2026: enabled, for the dangerous tools and
     /// `google`.
     #[must_use]
     pub fn careful() -> Self {
@@ -81,14 +81,15 @@ impl ApprovalConfig {
         }
     }
 
-    /// Reads a section; what it does not say is as in `silent`.
+    /// Reads a section; missing settings are taken from `silent`.
     ///
     /// # Errors
-    /// A sentence about a key or value that is none.
+    /// A sentence about an unknown key or value.
     pub fn over(silent: Self, section: &Value) -> Result<Self, String> {
         let Value::Object(section) = section else {
             return Err(format!("approval is {section}, not a section of settings"));
         };
+        // Merged as JSON, so that a setting that is missing keeps the value of `silent`.
         let mut all = match serde_json::to_value(silent) {
             Ok(Value::Object(all)) => all,
             Ok(_) | Err(_) => Map::new(),
@@ -109,8 +110,8 @@ const KEYS: [&str; 5] =
     ["enabled", "policy", "require_for", "dangerous_tools", "auto_approve_timeout_secs"];
 
 impl ZeptoclawSettings {
-    /// Reads a whole `config.json`, or its approval section alone. Other sections are the system's
-    /// own business.
+    /// Reads a whole `config.json`, or its approval section alone. Other sections are left to the
+    /// system.
     ///
     /// # Errors
     /// A sentence that names the mistake and its place.
@@ -119,11 +120,12 @@ impl ZeptoclawSettings {
         let Value::Object(sections) = &file else {
             return Err(format!("{name}: a configuration is an object with a section `approval`"));
         };
+        // A file with none but these keys is the section itself.
         let alone = !sections.is_empty() && sections.keys().all(|key| KEYS.contains(&key.as_str()));
         let empty = Value::Object(Map::new());
         let section = if alone { &file } else { sections.get("approval").unwrap_or(&empty) };
         let careful = ApprovalConfig::careful();
-        // The list of what is dangerous stays the longer one: it can only ask more.
+        // The longer list of dangerous tools stays: it can only ask more.
         let literal = ApprovalConfig {
             enabled: false,
             policy: ApprovalPolicyConfig::AlwaysAllow,
@@ -136,7 +138,7 @@ impl ZeptoclawSettings {
     }
 }
 
-/// The agent mode of a file. The system takes a mode that it does not know for autonomous.
+/// Returns the agent mode of a file. The system takes an unknown mode for autonomous.
 // FAIL-CLOSED: here it is assistant, and every decision under it says so.
 fn mode(
     sections: &Map<String, Value>,
@@ -154,6 +156,7 @@ fn mode(
     };
     match word.parse() {
         Ok(mode) => Ok((mode, None)),
+        // As zeptoclaw does, which fails open.
         Err(_) if compat => Ok((AgentMode::Autonomous, None)),
         Err(why) => {
             let doubt = format!("({name}: agent_mode.mode: {why}; it counts as assistant.)");

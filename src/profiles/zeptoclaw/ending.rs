@@ -1,31 +1,31 @@
-//! How a call ends, and what the model is told.
+//! The end of a call, and the text for the model.
 
 use serde_json::{Value, json};
 
-/// What became of an approval request.
+/// The result of an approval request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ApprovalResponse {
     /// The call may run.
     Approved,
-    /// A person said no, with their reason.
+    /// A person denied the call, with a reason.
     Denied(String),
     /// Nobody answered in time, and silence does not approve.
     TimedOut,
 }
 
-/// What the agent does with a call.
+/// The outcome of a call for the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum CallOutcome {
     /// It runs.
     Run,
-    /// It does not, and the model reads this instead of a result.
+    /// The call does not run; the model reads this text instead of a result.
     Skip(String),
 }
 
 impl ApprovalResponse {
-    /// What the model is told about a tool that does not run; `None` where it does.
+    /// Returns the text for the model about a tool that does not run; `None` when it runs.
     #[must_use]
     pub fn told(&self, tool: &str) -> Option<String> {
         match self {
@@ -40,8 +40,8 @@ impl ApprovalResponse {
     }
 }
 
-/// What a handler's answer comes to. Without a handler nobody can be asked, so the call is skipped;
-/// in a session that its own user trusts, at their own terminal, nobody is asked.
+/// Returns the outcome of a handler's answer. Without a handler nobody can be asked, so the call is
+/// skipped. In a session that its own user trusts at their own terminal, nobody is asked.
 pub fn outcome(
     tool: &str,
     args: &Value,
@@ -54,26 +54,27 @@ pub fn outcome(
     }
     let told = match handled {
         Some(response) => response.told(tool),
+        // zeptoclaw installs no handler for its chats, so there every such call is skipped.
         None => Some(unasked(tool, args)),
     };
     told.map_or(CallOutcome::Run, CallOutcome::Skip)
 }
 
-/// What the model is told of a call that nobody could be asked about.
+/// Returns the text for the model about a call when nobody could be asked.
 #[must_use]
 pub fn unasked(tool: &str, args: &Value) -> String {
     let prompt = prompt(tool, args);
     format!("Tool '{tool}' requires user approval and was not executed. {prompt}")
 }
 
-/// The question that a person reads.
+/// Returns the question that a person reads.
 #[must_use]
 pub fn prompt(tool: &str, args: &Value) -> String {
     let args = serde_json::to_string_pretty(args).unwrap_or_else(|_| args.to_string());
     format!("[Approval Required]\nTool: {tool}\nArguments:\n{args}\n\nApprove execution? (yes/no)")
 }
 
-/// The arguments that a model wrote; what is no JSON is shown as the mistake that it is.
+/// Reads the arguments that a model wrote; invalid JSON is shown as an error.
 #[must_use]
 pub fn arguments(written: &str) -> Value {
     serde_json::from_str(written).unwrap_or_else(

@@ -1,6 +1,6 @@
 //! The messages of zeptoclaw's workflow bridge.
 
-/// A request for approval of a workflow.
+/// Returns a request for approval of a workflow.
 #[must_use]
 pub fn request(workflow: &str, execution: &str, message: &str) -> String {
     let execution = short(execution);
@@ -10,7 +10,7 @@ pub fn request(workflow: &str, execution: &str, message: &str) -> String {
     )
 }
 
-/// The word that an approval has run out.
+/// Returns the message that an approval has expired.
 #[must_use]
 pub fn expiry(workflow: &str, execution: &str, elapsed_s: u64) -> String {
     let (execution, elapsed) = (short(execution), elapsed(elapsed_s));
@@ -20,16 +20,16 @@ pub fn expiry(workflow: &str, execution: &str, elapsed_s: u64) -> String {
     )
 }
 
-/// The answer to words that decide nothing.
+/// The reply to words that decide nothing.
 pub const HELP: &str = "I didn't understand that. Reply **approve** or **reject [reason]**.";
 
-/// The first eight characters of an id.
+/// Returns the first eight characters of an id.
 #[must_use]
 pub fn short(id: &str) -> &str {
     id.char_indices().nth(8).and_then(|(at, _)| id.get(..at)).unwrap_or(id)
 }
 
-/// A span of time in its largest units.
+/// Formats a duration in its largest units.
 fn elapsed(seconds: u64) -> String {
     match (seconds / 3600, seconds % 3600 / 60) {
         (0, 0) => format!("{seconds}s"),

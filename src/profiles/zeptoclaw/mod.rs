@@ -1,7 +1,7 @@
-//! The profile `zeptoclaw`: as zeptoclaw's approval gate rules.
+//! The profile `zeptoclaw`: decides as zeptoclaw's approval gate does.
 //!
-//! A list of tool names decides what is asked about; before it the agent's mode may block a
-//! category of tools. Nothing is remembered: the system knows no Always.
+//! A list of tool names determines what is asked about. Before that, the agent's mode may block a
+//! category of tools. Nothing is remembered, because the system has no Always.
 
 pub mod agent_mode;
 pub mod config;
@@ -24,7 +24,7 @@ use countersign_policy::verdict::Verdict;
 use ending::ApprovalResponse;
 use policy::ApprovalPolicy;
 
-/// zeptoclaw's configuration, read.
+/// zeptoclaw's parsed configuration.
 #[derive(Debug)]
 struct Zeptoclaw {
     settings: ZeptoclawSettings,
@@ -34,8 +34,8 @@ struct Zeptoclaw {
 
 /// Reads the approval section and the agent mode of a `config.json`.
 ///
-/// Where the file says nothing, the gate is on and asks about the dangerous tools. Under `compat`
-/// it is off, as the system's first document has it.
+/// Without settings, the gate is on and asks about the dangerous tools. Under `compat` it is off,
+/// as in the system's first document.
 ///
 /// # Errors
 /// Sentences that name each mistake and its place.
@@ -56,13 +56,15 @@ impl System for Zeptoclaw {
             None => ToolCategory::of_tool(&call.tool),
         };
         let approval = &self.settings.approval;
-        // Whoever embeds the gate has held the call against a policy of its own.
+        // The embedding program has already checked the call with a policy of its own.
         let wished = !matches!(&call.own.overrides, None | Some(Value::Null | Value::Bool(false)));
         let asks = wished || approval.enabled && self.policy.requires(&call.tool);
+        // The mode comes before the gate, as in zeptoclaw.
         let (verdict, reason) = match (ModePolicy::new(mode).check(category), asks) {
             (CategoryPermission::Blocked, _) => {
                 (Verdict::Deny, format!("Mode {mode} blocks tools of category {category}."))
             }
+            // As in zeptoclaw, such a tool is blocked unless the gate lists it.
             (CategoryPermission::RequiresApproval, false) => (
                 Verdict::Deny,
                 format!(
@@ -80,6 +82,7 @@ impl System for Zeptoclaw {
             }
         };
         let reason = match &self.settings.doubt {
+            // The doubt is about the file's mode; a mode of the session replaces it.
             Some(doubt) if context.mode.is_none() => format!("{reason} {doubt}"),
             _ => reason,
         };
@@ -89,12 +92,14 @@ impl System for Zeptoclaw {
             rule,
             reason,
             always: Vec::new(),
+            always_from: Vec::new(),
             exact: Vec::new(),
             ..decision::facts(call)
         })
     }
 
     fn prompt_behaviour(&self) -> PromptBehaviour {
+        // zeptoclaw itself never starts this clock; only its document promises it.
         let secs = self.settings.approval.auto_approve_timeout_secs;
         PromptBehaviour {
             choices: &[],

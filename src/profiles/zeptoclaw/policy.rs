@@ -1,25 +1,25 @@
-//! Which tools are asked about.
+//! The tools that are asked about.
 
 use std::fmt;
 
 use super::config::{ApprovalConfig, ApprovalPolicyConfig, DANGEROUS};
 
-/// The policy as it runs. Never written to a file; [`ApprovalPolicyConfig`] is.
+/// The policy at run time. It is never written to a file; [`ApprovalPolicyConfig`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalPolicy {
     /// Every tool runs without approval.
     AlwaysAllow,
-    /// Every call wants approval.
+    /// Every call needs approval.
     AlwaysRequire,
-    /// The named tools want approval; `*`, `prefix*` and `*suffix` name several.
+    /// The named tools need approval; `*`, `prefix*` and `*suffix` name several.
     RequireForTools(Vec<String>),
-    /// The tools that are dangerous by default want approval. A configuration becomes
+    /// The tools that are dangerous by default need approval. A configuration becomes
     /// `RequireForTools` with its own list instead.
     RequireForDangerous,
 }
 
 impl ApprovalPolicy {
-    /// The policy that a configuration means.
+    /// Returns the policy of a configuration.
     #[must_use]
     pub fn of(config: &ApprovalConfig) -> Self {
         match config.policy {
@@ -34,7 +34,7 @@ impl ApprovalPolicy {
         }
     }
 
-    /// Whether a tool wants approval. Names count in their own case.
+    /// Returns true when a tool needs approval. Names are case-sensitive.
     #[must_use]
     pub fn requires(&self, tool: &str) -> bool {
         match self {
@@ -46,9 +46,10 @@ impl ApprovalPolicy {
     }
 }
 
-/// One star at one end stands for any text. A name with a star at its end is a beginning, whatever
-/// other stars it has; a star in the middle stands for itself.
+/// Matches a name in which one star at one end stands for any text. A name that ends in a star is a
+/// prefix, whatever other stars it has; a star in the middle stands for itself.
 fn names_tool(name: &str, tool: &str) -> bool {
+    // As in zeptoclaw: `a*b` is literal, and `*a*` means the prefix `*a`.
     match (name.strip_suffix('*'), name.strip_prefix('*')) {
         (Some(beginning), _) => tool.starts_with(beginning),
         (None, Some(end)) => tool.ends_with(end),

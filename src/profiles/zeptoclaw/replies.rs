@@ -1,35 +1,35 @@
-//! What people's words mean: at the terminal and in a chat.
+//! The meaning of people's words at the terminal and in a chat.
 
-/// What a line at the terminal's prompt means.
+/// The meaning of a line at the terminal's prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum CliAnswer {
     /// Yes.
     Approved,
-    /// No, with what is told.
+    /// A no, with the text for the model.
     Denied(String),
-    /// Neither; the question is asked again.
+    /// Neither; the question is repeated.
     AskAgain,
 }
 
-/// What a chat message decides.
+/// The decision in a chat message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ChatReply {
     /// It approves.
     Approved {
-        /// The words behind the first.
+        /// The words after the first.
         reason: String,
     },
     /// It rejects.
     Rejected {
-        /// The words behind the first.
+        /// The words after the first.
         reason: String,
     },
 }
 
 /// Reads a line at the prompt; `None` is the end of the input.
-// FAIL-CLOSED: an empty line is a no, and so is the end.
+// FAIL-CLOSED: an empty line is a no, and so is the end of the input.
 pub fn cli_answer(line: Option<&str>) -> CliAnswer {
     match line.map(|line| line.trim().to_lowercase()).as_deref() {
         Some("y" | "yes") => CliAnswer::Approved,
@@ -38,22 +38,23 @@ pub fn cli_answer(line: Option<&str>) -> CliAnswer {
     }
 }
 
-/// Reads a chat message: its first word decides, the others are the reason. `None` where it decides
-/// nothing.
+/// Reads a chat message: its first word decides, the others are the reason. Returns `None` when it
+/// decides nothing.
 ///
-/// The system takes any sentence that begins with `y` or `ok` for an approval. Here these two
-/// approve only when they stand alone, and a question approves nothing; `compat` reads as the
-/// system does.
+/// The system takes any sentence that starts with `y` or `ok` for an approval. Here these two
+/// approve only on their own, and a question approves nothing; `compat` reads as the system does.
 // FAIL-CLOSED: a rejection is taken at its first word, as in the system.
 #[must_use]
 pub fn reply(text: &str, compat: bool) -> Option<ChatReply> {
     let text = text.trim();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let reason = rest.trim().to_owned();
+    // "ok, but first …" is talk and not an approval.
     let small_talk = !reason.is_empty() && !compat;
     match first.to_lowercase().as_str() {
         "y" | "ok" if small_talk => None,
         "approve" | "approved" | "yes" | "lgtm" if small_talk && text.ends_with('?') => None,
+        // The words of zeptoclaw's own parser.
         "approve" | "approved" | "yes" | "y" | "lgtm" | "ok" => {
             Some(ChatReply::Approved { reason })
         }

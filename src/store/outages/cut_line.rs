@@ -1,4 +1,4 @@
-//! A line to the server that loses what it should carry, and tells nobody.
+//! Tests of a connection to the server that drops its data silently.
 
 use super::*;
 use line::{Line, Loses};
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 #[path = "../../../tests/support/line.rs"]
 mod line;
 
-/// A store over a line that can be cut.
+/// Opens a store over a connection that can be cut.
 async fn over_a_line(server: &Server) -> (Store, Line) {
     let line = Line::to(&server.url()).await;
     (open(&line.url).await, line)
@@ -20,6 +20,7 @@ async fn a_start_ends_in_time_when_the_line_is_cut_while_it_looks_at_the_tables(
     let holding = open(&server.url()).await;
     let mut tables = holding.engine.another().await.unwrap();
     let mut tables = tables.begin().await.unwrap();
+    // Holds up the start at its first query, so that the connection can be cut at that moment.
     tables.execute("LOCK TABLE _sqlx_migrations").await.unwrap();
     let database = Database::Postgres(Secret::new(line.url.clone()));
     let (opened, ()) = tokio::join!(timeout(LONG, Store::open_within(&database, SHORT)), async {

@@ -6,14 +6,14 @@
 )]
 use super::*;
 use crate::{
-    gate::ask::Decision,
+    gate::ask::{Ask, Decision},
     store::{
-        Closed, Inserted, NewAsk, NewCard,
+        Closed, Due, Inserted, NewAsk, NewCard,
         engines::on_both,
         tests::{answered, new_ask},
     },
 };
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
     let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
@@ -24,12 +24,35 @@ async fn asked(store: &Store, id: &str, created_at: i64) -> Ask {
     }
 }
 
+/// An ask of this session of this agent, with a card of the same name.
+async fn asked_by(store: &Store, who: (&str, &str), id: &str, at: i64, critical: bool) {
+    let mut new = NewAsk { created_at: at, ..new_ask(id, None, None) };
+    (new.body.call.agent, new.body.call.session) = (who.0.to_owned(), who.1.to_owned());
+    (new.digest, new.body.critical) = (new.body.call.digest(), critical);
+    let (nonce, adapter, target) = (id.to_owned(), "chat".to_owned(), "here".to_owned());
+    store.insert_ask(&new, &[NewCard { nonce, adapter, target }]).await.unwrap();
+}
+
+/// The cards that are sent one after the other, each as the first of a page of its own.
+async fn sent(store: &Store, fence: &Fence, mut last: String, most: usize) -> Vec<String> {
+    let mut sent = Vec::new();
+    while sent.len() < most {
+        let page = store.due_cards("chat", "here", 10, fence, &last, 9).await.unwrap();
+        let Some(first) = page.due.into_iter().next() else { break };
+        last = first.ask.unwrap().body.call.agent;
+        let nonce = first.card.nonce;
+        assert!(store.cards_shown(&[shown(&nonce, 1)], fence).await.unwrap());
+        sent.push(nonce);
+    }
+    sent
+}
+
 async fn leading(store: &Store) -> Fence {
     store.take_lease("chat", "me", Duration::from_secs(60)).await.unwrap().unwrap()
 }
 
 async fn due(store: &Store, fence: &Fence, most: u32) -> Vec<(String, Result<i64, String>)> {
-    let due = store.due_cards("chat", "here", 10, fence, most).await.unwrap().due;
+    let due = store.due_cards("chat", "here", 10, fence, "", most).await.unwrap().due;
     let seen = |due: Due| {
         let version = due.ask.map(|ask| ask.version);
         (due.card.nonce, version.map_err(|error| error.to_string()))
@@ -39,7 +62,7 @@ async fn due(store: &Store, fence: &Fence, most: u32) -> Vec<(String, Result<i64
 
 fn shown(nonce: &str, version: i64) -> Shown {
     let message = format!("message of {nonce}");
-    Shown { nonce: nonce.into(), ask: nonce.into(), message, version, muted: false }
+    Shown { nonce: nonce.into(), ask: nonce.into(), message, version, muted: false, seen: Seen::No }
 }
 
 #[tokio::test]
@@ -55,7 +78,7 @@ async fn a_page_has_the_new_cards_and_then_the_redraws_each_with_its_ask_as_it_s
             let end = answered(Decision::Approve, 5);
             assert!(matches!(store.close_ask(&ask, &end, &[]).await.unwrap(), Closed::Won(_)));
         }
-        let all = ["c", "d", "a", "b"].map(|id| (id.to_owned(), Ok(2)));
+        let all = ["d", "c", "a", "b"].map(|id| (id.to_owned(), Ok(2)));
         assert_eq!(due(&store, &fence, 9).await, all);
         assert_eq!(due(&store, &fence, 3).await, all[..3]);
         let card = store.cards_of("b").await.unwrap().remove(0);
@@ -94,4 +117,58 @@ async fn an_ask_that_does_not_read_back_keeps_no_other_from_being_shown() {
         assert_eq!((bad.as_str(), good), ("bad", &("good".to_owned(), Ok(1))));
     })
     .await;
+}
+
+#[tokio::test]
+async fn agents_take_turns_and_within_one_its_sessions_do_and_critical_asks_come_first() {
+    on_both(async |store| {
+        let fence = leading(&store).await;
+        for n in 0..4 {
+            asked_by(&store, ("noisy", "one"), &format!("n1-{n}"), n, false).await;
+        }
+        for (n, session) in ["two", "three"].into_iter().enumerate() {
+            asked_by(&store, ("noisy", session), &format!("n-{session}"), 5 + n as i64, false)
+                .await;
+        }
+        asked_by(&store, ("quiet", "one"), "q-a", 8, false).await;
+        asked_by(&store, ("noisy", "one"), "n1-critical", 9, true).await;
+        asked_by(&store, ("quiet", "one"), "q-b", 10, false).await;
+        let sent = sent(&store, &fence, "noisy".to_owned(), 99).await;
+        let turns =
+            ["q-a", "n1-critical", "q-b", "n1-0", "n-two", "n-three", "n1-1", "n1-2", "n1-3"];
+        assert_eq!(sent, turns);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_who_waits_is_passed_over_whoever_comes_meanwhile() {
+    let fresh = crate::store::engines::Fresh::sqlite();
+    let store = Store::open(&fresh.database).await.unwrap();
+    let fence = leading(&store).await;
+    let mut last = String::new();
+    // How many cards of each agent wait, and for how many turns it was passed over.
+    let mut waiting = HashMap::<String, (usize, usize)>::new();
+    for turn in 0..300 {
+        // The noisy one asks three times a turn, each time in another session; the others seldom.
+        let mut asks =
+            vec![("noisy".to_owned(), 0), ("noisy".to_owned(), 1), ("noisy".to_owned(), 2)];
+        if rand::random_ratio(1, 3) {
+            asks.push((format!("agent{}", rand::random_range(0..5)), 3));
+        }
+        for (agent, n) in asks {
+            let session = format!("s{}", rand::random_range(0..40));
+            asked_by(&store, (&agent, &session), &format!("{agent}-{turn}-{n}"), turn, false).await;
+            waiting.entry(agent).or_default().0 += 1;
+        }
+        let page = store.due_cards("chat", "here", 10, &fence, &last, 9).await.unwrap();
+        let first = page.due.into_iter().next().unwrap();
+        last = first.ask.unwrap().body.call.agent;
+        assert!(store.cards_shown(&[shown(&first.card.nonce, 1)], &fence).await.unwrap());
+        waiting.values_mut().for_each(|(_, passed)| *passed += 1);
+        let (cards, passed) = waiting.get_mut(&last).unwrap();
+        (*cards, *passed) = (*cards - 1, 0);
+        waiting.retain(|_, (cards, _)| *cards > 0);
+        assert!(waiting.values().all(|(_, passed)| *passed < 6), "turn {turn}: {waiting:?}");
+    }
 }

@@ -5,7 +5,7 @@ use countersign::profiles::Profile;
 use countersign::{
     bridge::{PressHandler, Term, deliver},
     gate::{
-        Audience, Gate, OnTimeout, Policy, Settings, Submitted,
+        Audience, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome,
         approvers::{Approvers, Local},
         ask::{Body, State},
         call::Call,
@@ -178,7 +178,7 @@ async fn together(store: &Store) -> f64 {
 impl Bench {
     async fn open(store: Store) -> Self {
         let policy = Policy::open(Profile::Standard, None, None, Guardrail::default(), false);
-        let settings = Settings {
+        let settings = GateSettings {
             timeout_ms: 300_000,
             on_timeout: OnTimeout::Deny,
             mode: None,
@@ -188,6 +188,9 @@ impl Bench {
             limits: countersign::gate::Limits {
                 asks: u64::MAX,
                 asks_per_agent: u64::MAX,
+                asks_per_session: u64::MAX,
+                asks_a_minute_per_agent: u64::MAX,
+                asks_a_minute_per_session: u64::MAX,
                 bytes: u64::MAX >> 1,
                 bytes_per_agent: u64::MAX >> 1,
             },
@@ -203,7 +206,7 @@ impl Bench {
         let adapter = NamedAdapter { name: "inbox", adapter: hand.clone() };
         let (delivering, own, here) = (gate.clone(), store.clone(), "here".to_owned());
         tokio::spawn(deliver(delivering, own, adapter, [].into(), here, term, stop));
-        Self { desk: PressHandler::new("inbox", gate.clone(), store), gate, hand }
+        Self { desk: PressHandler::new("inbox", gate.clone(), store, Arc::new([])), gate, hand }
     }
 
     /// The whole way of one ask.
@@ -213,7 +216,7 @@ impl Bench {
             "args": {"command": command}});
         let call: Call = serde_json::from_value(call).unwrap();
         let handed = self.gate.submit(call, true).await.unwrap();
-        let Submitted::Asked(ask, Some(mut caller)) = handed else {
+        let SubmitOutcome::Asked(ask, Some(mut caller)) = handed else {
             panic!("{command} is not asked");
         };
         let answered = caller.wait(Duration::from_secs(60));

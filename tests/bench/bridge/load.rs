@@ -1,7 +1,7 @@
 //! The program itself: idle, and with many open asks.
 
 use super::{desk::ask, line};
-use countersign::store::{Database, Shown, Store};
+use countersign::store::{Database, Seen, Shown, Store};
 use futures::{StreamExt, stream};
 use std::{
     io::{BufRead, BufReader},
@@ -77,7 +77,7 @@ async fn fill(store: &Store) {
         store.insert_ask(&new, std::slice::from_ref(&card)).await.unwrap();
         // It stood when the last process ended.
         let nonce = card.nonce.clone();
-        Shown { nonce, ask: new.id, message: card.nonce, version: 1, muted: false }
+        Shown { nonce, ask: new.id, message: card.nonce, version: 1, muted: false, seen: Seen::Yes }
     };
     // The newest was not noted any more: it follows when all others stand.
     let shown = stream::iter(0..OPEN - 1).map(insert).buffer_unordered(256).chunks(100);

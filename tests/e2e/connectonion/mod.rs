@@ -54,12 +54,12 @@ async fn card(telegram: &Telegram) -> Message {
 }
 
 async fn closed(telegram: &Telegram, id: i64) -> Message {
-    let done = || Some(telegram.message(GROUP, id)).filter(|message| message.buttons.is_empty());
+    let done = || Some(telegram.message(GROUP, id)).filter(|message| message.is_over());
     telegram.until("a closed card", done).await
 }
 
 async fn posted(discord: &FakeDiscord, words: &str) -> Posted {
-    discord.until(|message| !message.buttons.is_empty() && message.text.contains(words)).await
+    discord.until(|message| !message.is_over() && message.text.contains(words)).await
 }
 
 fn install() -> Vec<Value> {

@@ -28,6 +28,12 @@ impl End {
         }
     }
 
+    /// The same as a card names them, whose details say where they pressed.
+    fn name(&self) -> String {
+        let by = self.by();
+        by.split(" (").next().unwrap_or_default().to_owned()
+    }
+
     /// Whether the call may run.
     pub fn approves(&self) -> bool {
         self.answer["decision"] == "approve"
@@ -40,11 +46,11 @@ impl End {
 
     /// How a card says it.
     pub fn line(&self) -> String {
-        let (by, at) = (self.by(), self.at());
+        let (by, at) = (self.name(), self.at());
         match (self.kind.as_str(), self.approves()) {
-            ("answered", true) => format!("Approved once by {by} at {at}"),
-            ("answered", false) => format!("Denied by {by} at {at}"),
-            ("expired", false) => format!("Expired at {at}"),
+            ("answered", true) => format!(" · {by}, {at}"),
+            ("answered", false) => format!(" · denied by {by}, {at}"),
+            ("expired", false) => format!(" · expired at {at}"),
             (kind, yes) => {
                 format!("{kind} at {at}, approved: {yes}, which nobody should have done")
             }

@@ -34,11 +34,11 @@ impl Pair {
     }
 
     async fn card(&self) -> Posted {
-        self.discord.until(|message| !message.buttons.is_empty()).await
+        self.discord.until(|message| !message.is_over()).await
     }
 
     async fn card_closes(&self, reference: &str) {
-        let closed = |it: &Posted| it.reference == reference && it.buttons.is_empty();
+        let closed = |it: &Posted| it.reference == reference && it.is_over();
         self.discord.until(closed).await;
     }
 
@@ -133,7 +133,7 @@ async fn a_press_wakes_a_waiter_anywhere_while_each_chat_has_a_leader_of_its_own
     let there = pair.telegram.until("the card in Telegram", shown).await;
     assert_eq!(pair.press(&card, "Approve").await, privately("Approved once."));
     assert_eq!(woken(waiting).await["reason"], "approved by Ana (discord)");
-    let closed = || Some(pair.telegram.message(GROUP, there.id)).filter(|it| it.buttons.is_empty());
+    let closed = || Some(pair.telegram.message(GROUP, there.id)).filter(|it| it.is_over());
     pair.telegram.until("the closed card in Telegram", closed).await;
     pair.card_closes(&card.reference).await;
 

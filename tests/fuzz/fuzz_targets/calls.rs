@@ -60,6 +60,7 @@ fn drawn(call: Call) -> usize {
         attached: AttachedDaemons::default(),
         created_at: 0,
         deadline_at: None,
+        stopped: None,
     };
     serde_json::to_string(&card::picture(&ask)).unwrap().len()
 }

@@ -1,4 +1,4 @@
-//! The gateway's side: HELLO, IDENTIFY, READY, heartbeats, RESUME, and the ways to end.
+//! The gateway: HELLO, IDENTIFY, READY, heartbeats, RESUME, and the ways in which it closes.
 
 use super::world::{Out, Session, bot};
 use super::{BOT, FakeDiscord, GUILD, TOKEN};
@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// Every privileged intent: members, presences, message content.
+/// The privileged intents: members, presences, message content.
 const PRIVILEGED: u64 = 1 << 1 | 1 << 8 | 1 << 15;
 
 pub(super) async fn connect(
@@ -27,6 +27,7 @@ pub(super) async fn connect(
 
 async fn connection(fake: FakeDiscord, mut socket: WebSocket) {
     let (tell, mut told) = mpsc::unbounded_channel();
+    // Discord's usual interval; the fake does not insist on heartbeats.
     let hello = json!({"op": 10, "s": null, "t": null, "d": {"heartbeat_interval": 41_250}});
     if socket.send(text(&hello)).await.is_err() {
         return;
@@ -52,12 +53,13 @@ async fn connection(fake: FakeDiscord, mut socket: WebSocket) {
                     hear(&fake, &tell, &mut session, &payload);
                 }
                 Some(Ok(Message::Close(frame))) => {
-                    // 1000 and 1001 end the session, anything else keeps it for a resume.
+                    // A close with 1000 or 1001 ends the session; any other one keeps it for a
+                    // RESUME.
                     let ends = frame.is_some_and(|frame| matches!(frame.code, 1000 | 1001));
                     fake.change(|state| state.sessions.retain(|it| {
                         !ends || session.as_deref() != Some(it.id.as_str())
                     }));
-                    // Reading on sends the farewell back.
+                    // Reading on completes the closing handshake.
                     let _ = socket.recv().await;
                     break;
                 }
@@ -68,6 +70,7 @@ async fn connection(fake: FakeDiscord, mut socket: WebSocket) {
     }
     fake.change(|state| {
         let ours = state.sessions.iter_mut().filter(|it| session.as_deref() == Some(&it.id));
+        // Only if this is still its connection: a RESUME may have given the session a newer one.
         ours.filter(|it| it.connection.as_ref().is_some_and(|now| now.same_channel(&tell)))
             .for_each(|it| it.connection = None);
     });
@@ -86,15 +89,17 @@ fn hear(
         let state = fake.lock();
         (state.token_refused || !ours, state.gateway_refusal)
     };
+    // 1 heartbeat, 2 IDENTIFY, 3 presence update, 6 RESUME.
     let answer = match payload["op"].as_u64() {
         Some(1) => Some(Out::Send(json!({"op": 11, "s": null, "t": null, "d": null}))),
         Some(2 | 6) if refused => Some(Out::Close(4004)),
         Some(2 | 6) if closes.is_some() => closes.map(Out::Close),
+        // An intent that the bot was not granted closes the connection.
         Some(2) if data["intents"].as_u64().is_none_or(|it| it & PRIVILEGED != 0) => {
             Some(Out::Close(4014))
         }
         Some(2) => {
-            *session = Some(identify(fake, tell));
+            *session = Some(identify(fake, tell, data["intents"].as_u64().unwrap_or_default()));
             None
         }
         Some(6) => resume(fake, tell, session, data),
@@ -104,13 +109,13 @@ fn hear(
     answer.map(|answer| tell.send(answer));
 }
 
-fn identify(fake: &FakeDiscord, tell: &mpsc::UnboundedSender<Out>) -> String {
+fn identify(fake: &FakeDiscord, tell: &mpsc::UnboundedSender<Out>, intents: u64) -> String {
     let url = fake.url.replace("http://", "ws://");
     fake.change(|state| {
         state.identified += 1;
         let id = format!("session-{}", state.identified);
         let connection = Some(tell.clone());
-        let mut session = Session { id: id.clone(), events: Vec::new(), connection };
+        let mut session = Session { id: id.clone(), intents, events: Vec::new(), connection };
         session.dispatch(
             "READY",
             &json!({
@@ -139,6 +144,7 @@ fn resume(
         };
         *session = Some(old.id.clone());
         let seen = data["seq"].as_u64().unwrap_or_default();
+        // Replays what the session has missed, in order.
         for event in old.events.iter().filter(|event| event["s"].as_u64() > Some(seen)) {
             let _ = tell.send(Out::Send(event.clone()));
         }

@@ -1,4 +1,4 @@
-//! Answers to presses.
+//! Replies of the bot to interactions.
 
 use super::people::{DEADLINE, Interaction, Told};
 use super::rest::{Answer, EPHEMERAL, Files};
@@ -21,6 +21,7 @@ impl State {
         }
         let (kind, data) = (body["type"].as_u64().unwrap_or(0), &body["data"]);
         let (channel, message) = (interaction.channel.clone(), interaction.message.clone());
+        // 4 a message, 6 a deferred update, 7 an update of the message, 9 a modal.
         match kind {
             4 => {
                 rules::message(data, files.len())?;
@@ -28,6 +29,14 @@ impl State {
                     return Err(Refusal::new(400, 50006, "Cannot send an empty message"));
                 }
                 self.tell(at, data);
+            }
+            5 if interaction.kind == 2 => {
+                if data["flags"].as_u64().unwrap_or(0) & EPHEMERAL == 0 {
+                    self.violate("a command's answer that everybody sees");
+                }
+            }
+            6 | 7 if interaction.kind == 2 => {
+                return Err(Refusal::form("type", "Value must be one of {4, 5, 9}."));
             }
             6 => {}
             7 => {

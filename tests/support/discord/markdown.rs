@@ -1,11 +1,12 @@
-//! What a person reads where a message holds markdown, by Discord's own rules.
+//! Renders markdown to the text that a person reads, by Discord's rules.
 
-/// The text that Discord shows. What would become a mention, a link or an emoji is set in «…», and
-/// marks of formatting vanish, so that a text which is not shown literally is not found.
+/// The text that Discord shows. A mention, link or emoji is put in «…», and formatting marks
+/// vanish, so that a text that is not shown literally is not found.
 pub fn read(content: &str) -> String {
     let chars: Vec<char> = content.chars().collect();
     let (mut out, mut at) = (String::new(), 0);
     while at < chars.len() {
+        // Enough for a whole message, which has 2000 characters at most.
         let rest: String = chars[at..].iter().take(4_000).collect();
         let line_start = at == 0 || chars[at - 1] == '\n';
         if line_start && let Some(mark) = line_mark(&rest) {
@@ -17,7 +18,7 @@ pub fn read(content: &str) -> String {
     out
 }
 
-/// How long a mark at the beginning of a line is.
+/// The length of a mark at the beginning of a line.
 fn line_mark(rest: &str) -> Option<usize> {
     let indent = rest.len() - rest.trim_start_matches(' ').len();
     let body = &rest[indent..];
@@ -30,7 +31,7 @@ fn line_mark(rest: &str) -> Option<usize> {
     (digits > 0 && body[digits..].starts_with(". ")).then_some(indent + digits + 2)
 }
 
-/// Reads one thing, returns how many characters it took.
+/// Renders one element; returns the number of characters read.
 fn span(rest: &str, out: &mut String) -> usize {
     let first = rest.chars().next().unwrap();
     if let Some((text, length)) = code_block(rest).or_else(|| inline_code(rest)) {
@@ -39,6 +40,7 @@ fn span(rest: &str, out: &mut String) -> usize {
     }
     let second = rest.chars().nth(1);
     match first {
+        // A backslash escapes punctuation only.
         '\\' if second.is_some_and(|c| !c.is_ascii_alphanumeric() && !c.is_whitespace()) => {
             out.push(second.unwrap());
             return 2;
@@ -46,6 +48,7 @@ fn span(rest: &str, out: &mut String) -> usize {
         '*' | '_' => return 1,
         '~' | '|' if second == Some(first) => return 2,
         '<' => {
+            // Mentions of users and channels, emoji and timestamps.
             let tag = rest.chars().nth(1).is_some_and(|c| matches!(c, '@' | '#' | ':' | 't' | 'a'));
             if tag && let Some(end) = rest.find('>') {
                 out.push_str(&format!("«{}»", &rest[1..end]));

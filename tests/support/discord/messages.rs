@@ -31,12 +31,14 @@ impl State {
         if thread.archived && thread.locked {
             return Err(Refusal::new(400, 50083, "Thread is archived"));
         }
+        // A message reopens an archived thread that is not locked.
         thread.archived = false;
         rules::message(body, files.len())?;
         if body["flags"].as_u64().unwrap_or(0) & EPHEMERAL != 0 {
             self.violate("EPHEMERAL is ignored outside of answers");
         }
         let nonce = body["nonce"].as_str().map(str::to_owned);
+        // Discord returns the first message for a repeated nonce instead of a second one.
         if nonce.is_some() && body["enforce_nonce"] == true {
             let same = |it: &&Message| it.channel == channel && it.nonce == nonce && !it.deleted;
             if let Some(first) = self.messages.iter().find(same) {
@@ -53,6 +55,7 @@ impl State {
             flags: 0,
             nonce,
             private_to: None,
+            reply_to: body["message_reference"]["message_id"].as_str().map(str::to_owned),
             edits: 0,
             deleted: false,
         };
@@ -86,7 +89,8 @@ impl State {
         Ok(json)
     }
 
-    /// Puts a body into a message. `attachments`, where given, lists all that stays or comes.
+    /// Writes a body into a message. `attachments`, if present, lists every file that stays or is
+    /// added.
     fn write(&mut self, message: &mut Message, body: &Value, files: Files) -> Result<(), Refusal> {
         if let Some(content) = body["content"].as_str() {
             content.trim().clone_into(&mut message.content);
@@ -94,6 +98,7 @@ impl State {
         if body["components"].is_array() {
             message.components = body["components"].clone();
         }
+        // Only SUPPRESS_EMBEDS can be set by the bot.
         message.flags = body["flags"].as_u64().unwrap_or(message.flags) & 4;
         self.uploads += files.len();
         let uploads: Vec<StandingFile> = files

@@ -1,10 +1,10 @@
-//! The people in the channels and what they are told.
+//! The people in the channels, and the replies that they see.
 
-use super::{BOT, FakeDiscord, GUILD, markdown};
+use super::{BOT, CHANNEL, FakeDiscord, GUILD, markdown};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Discord waits this long for the first answer to a press.
+/// Discord's deadline for the first reply to an interaction.
 pub(super) const DEADLINE: Duration = Duration::from_secs(3);
 
 /// A member of the server.
@@ -26,14 +26,14 @@ impl Person {
     }
 }
 
-/// What a presser saw.
+/// The reply that a presser saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// Words that only they see.
+    /// An ephemeral message.
     Privately(String),
-    /// Words that everybody sees. A card's answer never is.
+    /// A message that everybody sees, which a card's reply never is.
     Publicly(String),
-    /// A window that asks for text, with its title.
+    /// A modal that asks for text, with its title.
     Asked(String),
     /// The message was redrawn, or nothing visible happened.
     Nothing,
@@ -42,7 +42,7 @@ pub enum Told {
 }
 
 impl Told {
-    /// The words, if there were any.
+    /// The words of the reply, if there are any.
     pub fn words(self) -> Option<String> {
         match self {
             Self::Privately(words) | Self::Publicly(words) | Self::Asked(words) => Some(words),
@@ -51,47 +51,135 @@ impl Told {
     }
 }
 
-/// A press on its way.
+/// A press in progress.
 pub(super) struct Interaction {
     pub id: String,
     pub token: String,
     pub person: String,
     pub channel: String,
     pub message: Option<String>,
-    /// 3 a button, 5 a window's text.
+    /// 2 for a command, 3 for a button, 5 for a modal.
     pub kind: u64,
     pub sent: Instant,
-    /// The type of the first answer.
+    /// The type of the first reply.
     pub answered: Option<u64>,
     pub modal: Option<Value>,
     pub told: Vec<Told>,
 }
 
 impl FakeDiscord {
-    /// A person presses the button with this label on the message `channel/id`, once the bot is
-    /// online, and sees what comes of it.
+    /// Presses the button with this label on the message `channel/id` once the bot is online, and
+    /// returns what the person sees.
     pub async fn press(&self, reference: &str, label: &str, person: &Person) -> Told {
         let message = self.message(reference).expect("the message stands");
-        let at = message.buttons.iter().position(|it| it == label);
+        if let Some((_, value)) = message.options.iter().find(|(it, _)| is_labelled(it, label)) {
+            return self.choose(reference, value, person).await;
+        }
+        let at = message.buttons.iter().position(|it| is_labelled(it, label));
         let at = at.unwrap_or_else(|| panic!("no button `{label}` among {:?}", message.buttons));
         self.press_token(reference, &message.tokens[at], person).await
     }
 
-    /// The same with what the button carries, whether it (still) stands there or not.
+    /// Chooses an option of a select on a message, and returns what the person sees.
+    async fn choose(&self, reference: &str, value: &str, person: &Person) -> Told {
+        self.until_online().await;
+        let data = json!({"component_type": 3, "custom_id": "more", "id": 3, "values": [value]});
+        let id = self.interact(3, reference, data, person);
+        self.outcome(&id).await
+    }
+
+    /// The same with a button's token, whether the button still exists or not.
     pub async fn press_token(&self, reference: &str, token: &str, person: &Person) -> Told {
+        // A press while the bot is offline would be lost, as with the real Discord.
         self.until_online().await;
         let data = json!({"component_type": 2, "custom_id": token, "id": 2});
         let id = self.interact(3, reference, data, person);
         self.outcome(&id).await
     }
 
-    /// Waits until the last press has a first answer.
+    /// Runs a command with these values, and returns what the person sees.
+    pub async fn command(&self, name: &str, values: &[(&str, &str)], person: &Person) -> Told {
+        self.until_online().await;
+        let options =
+            values.iter().map(|(name, value)| json!({"type": 3, "name": name, "value": value}));
+        let data = json!({"id": "42", "name": name, "type": 1,
+            "options": options.collect::<Vec<_>>()});
+        let id = self.change(|state| state.next_id());
+        let token = format!("interaction-token-{id}-{}", "x".repeat(60));
+        let mut payload = self.change(|state| {
+            state.interactions.push(Interaction {
+                id: id.clone(),
+                token: token.clone(),
+                person: person.id.clone(),
+                channel: CHANNEL.to_owned(),
+                message: None,
+                kind: 2,
+                sent: Instant::now(),
+                answered: None,
+                modal: None,
+                told: Vec::new(),
+            });
+            let channel = state.channel_json(CHANNEL);
+            payload(&id, &token, 2, data, person, Value::Null, channel)
+        });
+        payload.as_object_mut().unwrap().remove("message");
+        self.dispatch("INTERACTION_CREATE", &payload);
+        self.outcome(&id).await
+    }
+
+    /// The names of the registered commands.
+    pub fn listed_commands(&self) -> Vec<String> {
+        let state = self.lock();
+        state.commands.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Replies to a message of the bot, with its mention on or off; returns the new message's id.
+    /// As the real gateway, it sends the message only to sessions with that intent, and without its
+    /// text unless it mentions the bot.
+    pub async fn reply(&self, reference: &str, text: &str, person: &Person, on: bool) -> String {
+        self.until_online().await;
+        let (channel, to) = reference.split_once('/').unwrap();
+        let id = self.change(|state| state.next_id());
+        let mut message = self.change(|state| {
+            let answered = state.message_mut(to).expect("the message stands").json();
+            let mut json = answered.clone();
+            json["id"] = json!(id);
+            json["author"] = user(person);
+            json["member"] = json!({"roles": person.roles, "deaf": false, "mute": false,
+                "joined_at": "2026-01-01T00:00:00.000000+00:00", "flags": 0});
+            json["guild_id"] = json!(GUILD);
+            json["type"] = json!(19);
+            json["content"] = json!(if on { text } else { "" });
+            json["components"] = json!([]);
+            json["attachments"] = json!([]);
+            json["mentions"] = if on { json!([super::world::bot()]) } else { json!([]) };
+            json["message_reference"] =
+                json!({"message_id": to, "channel_id": channel, "guild_id": GUILD});
+            json["referenced_message"] = answered;
+            json
+        });
+        message.as_object_mut().unwrap().remove("application_id");
+        self.change(|state| {
+            let asked = state.sessions.iter_mut().filter(|it| it.intents & (1 << 9) != 0);
+            asked.for_each(|it| it.dispatch("MESSAGE_CREATE", &message));
+        });
+        id
+    }
+
+    /// Waits for the bot's reply to a person's message.
+    pub async fn answer_to(&self, message: &str) -> String {
+        let said =
+            || self.messages().into_iter().find(|it| it.reply_to.as_deref() == Some(message));
+        self.wait("an answer to a message", said).await.text
+    }
+
+    /// Waits until the last press has a first reply.
     pub async fn until_answered(&self) {
         let last = || self.lock().interactions.last().and_then(|it| it.answered);
         self.wait("a first answer", last).await;
     }
 
-    /// A person fills the window that their last press on this message opened.
+    /// Fills in the modal that the person's last press on this message opened.
     pub async fn give_text(&self, reference: &str, text: &str, person: &Person) -> Told {
         self.until_online().await;
         let modal = self.open_window(reference, person).expect("a window is open");
@@ -141,7 +229,7 @@ impl FakeDiscord {
         id
     }
 
-    /// Waits for the first answer, and for words if the answer was a redrawing.
+    /// Waits for the first reply, and for a message if that reply was an edit.
     async fn outcome(&self, id: &str) -> Told {
         let answered = self.wait("an answer", || self.seen(id, |it| it.answered));
         let Ok(kind) = tokio::time::timeout(DEADLINE, answered).await else {
@@ -149,8 +237,8 @@ impl FakeDiscord {
         };
         let words = self.wait("words", || self.seen(id, |it| it.told.first().cloned()));
         let patience = match kind {
-            // An empty answer: what happened may be told later.
-            6 => Duration::from_secs(4),
+            // A deferred reply: a message may follow later.
+            5 | 6 => Duration::from_secs(4),
             7 => Duration::from_secs(2),
             _ => DEADLINE,
         };
@@ -171,6 +259,13 @@ impl Interaction {
     }
 }
 
+fn user(person: &Person) -> Value {
+    json!({
+        "id": person.id, "username": person.name.to_lowercase(), "discriminator": "0",
+        "global_name": person.name, "avatar": null, "public_flags": 0, "flags": 0,
+    })
+}
+
 fn payload(
     id: &str,
     token: &str,
@@ -185,10 +280,7 @@ fn payload(
         "guild_id": GUILD, "guild": {"id": GUILD, "locale": "en-US", "features": []},
         "channel_id": channel["id"], "channel": channel, "message": message,
         "member": {
-            "user": {
-                "id": person.id, "username": person.name.to_lowercase(), "discriminator": "0",
-                "global_name": person.name, "avatar": null, "public_flags": 0, "flags": 0,
-            },
+            "user": user(person),
             "roles": person.roles, "nick": null, "avatar": null, "premium_since": null,
             "joined_at": "2026-01-01T00:00:00.000000+00:00", "deaf": false, "mute": false,
             "pending": false, "communication_disabled_until": null, "flags": 0,
@@ -199,4 +291,12 @@ fn payload(
         "authorizing_integration_owners": {"0": GUILD}, "context": 0,
         "attachment_size_limit": 10_485_760,
     })
+}
+
+/// Returns whether a button has this label, possibly followed by a colon and the rule that it
+/// stores.
+fn is_labelled(shown: &str, label: &str) -> bool {
+    shown
+        .strip_prefix(label)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest == "…")
 }

@@ -1,4 +1,4 @@
-//! The API's side.
+//! The REST API.
 
 use super::rules::{self, Refusal};
 use super::world::{Fault, State as World, bot};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub(super) const EPHEMERAL: u64 = 1 << 6;
-/// Messages per window and channel, and as many edits.
+/// The number of messages per window and channel, and as many edits.
 const LIMIT: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(5);
 
@@ -56,7 +56,7 @@ pub(super) async fn any(State(fake): State<FakeDiscord>, request: Request) -> Re
     answer(&fake, &call, response)
 }
 
-/// Ends the connection without a word; a panic of the hook's kind would print one.
+/// Ends the connection without a response. `resume_unwind` skips the panic hook, which would print.
 fn hang_up() -> ! {
     std::panic::resume_unwind(Box::new("the connection breaks"))
 }
@@ -96,6 +96,7 @@ async fn read(request: Request<Body>) -> Result<(Value, Files), Refusal> {
     }
     let request = {
         let (mut parts, body) = request.into_parts();
+        // axum's default limit is below Discord's 10 MiB per file.
         parts.extensions.insert(axum::extract::DefaultBodyLimit::disable());
         Request::from_parts(parts, body)
     };
@@ -149,8 +150,10 @@ impl World {
             })),
             ("GET", ["users", "@me"]) => Ok(bot()),
             ("GET", ["applications", "@me"]) => Ok(json!({"id": BOT, "name": "countersign"})),
+            ("GET", ["applications", BOT, "commands"]) => Ok(json!(self.commands)),
+            ("POST", ["applications", BOT, "commands"]) => self.create_command(body),
             ("GET", ["channels", channel]) => {
-                // Seeing a channel takes no right to write there.
+                // Reading a channel needs no right to write in it.
                 let muted = self.channels.get(*channel).is_some_and(|it| it.refusal == Some(50013));
                 if !muted {
                     self.channel(channel)?;
@@ -180,6 +183,17 @@ impl World {
         }
     }
 
+    /// Registers a command; one with the same name is replaced.
+    fn create_command(&mut self, body: &Value) -> Answer {
+        rules::command(body)?;
+        let mut command = body.clone();
+        command["id"] = json!(self.next_id());
+        command["application_id"] = json!(BOT);
+        self.commands.retain(|it| it["name"] != command["name"]);
+        self.commands.push(command.clone());
+        Ok(command)
+    }
+
     fn gateway(&self, headers: &HeaderMap) -> String {
         let host = headers.get(header::HOST).unwrap().to_str().unwrap();
         format!("ws://{host}/gateway")
@@ -204,7 +218,7 @@ impl World {
         })
     }
 
-    /// Takes one out of the channel's bucket.
+    /// Takes one request from the channel's bucket.
     pub fn limit(&mut self, method: &str, channel: &str) -> Result<(), Refusal> {
         if !self.limits {
             return Ok(());
@@ -224,10 +238,12 @@ impl World {
         Ok(())
     }
 
-    /// Says in the headers how the bucket stands.
+    /// Adds the headers with the state of the bucket.
     fn with_bucket(&self, call: &str, mut response: Response) -> Response {
         let key = call.split('/').collect::<Vec<_>>();
         let key = match key.as_slice() {
+            // `method` ends with the space in front of the path, so this is the key that `limit`
+            // uses.
             [method, "channels", channel, "messages", ..] => {
                 format!("{method}{channel}")
             }

@@ -1,8 +1,8 @@
-//! What Discord refuses in a body, with its 50035 errors.
+//! The checks that Discord applies to a body, with its 50035 errors.
 
 use serde_json::{Value, json};
 
-/// A refusal.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub status: u16,
@@ -25,8 +25,9 @@ impl Refusal {
     }
 }
 
-/// Checks what a message says.
+/// Checks a message.
 pub(super) fn message(body: &Value, uploads: usize) -> Result<(), Refusal> {
+    // The limits in Discord's documentation.
     length(body, "content", 0, 2000)?;
     if body.get("nonce").is_some() {
         length(body, "nonce", 0, 25)?;
@@ -37,7 +38,7 @@ pub(super) fn message(body: &Value, uploads: usize) -> Result<(), Refusal> {
     components(&body["components"])
 }
 
-/// Checks a window.
+/// Checks a modal.
 pub(super) fn modal(body: &Value) -> Result<(), Refusal> {
     length(body, "title", 1, 45)?;
     length(body, "custom_id", 1, 100)?;
@@ -57,14 +58,43 @@ pub(super) fn modal(body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whom a content would ping: the server reads mentions whatever the markdown around them.
+/// Checks a command.
+pub(super) fn command(body: &Value) -> Result<(), Refusal> {
+    let options = body["options"].as_array().cloned().unwrap_or_default();
+    let mut optional = false;
+    for named in std::iter::once(body).chain(&options) {
+        length(named, "name", 1, 32)?;
+        length(named, "description", 1, 100)?;
+        let name = named["name"].as_str().unwrap_or_default();
+        if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+            return Err(Refusal::form("name", "Command name is invalid"));
+        }
+    }
+    for option in &options {
+        if option["type"] != 3 {
+            return Err(Refusal::form("options", "Value must be one of {3}."));
+        }
+        let required = option["required"] == true;
+        if required && optional {
+            let order = "Required options must be placed before non-required options";
+            return Err(Refusal::form("options", order));
+        }
+        optional |= !required;
+    }
+    if options.len() > 25 { Err(Refusal::form("options", "Must be 25 or fewer.")) } else { Ok(()) }
+}
+
+/// Returns whether a message pings somebody: the server parses mentions whatever the markdown is.
 pub(super) fn pings(body: &Value) -> bool {
-    let content = body["content"].as_str().unwrap_or_default();
+    let mut content = body["content"].as_str().unwrap_or_default().to_owned();
+    // A role that is named on purpose.
+    for role in body["allowed_mentions"]["roles"].as_array().into_iter().flatten() {
+        content = content.replace(&format!("<@&{}>", role.as_str().unwrap_or_default()), "");
+    }
     let mentions = ["@everyone", "@here", "<@"].iter().any(|mention| content.contains(mention));
     let allowed = &body["allowed_mentions"];
-    let silent =
-        ["users", "roles"].iter().all(|key| allowed[key].as_array().is_none_or(Vec::is_empty))
-            && allowed["parse"].as_array().is_some_and(Vec::is_empty);
+    let silent = ["users"].iter().all(|key| allowed[key].as_array().is_none_or(Vec::is_empty))
+        && allowed["parse"].as_array().is_some_and(Vec::is_empty);
     mentions && !silent
 }
 
@@ -80,6 +110,12 @@ fn components(components: &Value) -> Result<(), Refusal> {
             return Err(Refusal::form("components", "Must be between 1 and 5 in length."));
         }
         for button in buttons {
+            if button["type"] == 3 && buttons.len() == 1 {
+                select(button)?;
+                length(button, "custom_id", 1, 100)?;
+                continue;
+            }
+            // Style 5 is a link, which cannot be pressed.
             if button["type"] != 2 || !(1..=4).contains(&button["style"].as_u64().unwrap_or(0)) {
                 return Err(Refusal::form("components", "Not a button that can be pressed."));
             }
@@ -97,7 +133,26 @@ fn components(components: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Lengths are taken of the trimmed text, in UTF-16 units to be strict.
+/// Checks a select of texts.
+fn select(select: &Value) -> Result<(), Refusal> {
+    length(select, "placeholder", 0, 150)?;
+    let options = select["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if options.is_empty() || options.len() > 25 {
+        return Err(Refusal::form("components", "Must be between 1 and 25 in length."));
+    }
+    let mut seen = Vec::new();
+    for option in options {
+        length(option, "label", 1, 100)?;
+        length(option, "value", 1, 100)?;
+        if seen.contains(&&option["value"]) {
+            return Err(Refusal::form("components", "The specified option value is already used"));
+        }
+        seen.push(&option["value"]);
+    }
+    Ok(())
+}
+
+/// Checks the length of the trimmed text, in UTF-16 units to be strict.
 fn length(body: &Value, key: &str, least: usize, most: usize) -> Result<(), Refusal> {
     let text = body[key].as_str().unwrap_or_default().trim();
     let length = text.encode_utf16().count();

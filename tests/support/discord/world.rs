@@ -1,4 +1,4 @@
-//! What exists in the fake.
+//! The state of the fake.
 
 use super::{BOT, CHANNEL, GUILD, markdown, people::Interaction};
 use serde_json::{Value, json};
@@ -7,22 +7,22 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Debug, Clone)]
 pub enum Fault {
     /// 429 with this many seconds.
     Limited { retry_after: f64, global: bool },
     /// This status with an HTML body, as a proxy sends it.
     Html(u16),
-    /// A refusal in Discord's words.
+    /// An error response of Discord.
     Refused { status: u16, code: i64, message: String },
-    /// The connection breaks before anything is done.
+    /// The connection is lost before the request is handled.
     DropBefore,
-    /// It is done, and the answer is lost.
+    /// The request is handled and its response is lost.
     DropAfter,
-    /// 200 and half an object.
+    /// 200 and half of an object.
     Garbage,
-    /// The answer takes this long.
+    /// The response takes this long.
     Slow(std::time::Duration),
 }
 
@@ -31,21 +31,30 @@ pub enum Fault {
 pub struct Posted {
     /// `channel/id`.
     pub reference: String,
-    /// As Discord shows it.
+    /// The rendered text.
     pub text: String,
-    /// As it was sent.
+    /// The content as sent.
     pub content: String,
-    /// Labels, in reading order.
+    /// The buttons' labels, in reading order.
     pub buttons: Vec<String>,
-    /// What the buttons carry.
+    /// The buttons' tokens.
     pub tokens: Vec<String>,
-    /// Names and contents.
+    /// Labels and values of the options of selects.
+    pub options: Vec<(String, String)>,
+    /// Names and contents of the files.
     pub files: Vec<(String, String)>,
-    /// How often it was edited.
+    /// The number of edits.
     pub edits: usize,
+    /// The message that it replies to.
+    pub reply_to: Option<String>,
 }
 
 impl Posted {
+    /// Whether nothing on it waits for an answer: a settled card may offer Undo.
+    pub fn is_over(&self) -> bool {
+        self.buttons.iter().all(|label| label == "Undo")
+    }
+
     pub(super) fn of(message: &Message) -> Self {
         let all = |key: &str| {
             let buttons = message.buttons().into_iter();
@@ -57,8 +66,10 @@ impl Posted {
             content: message.content.clone(),
             buttons: all("label"),
             tokens: all("custom_id"),
+            options: message.options(),
             files: message.files.iter().map(|it| (it.name.clone(), it.text.clone())).collect(),
             edits: message.edits,
+            reply_to: message.reply_to.clone(),
         }
     }
 }
@@ -72,7 +83,7 @@ pub(super) struct State {
     pub violations: Vec<String>,
     pub calls: Vec<String>,
     pub buckets: HashMap<String, (Instant, u32)>,
-    /// What may not be sent before then, because a 429 said so: a bucket, or all (`*`).
+    /// Until when a bucket, or all (`*`), must not be used, because a 429 demanded it.
     pub quiet: HashMap<String, Instant>,
     pub limits: bool,
     pub down: bool,
@@ -80,6 +91,8 @@ pub(super) struct State {
     pub gateway_refusal: Option<u16>,
     pub identified: usize,
     pub uploads: usize,
+    /// The registered commands.
+    pub commands: Vec<Value>,
     pub permissions: u64,
     last_id: u64,
 }
@@ -103,6 +116,7 @@ pub(super) struct Message {
     pub flags: u64,
     pub nonce: Option<String>,
     pub private_to: Option<String>,
+    pub reply_to: Option<String>,
     pub edits: usize,
     pub deleted: bool,
 }
@@ -117,11 +131,13 @@ pub(super) struct StandingFile {
 /// A session of the gateway, which outlives its connection.
 pub(super) struct Session {
     pub id: String,
+    /// The intents of its IDENTIFY.
+    pub intents: u64,
     pub events: Vec<Value>,
     pub connection: Option<mpsc::UnboundedSender<Out>>,
 }
 
-/// What a connection is told.
+/// A command to a gateway connection.
 #[derive(Debug)]
 pub(super) enum Out {
     Send(Value),
@@ -148,6 +164,9 @@ impl State {
             gateway_refusal: None,
             identified: 0,
             uploads: 0,
+            commands: Vec::new(),
+            // VIEW_CHANNEL, SEND_MESSAGES, ATTACH_FILES, READ_MESSAGE_HISTORY,
+            // SEND_MESSAGES_IN_THREADS.
             permissions: 1 << 10 | 1 << 11 | 1 << 15 | 1 << 16 | 1 << 38,
             last_id: 1_300_000_000_000_000_000,
         };
@@ -179,13 +198,15 @@ impl State {
 
     pub fn tell_connections(&mut self, what: impl Fn() -> Out) {
         for session in &mut self.sessions {
+            // Taken away: the session has no connection until a RESUME.
             if let Some(connection) = session.connection.take() {
                 let _ = connection.send(what());
             }
         }
     }
 
-    /// The fault that this request meets.
+    /// The fault of this request, if any. A request before its `retry_after` is over is a
+    /// violation.
     pub fn meet_fault(&mut self, call: &str) -> Option<Fault> {
         if self.down {
             return Some(Fault::Html(502));
@@ -204,7 +225,7 @@ impl State {
         fault
     }
 
-    /// How long this call is forbidden yet.
+    /// The time until this call is permitted again.
     fn too_soon(&self, call: &str) -> Option<Duration> {
         let untils = [self.quiet.get(&bucket(call)?), self.quiet.get("*")];
         let left =
@@ -227,6 +248,7 @@ impl State {
     pub fn channel_json(&self, id: &str) -> Value {
         let channel = &self.channels[id];
         json!({
+            // 11 is a public thread, 0 a text channel.
             "id": id, "type": if channel.thread { 11 } else { 0 }, "guild_id": GUILD,
             "name": channel.name, "position": 0, "permission_overwrites": [], "topic": null,
             "nsfw": false, "last_message_id": null, "rate_limit_per_user": 0, "parent_id": null,
@@ -246,9 +268,20 @@ impl Session {
 }
 
 impl Message {
-    pub fn buttons(&self) -> Vec<&Value> {
+    fn components(&self) -> impl Iterator<Item = &Value> {
         let rows = self.components.as_array().into_iter().flatten();
-        rows.flat_map(|row| row["components"].as_array().into_iter().flatten()).collect()
+        rows.flat_map(|row| row["components"].as_array().into_iter().flatten())
+    }
+
+    pub fn buttons(&self) -> Vec<&Value> {
+        self.components().filter(|it| it["type"] == 2).collect()
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        let selects = self.components().filter(|it| it["type"] == 3);
+        let options = selects.flat_map(|it| it["options"].as_array().into_iter().flatten());
+        let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+        options.map(|option| (text(&option["label"]), text(&option["value"]))).collect()
     }
 
     pub fn json(&self) -> Value {
@@ -275,7 +308,7 @@ impl Message {
     }
 }
 
-/// The bot's own user.
+/// The bot's user.
 pub(super) fn bot() -> Value {
     json!({
         "id": BOT, "username": "countersign", "discriminator": "0000", "global_name": null,
@@ -283,8 +316,7 @@ pub(super) fn bot() -> Value {
     })
 }
 
-/// The bucket of a call: its method and channel. Answers to presses have their own tokens, and no
-/// limit.
+/// The bucket of a call: its method and channel. Replies to interactions have no bucket.
 fn bucket(call: &str) -> Option<String> {
     let (method, path) = call.split_once(' ')?;
     let channel = path.strip_prefix("/channels/")?.split('/').next()?;

@@ -1,4 +1,4 @@
-//! The bot's side: HTTP, faults and the pull of updates.
+//! The bot's side: HTTP, faults and long polling.
 
 use super::world::{Refusal, refuse};
 use super::{Fault, Shared, TOKEN};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// One call of the bot.
+/// Handles one call of the bot.
 pub(super) async fn serve(
     State(shared): State<Arc<Shared>>,
     uri: Uri,
@@ -70,13 +70,13 @@ pub(super) fn answer(done: Result<Value, Refusal>) -> Response {
     }
 }
 
-/// An answer that ends before it began.
+/// A response whose body breaks off at once.
 pub(super) fn dropped() -> Response {
     let broken = futures::stream::iter([Err::<Bytes, _>(std::io::Error::other("the line broke"))]);
     Body::from_stream(broken).into_response()
 }
 
-/// Parameters and file of a JSON or multipart body.
+/// Parses the parameters and the file of a JSON or multipart body.
 pub(super) fn read(
     headers: &HeaderMap,
     body: &[u8],
@@ -87,6 +87,7 @@ pub(super) fn read(
     };
     let (mut parameters, mut file) = (Map::new(), None);
     let body = String::from_utf8_lossy(body);
+    // Simplified multipart: the adapter's bodies do not contain the boundary.
     for part in body.split(&format!("--{boundary}")) {
         let Some((head, content)) = part.split_once("\r\n\r\n") else { continue };
         let content = content.strip_suffix("\r\n").unwrap_or(content).to_owned();
@@ -103,7 +104,7 @@ pub(super) fn read(
     (parameters, file)
 }
 
-/// Long polling: holds the call until there is an update; a newer call ends it.
+/// Long polling: waits until there is an update; a newer call ends it.
 pub(super) async fn get_updates(
     shared: &Shared,
     parameters: &Map<String, Value>,
@@ -118,6 +119,7 @@ pub(super) async fn get_updates(
         if let Some(kinds) = parameters.get("allowed_updates").and_then(Value::as_array) {
             world.allowed = kinds.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
         }
+        // The offset confirms all updates before it.
         world.updates.retain(|(id, _)| offset.is_none_or(|offset| *id >= offset));
         world.polls
     });

@@ -1,52 +1,63 @@
-//! The people's side: what they do and what they see.
+//! The people: what they do, and what they see.
 
 use super::world::{Stored, chat_js, person_js};
 use super::{BOT, BOT_NAME, Message, PATIENCE, Person, Telegram, Told};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-/// What people do.
+/// Actions.
 impl Telegram {
-    /// Presses the button with this label and waits for what the presser is told.
+    /// Presses the button with this label, and waits for the reply.
     pub async fn press(&self, chat: i64, message: i64, label: &str, person: Person) -> Told {
+        self.open_more(chat, message, label, person).await;
         let query = self.press_only(chat, message, label, person);
         self.told(&query).await
     }
 
-    /// Presses the button with this label.
+    /// Presses *More…* if the button with this label is behind it, and waits for the keyboard.
+    pub async fn open_more(&self, chat: i64, message: i64, label: &str, person: Person) {
+        let stands = |label: &str| self.standing_button(chat, message, label);
+        let (None, Some(more)) = (stands(label), stands("More…")) else { return };
+        self.told(&self.press_data(chat, message, &more, person)).await;
+        self.until("the keyboard behind More…", || stands("‹ Back")).await;
+    }
+
+    /// Presses the button with this label; returns the query's id.
     pub fn press_only(&self, chat: i64, message: i64, label: &str, person: Person) -> String {
         let data = self.button(chat, message, label);
         self.press_data(chat, message, &data, person)
     }
 
-    /// What the button with this label carries, while it stands there.
+    /// The data of the button with this label, if the button exists.
     pub fn standing_button(&self, chat: i64, message: i64, label: &str) -> Option<String> {
         let world = self.world();
         let rows = &world.chats[&chat].messages[&message].js["reply_markup"]["inline_keyboard"];
         let mut buttons = rows.as_array()?.iter().flat_map(|row| row.as_array().unwrap());
-        let button = buttons.find(|button| button["text"] == label)?;
+        let button = buttons.find(|button| is_labelled(button["text"].as_str().unwrap(), label))?;
         button["callback_data"].as_str().map(str::to_owned)
     }
 
-    /// What the button with this label carries.
+    /// The data of the button with this label.
     pub fn button(&self, chat: i64, message: i64, label: &str) -> String {
         let world = self.world();
         let rows =
             world.chats[&chat].messages[&message].js["reply_markup"]["inline_keyboard"].clone();
         let buttons = rows.as_array().into_iter().flatten().flat_map(|row| row.as_array().unwrap());
-        let button = buttons.clone().find(|button| button["text"] == label);
+        let button =
+            buttons.clone().find(|button| is_labelled(button["text"].as_str().unwrap(), label));
         let labels: Vec<_> = buttons.map(|button| &button["text"]).collect();
         let button = button.unwrap_or_else(|| panic!("no button `{label}`, only {labels:?}"));
         button["callback_data"].as_str().unwrap().to_owned()
     }
 
-    /// Presses with any data, as a modified client can; the message may be deleted.
+    /// Presses with arbitrary data, as a modified client can; the message may be deleted.
     pub fn press_data(&self, chat: i64, message: i64, data: &str, person: Person) -> String {
         self.change(|world| {
             world.next_query += 1;
             let id = format!("q{}", world.next_query);
             let stored = world.stored(chat, message);
             let shown = if stored.deleted {
+                // The Bot API marks an inaccessible message by the date 0.
                 json!({"chat": chat_js(chat), "message_id": message, "date": 0})
             } else {
                 stored.js.clone()
@@ -59,7 +70,7 @@ impl Telegram {
         })
     }
 
-    /// A press in a shape that nobody expects.
+    /// Sends a press of an unexpected form.
     pub fn press_unreadable(&self) -> String {
         self.change(|world| {
             let id = "unreadable".to_owned();
@@ -69,12 +80,12 @@ impl Telegram {
         })
     }
 
-    /// Waits for what the presser is told.
+    /// Waits for the reply to a press.
     pub async fn told(&self, query: &str) -> Told {
         self.until("an answer to a press", || self.world().queries[query].clone()).await
     }
 
-    /// Writes something; in a person's own chat this is what lets the bot write there.
+    /// Sends a message; in a private chat this permits the bot to write there.
     pub fn say(&self, chat: i64, text: &str, person: Person) -> i64 {
         self.write(chat, text, json!({"from": person_js(person)}), None)
     }
@@ -84,13 +95,33 @@ impl Telegram {
         self.write(chat, text, json!({"from": person_js(person)}), Some(to))
     }
 
-    /// Waits for the prompt that a press brought, replies to it, and returns what the bot says to
-    /// that.
+    /// Waits for the prompt of a press, replies to it, and returns the bot's answer.
     pub async fn give_text(&self, chat: i64, text: &str, person: Person) -> String {
         let prompt = self.until("a prompt for text", || self.prompt(chat)).await;
         let reply = self.reply(chat, prompt.id, text, person);
         let said = || self.messages(chat).into_iter().find(|m| m.reply_to == Some(reply));
         self.until("an answer to a text", said).await.text
+    }
+
+    /// Waits for the bot's reply to a person's message.
+    pub async fn answer_to(&self, chat: i64, message: i64) -> String {
+        let said = || self.messages(chat).into_iter().find(|m| m.reply_to == Some(message));
+        self.until("an answer to a message", said).await.text
+    }
+
+    /// Sends the same message again, as after a crash before it was confirmed.
+    pub fn redeliver(&self, chat: i64, message: i64) {
+        self.change(|world| {
+            let js = world.stored(chat, message).js.clone();
+            world.push(json!({"message": js}));
+        });
+    }
+
+    /// The names of the registered commands.
+    pub fn listed_commands(&self) -> Vec<String> {
+        let world = self.world();
+        let names = world.commands.as_array().into_iter().flatten();
+        names.map(|it| it["command"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Replies to a message as an anonymous admin of the group.
@@ -101,6 +132,7 @@ impl Telegram {
 
     fn write(&self, chat: i64, text: &str, sender: Value, to: Option<i64>) -> i64 {
         self.change(|world| {
+            // Private chats have positive ids.
             if chat > 0 {
                 world.chats.entry(chat).or_default();
             }
@@ -111,7 +143,8 @@ impl Telegram {
                 js["reply_to_message"].as_object_mut().unwrap().remove("reply_to_message");
             }
             let id = world.store(chat, js.clone(), None, false);
-            // Privacy mode: a bot in a group sees commands, replies to itself and its own name.
+            // In privacy mode a bot receives only commands, replies to itself, and messages with
+            // its name.
             let for_bot = text.starts_with('/')
                 || text.contains(BOT_NAME)
                 || js["reply_to_message"]["from"]["id"] == BOT;
@@ -123,7 +156,7 @@ impl Telegram {
     }
 }
 
-/// What there is to see.
+/// What people see.
 impl Telegram {
     /// A message of the bot.
     pub fn message(&self, chat: i64, id: i64) -> Message {
@@ -138,27 +171,29 @@ impl Telegram {
         own.map(|(id, message)| view(*id, message)).collect()
     }
 
-    /// The cards in a chat that can still be pressed, oldest first.
+    /// The cards with buttons in a chat, oldest first.
     pub fn open_cards(&self, chat: i64) -> Vec<Message> {
         let world = self.world();
         let messages = world.chats.get(&chat).into_iter().flat_map(|chat| &chat.messages);
         let open = messages.filter(|(_, m)| {
             m.js["from"]["id"] == BOT && !m.deleted && m.js.get("reply_markup").is_some()
         });
-        open.map(|(id, message)| view(*id, message)).filter(|m| !m.buttons.is_empty()).collect()
+        // A settled card may offer to undo its answer.
+        let waits = |m: &Message| !m.is_over();
+        open.map(|(id, message)| view(*id, message)).filter(waits).collect()
     }
 
-    /// Waits for a card that can be pressed and returns the newest.
+    /// Waits for a card with buttons; returns the newest.
     pub async fn card(&self, chat: i64) -> Message {
         self.until("a card with buttons", || self.open_cards(chat).pop()).await
     }
 
-    /// The newest prompt for text in a chat.
+    /// The newest prompt for a text in a chat.
     pub fn prompt(&self, chat: i64) -> Option<Message> {
         self.messages(chat).into_iter().rfind(|message| message.force_reply)
     }
 
-    /// The parameters of all calls of a method so far, refused ones too.
+    /// The parameters of all calls of a method so far, including refused ones.
     pub fn calls(&self, method: &str) -> Vec<Value> {
         let world = self.world();
         let calls = world.calls.iter().filter(|(name, _)| name.eq_ignore_ascii_case(method));
@@ -177,22 +212,22 @@ impl Telegram {
         }
     }
 
-    /// Tells that anything has changed.
+    /// Notifies of every change.
     pub fn changes(&self) -> tokio::sync::watch::Receiver<()> {
         self.shared.changed.subscribe()
     }
 
-    /// What the server put up with though it is wrong.
+    /// Calls that the server accepted although they break its rules.
     pub fn violations(&self) -> Vec<String> {
         self.world().violations.clone()
     }
 
-    /// How many updates wait to be fetched or confirmed.
+    /// The number of updates that are not fetched or confirmed.
     pub fn unconfirmed(&self) -> usize {
         self.world().updates.len()
     }
 
-    /// Waits until there is something to return; looks again whenever anything changes.
+    /// Waits until `look` returns something; it is called after every change.
     pub async fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let mut changes = self.shared.changed.subscribe();
         let waiting = async {
@@ -225,4 +260,12 @@ fn view(id: i64, stored: &Stored) -> Message {
         force_reply: stored.force_reply,
         edits: stored.edits,
     }
+}
+
+/// Returns whether a button has this label, possibly followed by a colon and the rule that it
+/// stores.
+fn is_labelled(shown: &str, label: &str) -> bool {
+    shown
+        .strip_prefix(label)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest == "…")
 }

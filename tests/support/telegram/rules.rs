@@ -1,9 +1,9 @@
-//! What the real server accepts as a text and as a keyboard.
+//! The checks that the real server applies to texts and keyboards.
 
 use super::world::{Refusal, refuse};
 use serde_json::{Map, Value};
 
-/// A message's text after parsing and cleaning, or why it is refused.
+/// A message's text after parsing and cleaning, or the error.
 pub(super) fn text(parameters: &Map<String, Value>) -> Result<String, Refusal> {
     let raw = parameters.get("text").and_then(Value::as_str).unwrap_or_default();
     if raw.len() > 32_768 {
@@ -15,6 +15,8 @@ pub(super) fn text(parameters: &Map<String, Value>) -> Result<String, Refusal> {
             .or_else(|why| refuse(400, &format!("Bad Request: can't parse entities: {why}")))?,
         Some(_) => return refuse(400, "Bad Request: unsupported parse_mode"),
     };
+    // As Telegram cleans texts: CR and U+2028 to U+202E vanish, other control characters become
+    // spaces.
     let clean: String = plain
         .chars()
         .filter(|c| *c != '\r' && !('\u{2028}'..='\u{202e}').contains(c))
@@ -47,7 +49,13 @@ pub(super) fn plain(html: &str) -> Result<String, String> {
             if !known.contains(&name) {
                 return Err(format!("Unsupported start tag \"{name}\""));
             }
-            if (name == "a") != attribute.starts_with("href=\"") {
+            let fits = match name {
+                "a" => attribute.starts_with("href=\""),
+                "code" => attribute.is_empty() || attribute.starts_with("class=\"language-"),
+                "blockquote" => attribute.is_empty() || attribute == "expandable",
+                _ => attribute.is_empty(),
+            };
+            if !fits {
                 return Err(format!("Unexpected attribute of \"{name}\""));
             }
             open.push(name.to_owned());
@@ -62,6 +70,28 @@ pub(super) fn plain(html: &str) -> Result<String, String> {
         rest = &rest[length..];
     }
     if open.is_empty() { Ok(out) } else { Err(format!("Can't find end tag of {open:?}")) }
+}
+
+/// The checks of `setMyCommands`.
+pub(super) fn check_commands(commands: &Value) -> Result<(), Refusal> {
+    let Some(commands) = commands.as_array() else {
+        return refuse(400, "Bad Request: can't parse BotCommand: expected an Array");
+    };
+    if commands.len() > 100 {
+        return refuse(400, "Bad Request: BOT_COMMANDS_TOO_MUCH");
+    }
+    for command in commands {
+        let name = command["command"].as_str().unwrap_or_default();
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if !(1..=32).contains(&name.len()) || !name.bytes().all(plain) {
+            return refuse(400, "Bad Request: BOT_COMMAND_INVALID");
+        }
+        let about = command["description"].as_str().unwrap_or_default();
+        if !(1..=256).contains(&about.chars().count()) {
+            return refuse(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID");
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn check_keyboard(markup: &Value) -> Result<(), Refusal> {

@@ -1,7 +1,7 @@
-//! The chats and what the bot's calls do to them.
+//! The chats, and the effects of the bot's calls.
 
 use super::limits::Limits;
-use super::rules::{check_keyboard, text};
+use super::rules::{check_commands, check_keyboard, text};
 use super::{BOT, BOT_NAME, FORUM, Fault, Person, Told};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -21,6 +21,8 @@ pub(super) struct World {
     pub(super) token_refused: bool,
     pub(super) down: bool,
     pub(super) webhook: bool,
+    /// The registered commands.
+    pub(super) commands: Value,
     /// The kinds of updates that the bot asked for last.
     pub(super) allowed: Vec<String>,
 }
@@ -51,11 +53,14 @@ pub(super) fn refuse<T>(code: u16, description: &str) -> Result<T, Refusal> {
     Err(Refusal { code, description: description.to_owned(), parameters: Value::Null })
 }
 
-/// The parameters that the methods know, beside `chat_id` and `message_id`.
-pub(super) const KNOWN: [(&str, &[&str]); 10] = [
+/// The parameters of each method besides `chat_id` and `message_id`.
+// In lower case, because the Bot API ignores the case of method names.
+pub(super) const KNOWN: [(&str, &[&str]); 12] = [
     ("getme", &[]),
     ("getwebhookinfo", &[]),
     ("getchat", &[]),
+    ("getmycommands", &["scope", "language_code"]),
+    ("setmycommands", &["commands", "scope", "language_code"]),
     ("sendchataction", &["action", "message_thread_id"]),
     ("deletemessage", &[]),
     (
@@ -124,6 +129,13 @@ impl World {
                 Ok(json!({"url": url, "has_custom_certificate": false, "pending_update_count": 0}))
             }
             "answercallbackquery" => self.answer_query(parameters),
+            "getmycommands" => Ok(self.commands.clone()),
+            "setmycommands" => {
+                let commands = parameters.get("commands").cloned().unwrap_or_default();
+                check_commands(&commands)?;
+                self.commands = commands;
+                Ok(json!(true))
+            }
             _ => self.call_in_chat(method, parameters, file),
         }
     }
@@ -200,6 +212,7 @@ impl World {
             match self.chats[&chat].messages.get(&to).filter(|message| !message.deleted) {
                 Some(message) => {
                     js["reply_to_message"] = message.js.clone();
+                    // A message that is replied to never contains a further reply.
                     js["reply_to_message"].as_object_mut().unwrap().remove("reply_to_message");
                 }
                 None if reply["allow_sending_without_reply"] == true => {}
@@ -230,12 +243,13 @@ impl World {
         if parameters.contains_key("text") {
             js["text"] = json!(text(parameters)?);
         }
-        // An edit without a keyboard takes the keyboard away.
+        // An edit without a keyboard removes the keyboard.
         js.as_object_mut().unwrap().remove("reply_markup");
         if let Some(markup) = parameters.get("reply_markup") {
             check_keyboard(markup)?;
             js["reply_markup"] = markup.clone();
         }
+        // The real server refuses an edit that changes nothing.
         if js == stored.js {
             return refuse(
                 400,

@@ -22,6 +22,13 @@ fn picture(card: &Card) -> String {
     let mut out = drawn.content;
     for row in serde_json::to_value(&drawn.rows).unwrap().as_array().unwrap() {
         let buttons = row["components"].as_array().unwrap();
+        let option = |it: &serde_json::Value| format!("[{}]", it["label"]);
+        let options = buttons.iter().flat_map(|it| it["options"].as_array().into_iter().flatten());
+        let options: Vec<String> = options.map(option).collect();
+        if !options.is_empty() {
+            out.push_str(&format!("\nMore… {}", options.join(" ")));
+            continue;
+        }
         let buttons = buttons.iter().map(|it| format!("[{} {}]", it["style"], it["label"]));
         out.push_str(&format!("\n{}", buttons.collect::<Vec<_>>().join(" ")));
     }
@@ -29,6 +36,26 @@ fn picture(card: &Card) -> String {
         out.push_str(&format!("\n({}: {} characters)", file.name, file.text.chars().count()));
     }
     out
+}
+
+/// The cards that the core draws, one below the other.
+fn twelve(picture: impl Fn(&Card) -> String) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cards");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    assert!(files.len() >= 24, "{} cards", files.len());
+    let one = |file: &std::path::PathBuf| {
+        let card: Card = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let name = file.file_stem().unwrap().to_string_lossy();
+        format!("== {name}\n{}\n\n", picture(&card))
+    };
+    files.iter().map(one).collect()
+}
+
+#[test]
+fn twelve_cards_before_and_after_the_press() {
+    insta::assert_snapshot!(twelve(picture));
 }
 
 fn with_command(text: &str) -> Card {
@@ -139,8 +166,9 @@ fn an_empty_text_is_said_to_be_nothing() {
 #[test]
 fn every_tone_has_its_sign() {
     let sign = |tone| draw(&Card { tone, ..with_command("ls") }).content.chars().next();
-    let tones = [Tone::Open, Tone::Approved, Tone::Denied, Tone::Expired, Tone::Cancelled];
-    assert_eq!(tones.map(sign), ['🔐', '✅', '⛔', '⌛', '⚪'].map(Some));
+    let tones =
+        [Tone::Open, Tone::Critical, Tone::Approved, Tone::Denied, Tone::Expired, Tone::Cancelled];
+    assert_eq!(tones.map(sign), ['🔐', '🛑', '✅', '⛔', '⌛', '⚪'].map(Some));
 }
 
 /// Text as an adversary writes it.
@@ -232,8 +260,21 @@ proptest! {
             Block::Outcome { text: text.clone() },
         ];
         card.buttons[0][0].label = text.clone();
+        let button = card.buttons[0][0].clone();
+        card.more = vec![button; 40];
         let drawn = draw(&card);
         prop_assert!(units(&drawn.content) <= LIMIT);
+        let rows = serde_json::to_value(&drawn.rows).unwrap();
+        prop_assert!(rows.as_array().unwrap().len() <= 5);
+        for part in rows.as_array().unwrap().iter().flat_map(|row| row["components"].as_array().unwrap()) {
+            let options = part["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+            prop_assert!(options.len() <= 25 && part["custom_id"].as_str().unwrap().len() <= 100);
+            let one = std::slice::from_ref(part);
+            for it in if options.is_empty() { one } else { options } {
+                let label = it["label"].as_str().unwrap();
+                prop_assert!((1..=80).contains(&units(label.trim())), "{label:?}");
+            }
+        }
         let shown = read(&drawn.content);
         prop_assert!(!shown.contains('«') || text.contains('«') || shown.matches('«').count() == 1);
         if drawn.files.is_empty() {

@@ -6,7 +6,7 @@ use countersign_discord::{Config, check, check_target, invite_url};
 use countersign_port::Target;
 
 fn config(fake: &FakeDiscord) -> Config {
-    Config { token: fake.token().to_owned(), api_url: fake.url().to_owned() }
+    Config { token: fake.token().to_owned(), api_url: fake.url().to_owned(), mention: None }
 }
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_good_token_names_the_bot_and_its_invitation() {
     assert_eq!(check(&config(&fake)).await, Ok("countersign".to_owned()));
     let invite = invite_url(&config(&fake)).await.unwrap();
     let expected = format!(
-        "{}/oauth2/authorize?client_id={BOT}&scope=bot&permissions=274878008320",
+        "{}/oauth2/authorize?client_id={BOT}&scope=bot%20applications.commands&permissions=274878008320",
         fake.url()
     );
     assert_eq!(invite, expected);

@@ -28,7 +28,7 @@ async fn an_applied_press_redraws_the_card_in_its_answer_and_tells_the_presser()
     assert_eq!(bridge.next().await.presser, presser);
     let shown = fake.message(&message.0).unwrap();
     assert_eq!((shown.buttons, shown.edits), (vec![], 1));
-    assert!(shown.text.contains("make release") && shown.text.contains("Approved once by Ana"));
+    assert!(shown.text.contains("make release") && shown.text.contains("Ana, 12:03 · stored"));
     assert_eq!(fake.violations(), Vec::<String>::new());
     bridge.end().await;
 }

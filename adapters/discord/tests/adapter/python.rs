@@ -44,7 +44,7 @@ impl StandIn {
     }
 
     fn config(&self) -> Config {
-        Config { token: self.token.clone(), api_url: self.url.clone() }
+        Config { token: self.token.clone(), api_url: self.url.clone(), mention: None }
     }
 
     async fn message(&self, id: &str) -> Value {

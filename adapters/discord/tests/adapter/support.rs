@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 pub fn adapter(fake: &FakeDiscord) -> Arc<Discord> {
     let (token, api_url) = (fake.token().to_owned(), fake.url().to_owned());
-    Arc::new(Discord::new(Config { token, api_url }))
+    Arc::new(Discord::new(Config { token, api_url, mention: None }))
 }
 
 pub fn target() -> Target {

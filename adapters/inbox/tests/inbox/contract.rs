@@ -2,7 +2,8 @@
 
 use crate::support::{Desk, cards::command, visitor::Visitor};
 use countersign_port::{
-    Adapter, Card, MessageRef, Posting, Presser, Receiving, SendError, Target, async_trait,
+    Adapter, Block, Card, MessageRef, Posting, Presser, Receiving, SendError, Target, Tone,
+    async_trait, diff_text,
     testkit::{self, FakePlatform, Fault, Injected, Shown},
 };
 use serde_json::Value;
@@ -35,12 +36,9 @@ impl FakePlatform for Web {
     async fn shown(&self, message: &MessageRef) -> Shown {
         let card: Card =
             serde_json::from_value(self.standing(message).await["card"].clone()).unwrap();
-        let mut text = card.title.clone();
-        for block in &card.blocks {
-            let block = serde_json::to_value(block).unwrap();
-            text.push_str(block["text"].as_str().unwrap_or_default());
-            text.push('\n');
-        }
+        let critical = if card.tone == Tone::Critical { "CRITICAL" } else { "" };
+        let mut text = format!("{critical}{}\n{}\n", card.title, card.origin);
+        card.blocks.iter().for_each(|block| read(block, &mut text));
         let buttons = card.buttons.iter().flatten().map(|button| button.label.clone()).collect();
         Shown { text, buttons, files: vec![] }
     }
@@ -57,6 +55,17 @@ impl FakePlatform for Web {
     async fn inject(&self, _: Fault) -> Injected {
         Injected::Never
     }
+}
+
+fn read(block: &Block, text: &mut String) {
+    match block {
+        Block::Diff { lines, .. } => text.push_str(&diff_text(lines)),
+        Block::Details { blocks } => blocks.iter().for_each(|block| read(block, text)),
+        Block::Code { text: it, .. } | Block::Quote { text: it, .. } => text.push_str(it),
+        Block::Note { text: it } | Block::Outcome { text: it } => text.push_str(it),
+        Block::Fields { .. } => {}
+    }
+    text.push('\n');
 }
 
 #[tokio::test]

@@ -1,17 +1,21 @@
 //! Cores for tests: what reaches them, and what they answer.
 
-use crate::{MessageRef, Outcome, Press, Presser, Presses, Receipt, TextReply};
+use crate::{
+    BotCommand, Card, CommandCall, CommandParameter, CommandReply, MessageRef, Outcome, Press,
+    Presser, Presses, Receipt, TextReply,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
-/// What reached the core: a press, or a text.
+/// What reached the core: a press, a text, or a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// Who did it.
     pub presser: Presser,
     /// To which message.
     pub message: Option<MessageRef>,
-    /// The button's token; empty for a text that comes without one.
+    /// The button's token; empty for a text that comes without one; a command's name behind a
+    /// slash.
     pub token: String,
     /// The text, where it is one.
     pub text: Option<String>,
@@ -31,11 +35,36 @@ impl From<TextReply> for Received {
     }
 }
 
-/// A core of a test's own, for which presses and texts are one.
+impl From<CommandCall> for Received {
+    fn from(call: CommandCall) -> Self {
+        let CommandCall { presser, message, name, rest, .. } = call;
+        Self { presser, message, token: format!("/{name}"), text: Some(rest) }
+    }
+}
+
+/// The commands of the cores of tests.
+pub const COMMANDS: &[BotCommand] = &[
+    BotCommand { name: "pending", description: "What waits for an answer", parameters: &[] },
+    BotCommand {
+        name: "deny",
+        description: "Deny an ask",
+        parameters: &[
+            CommandParameter { name: "id", description: "Which", required: true },
+            CommandParameter { name: "reason", description: "Why", required: false },
+        ],
+    },
+];
+
+/// A core of a test's own, for which presses, texts and commands are one.
 #[crate::async_trait]
 pub trait TestCore: Send + Sync {
     /// Says what came of it.
     async fn take(&self, received: Received) -> Receipt;
+
+    /// A card as it stands now.
+    async fn card(&self, _id: &str) -> Option<Card> {
+        None
+    }
 }
 
 #[crate::async_trait]
@@ -47,11 +76,25 @@ impl<T: TestCore> Presses for T {
     async fn reply(&self, reply: TextReply) -> Receipt {
         self.take(reply.into()).await
     }
+
+    fn commands(&self) -> &'static [BotCommand] {
+        COMMANDS
+    }
+
+    async fn command(&self, call: CommandCall) -> CommandReply {
+        let Receipt { outcome, sentence, .. } = self.take(call.into()).await;
+        CommandReply::words(outcome, sentence)
+    }
+
+    async fn card(&self, id: &str) -> Option<Card> {
+        TestCore::card(self, id).await
+    }
 }
 
 /// A core that answers every press with the next receipt it was given and remembers what came in.
 pub struct ScriptedCore {
     receipts: Mutex<Vec<Receipt>>,
+    card: Mutex<Option<Card>>,
     seen: mpsc::UnboundedSender<Received>,
 }
 
@@ -60,7 +103,19 @@ impl ScriptedCore {
     #[must_use]
     pub fn new(receipts: Vec<Receipt>) -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
         let (seen, presses) = mpsc::unbounded_channel();
-        (Arc::new(Self { receipts: Mutex::new(receipts), seen }), presses)
+        let (receipts, card) = (Mutex::new(receipts), Mutex::default());
+        (Arc::new(Self { receipts, card, seen }), presses)
+    }
+
+    /// The same, which also has this card.
+    #[must_use]
+    pub fn with_card(
+        receipts: Vec<Receipt>,
+        card: Card,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
+        let (core, presses) = Self::new(receipts);
+        *core.card.lock().unwrap_or_else(PoisonError::into_inner) = Some(card);
+        (core, presses)
     }
 }
 
@@ -74,5 +129,10 @@ impl TestCore for ScriptedCore {
             return Receipt { outcome: Outcome::Unknown, sentence, card: None };
         }
         receipts.remove(0)
+    }
+
+    async fn card(&self, id: &str) -> Option<Card> {
+        let card = self.card.lock().unwrap_or_else(PoisonError::into_inner);
+        card.clone().filter(|card| card.id == id)
     }
 }

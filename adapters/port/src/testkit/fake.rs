@@ -16,7 +16,7 @@ pub trait FakePlatform: Send + Sync {
     fn target(&self) -> Target;
     /// What stands at a message now.
     async fn shown(&self, message: &MessageRef) -> Shown;
-    /// Presses the button with this label as this person, waits for the answer, and returns what
+    /// Presses the button with this label as this person, behind *More…* where it stands there, waits for the answer, and returns what
     /// the presser was told. `None` when the platform showed no words.
     async fn press(&self, message: &MessageRef, label: &str, person: &Presser) -> Option<String>;
     /// Gives the text that a text button asked for, as this person.
@@ -52,7 +52,7 @@ pub enum Injected {
 pub struct Shown {
     /// All its text.
     pub text: String,
-    /// The labels of the buttons that can be pressed.
+    /// The labels of the buttons that can be pressed, without the platform's own way to *More…*.
     pub buttons: Vec<String>,
     /// The content of the files that stand with it.
     pub files: Vec<String>,

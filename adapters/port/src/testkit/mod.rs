@@ -6,8 +6,8 @@ mod fake;
 mod promises;
 mod running;
 
-pub use self::core::{Received, ScriptedCore, TestCore};
-pub use cards::{closed, sample_card};
+pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
+pub use cards::{closed, sample_card, sample_edit};
 pub use fake::{FakePlatform, Fault, Injected, Shown};
 
 /// Runs an adapter through the contract.
@@ -16,6 +16,8 @@ pub use fake::{FakePlatform, Fault, Injected, Shown};
 /// With the promise that was broken.
 pub async fn conformance(fake: &dyn FakePlatform) {
     promises::cards_are_shown_pressed_and_closed(fake).await;
+    promises::what_stands_behind_more_is_shown_and_pressed(fake).await;
+    promises::a_view_of_a_card_is_shown_where_it_was_asked_for(fake).await;
     promises::a_long_card_is_shown_whole(fake).await;
     promises::a_slow_core_is_waited_for(fake).await;
     promises::a_text_is_taken_after_a_restart(fake).await;

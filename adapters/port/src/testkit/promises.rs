@@ -2,9 +2,11 @@
 
 use super::{
     FakePlatform, Fault, Injected, Received, ScriptedCore, TestCore, closed, running::Running,
-    sample_card,
+    sample_card, sample_edit,
 };
-use crate::{Card, Outcome, Posting, Receipt, RetryScope, SendError, TEXT_NOT_NOW};
+use crate::{
+    Button, ButtonStyle, Card, Outcome, Posting, Receipt, RetryScope, SendError, TEXT_NOT_NOW, Tone,
+};
 use std::{sync::Arc, time::Duration};
 
 fn told(outcome: Outcome, sentence: &str, card: Option<Card>) -> Receipt {
@@ -13,9 +15,12 @@ fn told(outcome: Outcome, sentence: &str, card: Option<Card>) -> Receipt {
 
 /// A card of its own: nothing of an earlier promise stands in its way.
 fn card(nth: u32, command: &str) -> Card {
-    let mut card = sample_card(command);
+    of_its_own(nth, sample_card(command))
+}
+
+fn of_its_own(nth: u32, mut card: Card) -> Card {
     let id = format!("k3J9sQ0aZ_-b4LmX7yTn{nth:02}");
-    for button in card.buttons.iter_mut().flatten() {
+    for button in card.buttons.iter_mut().flatten().chain(&mut card.more) {
         button.token = button.token.replace(&card.id, &id);
     }
     card.id = id;
@@ -35,7 +40,7 @@ pub(super) async fn cards_are_shown_pressed_and_closed(fake: &dyn FakePlatform) 
     let mut running = Running::start(fake, receipts).await;
     let message = running.post(&card, Posting::First).await;
     let shown = fake.shown(&message).await;
-    for text in ["claude-code wants to run a command", "rm -rf build/* && echo", "</code></pre>"] {
+    for text in ["claude-code · shop on mill", "rm -rf build/* && echo", "</code></pre>"] {
         assert!(shown.text.contains(text), "the card shows `{text}` literally: {}", shown.text);
     }
     assert_eq!(shown.buttons, ["Approve", "Always", "Deny", "Other…"]);
@@ -68,7 +73,54 @@ pub(super) async fn cards_are_shown_pressed_and_closed(fake: &dyn FakePlatform) 
     let shown = fake.shown(&message).await;
     assert!(shown.buttons.is_empty(), "a closed card has no buttons");
     assert!(shown.text.contains("rm -rf build/*"), "the text is kept");
-    assert!(shown.text.contains("Approved once by Ana, 12:03"), "the outcome is added");
+    assert!(shown.text.contains("Ana, 12:03 · stored: rm build/*"), "the outcome is added");
+    running.end().await;
+}
+
+pub(super) async fn what_stands_behind_more_is_shown_and_pressed(fake: &dyn FakePlatform) {
+    let (ana, card) = (fake.somebody(), of_its_own(9, sample_edit()));
+    let receipts = vec![told(Outcome::Applied, "Approved for 10 minutes.", Some(closed(&card)))];
+    let (core, received) = ScriptedCore::with_card(receipts, card.clone());
+    let mut running = Running::with_core(fake, core, received).await;
+    let message = running.post(&card, Posting::First).await;
+    let shown = fake.shown(&message).await;
+    for text in ["nginx.conf +2 −1", "+   listen 443 ssl;", "</pre> ``` <b>@everyone</b>"] {
+        assert!(shown.text.contains(text), "a change shows `{text}` literally: {}", shown.text);
+    }
+    let said = fake.press(&message, "10 min: this change", &ana).await;
+    assert_eq!(said.as_deref(), Some("Approved for 10 minutes."));
+    let press = running.next().await;
+    assert_eq!((press.token, press.message), (format!("{}.1.m0", card.id), Some(message.clone())));
+    running.closes(&message).await;
+    running.end().await;
+}
+
+pub(super) async fn a_view_of_a_card_is_shown_where_it_was_asked_for(fake: &dyn FakePlatform) {
+    let ana = fake.somebody();
+    let button = |code: &str, label: &str, style| Button {
+        token: format!("k3J9sQ0aZ_-b4LmX7yTn2w.1.{code}"),
+        label: label.to_owned(),
+        style,
+    };
+    let review = button("r", "Review and approve…", ButtonStyle::Open);
+    let card =
+        Card { tone: Tone::Critical, buttons: vec![vec![review]], ..sample_card("rm -rf /") };
+    let card = of_its_own(10, card);
+    let yes = button("c", "Yes, delete /", ButtonStyle::Confirm);
+    let view = Card { buttons: vec![vec![yes]], ..card.clone() };
+    let view =
+        Card { id: card.id.clone(), ..of_its_own(10, Card { id: sample_card("").id, ..view }) };
+    let receipts = vec![told(Outcome::Noted, "", Some(view))];
+    let (core, received) = ScriptedCore::with_card(receipts, card.clone());
+    let mut running = Running::with_core(fake, core, received).await;
+    let message = running.post(&card, Posting::First).await;
+    assert!(fake.shown(&message).await.text.contains("CRITICAL"), "the word comes first");
+    let _ = fake.press(&message, "Review and approve…", &ana).await;
+    assert_eq!(running.next().await.token, format!("{}.1.r", card.id));
+    running.shows(&message, "Yes, delete /").await;
+    // Every further redraw shows the card itself.
+    running.update(&message, &card).await;
+    running.shows(&message, "Review and approve…").await;
     running.end().await;
 }
 

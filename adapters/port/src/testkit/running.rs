@@ -99,6 +99,16 @@ impl<'a> Running<'a> {
         timeout(LONG, closed).await.expect(why);
     }
 
+    /// Waits until a message has this button.
+    pub(super) async fn shows(&self, message: &MessageRef, label: &str) {
+        let shown = async {
+            while !self.fake.shown(message).await.buttons.iter().any(|button| button == label) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LONG, shown).await.expect("the pressed message shows the view of the receipt");
+    }
+
     /// Ends it, as a daemon that is told to.
     pub(super) async fn end(self) {
         self.stop.cancel();

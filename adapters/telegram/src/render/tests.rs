@@ -1,7 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use super::*;
-use countersign_port::testkit::{closed, sample_card};
+use crate::attachment::file_name;
+use crate::first_line::until;
+use countersign_port::testkit::{closed, sample_card, sample_edit};
+use countersign_port::{Block, DiffLine, DiffSide, Field, Tone};
+use jiff::SignedDuration;
 use proptest::prelude::*;
 
 fn now() -> Timestamp {
@@ -10,37 +14,74 @@ fn now() -> Timestamp {
 }
 
 fn draw(card: &Card) -> Rendered {
-    render(card, now())
+    render(card, Menu::Main, now())
 }
 
 /// What Telegram's HTML mode makes of a text that holds only our tags.
 fn unescaped(html: &str) -> String {
     let mut text = html.to_owned();
-    for tag in ["b", "code", "pre"] {
+    for tag in ["b", "code", "pre", "blockquote"] {
         text = text.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "");
     }
+    for tag in ["<blockquote expandable>", "<code class=\"language-diff\">"] {
+        text = text.replace(tag, "");
+    }
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}
+
+/// The message with its buttons.
+fn picture(card: &Card) -> String {
+    picture_at(card, now())
+}
+
+fn picture_at(card: &Card, now: Timestamp) -> String {
+    let drawn = render(card, Menu::Main, now);
+    let mut out = drawn.page.html();
+    let keyboard = serde_json::to_value(&drawn.keyboard).unwrap();
+    for row in keyboard["inline_keyboard"].as_array().into_iter().flatten() {
+        let keys = row.as_array().unwrap().iter().map(|key| format!("[{}]", key["text"]));
+        out.push_str(&format!("\n{}", keys.collect::<Vec<_>>().join(" ")));
+    }
+    for file in &drawn.files {
+        out.push_str(&format!("\n({}: {} characters)", file.name, file.text.chars().count()));
+    }
+    out
 }
 
 #[test]
 fn an_open_card_shows_all_of_it() {
     let card = sample_card("rm -rf build/* && echo \"<done> & `dusted`\" </code></pre> @everyone");
-    insta::assert_snapshot!(draw(&card).page.html(), @r#"
-    <b>🔔 claude-code wants to run a command</b>
+    insta::assert_snapshot!(picture(&card));
+}
 
-    <b>command</b>
-    <pre>rm -rf build/* &amp;&amp; echo &quot;&lt;done&gt; &amp; `dusted`&quot; &lt;/code&gt;&lt;/pre&gt; @everyone</pre>
+/// The cards that the core draws, one below the other.
+fn twelve(picture: impl Fn(&Card) -> String) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cards");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    assert!(files.len() >= 24, "{} cards", files.len());
+    let one = |file: &std::path::PathBuf| {
+        let card: Card = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let name = file.file_stem().unwrap().to_string_lossy();
+        format!("== {name}\n{}\n\n", picture(&card))
+    };
+    files.iter().map(one).collect()
+}
 
-    <b>reason</b>
-    <code>Clean the *build* &lt;b&gt;now&lt;/b&gt;</code>
+#[test]
+fn twelve_cards_before_and_after_the_press() {
+    insta::assert_snapshot!(twelve(|card| picture_at(card, Timestamp::UNIX_EPOCH)));
+}
 
-    agent: <code>claude-code</code>
-    folder: <code>/home/ana/shop</code>
+#[test]
+fn a_critical_card_says_so_first() {
+    insta::assert_snapshot!(picture(&Card { tone: Tone::Critical, ..sample_card("ls") }));
+}
 
-    ℹ️ Always stores: shell: rm build/*
-
-    ask a7f3 · ⏳ expires 00:34:51 UTC, in 5 min
-    "#);
+#[test]
+fn a_change_is_shown_line_by_line() {
+    insta::assert_snapshot!(picture(&sample_edit()));
 }
 
 #[test]
@@ -53,27 +94,10 @@ fn padding_pushes_nothing_out_of_sight_and_all_of_it_is_attached() {
 }
 
 #[test]
-fn a_closed_card_keeps_its_text_and_loses_its_buttons() {
+fn a_closed_card_is_one_line_and_a_fold() {
     let drawn = draw(&closed(&sample_card("ls")));
     assert_eq!(drawn.keyboard, None);
-    insta::assert_snapshot!(drawn.page.html(), @r#"
-    <b>✅ claude-code wants to run a command</b>
-
-    <b>command</b>
-    <pre>ls</pre>
-
-    <b>reason</b>
-    <code>Clean the *build* &lt;b&gt;now&lt;/b&gt;</code>
-
-    agent: <code>claude-code</code>
-    folder: <code>/home/ana/shop</code>
-
-    ℹ️ Always stores: shell: rm build/*
-
-    ➤ Approved once by Ana, 12:03
-
-    ask a7f3
-    "#);
+    insta::assert_snapshot!(drawn.page.html());
 }
 
 #[test]
@@ -136,43 +160,58 @@ fn notes_and_fields_that_are_cut_are_attached_whole() {
     card.blocks =
         vec![card.blocks[0].clone(), Block::Fields { fields }, Block::Note { text: note.clone() }];
     let drawn = draw(&card);
-    let text = drawn.page.text();
-    assert!(text.contains("… and 6 more") && text.contains(" more) …"), "{text}");
     let details = drawn.files.last().unwrap();
     assert_eq!(details.name, "a7f3-details-2.txt");
-    let expected: String = (0..9).map(|n| format!("{n}: {}\n", "v".repeat(200))).collect();
-    assert_eq!(details.text, format!("{expected}{note}\n"));
+    assert!(details.text.ends_with(&format!("{note}\n")), "{}", details.text);
 }
 
 #[test]
-fn texts_that_find_no_room_are_counted_and_attached() {
+fn parts_that_find_no_room_are_counted_and_attached() {
     let mut card = sample_card("ls");
     let code = |n: usize| Block::Code { label: format!("file {n}"), text: "y".repeat(900) };
-    card.blocks = (0..9).map(code).collect();
+    card.blocks = (0..60).map(code).collect();
     let drawn = draw(&card);
-    assert_eq!(drawn.files.len(), 9);
-    assert!(drawn.page.text().contains("⚠️ 3 more texts are in the attached files"));
+    let text = drawn.page.text();
+    assert!(text.contains(" more parts are in the attached files\n"), "{text}");
+    assert_eq!(drawn.files.len(), 4);
+    let whole = drawn.files.last().unwrap();
+    assert!(whole.text.contains("file 59:\nyyy"), "{}", whole.text);
 }
 
 #[test]
 fn the_deadline_is_a_time_and_a_length() {
     let at = |seconds: i64| until(now() + SignedDuration::from_secs(seconds), now());
-    assert_eq!(at(90), "expires 00:31:21 UTC, in 90 s");
-    assert_eq!(at(300), "expires 00:34:51 UTC, in 5 min");
-    assert_eq!(at(3 * 86_400), "expires 24 Nov 00:29 UTC, in 3 days");
-    assert_eq!(at(-5), "expires 00:29:46 UTC, now");
+    assert_eq!(at(90), "⏳ 90 s left, until 00:31 UTC");
+    assert_eq!(at(300), "⏳ 5 min left, until 00:34 UTC");
+    assert_eq!(at(3 * 86_400), "⏳ 3 days left, until 24 Nov 00:29 UTC");
+    assert_eq!(at(-5), "⏳ 0 s left, until 00:29 UTC");
 }
 
 #[test]
 fn a_file_name_holds_no_path() {
     assert_eq!(file_name("a7f3", "../../etc/passwd\n", 1), "a7f3-etcpasswd-2.txt");
+    assert_eq!(file_name("a7f3", "…", 0), "a7f3-text.txt");
 }
 
 fn any_block() -> impl Strategy<Value = Block> {
+    let inner = prop::collection::vec(any_plain_block(), 0..4);
+    prop_oneof![
+        8 => any_plain_block(),
+        1 => inner.prop_map(|blocks| Block::Details { blocks }),
+    ]
+}
+
+fn any_plain_block() -> impl Strategy<Value = Block> {
     let text = || prop_oneof![any::<String>(), "[<>&\"\u{0}\u{202e}👍🏽\n a]{0,3000}", ".{0,200}"];
     prop_oneof![
         (text(), text()).prop_map(|(label, text)| Block::Code { label, text }),
         (text(), text()).prop_map(|(label, text)| Block::Quote { label, text }),
+        (text(), prop::collection::vec(text(), 0..5)).prop_map(|(path, texts)| Block::Diff {
+            path,
+            added: texts.len(),
+            removed: 0,
+            lines: texts.into_iter().map(|text| DiffLine { side: DiffSide::Added, text }).collect(),
+        }),
         text().prop_map(|text| Block::Note { text }),
         text().prop_map(|text| Block::Outcome { text }),
         prop::collection::vec((text(), text()), 0..12).prop_map(|list| Block::Fields {
@@ -182,7 +221,7 @@ fn any_block() -> impl Strategy<Value = Block> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn any_card_fits_and_its_html_says_its_text_and_nothing_else(
@@ -190,10 +229,19 @@ proptest! {
         ask in any::<String>(),
         blocks in prop::collection::vec(any_block(), 0..10),
     ) {
-        let card = Card { title, ask, blocks, ..sample_card("") };
+        let mut card = Card { title: title.clone(), origin: ask.clone(), ask, blocks, ..sample_edit() };
+        card.buttons[0][0].label = title.clone();
+        card.more[0].label = title;
+        for menu in [Menu::Main, Menu::More] {
+            let keyboard = serde_json::to_value(render(&card, menu, now()).keyboard).unwrap();
+            for key in keyboard["inline_keyboard"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap()) {
+                prop_assert!(!key["text"].as_str().unwrap().trim().is_empty());
+                prop_assert!((1..=64).contains(&key["callback_data"].as_str().unwrap().len()));
+            }
+        }
         let drawn = draw(&card);
         let text = drawn.page.text();
-        prop_assert!(text.chars().count() <= 4_096, "{} characters", text.chars().count());
+        prop_assert!(text.encode_utf16().count() <= 4_096, "{}", text.encode_utf16().count());
         prop_assert!(drawn.page.html().len() <= 32_768);
         prop_assert_eq!(unescaped(&drawn.page.html()), text);
     }

@@ -35,7 +35,9 @@ impl FakePlatform for Chat {
             files.extend(message.file.map(|(_, content)| content));
             above = message.reply_to;
         }
-        Shown { text: card.text, buttons: card.buttons.concat(), files }
+        let mut buttons = card.buttons.concat();
+        buttons.retain(|label| label != "More…");
+        Shown { text: card.text, buttons, files }
     }
 
     async fn press(&self, message: &MessageRef, label: &str, presser: &Presser) -> Option<String> {

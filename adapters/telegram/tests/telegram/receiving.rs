@@ -137,7 +137,7 @@ async fn a_card_that_stands_twice_is_redrawn_where_it_is_pressed() {
             server.message(GROUP, lost).buttons.is_empty().then_some(())
         })
         .await;
-    assert!(server.message(GROUP, lost).text.contains("Approved once by Ana, 12:03"));
+    assert!(server.message(GROUP, lost).text.contains("Ana, 12:03 · stored: rm build/*"));
     room.close().await;
 }
 

@@ -139,7 +139,7 @@ async fn a_longer_text_that_comes_with_a_change_is_attached_once() {
     assert!(file.file.unwrap().1.ends_with("rm -rf tail-end"));
     adapter.update(&message, &closed(&Card { revision: 4, ..long_card() })).await.unwrap();
     assert_eq!(server.calls("sendDocument").len(), 1);
-    assert!(server.message(GROUP, number(&message)).text.contains("Approved once by Ana"));
+    assert!(server.message(GROUP, number(&message)).text.contains("Ana, 12:03 · stored"));
 }
 
 #[tokio::test]
@@ -155,10 +155,12 @@ async fn html_that_telegram_cannot_read_is_sent_without_parsing() {
     assert_eq!(shown.buttons.concat().len(), 4);
     server.fail("editMessageText", fault, 1);
     adapter.update(&message, &closed(&card)).await.unwrap();
-    assert!(server.message(GROUP, number(&message)).text.contains("Approved once by Ana, 12:03"));
+    assert!(
+        server.message(GROUP, number(&message)).text.contains("Ana, 12:03 · stored: rm build/*")
+    );
     let sent = server.calls("sendMessage");
     assert_eq!((sent[0].get("entities"), sent[1].get("parse_mode")), (None, None));
-    assert_eq!(sent[1]["entities"].as_array().unwrap().len(), 7);
+    assert_eq!(sent[1]["entities"].as_array().unwrap().len(), 9);
 }
 
 #[tokio::test]
@@ -222,7 +224,7 @@ async fn hostile_text_is_shown_literally_or_made_visible() {
         let file = shown.reply_to.and_then(|above| server.message(GROUP, above).file);
         assert!(whole || file.is_some_and(|(_, content)| content == *text), "{text}");
         assert!(!shown.text.contains(['\u{202e}', '\u{0}', '\u{200b}']));
-        assert!(shown.text.ends_with(" min") || shown.text.contains(" · ⏳ expires "));
+        assert!(shown.text.contains(" · ⏳ 0 s left, until "), "{}", shown.text);
     }
     assert_eq!(server.violations(), Vec::<String>::new());
 }

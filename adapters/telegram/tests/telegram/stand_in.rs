@@ -113,7 +113,7 @@ async fn cards_and_presses(server: &StandIn) {
     assert_eq!(room.next_press().await.message, Some(message.clone()));
     room.adapter.update(&message, &closed(&card)).await.unwrap();
     let shown = server.message(GROUP, number(&message)).await;
-    assert!(shown["text"].as_str().unwrap().contains("Approved once by Ana, 12:03"), "{shown}");
+    assert!(shown["text"].as_str().unwrap().contains("Ana, 12:03 · stored: rm build/*"), "{shown}");
     assert_eq!((&shown["buttons"], &shown["edits"]), (&json!([]), &json!(1)));
     // A new process, the same card: nothing to edit.
     server.adapter().update(&message, &closed(&card)).await.unwrap();

@@ -64,10 +64,9 @@ async fn nothing_but_the_presser_s_own_reply_to_the_prompt_is_an_answer() {
         vec![receipt(Outcome::TextWanted, "What instead?"), receipt(Outcome::Noted, "Noted.")];
     let mut room = Room::open(&server, answers);
     let (card, prompt) = prompted(&mut room, &server).await;
-    // Ordinary words, words to the bot, replies to the card, forged prompts, other people.
+    // Ordinary words, words to the bot, forged prompts, other people.
     server.say(GROUP, "yes", ANA);
     server.say(GROUP, "/approve countersign_test_bot yes", ANA);
-    server.reply(GROUP, card, "yes", ANA);
     let forged = server.say(GROUP, &prompt.text, BEN);
     server.reply(GROUP, forged, "yes countersign_test_bot", ANA);
     let foreign = server.reply(GROUP, prompt.id, "no", BEN);

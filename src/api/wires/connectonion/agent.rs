@@ -1,13 +1,13 @@
-//! The agent's end: what its plugin sends becomes an ask, what people press goes back.
+//! The agent's side: a call of its plugin becomes an ask, and the answer is sent back.
 
 use super::{
-    connection::{ConnectionParams, Incoming, incoming, text},
-    receive::{self, Received},
+    connection::{ConnectionParams, IncomingFrame, incoming, text},
+    receive::{self, AgentMessage},
     wire::{self, Reported},
 };
 use crate::{
     api::state::Api,
-    gate::{AttachedCaller, Gate, Submitted, ask::Ask, call::Call},
+    gate::{AttachedCaller, Gate, SubmitOutcome, ask::Ask, call::Call},
     ids,
 };
 use axum::extract::ws::WebSocket;
@@ -16,20 +16,20 @@ use futures::{SinkExt, StreamExt, future::BoxFuture};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
-/// One wait; the next begins where it ends.
+/// The length of one wait; the next follows at once.
 const ROUND: Duration = Duration::from_secs(600);
-/// After a wait that the store made fail.
+/// The pause after a wait that failed because of the store.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What the agent waits for: the id of its request, and the frame that will answer it.
+/// The open request of an agent: its id, and the future of the frame that answers it.
 struct OpenRequest {
     id: String,
     answer: BoxFuture<'static, Option<Value>>,
 }
 
-/// Serves an agent until it leaves or the daemon stops.
+/// Serves an agent until it disconnects or the daemon stops.
 pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionParams) {
-    // A connection without a name of its own is a session of its own.
+    // A connection that names no session gets one of its own, so that it shares no grants.
     whose.session.get_or_insert_with(ids::ask_id);
     let (mut out, mut frames) = socket.split();
     let mut mailbox = Mailbox::default();
@@ -37,10 +37,10 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionPar
     loop {
         let reply = tokio::select! {
             message = frames.next() => match incoming(message) {
-                Incoming::Closed => break,
-                Incoming::Idle => continue,
-                Incoming::Malformed(why) => Some(wire::error(&why)),
-                Incoming::Frame(frame) => {
+                IncomingFrame::Closed => break,
+                IncomingFrame::Idle => continue,
+                IncomingFrame::Malformed(why) => Some(wire::error(&why)),
+                IncomingFrame::Frame(frame) => {
                     match receive(&api.gate, &whose, &mut mailbox, &mut pending, &frame).await {
                         Ok(now) => now,
                         Err(why) => Some(wire::error(&why)),
@@ -51,7 +51,7 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionPar
                 let answer = answer.unwrap_or_else(|| {
                     wire::error("countersign stops; ask again once it is back")
                 });
-                // The request is done, whatever its answer.
+                // The request is done, even if its answer is an error.
                 let _ = mailbox.answer(&answer);
                 pending = None;
                 Some(answer)
@@ -63,10 +63,11 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionPar
             break;
         }
     }
-    // FAIL-CLOSED: an agent that leaves while an ask is open cancels it, unless it returns at once.
+    // FAIL-CLOSED: dropping the pending wait detaches its caller. An agent that disconnects while
+    // an ask is open cancels it, unless it reconnects in time.
 }
 
-/// The answer, once there is one; `None` when the daemon stops first.
+/// The answer of the pending request; `None` if the daemon stops first.
 async fn answered(pending: &mut Option<OpenRequest>) -> Option<Value> {
     match pending {
         Some(pending) => (&mut pending.answer).await,
@@ -74,7 +75,7 @@ async fn answered(pending: &mut Option<OpenRequest>) -> Option<Value> {
     }
 }
 
-/// Takes a frame. The frame to send at once, where there is one.
+/// Handles one frame; returns the reply to send at once, if there is one.
 async fn receive(
     gate: &Arc<Gate>,
     whose: &ConnectionParams,
@@ -82,11 +83,13 @@ async fn receive(
     pending: &mut Option<OpenRequest>,
     frame: &Value,
 ) -> Result<Option<Value>, String> {
-    let Received::Call(mut call) = receive::decode(frame, whose)? else { return Ok(None) };
+    let AgentMessage::Call(mut call) = receive::decode(frame, whose)? else { return Ok(None) };
     call.owner.clone_from(&whose.owner);
     let id = call.key.get_or_insert_with(ids::nonce).clone();
-    // INVARIANT: one request at a time: an answer names none, so it must be clear whose it is.
+    // INVARIANT: one request at a time. An answer carries no id, so there must be only one it can
+    // mean.
     mailbox.ask(&id)?;
+    // A repeat of the pending request: the wait for it goes on.
     if pending.as_ref().is_some_and(|pending| pending.id == id) {
         return Ok(None);
     }
@@ -113,24 +116,24 @@ enum Submission {
 
 async fn submit(gate: &Arc<Gate>, call: Call) -> Result<Submission, String> {
     match gate.submit(call.clone(), true).await.map_err(|error| error.to_string())? {
-        Submitted::Ruled(ruling) => {
+        SubmitOutcome::Ruled(ruling) => {
             let message = gate.text_for_denial(&call, &ruling);
             Ok(Submission::Now(wire::of_ruling(&call, &ruling, message)))
         }
-        Submitted::Asked(ask, Some(caller)) => {
+        SubmitOutcome::Asked(ask, Some(caller)) => {
             Ok(Submission::Later(Box::pin(wait(gate.clone(), *ask, caller))))
         }
-        Submitted::Asked(ask, None) => Ok(Submission::Now(answer_of(gate, &ask))),
+        SubmitOutcome::Asked(ask, None) => Ok(Submission::Now(answer_of(gate, &ask))),
     }
 }
 
-/// The frame of a closed ask.
+/// The frame for a closed ask.
 fn answer_of(gate: &Gate, ask: &Ask) -> Value {
     let reported = if gate.is_compat() { Reported::Scope } else { Reported::Once };
     wire::of_ask(ask, gate.text_for_model(ask), reported)
 }
 
-/// Waits for the answer, as long as the agent does; `None` when the daemon stops first.
+/// Waits for the answer as long as the agent is connected; `None` if the daemon stops first.
 async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: AttachedCaller) -> Option<Value> {
     loop {
         match caller.wait(ROUND).await {
@@ -142,8 +145,8 @@ async fn wait(gate: Arc<Gate>, ask: Ask, mut caller: AttachedCaller) -> Option<V
                 tracing::warn!(ask_id = %ask.id, %error, "an agent's wait failed");
                 return Some(wire::error(&format!("{error}; nothing was approved")));
             }
-            // INVARIANT: a store that fails for a while takes no ask away from its approvers: its
-            // agent still waits.
+            // INVARIANT: a temporary failure of the store cancels no ask: its agent keeps waiting,
+            // and people can answer once the store works again.
             Err(error) => {
                 tracing::debug!(ask_id = %ask.id, %error, "an agent waits for the store");
                 tokio::select! {

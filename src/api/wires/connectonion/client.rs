@@ -1,8 +1,8 @@
-//! A client's end: open asks are sent to it one at a time, and it may answer them as it answers the
-//! agent itself.
+//! The client's side: open asks are sent to it one at a time, and it answers them as it would
+//! answer the agent itself.
 
 use super::{
-    connection::{ConnectionParams, Incoming, incoming, text},
+    connection::{ConnectionParams, IncomingFrame, incoming, text},
     wire,
 };
 use crate::{
@@ -24,24 +24,25 @@ use futures::{SinkExt, StreamExt};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// One client of ConnectOnion's.
+/// A connected client of ConnectOnion.
 struct WireClient<'c> {
     gate: &'c Arc<Gate>,
     store: &'c Store,
     whose: ConnectionParams,
     who: Who,
-    /// The ask that it is shown, and how far that was.
+    /// The ask that the client shows, in the state that was last sent.
     shown: Option<Ask>,
     mailbox: Mailbox,
 }
 
-/// Serves a client until it leaves or the daemon stops.
+/// Serves a client until it disconnects or the daemon stops.
 pub(super) async fn serve(api: &Api, socket: WebSocket, whose: ConnectionParams, who: Who) {
     let (mut out, mut frames) = socket.split();
     let mut changes = api.gate.changes();
     let (gate, store, mailbox) = (&api.gate, &api.store, Mailbox::default());
     let mut client = WireClient { gate, store, whose, who, shown: None, mailbox };
     loop {
+        // Marked before the read: a change during it wakes the `select!` below at once.
         changes.mark_unchanged();
         let mut frames_out = match client.look().await {
             Ok(frames) => frames,
@@ -53,10 +54,10 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, whose: ConnectionParams,
         if frames_out.is_empty() {
             tokio::select! {
                 message = frames.next() => match incoming(message) {
-                    Incoming::Closed => break,
-                    Incoming::Idle => {}
-                    Incoming::Malformed(why) => frames_out.push(wire::error(&why)),
-                    Incoming::Frame(frame) => frames_out.extend(client.receive(&frame).await),
+                    IncomingFrame::Closed => break,
+                    IncomingFrame::Idle => {}
+                    IncomingFrame::Malformed(why) => frames_out.push(wire::error(&why)),
+                    IncomingFrame::Frame(frame) => frames_out.extend(client.receive(&frame).await),
                 },
                 changed = changes.changed() => if changed.is_err() || gate.is_stopping() { break },
             }
@@ -70,12 +71,13 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, whose: ConnectionParams,
 }
 
 impl WireClient<'_> {
-    /// What has changed since it last looked: the end of what it is shown, then what is open next.
+    /// Returns what changed since the last call: the end of the shown ask, then the next open one.
     async fn look(&mut self) -> Result<Vec<Value>, StoreError> {
         let mut news = Vec::new();
         if let Some(shown) = &self.shown {
             let now = self.store.whole_ask(&shown.id).await?;
             match now.filter(Ask::is_open) {
+                // Only the progress changes what the client shows: the frame contains no deadline.
                 Some(now) if now.progress.current() == shown.progress.current() => return Ok(news),
                 Some(now) => {
                     news.push(wire::shown(&now));
@@ -84,7 +86,7 @@ impl WireClient<'_> {
                 }
                 None => {
                     news.push(json!({ "type": "approval_resolved", "id": shown.id }));
-                    // An answer that is on its way is stale now.
+                    // An answer that is already on its way is stale now: a new mailbox refuses it.
                     self.mailbox = Mailbox::default();
                     self.shown = None;
                 }
@@ -112,10 +114,12 @@ impl WireClient<'_> {
             && self.whose.session.as_ref().is_none_or(|session| *session == call.session)
     }
 
-    /// Takes a frame.
+    /// Handles one frame.
     async fn receive(&mut self, frame: &Value) -> Option<Value> {
         let kind = frame.get("type").and_then(Value::as_str);
         match kind {
+            // A frame without a `type` is an answer; an `answer` field marks it as one to a
+            // question.
             None | Some("APPROVAL_RESPONSE" | "response") if frame.get("answer").is_none() => {
                 self.answers(frame, false).await
             }
@@ -126,7 +130,7 @@ impl WireClient<'_> {
         }
     }
 
-    /// An answer to what is shown. One that names another request, or comes when none is shown, is
+    /// Handles an answer to the shown ask. If it names another request, or none is shown, it is
     /// stale and changes nothing.
     async fn answers(&mut self, frame: &Value, to_question: bool) -> Option<Value> {
         let stale = || Some(wire::error(Mailbox::STALE));
@@ -153,14 +157,14 @@ impl WireClient<'_> {
             Told::Applied => None,
             Told::Already | Told::Expired | Told::Cancelled | Told::Unknown => stale(),
             Told::Noted | Told::TextWanted | Told::NotAllowed | Told::Unfit | Told::Fault => {
-                // It still waits, for an answer that fits.
+                // The ask is still open, so the mailbox expects another answer.
                 let _ = self.mailbox.ask(&id);
                 (reply.told != Told::Noted).then(|| wire::error(&reply.sentence))
             }
         }
     }
 
-    /// Another permission profile for the session.
+    /// Sets another permission profile for the session.
     async fn wants_mode(&self, frame: &Value) -> Value {
         let session = frame.get("session_id").and_then(Value::as_str);
         let Some(session) = session.or(self.whose.session.as_deref()) else {
@@ -169,6 +173,7 @@ impl WireClient<'_> {
         let Some(mode) = frame.get("mode").and_then(Value::as_str) else {
             return wire::error("mode_change needs a `mode`, which is a text");
         };
+        // A mode may be limited to a number of turns; the profile reads it as `MODE USED/TURNS`.
         let mode = match frame.get("turns").and_then(Value::as_u64) {
             Some(turns) => format!("{mode} 0/{turns}"),
             None => mode.to_owned(),
@@ -184,7 +189,7 @@ impl WireClient<'_> {
     }
 }
 
-/// What an answer asks for.
+/// The action that an answer requests.
 fn action(answer: PromptAnswer) -> Action {
     match answer {
         PromptAnswer::Approved(Covers::Once) => Action::Approve { scope: Scope::Once },
@@ -199,7 +204,7 @@ fn action(answer: PromptAnswer) -> Action {
     }
 }
 
-/// The answer to the question that is shown.
+/// The action for an answer to the shown question.
 fn reply(ask: &Ask, answer: Option<&Value>) -> Result<Action, String> {
     let question = ask.body.call.questions.get(ask.progress.current());
     let question = question.ok_or("this question has been answered")?;

@@ -1,11 +1,11 @@
-//! One connection of the wire: whose it is, and the frames that come and go.
+//! One connection: its parameters, and its frames in both directions.
 
 use crate::ask::owner::Owner;
 use axum::extract::ws;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Who connects, from the query: `?agent=shop-bot&session=7`.
+/// The parameters of a connection, from the query: `?agent=shop-bot&session=7`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConnectionParams {
@@ -14,9 +14,9 @@ pub(super) struct ConnectionParams {
     pub(super) agent: String,
     /// The session of frames that name none.
     pub(super) session: Option<String>,
-    /// The folder that the agent works in.
+    /// The agent's working directory.
     pub(super) cwd: Option<String>,
-    /// How far the agent's host trusts whoever it works for.
+    /// The trust level of the person for whom the agent works, as its host rates it.
     pub(super) requester: Option<String>,
     /// The owner of this connection's sessions.
     #[serde(skip)]
@@ -27,35 +27,35 @@ fn nameless() -> String {
     "connectonion".to_owned()
 }
 
-/// What came in on a connection.
-pub(super) enum Incoming {
-    /// A frame of the wire.
+/// A message received on a connection.
+pub(super) enum IncomingFrame {
+    /// A frame.
     Frame(Value),
-    /// Something that is none; the sentence says why.
+    /// Not a frame; the sentence gives the reason.
     Malformed(String),
-    /// Nothing to act on.
+    /// A ping or pong, which needs no action.
     Idle,
-    /// The end.
+    /// The connection is closed.
     Closed,
 }
 
-/// What a message of the socket comes to.
-pub(super) fn incoming(message: Option<Result<ws::Message, axum::Error>>) -> Incoming {
+/// Decodes a message of the socket.
+pub(super) fn incoming(message: Option<Result<ws::Message, axum::Error>>) -> IncomingFrame {
     match message {
-        None | Some(Err(_) | Ok(ws::Message::Close(_))) => Incoming::Closed,
-        Some(Ok(ws::Message::Ping(_) | ws::Message::Pong(_))) => Incoming::Idle,
+        None | Some(Err(_) | Ok(ws::Message::Close(_))) => IncomingFrame::Closed,
+        Some(Ok(ws::Message::Ping(_) | ws::Message::Pong(_))) => IncomingFrame::Idle,
         Some(Ok(ws::Message::Binary(_))) => {
-            Incoming::Malformed("frames are JSON texts; this one is binary".to_owned())
+            IncomingFrame::Malformed("frames are JSON texts; this one is binary".to_owned())
         }
         Some(Ok(ws::Message::Text(text))) => match serde_json::from_str(&text) {
-            Ok(frame @ Value::Object(_)) => Incoming::Frame(frame),
-            Ok(_) => Incoming::Malformed("a frame is a JSON object".to_owned()),
-            Err(error) => Incoming::Malformed(format!("the frame is no JSON: {error}")),
+            Ok(frame @ Value::Object(_)) => IncomingFrame::Frame(frame),
+            Ok(_) => IncomingFrame::Malformed("a frame is a JSON object".to_owned()),
+            Err(error) => IncomingFrame::Malformed(format!("the frame is no JSON: {error}")),
         },
     }
 }
 
-/// A frame on its way out.
+/// Encodes a frame.
 pub(super) fn text(frame: &Value) -> ws::Message {
     ws::Message::Text(frame.to_string().into())
 }

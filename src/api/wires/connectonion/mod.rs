@@ -1,9 +1,9 @@
-//! ConnectOnion's wire: `GET /v1/connectonion`, a WebSocket that speaks what the tool approval
-//! plugin of its agents speaks to their clients.
+//! ConnectOnion's wire: `GET /v1/connectonion`, a WebSocket with the protocol between the tool
+//! approval plugin of its agents and their clients.
 //!
-//! With the agent's handle it is a client to the agent: what the plugin sends becomes an ask, and
-//! what people press goes back. With the approver's handle it is the agent to a client of
-//! ConnectOnion's: open asks are sent to it one at a time, and it may answer them.
+//! With the agent's handle, the daemon acts as a client towards the agent: a call of the plugin
+//! becomes an ask, and the answer is sent back. With the approver's handle, it acts as the agent
+//! towards a client: open asks are sent one at a time, and the client may answer them.
 
 mod agent;
 mod client;
@@ -23,7 +23,7 @@ use axum::{
 };
 use connection::ConnectionParams;
 
-/// The largest frame that is read; bytes.
+/// The largest frame, in bytes.
 const LARGEST: usize = 1 << 20;
 
 /// The route of the wire.
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router<Api> {
     Router::new().route("/v1/connectonion", get(connect))
 }
 
-/// Takes the connection.
+/// Upgrades the request to a WebSocket.
 async fn connect(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
@@ -40,6 +40,7 @@ async fn connect(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let whose = ConnectionParams { owner: Some(owner), ..whose };
+    // The router's limit covers bodies of requests, not messages of a WebSocket.
     upgrade.max_message_size(LARGEST).on_upgrade(move |socket| async move {
         match handle.answerer() {
             Ok(who) => client::serve(&api, socket, whose, who).await,

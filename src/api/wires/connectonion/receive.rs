@@ -1,4 +1,4 @@
-//! Decodes what agents send. Pure.
+//! Decodes the frames of agents. Pure.
 
 use super::connection::ConnectionParams;
 use crate::gate::{
@@ -7,26 +7,28 @@ use crate::gate::{
 };
 use serde_json::Value;
 
-/// What an agent sent.
+/// A frame of an agent.
 #[derive(Debug)]
-pub(super) enum Received {
-    /// It wants to run a tool, or asks a question, and waits.
+pub(super) enum AgentMessage {
+    /// A tool call or a question, whose agent waits.
     Call(Box<Call>),
-    /// Something that needs no answer: what it does, prints, thinks.
+    /// Progress, output or thoughts, which need no answer.
     Notice,
 }
 
 /// Decodes an agent's frame.
 ///
 /// # Errors
-/// A sentence that names what is wrong with it.
-pub(super) fn decode(frame: &Value, whose: &ConnectionParams) -> Result<Received, String> {
+/// A sentence that names what is wrong with the frame.
+pub(super) fn decode(frame: &Value, whose: &ConnectionParams) -> Result<AgentMessage, String> {
     let kind = frame.get("type").and_then(Value::as_str);
     let kind = kind.ok_or("a frame has a `type`, which is a text")?;
     match kind {
-        "approval_needed" => approval(frame, whose).map(Box::new).map(Received::Call),
-        "ask_user" => question(frame, whose).map(Box::new).map(Received::Call),
-        _ => Ok(Received::Notice),
+        "approval_needed" => approval(frame, whose).map(Box::new).map(AgentMessage::Call),
+        "ask_user" => question(frame, whose).map(Box::new).map(AgentMessage::Call),
+        // Unknown types are notices too: an error frame can be read as a hard rejection, so it must
+        // not reply to progress or output.
+        _ => Ok(AgentMessage::Notice),
     }
 }
 
@@ -60,12 +62,12 @@ fn approval(frame: &Value, whose: &ConnectionParams) -> Result<Call, String> {
     })
 }
 
-/// The parts of a call that every frame has.
+/// The fields that calls and questions share.
 fn call(frame: &Value, whose: &ConnectionParams, tool: &str, args: Value) -> Result<Call, String> {
     let session = optional(frame, "session_id")?.or_else(|| whose.session.clone());
     let level = match frame.get("requester") {
         None | Some(Value::Null) => whose.requester.clone(),
-        // FAIL-CLOSED: somebody without a level is a stranger.
+        // FAIL-CLOSED: a requester without a level is a stranger.
         Some(requester) => {
             Some(requester.get("level").and_then(Value::as_str).unwrap_or("unknown").to_owned())
         }
@@ -82,7 +84,7 @@ fn call(frame: &Value, whose: &ConnectionParams, tool: &str, args: Value) -> Res
     })
 }
 
-/// `ask_user`: its question, then one for every field.
+/// Decodes `ask_user`: its question, then one for every field.
 fn question(frame: &Value, whose: &ConnectionParams) -> Result<Call, String> {
     let asked = match frame.get("question") {
         Some(_) => required(frame, "question")?,
@@ -95,13 +97,14 @@ fn question(frame: &Value, whose: &ConnectionParams) -> Result<Call, String> {
     let options = list(frame, "options")?.iter().map(option).collect::<Result<Vec<_>, _>>()?;
     let fields = list(frame, "fields")?;
     let mut questions = Vec::new();
+    // With fields and no options, the text is only their heading.
     if fields.is_empty() || !options.is_empty() {
         let question = asked.to_owned();
         questions.push(Question { question, header: None, multi_select, options });
     }
     for field in fields {
         let label = required(field, "label").or_else(|_| required(field, "name"))?;
-        // SECURITY: what is typed into a chat stays there.
+        // SECURITY: a password is refused, because what is typed into a chat stays there.
         if field.get("type").and_then(Value::as_str) == Some("password") {
             return Err(format!(
                 "ask_user: `{label}` is a password, and passwords are not asked for in a chat"
@@ -111,6 +114,7 @@ fn question(frame: &Value, whose: &ConnectionParams) -> Result<Call, String> {
         let question = label.to_owned();
         questions.push(Question { question, header, multi_select: false, options: Vec::new() });
     }
+    // Only the question's own fields: the digest covers `args`, and people see them.
     let mut args = frame.clone();
     if let Some(args) = args.as_object_mut() {
         args.retain(|name, _| {
@@ -157,8 +161,8 @@ mod tests {
         let whose: ConnectionParams =
             serde_json::from_value(json!({ "agent": "shop-bot", "session": "seven" })).unwrap();
         match decode(frame, &whose).unwrap() {
-            Received::Call(call) => *call,
-            Received::Notice => panic!("{frame} wants nothing"),
+            AgentMessage::Call(call) => *call,
+            AgentMessage::Notice => panic!("{frame} wants nothing"),
         }
     }
 
@@ -190,7 +194,7 @@ mod tests {
             json!({ "type": "thinking" }),
             json!({ "type": "APPROVAL_RESPONSE", "approved": true }),
         ] {
-            assert!(matches!(decode(&frame, &whose), Ok(Received::Notice)), "{frame}");
+            assert!(matches!(decode(&frame, &whose), Ok(AgentMessage::Notice)), "{frame}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The frames that go out, as ConnectOnion spells them. Pure.
+//! Encodes the frames that ConnectOnion receives. Pure.
 
 use crate::{
     clock,
@@ -12,7 +12,7 @@ use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::{OnDeny, connectonion::PromptAnswer as Said};
 use serde_json::{Map, Value, json};
 
-/// An answer to an agent that waits, whatever it asked.
+/// The base of an answer to a waiting agent, for calls and questions.
 fn answer(call: &Call, approved: bool) -> Map<String, Value> {
     let kind = if call.questions.is_empty() { "APPROVAL_RESPONSE" } else { "ASK_USER_RESPONSE" };
     let mut frame = Map::from_iter([("type".to_owned(), kind.into())]);
@@ -24,7 +24,7 @@ fn answer(call: &Call, approved: bool) -> Map<String, Value> {
     frame
 }
 
-/// What the agent gets when policy decided at once.
+/// The frame for a call that policy decided at once.
 pub(super) fn of_ruling(call: &Call, ruling: &policy::Decision, message: Option<String>) -> Value {
     let allowed = ruling.verdict == Verdict::Allow;
     let mut frame = answer(call, allowed);
@@ -35,18 +35,18 @@ pub(super) fn of_ruling(call: &Call, ruling: &policy::Decision, message: Option<
     Value::Object(frame)
 }
 
-/// What the plugin is told of an approval's scope.
+/// The scope of an approval that is reported to the plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reported {
-    /// This call alone; the daemon remembers the rest, and is asked again.
+    /// This call only. The daemon remembers the grant, and is asked again.
     Once,
-    /// What the person chose, as ConnectOnion's own clients tell it.
+    /// The chosen scope, as ConnectOnion's own clients report it.
     Scope,
 }
 
-/// What the agent gets when the ask is closed.
-// SECURITY: a plugin that was told `session` asks no more about the tool, critical calls included,
-// and then no guardrail and no revoked grant is looked at.
+/// The frame for a closed ask.
+// SECURITY: a plugin that receives `session` never asks about the tool again, not even for critical
+// calls, and then no guardrail and no revoked grant is checked.
 pub(super) fn of_ask(ask: &Ask, message: Option<String>, reported: Reported) -> Value {
     let call = &ask.body.call;
     let Some(given) = ask.answer() else { return Value::Object(answer(call, false)) };
@@ -62,12 +62,15 @@ pub(super) fn of_ask(ask: &Ask, message: Option<String>, reported: Reported) -> 
                 frame.insert("scope".to_owned(), "session".into());
             }
         }
-        Decision::Deny => refuse(&mut frame, then(ask, given), &feedback(ask, given), message),
+        // FAIL-CLOSED: this wire has no way to run something else.
+        Decision::Edit | Decision::Deny => {
+            refuse(&mut frame, then(ask, given), &feedback(ask, given), message)
+        }
     }
     Value::Object(frame)
 }
 
-/// A person's choice; whatever else ended the ask ends the turn, for nobody is there to go on with.
+/// The person's choice. Any other end stops the turn, because nobody is there to continue with.
 fn then(ask: &Ask, given: &Answer) -> OnDeny {
     match ask.state {
         State::Answered(_) => given.then,
@@ -86,7 +89,7 @@ fn refuse(frame: &mut Map<String, Value>, then: OnDeny, feedback: &str, message:
     }
 }
 
-/// The person's words, or who else decided.
+/// The person's words, or which other end the ask had.
 fn feedback(ask: &Ask, given: &Answer) -> String {
     let words = given.reason.clone().unwrap_or_default();
     match ask.state {
@@ -96,7 +99,7 @@ fn feedback(ask: &Ask, given: &Answer) -> String {
     }
 }
 
-/// The answer to the question; with fields, theirs by name, and the question's as `answer`.
+/// The answer to the question. With fields: theirs by name, and the question's own as `answer`.
 fn answered(call: &Call, answers: &Map<String, Value>) -> Value {
     let fields = call.args.get("fields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let of = |question: &Question| answers.get(&question.question).cloned().unwrap_or_default();
@@ -113,7 +116,7 @@ fn answered(call: &Call, answers: &Map<String, Value>) -> Value {
     Value::Object(own.into_iter().chain(named).collect())
 }
 
-/// What cannot be taken. An agent that reads it as an answer reads a hard rejection.
+/// An error. An agent that reads it as an answer reads a hard rejection.
 pub(super) fn error(sentence: &str) -> Value {
     json!({
         "type": "ERROR", "message": sentence,
@@ -121,7 +124,7 @@ pub(super) fn error(sentence: &str) -> Value {
     })
 }
 
-/// An open ask, as a client of ConnectOnion's is shown it.
+/// An open ask as a client of ConnectOnion receives it.
 pub(super) fn shown(ask: &Ask) -> Value {
     let call = &ask.body.call;
     let mut frame = json!({
@@ -162,15 +165,15 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
     use super::super::{
         connection::ConnectionParams,
-        receive::{Received, decode},
+        receive::{AgentMessage, decode},
     };
     use super::*;
 
     fn call(frame: &Value) -> Call {
         let whose: ConnectionParams = serde_json::from_value(json!({})).unwrap();
         match decode(frame, &whose).unwrap() {
-            Received::Call(call) => *call,
-            Received::Notice => panic!("{frame} wants nothing"),
+            AgentMessage::Call(call) => *call,
+            AgentMessage::Notice => panic!("{frame} wants nothing"),
         }
     }
 

@@ -1,5 +1,5 @@
-//! `GET /v1/molf/events?sessionId=S`: approvals as molf's clients see them, as server-sent events.
-//! Who connects, and who comes back, gets every open approval first.
+//! `GET /v1/molf/events?sessionId=S`: approvals as server-sent events in molf's form. A reader gets
+//! every open approval first, also after a reconnect.
 
 use super::{approval::approval_id, procedures::only_with_molf};
 use crate::{
@@ -22,18 +22,18 @@ use futures::Stream;
 use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, convert::Infallible};
 
-/// What happens to an approval.
+/// An event of an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-enum ApprovalEvent {
+enum WireApprovalEvent {
     ToolApprovalRequired {
         approval_id: String,
         tool_name: String,
         /// The call's arguments as a JSON text.
         arguments: String,
         session_id: String,
-        /// What Always would store; empty where it is not offered. molf's own event has no such
-        /// field.
+        /// The rules that Always would store; empty if it is not offered. molf's own event has no
+        /// such field.
         always: Vec<String>,
     },
     ToolApprovalResolved {
@@ -63,16 +63,17 @@ pub(super) async fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
     only_with_molf(&api)?;
     let Query(EventsQuery { session_id }) = which?;
+    // Before the open asks are read, so that no end of one is missed.
     let tail = Tail::of_now(&api.store).await?;
     let approvals = ApprovalFeed { session: session_id, open: HashSet::new() };
     Ok(live::serve(&api, tail, Backlog::From(None), approvals))
 }
 
-/// What one reader gets.
+/// The events of one reader.
 struct ApprovalFeed {
-    /// Only this session's.
+    /// Limits the events to this session.
     session: Option<String>,
-    /// The approvals that the reader believes to be open.
+    /// The asks that the reader knows as open, so that it gets each end once.
     open: HashSet<String>,
 }
 
@@ -86,7 +87,7 @@ impl Feed for ApprovalFeed {
 }
 
 impl ApprovalFeed {
-    /// What is new about the ask for the reader.
+    /// The event that brings the reader up to date on this ask, if there is any.
     fn tell(&mut self, ask: &Ask) -> Option<(Event, usize)> {
         let session = &ask.body.call.session;
         if ask.is_question() || self.session.as_ref().is_some_and(|only| only != session) {
@@ -100,7 +101,7 @@ impl ApprovalFeed {
             (Some(outcome), true) => {
                 self.open.remove(&ask.id);
                 let session_id = session.clone();
-                ApprovalEvent::ToolApprovalResolved {
+                WireApprovalEvent::ToolApprovalResolved {
                     approval_id: approval_id(ask),
                     outcome,
                     session_id,
@@ -114,9 +115,9 @@ impl ApprovalFeed {
     }
 }
 
-fn required(ask: &Ask) -> ApprovalEvent {
+fn required(ask: &Ask) -> WireApprovalEvent {
     let call = &ask.body.call;
-    ApprovalEvent::ToolApprovalRequired {
+    WireApprovalEvent::ToolApprovalRequired {
         approval_id: approval_id(ask),
         tool_name: call.tool.clone(),
         arguments: call.args.to_string(),
@@ -125,18 +126,18 @@ fn required(ask: &Ask) -> ApprovalEvent {
     }
 }
 
-/// How the approval ended; `None` while it is open.
+/// The outcome of the approval; `None` while it is open.
 fn outcome(ask: &Ask) -> Option<ApprovalEnd> {
     let answer = ask.answer()?;
     Some(match (&ask.state, answer.decision) {
         (_, Decision::Approve) => ApprovalEnd::Approved,
-        // A question is none of molf's approvals.
+        // molf has no approvals for questions.
         (_, Decision::Answer) => ApprovalEnd::Cancelled,
         (AskState::Cancelled(answer), _) => match answer.reason.as_deref() {
             Some(SESSION_ENDED | WORKER_GONE) => ApprovalEnd::Denied,
             _ => ApprovalEnd::Cancelled,
         },
-        (_, Decision::Deny) => ApprovalEnd::Denied,
+        (_, Decision::Edit | Decision::Deny) => ApprovalEnd::Denied,
     })
 }
 
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn events_have_the_fields_that_molfs_clients_read() {
-        let required = ApprovalEvent::ToolApprovalRequired {
+        let required = WireApprovalEvent::ToolApprovalRequired {
             approval_id: "s:00000001".into(),
             tool_name: "shell_exec".into(),
             arguments: "{\"command\":\"python script.py\"}".into(),
@@ -184,7 +185,7 @@ mod tests {
                 "toolName": "shell_exec", "arguments": "{\"command\":\"python script.py\"}",
                 "sessionId": "s", "always": []})
         );
-        let resolved = ApprovalEvent::ToolApprovalResolved {
+        let resolved = WireApprovalEvent::ToolApprovalResolved {
             approval_id: "s:00000001".into(),
             outcome: ApprovalEnd::Cancelled,
             session_id: "s".into(),

@@ -1,6 +1,6 @@
 //! molf's procedures and events, for clients of molf that answer approvals:
 //! `POST /v1/molf/tool.approve`, `POST /v1/molf/tool.deny`, `POST /v1/molf/worker.disconnected` and
-//! `GET /v1/molf/events`. Calls come in by `POST /v1/calls`, from molf's server.
+//! `GET /v1/molf/events`. molf's server submits calls with `POST /v1/calls`.
 
 mod approval;
 mod events;

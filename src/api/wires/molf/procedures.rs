@@ -1,4 +1,4 @@
-//! `POST /v1/molf/…`: a client of molf's answers an approval, or says that a worker is gone.
+//! `POST /v1/molf/…`: a client of molf answers an approval, or reports that a worker disconnected.
 
 use super::approval::approval_id;
 use crate::{
@@ -61,7 +61,7 @@ pub(super) async fn deny(
     reply(&api, handle, &session_id, &approval_id, Action::Deny { reason, then: None }).await
 }
 
-/// `{applied}`: false where nothing of this session goes by the id, or it is answered already.
+/// Replies `{applied}`: `false` if no open ask of this session has the id.
 async fn reply(
     api: &Api,
     handle: Handle,
@@ -71,6 +71,7 @@ async fn reply(
 ) -> Result<Json<Value>, Fault> {
     only_with_molf(api)?;
     let who = handle.answerer()?;
+    // molf's ids are derived from ours, so the open asks of the session are compared.
     let Some(ask) = api.gate.open_ask(session, |ask| approval_id(ask) == id).await? else {
         return Ok(Json(value!({"applied": false})));
     };
@@ -91,7 +92,7 @@ pub(super) async fn worker_disconnected(
     Ok(Json(value!({"cancelled": cancelled})))
 }
 
-/// Refuses where another profile rules.
+/// Refuses the request unless the profile has workers.
 pub(super) fn only_with_molf(api: &Api) -> Result<(), Fault> {
     match api.gate.has_workers() {
         true => Ok(()),

@@ -1,77 +1,79 @@
-//! What a host tells an engine.
+//! The commands of a host to an engine.
 
 use super::ResumeToken;
 use countersign_profiles::wcore::{ApprovalScope, SessionMode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A line from a host to an engine, as far as it is about approvals.
+/// A command of a host to an engine that concerns approvals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Command {
-    /// A call may run.
+pub enum HostCommand {
+    /// Lets a call run.
     ToolApprove {
         /// The call.
         call_id: String,
-        /// What else may.
+        /// The scope of the approval beyond this call.
         #[serde(default)]
         scope: ApprovalScope,
-        /// The answer, when the call is a question.
+        /// The answer, if the call is a question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<String>,
     },
-    /// A call must not run.
+    /// Denies a call.
     ToolDeny {
         /// The call.
         call_id: String,
-        /// Why, for the model.
+        /// The reason, for the model.
         #[serde(default)]
         reason: String,
     },
-    /// A suspended request is decided.
+    /// Decides a suspended request.
     ApprovalResume {
-        /// The secret that came with it.
+        /// The secret of the request.
         resume_token: ResumeToken,
-        /// Whether it may go on.
+        /// Whether it may continue.
         approved: bool,
-        /// What the host changed or added.
+        /// The host's changes or additions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         modifications: Option<Value>,
     },
-    /// The session's mode changes.
+    /// Changes the session's mode.
     SetMode {
         /// The mode.
         mode: SessionMode,
     },
-    /// Is anybody there?
+    /// Checks whether the engine answers.
     Ping,
 }
 
-/// Why a line is no command that is known here.
+/// The reason why a line is not a known command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mistake {
-    /// It is of another type; the engine may know it.
+    /// It has another type, which the engine may know.
     #[error("`{0}` is no command about approvals")]
     Other(String),
-    /// It is one about approvals, or should be, and cannot be read.
+    /// It concerns approvals, or should, and cannot be read.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// Commands that have nothing to do with approvals.
+/// The commands that concern approvals.
 const KNOWN: &[&str] = &["tool_approve", "tool_deny", "approval_resume", "set_mode", "ping"];
 
-impl Command {
-    /// Reads a line.
+impl HostCommand {
+    /// Parses a line.
     ///
     /// # Errors
     /// [`Mistake`]
-    // FAIL-CLOSED: an unknown scope or mode is a mistake; nothing is taken for `once` or `default`.
+    // FAIL-CLOSED: an unknown scope or mode is an error; nothing defaults to `once` or `default`.
     pub fn read(line: &str) -> Result<Self, Mistake> {
         let malformed = |error: &dyn std::fmt::Display| Mistake::Malformed(error.to_string());
         let value: Value = serde_json::from_str(line).map_err(|error| malformed(&error))?;
         let kind = value.get("type").and_then(Value::as_str);
         let kind = kind.ok_or_else(|| malformed(&"a command is an object with a `type`"))?;
+        // Checked before serde, whose error for an unknown `type` looks like one for a malformed
+        // command.
         if !KNOWN.contains(&kind) {
             return Err(Mistake::Other(kind.to_owned()));
         }
@@ -79,9 +81,10 @@ impl Command {
         serde_json::from_value(value).map_err(|error| malformed(&format!("{named}: {error}")))
     }
 
-    /// The line, without its end.
+    /// The line, without a line ending.
     #[must_use]
     pub fn line(&self) -> String {
+        // These types always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 }

@@ -1,27 +1,27 @@
-//! What an engine tells its host.
+//! The events of an engine for its host.
 
 use super::ResumeToken;
 use countersign_profiles::wcore::Category;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A line from an engine to its host, as far as it is about approvals.
+/// An event of an engine that concerns approvals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
-    /// The engine takes messages.
+pub enum EngineEvent {
+    /// The engine accepts messages.
     Ready {
-        /// The engine's session, where it has one.
+        /// The engine's session, if it has one.
         #[serde(default)]
         session_id: Option<String>,
-        /// What it can do.
+        /// Its capabilities.
         #[serde(default)]
         capabilities: Value,
     },
     /// A call waits for an answer.
-    ToolRequest(Request),
-    /// A call runs that never waited.
-    CallAnnounced(Request),
+    ToolRequest(ToolRequest),
+    /// A call that needs no approval runs.
+    CallAnnounced(ToolRequest),
     /// A call runs.
     ToolRunning {
         /// The call.
@@ -37,35 +37,35 @@ pub enum Event {
         /// The call.
         call_id: String,
     },
-    /// Something waits for a decision out of band.
+    /// A request waits for a decision out of band.
     ApprovalRequired(Suspension),
     /// The engine waits for that decision.
     Suspend {
-        /// Why.
+        /// The reason.
         #[serde(default)]
         reason: String,
         /// The secret of the decision.
         resume_token: ResumeToken,
     },
-    /// The decision was taken, by whoever.
+    /// The decision was made, by anyone.
     ApprovalResume {
         /// Its secret.
         resume_token: ResumeToken,
-        /// What it was.
+        /// The decision.
         approved: bool,
     },
-    /// Nothing about approvals.
+    /// An event that does not concern approvals.
     #[serde(skip)]
     Other,
 }
 
 /// A call in a `tool_request`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct ToolRequest {
     /// The message that it belongs to.
     #[serde(default)]
     pub msg_id: String,
-    /// Its id; the answer names it.
+    /// Its id; the answer refers to it.
     pub call_id: String,
     /// The call itself.
     pub tool: Tool,
@@ -76,30 +76,30 @@ pub struct Request {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// Its category; a tool that names none executes.
+    /// Its category; a tool without one executes.
     #[serde(default = "exec")]
     pub category: Category,
     /// Its arguments.
     #[serde(default)]
     pub args: Value,
-    /// What the engine says that it does.
+    /// The engine's description of the call.
     #[serde(default)]
     pub description: String,
-    /// Why it asks although its tool needs no approval.
+    /// The reason for asking about a tool that otherwise needs no approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<Escalation>,
 }
 
-/// A call that reaches beyond the workspace.
+/// A call that reaches outside the workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// What sort of edge it crosses.
+    /// The kind of boundary that it crosses.
     pub kind: String,
-    /// What lies there.
+    /// The path or resource behind it.
     pub target: String,
-    /// What it does there.
+    /// The kind of access.
     pub access: String,
-    /// The directory that an approval for good would open.
+    /// The directory that a permanent approval would open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested_root: Option<String>,
 }
@@ -110,23 +110,23 @@ pub struct Suspension {
     /// The call that it belongs to.
     #[serde(default)]
     pub call_id: String,
-    /// The secret that the answer shows; empty for an ordinary call.
+    /// The secret for the answer; empty for an ordinary call.
     #[serde(default = "no_token")]
     pub resume_token: ResumeToken,
     /// The public handle.
     #[serde(default)]
     pub correlation_id: String,
-    /// Why a decision is wanted.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
-    /// What is to be decided.
+    /// The subject of the decision.
     #[serde(default)]
     pub context: String,
 }
 
-/// How an `approval_required` is answered.
+/// The way in which an `approval_required` is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answering {
+pub enum AnswerRoute {
     /// With `tool_approve` or `tool_deny`: it goes with the `tool_request` of the same call.
     ByCall,
     /// With `approval_resume` and this secret.
@@ -145,7 +145,7 @@ const KNOWN: &[&str] = &[
     "approval_resume",
 ];
 
-impl Event {
+impl EngineEvent {
     /// Reads a line; one that is not about approvals, or no JSON, is [`Self::Other`].
     ///
     /// # Errors
@@ -158,6 +158,7 @@ impl Event {
         if !KNOWN.contains(&kind.as_str()) {
             return Ok(Self::Other);
         }
+        // Kept for the error: a request that cannot be read can still be denied.
         let call = value.get("call_id").and_then(Value::as_str).map(str::to_owned);
         serde_json::from_value(value).map_err(|error| (format!("`{kind}`: {error}"), call))
     }
@@ -171,12 +172,13 @@ impl Suspension {
         Self { call_id, resume_token, correlation_id, reason, context }
     }
 
-    /// How it is answered. An engine that always waits for `approval_resume` sends a secret.
+    /// Returns the way to answer it. An engine that always waits for `approval_resume` sends a
+    /// secret.
     #[must_use]
-    pub fn answering(&self) -> Answering {
+    pub fn answering(&self) -> AnswerRoute {
         match self.resume_token.reveal() {
-            "" => Answering::ByCall,
-            _ => Answering::ByToken(self.resume_token.clone()),
+            "" => AnswerRoute::ByCall,
+            _ => AnswerRoute::ByToken(self.resume_token.clone()),
         }
     }
 }

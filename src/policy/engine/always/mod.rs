@@ -11,5 +11,6 @@ mod values;
 
 pub use arity::{molf_prefix, prefix};
 pub(crate) use offers::{exact, offers};
+pub(crate) use patterns::Width;
 pub use patterns::of_command;
 pub use spelling::spoken;

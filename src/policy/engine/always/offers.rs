@@ -1,6 +1,7 @@
 //! Which rules are offered: the first that cover the call.
 
 use super::most::MOST_RULES;
+use super::patterns::Width;
 use super::text::{exact_commands, of_text};
 use super::values::of_values;
 use crate::engine::deciding::verdict;
@@ -14,23 +15,28 @@ use crate::glob::escape;
 use crate::rules::Rule;
 use crate::rules::verdict::Verdict;
 
-/// The rules to store for a call that asks; empty when Always must not be offered.
+/// The rules to store for a call that asks, and the part of the call that each comes from; empty
+/// when Always must not be offered.
 // INVARIANT: with the offered rules granted the same call is allowed, and nothing critical is.
 pub(crate) fn offers(
     subject: &Subject<'_>,
     decision: &CallDecision<'_>,
     layers: &Layers<'_>,
     mode: Mode,
-) -> Vec<Rule> {
+    width: Width<'_>,
+) -> (Vec<Rule>, Vec<String>) {
     if !may_last(subject, decision) {
-        return Vec::new();
+        return Default::default();
     }
-    let candidates = match (&subject.scan, subject.call.kind()) {
-        (_, Kind::Question) => None,
-        (Some((_, scan)), _) => of_text(subject, scan, layers, mode),
-        (None, _) => of_values(subject),
+    let (rules, parts) = match (&subject.scan, subject.call.kind()) {
+        (_, Kind::Question) => return Default::default(),
+        (Some((_, scan)), _) => {
+            let parts = of_text(subject, scan, layers, mode, width);
+            parts.unwrap_or_default().into_iter().unzip()
+        }
+        (None, _) => (of_values(subject, width).unwrap_or_default(), Vec::new()),
     };
-    first_to_cover(candidates, subject, layers, mode)
+    if covers(subject, &rules, layers, mode) { (rules, parts) } else { Default::default() }
 }
 
 /// The rules that "always, exactly this" would store: the same words and no others.
@@ -49,7 +55,12 @@ pub(crate) fn exact(
         _ if kind == Kind::Question => return Vec::new(),
         Some((text, scan)) => {
             let whole = vec![Rule::allow("shell_exec", escape(text.trim()))];
-            exact_commands(scan).into_iter().chain([whole]).collect()
+            let each = exact_commands(scan);
+            // Rules for each of several commands would cover them in any order, and fed by others.
+            match scan.commands.len() {
+                0 | 1 => each.into_iter().chain([whole]).collect(),
+                _ => [whole].into_iter().chain(each).collect(),
+            }
         }
         None if kind == Kind::Fetch => {
             let values = &subject.values.list;
@@ -59,7 +70,7 @@ pub(crate) fn exact(
             vec![values.iter().map(|url| Rule::allow("web_fetch", escape(&url.text))).collect()]
         }
         None if matches!(kind, Kind::Read | Kind::Write | Kind::Edit | Kind::Skill) => {
-            Vec::from_iter(of_values(subject))
+            Vec::from_iter(of_values(subject, Width::Family))
         }
         None => return Vec::new(),
     };

@@ -2,60 +2,91 @@
 
 use super::arity::prefix;
 use super::spelling::{quoted, spoken};
+use crate::facts::options;
+use crate::facts::paths::Directories;
 use crate::facts::programs;
 use crate::facts::programs::description::Role;
 use crate::facts::programs::grant::Grant;
-use crate::facts::programs::own::OwnProgram;
+use crate::facts::programs::own::OperatorProgram;
+use crate::facts::programs::wide;
 use crate::facts::programs::words::listed;
 use crate::facts::wrappers::{Inner, Passage, base, unwrap};
 use crate::glob::escape;
 use crate::shell::Word;
 
-/// Patterns for one command; `None` when none must be offered.
+/// How much a wildcard may cover.
+#[derive(Clone, Copy)]
+pub(crate) enum Width<'d> {
+    /// Whatever begins with the words that name what a command does, as other systems store it.
+    Family,
+    /// The same, but nothing that deletes, overwrites, publishes, pays, gains rights or hands words
+    /// to an interpreter: such a command is named with every word. Seen from these folders.
+    Harmless(Directories<'d>),
+}
+
+/// Patterns for one command, as wide as its family; `None` when none must be offered.
 pub fn of_command(argv: &[Word<'_>], depth: u32) -> Option<Vec<String>> {
+    patterns(argv, depth, Width::Family)
+}
+
+/// Patterns for one command of this width; `None` when none must be offered.
+pub(super) fn patterns(argv: &[Word<'_>], depth: u32, width: Width<'_>) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
     if depth > 2 || grant(name).never {
         return None;
     }
     match unwrap(argv) {
         Some(behind) if behind.passage == Passage::Inner => {
-            let mut patterns = Vec::new();
+            let mut found = Vec::new();
             for inner in &behind.inner {
                 match inner {
                     Inner::Argv { argv, open } => {
-                        patterns.extend(of_inner(argv, *open, depth + 1)?);
+                        found.extend(of_inner(argv, *open, depth + 1, width)?);
                     }
                     _ => return None,
                 }
             }
-            Some(patterns)
+            Some(found)
         }
         Some(behind) if behind.passage == Passage::DenyOnly => None,
         Some(behind) if behind.passage == Passage::Outer && !names_its_program(name, argv) => None,
-        _ => of_words(argv, false),
+        _ => of_words(argv, false, width),
     }
 }
 
 /// Patterns for a program that the operator describes.
-pub(super) fn of_own(program: &OwnProgram, argv: &[Word<'_>]) -> Option<Vec<String>> {
-    let Some(words) = program.words else { return of_command(argv, 0) };
+pub(super) fn of_own(
+    program: &OperatorProgram,
+    argv: &[Word<'_>],
+    width: Width<'_>,
+) -> Option<Vec<String>> {
+    let Some(words) = program.words else { return patterns(argv, 0, width) };
     let literal: Vec<&str> = argv.iter().map_while(Word::literal).collect();
+    let exact = || (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
     if argv.len() <= words {
-        return (literal.len() == argv.len()).then(|| vec![escape(&spoken(argv))]);
+        return exact();
     }
     let named = literal.get(..words)?;
+    if matches!(width, Width::Harmless(_)) && wide::grave_behind(None, named) {
+        return exact();
+    }
     let flagged = named.iter().skip(1).any(|word| word.starts_with('-'));
     let head = named.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     (!flagged).then(|| vec![format!("{} *", escape(&head))])
 }
 
 /// The command behind a wrapper.
-fn of_inner(argv: &[Word<'_>], open: bool, depth: u32) -> Option<Vec<String>> {
-    if unwrap(argv).is_some() { of_command(argv, depth) } else { of_words(argv, open) }
+fn of_inner(argv: &[Word<'_>], open: bool, depth: u32, width: Width<'_>) -> Option<Vec<String>> {
+    match (unwrap(argv).is_some(), width) {
+        // Words that are only known when it runs (`xargs`): only a wildcard would cover them.
+        (_, Width::Harmless(_)) if open => None,
+        (true, _) => patterns(argv, depth, width),
+        (false, _) => of_words(argv, open, width),
+    }
 }
 
 /// The command itself, whatever it runs.
-fn of_words(argv: &[Word<'_>], open: bool) -> Option<Vec<String>> {
+fn of_words(argv: &[Word<'_>], open: bool, width: Width<'_>) -> Option<Vec<String>> {
     let name = base(argv.first()?.literal()?);
     if grant(name).never {
         return None;
@@ -88,6 +119,16 @@ fn of_words(argv: &[Word<'_>], open: bool) -> Option<Vec<String>> {
     }
     if flagged || literal.len() < words.len() {
         return None;
+    }
+    let is = |role| programs::of(name).is_some_and(|program| program.is(role));
+    if matches!(width, Width::Harmless(_)) && is(Role::Programmed) {
+        return None;
+    }
+    if let Width::Harmless(dirs) = width
+        && (wide::grave_behind(programs::of(name), words)
+            || options::exceeds(argv, false, dirs).is_some())
+    {
+        return exact();
     }
     let head = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     Some(vec![format!("{} *", escape(&head))])

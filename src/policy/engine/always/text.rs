@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::most::MOST_RULES;
-use super::patterns::{of_command, of_own};
+use super::patterns::{Width, of_own, patterns};
 use super::spelling::spoken;
 use crate::engine::deciding::verdict;
 use crate::engine::layers::{Layers, Mode};
@@ -18,17 +18,21 @@ use crate::shell::{Command, Scan, Via, Word};
 
 const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
 
+/// A rule, and the part of the text that needs it.
+pub(super) type Part = (Rule, String);
+
 /// A rule for each command that is not allowed yet; `None` where one must not be offered.
 pub(super) fn of_text(
     subject: &Subject<'_>,
     scan: &Scan<'_>,
     layers: &Layers<'_>,
     mode: Mode,
-) -> Option<Vec<Rule>> {
+    width: Width<'_>,
+) -> Option<Vec<Part>> {
     if !scan.understood() {
         return None;
     }
-    let mut rules: Vec<Rule> = Vec::new();
+    let mut rules: Vec<Part> = Vec::new();
     for command in &scan.commands {
         // The words of a substitution become words of the command around it.
         if command.via == Via::Substitution {
@@ -44,26 +48,31 @@ pub(super) fn of_text(
         let part = subject.part("", alone);
         if verdict(&part, layers, mode) != Verdict::Allow {
             let name = command.argv.first().and_then(Word::literal).map(base);
-            let patterns = match name.and_then(|name| layers.rules.programs().of(name)) {
-                Some(program) => of_own(program, &command.argv)?,
-                None => of_command(&command.argv, 0)?,
+            let found = match name.and_then(|name| layers.rules.programs().of(name)) {
+                Some(program) => of_own(program, &command.argv, width)?,
+                None => patterns(&command.argv, 0, width)?,
             };
-            rules.extend(patterns.into_iter().map(|pattern| Rule::allow("shell_exec", pattern)));
+            let from = spoken(&command.argv);
+            let rule = |pattern| (Rule::allow("shell_exec", pattern), from.clone());
+            rules.extend(found.into_iter().map(rule));
         }
         rules.extend(files);
     }
     let mut seen = HashSet::with_capacity(rules.len());
-    rules.retain(|rule| seen.insert(rule.clone()));
+    rules.retain(|(rule, _)| seen.insert(rule.clone()));
     (rules.len() <= MOST_RULES).then_some(rules)
 }
 
 /// Rules for the workspace files that a command's redirects write.
-fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<Rule> {
+fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<Part> {
     let writes = command.redirects.iter().filter(|redirect| redirect.op.writes());
     writes
         .filter_map(|redirect| redirect.target.literal())
         .filter(|path| !paths::sink(path) && !paths::outside(path, dirs))
-        .map(|path| Rule::allow("write_file", escape(&paths::clean(path, NOWHERE))))
+        .map(|path| {
+            let rule = Rule::allow("write_file", escape(&paths::clean(path, NOWHERE)));
+            (rule, format!("> {path}"))
+        })
         .collect()
 }
 

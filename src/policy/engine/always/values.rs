@@ -1,15 +1,17 @@
 //! Rules for a call that is no shell text.
 
 use super::most::MOST_RULES;
+use super::patterns::Width;
 use crate::engine::subject::Subject;
 use crate::facts::paths::{self, Directories};
+use crate::facts::programs::wide;
 use crate::facts::tools::{Kind, canonical};
 use crate::facts::url::host;
 use crate::glob::escape;
 use crate::rules::Rule;
 
 /// Rules for the values of a tool that is no shell.
-pub(super) fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
+pub(super) fn of_values(subject: &Subject<'_>, width: Width<'_>) -> Option<Vec<Rule>> {
     let call = subject.call;
     let tool = canonical(&call.tool);
     let values = &subject.values;
@@ -38,6 +40,10 @@ pub(super) fn of_values(subject: &Subject<'_>) -> Option<Vec<Rule>> {
             let url = values.list.first()?;
             let host = host(&url.text)?;
             vec![Rule::allow(tool, format!("domain:{host}"))]
+        }
+        // What it is given means nothing to rules, so that only a wildcard would cover it.
+        Kind::Other if matches!(width, Width::Harmless(_)) && wide::grave_name(&call.tool) => {
+            return None;
         }
         Kind::Glob | Kind::Grep | Kind::Other => vec![Rule::allow(tool, "*")],
         Kind::Shell | Kind::Question => return None,

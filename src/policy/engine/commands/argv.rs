@@ -1,9 +1,9 @@
-//! One argument vector: the rule for its words, and how far that goes.
+//! Decides one argument vector: the rule for its words, and how far that rule goes.
 
 use super::judge::{At, Care, Judge};
 use super::variables::given;
 use crate::engine::part_decision::{PartDecision, quote};
-use crate::engine::stack::{Hit, Spelling};
+use crate::engine::stack::{CommandText, Hit};
 use crate::facts::builtins::{Builtin, builtin};
 use crate::facts::options;
 use crate::facts::paths;
@@ -16,7 +16,7 @@ use crate::shell::{Word, WordKind};
 const TOO_MANY_WAYS: &str = "It may run commands behind commands in more ways than are followed.";
 
 impl<'r> Judge<'r, '_> {
-    /// One argument vector: its own rule, then what it runs.
+    /// Decides one argument vector: its own rule first, then what it runs.
     pub(super) fn argv(
         &self,
         argv: &[Word<'_>],
@@ -28,15 +28,19 @@ impl<'r> Judge<'r, '_> {
             return (Hit::NONE, PartDecision::blind(TOO_MANY_WAYS));
         }
         let written = at.source.map(|source| (source, at.command));
+        // The whole is an ask by now, so only a deny could still change it. Most commands have no
+        // rule that could deny them.
         let hit = if self.care.get() == Care::Denies && !self.commands.may_deny(argv) {
             Hit::NONE
         } else if open {
+            // An unknown last word makes rules with more words than are known match as "maybe".
             let mut more = argv.to_vec();
             more.push(unknown_word());
-            self.commands.command(&more, &Spelling::new(&more, written, self.dirs))
+            self.commands.command(&more, &CommandText::new(&more, written, self.dirs))
         } else {
-            self.commands.command(argv, &Spelling::new(argv, written, self.dirs))
+            self.commands.command(argv, &CommandText::new(argv, written, self.dirs))
         };
+        // A deny of the outer command wins before anything behind it is looked at.
         if hit.verdict == Verdict::Deny {
             return (hit, self.part(hit, || quote(argv)));
         }
@@ -47,16 +51,21 @@ impl<'r> Judge<'r, '_> {
         if self.care.get() == Care::Denies {
             return (hit, PartDecision::allow(None));
         }
+        // An exact allow names every word, so no wrapper or builtin in it was overlooked by its
+        // author.
         if hit.allows_exactly() && !open {
             return (hit, PartDecision::allow(hit.entry));
         }
         let blind = inner.as_ref().is_some_and(|inner| inner.blind);
         if hit.allows_all() {
+            // `*: allow` also covers what cannot be read, unless some rule guards a part of the
+            // tool.
             let unseen = blind && self.commands.guarded();
             let held =
                 inner.filter(|inner| unseen || inner.verdict == Verdict::Ask && !inner.blind);
             return (hit, held.unwrap_or_else(|| PartDecision::allow(hit.entry)));
         }
+        // A deliberate ask is not lifted by a harmless builtin or by what runs behind.
         if hit.asks_on_purpose() {
             return (hit, self.part(hit, || quote(argv)));
         }
@@ -78,7 +87,7 @@ impl<'r> Judge<'r, '_> {
         (hit, found)
     }
 
-    /// The command's own rule, as far as it goes.
+    /// Decides by the command's own rule, as far as it goes.
     fn plain(&self, hit: Hit<'r>, argv: &[Word<'_>], open: bool) -> PartDecision<'r> {
         if hit.verdict == Verdict::Allow
             && let Some(why) = self.exceeds(argv, open)
@@ -93,13 +102,14 @@ impl<'r> Judge<'r, '_> {
         self.part(hit, || quote(argv))
     }
 
-    /// Why a command goes beyond a plain grant of its name, by our knowledge or the operator's.
+    /// Returns why a command goes beyond a plain grant of its name, by our descriptions or the
+    /// operator's.
     fn exceeds(&self, argv: &[Word<'_>], open: bool) -> Option<&str> {
         options::exceeds(argv, open, self.dirs).or_else(|| self.commands.exceeds(argv, open))
     }
 
-    /// What goes beyond `kubectl *` does not go beyond `kubectl delete *`: the rule itself names
-    /// the sub-command that is the reason, and what comes after it is no reason of its own.
+    /// Returns true when the rule itself names the reason. `kubectl delete *` names the sub-command
+    /// that goes beyond `kubectl *`, and the words after it must be no reason of their own.
     fn named(&self, hit: Hit<'r>, argv: &[Word<'_>], why: &str) -> bool {
         let words = hit.entry.map_or(0, |entry| entry.pattern.words());
         let (Some(named), Some(more)) = (argv.get(..words), argv.get(words..)) else {
@@ -110,10 +120,13 @@ impl<'r> Judge<'r, '_> {
             program.is_some_and(|program| program.is(Role::Many))
         };
         let Some(first) = named.first().filter(|first| !many(first)) else { return false };
+        // The rest is checked again behind a neutral word, so that only the words after the named
+        // ones can raise a reason.
         let nameless =
             Word { text: "x".into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
         let rest: Vec<Word<'_>> =
             [first.clone(), nameless].into_iter().chain(more.iter().cloned()).collect();
+        // A rule of one word names no sub-command.
         words > 1
             && more.iter().all(|word| word.literal().is_some())
             && self.exceeds(named, false) == Some(why)
@@ -121,7 +134,7 @@ impl<'r> Judge<'r, '_> {
                 || self.exceeds(&rest, false).is_none())
     }
 
-    /// `cd` to a plain directory of the workspace.
+    /// Returns true for `cd` to a plain directory of the workspace.
     fn changes_directory(&self, argv: &[Word<'_>]) -> bool {
         let [name, to] = argv else { return false };
         name.literal() == Some("cd")
@@ -129,6 +142,7 @@ impl<'r> Judge<'r, '_> {
                 !to.is_empty()
                     && !to.starts_with('-')
                     && !paths::outside(to, self.dirs)
+                    // A hidden folder is often one that tools obey, such as `.git`.
                     && !to.split('/').any(|part| part.starts_with('.') && part != ".")
             })
     }

@@ -1,15 +1,15 @@
-//! What runs behind a wrapper: other commands and scripts.
+//! Decides what runs behind a wrapper: other commands and scripts.
 
 use super::judge::{At, Judge};
 use crate::engine::part_decision::PartDecision;
 use crate::facts::wrappers::{self, Inner, Unwrapped, unwrap};
 use crate::shell::{self, Command, Dialect, RedirectOp, Word};
 
-/// Scripts inside scripts are followed this deep.
+/// Depth limit for scripts inside scripts.
 const MAX_DEPTH: u32 = 4;
 
 impl<'r> Judge<'r, '_> {
-    /// Everything that runs behind a wrapper.
+    /// Decides everything that runs behind a wrapper; the strictest part counts.
     pub(super) fn behind(&self, behind: &Unwrapped<'_, '_>, at: At<'_, '_>) -> PartDecision<'r> {
         if at.depth >= MAX_DEPTH {
             return PartDecision::blind("Commands run inside commands inside commands.");
@@ -39,15 +39,17 @@ impl<'r> Judge<'r, '_> {
     }
 }
 
-/// The here-document or here-string that a shell reads its commands from.
+/// Returns the here-document or here-string from which a shell reads its commands.
 fn script_input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+    // Of several redirects the last one is the shell's input.
     let redirect = command.redirects.iter().rev().find(|redirect| {
         matches!(redirect.op, RedirectOp::HereDocument | RedirectOp::HereString | RedirectOp::Read)
     })?;
+    // `bash < file`: the commands are not in the text.
     (redirect.op != RedirectOp::Read).then(|| redirect.target.literal()).flatten()
 }
 
-/// The commands behind a wrapper, as far as their words stand in the text.
+/// Iterates over the commands behind a wrapper that are words of the text.
 pub(super) fn inner<'c, 'a>(
     behind: Option<&Unwrapped<'c, 'a>>,
 ) -> impl Iterator<Item = &'c [Word<'a>]> {

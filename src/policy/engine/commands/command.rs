@@ -1,4 +1,4 @@
-//! One simple command: its words, redirects and assignments.
+//! Decides one simple command: its words, redirects and assignments.
 
 use super::judge::{At, Care, Judge};
 use super::variables::assigns;
@@ -18,6 +18,7 @@ impl<'r> Judge<'r, '_> {
         depth: u32,
     ) -> PartDecision<'r> {
         let (hit, found) = if command.argv.is_empty() {
+            // Without words there is no name to match, so only rules for every call apply.
             let hit = self.commands.every_call();
             let denied = hit.verdict == Verdict::Deny;
             let found = if denied {
@@ -43,12 +44,15 @@ impl<'r> Judge<'r, '_> {
         if self.care.get() == Care::Denies || found.verdict == Verdict::Deny {
             return found;
         }
+        // A rule for the command does not cover files that others run, unless it names the command
+        // exactly.
         let found = match found.verdict {
             Verdict::Allow if !hit.allows_exactly() => {
                 found.max(self.obeyed_files(command, behind))
             }
             _ => found,
         };
+        // An allow for every call covers every variable too.
         if hit.allows_all() {
             return found;
         }

@@ -1,4 +1,4 @@
-//! A command behind a `cd`: what it reads and changes lies where the text has gone.
+//! Decides a command behind a `cd`: its relative paths refer to another directory.
 
 use super::behind::inner;
 use super::judge::Judge;
@@ -15,7 +15,7 @@ use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Redirect, Word};
 
 impl<'r> Judge<'r, '_> {
-    /// What a command behind a `cd` changes lies where the text has gone.
+    /// Decides the files that a command behind a `cd` changes.
     pub(super) fn elsewhere(
         &self,
         command: &Command<'_>,
@@ -47,6 +47,7 @@ impl<'r> Judge<'r, '_> {
         let mut paths =
             changed(command, behind).map(|(access, word)| (access, written_out(word, directory)));
         let outside = paths.find(|(access, path)| {
+            // Temporary files may be deleted, as `rm` may do with an absolute path.
             let removed = *access == Access::Delete && paths::scratch(&path.text);
             paths::outside(&path.text, self.dirs) && !paths::sink(&path.text) && !removed
         });
@@ -58,7 +59,7 @@ impl<'r> Judge<'r, '_> {
         }
     }
 
-    /// What only reads does so in the folder that the text has gone to.
+    /// Decides a command that only reads, in the directory that the text has changed to.
     pub(super) fn reads_elsewhere(
         &self,
         command: &Command<'_>,
@@ -69,7 +70,7 @@ impl<'r> Judge<'r, '_> {
         };
         let to = paths::clean(directory, self.dirs);
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
-        // SECURITY: a folder below may be a repository of its own, with programs in its settings.
+        // SECURITY: a folder below may be a repository of its own, whose settings name programs.
         let program = command.argv.first().and_then(|name| programs::exact(base(&name.text)));
         let obeys = program.is_some_and(|program| program.is(Role::ObeysFolder));
         match paths::outside(directory, self.dirs) || obeys && !home {
@@ -79,7 +80,7 @@ impl<'r> Judge<'r, '_> {
     }
 }
 
-/// The relative paths that a command changes.
+/// Iterates over the relative paths that a command changes.
 fn changed<'c, 'a>(
     command: &'c Command<'a>,
     behind: Option<&Unwrapped<'c, 'a>>,

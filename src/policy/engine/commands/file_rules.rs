@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use crate::engine::stack::Stack;
 use crate::rules::Rules;
 
-/// The rules for files, put together when a redirect needs them.
+/// The rules for files, collected when a redirect first needs them.
 pub(super) struct FileRules<'r, 'c> {
     layers: &'c [&'r Rules],
     now_ms: i64,

@@ -1,4 +1,4 @@
-//! Who rules on the commands of a shell text.
+//! The judge of a shell text's commands.
 
 use std::cell::Cell;
 
@@ -11,18 +11,20 @@ use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
 use crate::shell::Command;
 
-/// What of a decision still matters.
+/// The part of a decision that can still change.
+// Ordered: once an ask is found, its reason is fixed; once nothing can be read, only a deny is of
+// interest. Longer texts thus build no sentences that nobody reads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Care {
-    /// A deny: the whole is an ask already, and blind.
+    /// A deny: the whole is already an ask, and blind.
     Denies,
-    /// The verdict: an ask with its reason is in hand already.
+    /// The verdict: an ask with its reason is already found.
     Verdicts,
-    /// The reason too.
+    /// The reason as well.
     Reasons,
 }
 
-/// The rules for a shell call, and for the files that its redirects touch.
+/// The rules for a shell call and for the files of its redirects.
 pub(crate) struct Judge<'r, 'c> {
     pub(super) care: Cell<Care>,
     pub(super) commands: Stack<'r>,
@@ -30,12 +32,12 @@ pub(crate) struct Judge<'r, 'c> {
     pub(super) dirs: Directories<'c>,
 }
 
-/// Where an argument vector stands.
+/// The context of an argument vector.
 #[derive(Clone, Copy)]
 pub(super) struct At<'e, 'a> {
-    /// The text in which it is written out, for the command itself.
+    /// The text that contains the words; only for the command itself.
     pub(super) source: Option<&'e str>,
-    /// The command that it is, or that it stands behind.
+    /// The command itself, or the command that it is behind.
     pub(super) command: &'e Command<'a>,
     pub(super) depth: u32,
     pub(super) effort: &'e Effort,
@@ -52,7 +54,7 @@ impl<'r, 'c> Judge<'r, 'c> {
         Self { care: Cell::new(Care::Reasons), commands, files, dirs }
     }
 
-    /// An ask, put into words only where somebody will read them.
+    /// Returns an ask; builds the sentence only if someone will read it.
     pub(super) fn ask(&self, reason: impl FnOnce() -> String) -> PartDecision<'r> {
         match self.care.get() {
             Care::Reasons => PartDecision::ask(reason()),
@@ -60,7 +62,7 @@ impl<'r, 'c> Judge<'r, 'c> {
         }
     }
 
-    /// What the rule says, an ask in words as above.
+    /// Returns the decision of a rule, with the sentence as in [`Self::ask`].
     pub(super) fn part(&self, hit: Hit<'r>, subject: impl FnOnce() -> String) -> PartDecision<'r> {
         if hit.verdict == Verdict::Ask && self.care.get() < Care::Reasons {
             return PartDecision::ask("");

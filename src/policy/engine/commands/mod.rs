@@ -1,4 +1,4 @@
-//! Rules on a shell text: every command in it, what runs behind wrappers, and what surrounds it.
+//! Decides a shell text: every command in it, what runs behind wrappers, redirects and variables.
 
 mod argv;
 mod behind;

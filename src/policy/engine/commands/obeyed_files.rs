@@ -14,8 +14,8 @@ use crate::facts::wrappers::{Unwrapped, base};
 use crate::shell::{Command, Word};
 
 impl<'r> Judge<'r, '_> {
-    /// Files that others run or obey among those that a command writes or gives rights to: whatever
-    /// rule covers the command, it does not cover them.
+    /// Asks when a command writes, or gives permissions to, a file that others run or obey. No rule
+    /// for the command covers such a file.
     pub(super) fn obeyed_files(
         &self,
         command: &Command<'_>,
@@ -23,6 +23,7 @@ impl<'r> Judge<'r, '_> {
     ) -> PartDecision<'r> {
         let all = std::iter::once(&*command.argv).chain(inner(behind));
         let mut paths = all.flat_map(written).filter(|path| obeyed::is_obeyed(path));
+        // A rule that names the file without a wildcard covers it.
         let unnamed = |path: &String| {
             let value = Value { text: path.clone(), is_path: true, is_leaf: false };
             !self.files.writes().value(Kind::Write, &value, self.dirs).names_a_file()
@@ -39,8 +40,8 @@ impl<'r> Judge<'r, '_> {
     }
 }
 
-/// The paths that a command writes or gives rights to; what it puts into a folder by its name
-/// there.
+/// Returns the paths that a command writes or gives permissions to. A file copied into a folder
+/// counts under its name there.
 fn written(argv: &[Word<'_>]) -> Vec<String> {
     let all = access::of_command(argv);
     let text = |word: &Word<'_>| word.text.strip_prefix("of=").unwrap_or(&word.text).to_owned();
@@ -55,6 +56,7 @@ fn written(argv: &[Word<'_>]) -> Vec<String> {
     if !program.is_some_and(|program| matches!(program.files, Transfer(_))) {
         return targets;
     }
+    // `cp evil.js .husky` writes `.husky/evil.js`; `cp Makefile sub` writes `sub/Makefile`.
     let within = sources.map(|(_, word)| format!("{to}/{}", base(&word.text)));
     let within: Vec<String> = within.collect();
     targets.into_iter().chain(within).collect()

@@ -12,7 +12,7 @@ use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Redirect, RedirectOp, WordKind};
 
 impl<'r> Judge<'r, '_> {
-    /// Files that a command's redirects name.
+    /// Decides the files that a command's redirects name.
     pub(super) fn redirects(&self, command: &Command<'_>, hit: &Hit<'r>) -> PartDecision<'r> {
         command
             .redirects
@@ -22,6 +22,7 @@ impl<'r> Judge<'r, '_> {
     }
 
     pub(super) fn redirect(&self, redirect: &Redirect<'_>, hit: &Hit<'r>) -> PartDecision<'r> {
+        // opencode let `cargo check > ~/.zshrc` pass under a rule for cargo (its issue 5330).
         let reads = redirect.op == RedirectOp::Read;
         if !reads && !redirect.op.writes() {
             return PartDecision::allow(None);
@@ -44,13 +45,14 @@ impl<'r> Judge<'r, '_> {
             false => (Kind::Write, self.files.writes()),
         };
         let rule = files.value(kind, &value, self.dirs);
-        // A deny that names files holds for redirects too.
+        // A deny that names files applies to redirects as well.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
             return self.part(rule, || format!("The redirect to {path}"));
         }
         if self.care.get() == Care::Denies {
             return PartDecision::allow(None);
         }
+        // Before the allow for every command below: such a file needs a rule that names it.
         if !reads && obeyed::is_obeyed(&path) && !rule.names_a_file() {
             return self.obeyed(&path);
         }
@@ -58,7 +60,8 @@ impl<'r> Judge<'r, '_> {
             return PartDecision::allow(None);
         }
         if reads {
-            // A rule that names the command goes for what the command is fed, the class does not.
+            // A rule that names the command covers its input too; the class of reading calls does
+            // not.
             let unnamed = hit.verdict != Verdict::Allow || hit.allows_reading();
             let odd = unnamed && paths::outside(&path, self.dirs)
                 || paths::secret(&path, self.dirs)
@@ -70,6 +73,7 @@ impl<'r> Judge<'r, '_> {
                 false => PartDecision::allow(None),
             };
         }
+        // Only a literal target is certain to be the file that the rule allows.
         let plain = redirect.target.kind == WordKind::Literal && !paths::outside(&path, self.dirs);
         match plain && rule.verdict == Verdict::Allow {
             true => PartDecision::allow(rule.entry),

@@ -1,4 +1,4 @@
-//! A shell text: every command in it.
+//! Decides a shell text.
 
 use super::judge::{Care, Judge};
 use crate::engine::part_decision::PartDecision;
@@ -9,7 +9,7 @@ use crate::rules::verdict::Verdict;
 use crate::shell::{Command, Scan, Via};
 
 impl<'r> Judge<'r, '_> {
-    /// The strictest decision on any command of the text.
+    /// Returns the strictest decision on any command of the text.
     pub(crate) fn text(
         &self,
         source: &str,
@@ -17,6 +17,8 @@ impl<'r> Judge<'r, '_> {
         behind: &[Option<Unwrapped<'_, '_>>],
     ) -> PartDecision<'r> {
         let found = self.scan(source, scan, behind, 0);
+        // "Always, exactly this" stores the whole text as one rule, which no single command
+        // matches.
         if found.verdict == Verdict::Ask
             && scan.understood()
             && let Some(entry) = self.commands.whole_text(source)
@@ -38,6 +40,7 @@ impl<'r> Judge<'r, '_> {
         self.care.set(before);
         match (&scan.refusal, found) {
             (_, Some(found)) if found.verdict == Verdict::Deny => found,
+            // A rule that denies every call covers an unreadable text, whatever it does.
             (Some(_), _) if depth == 0 && self.commands.denies_every().is_some() => {
                 self.no_command()
             }
@@ -46,13 +49,14 @@ impl<'r> Judge<'r, '_> {
                 "The command text cannot be read with certainty: {refusal}."
             )),
             (None, Some(found)) => found,
+            // opencode ran a text without any recognized command unchecked (its issue 39931).
             (None, None) if depth == 0 => self.no_command(),
             (None, None) => PartDecision::ask("There is no command in the text."),
         }
     }
 
-    /// What holds for a text in which no command is found, such as an empty one: a rule that denies
-    /// every call denies this one too.
+    /// Decides a text without any command, such as an empty one. A rule that denies every call
+    /// denies this one too.
     fn no_command(&self) -> PartDecision<'r> {
         let every = self.commands.every_search(Kind::Shell, self.dirs);
         match every.verdict {
@@ -68,6 +72,7 @@ impl<'r> Judge<'r, '_> {
         behind: &[Option<Unwrapped<'_, '_>>],
         depth: u32,
     ) -> Option<PartDecision<'r>> {
+        // The text is an ask already. What could be read, and the guesses, can only deny.
         if scan.refusal.is_some() {
             self.care.set(Care::Denies);
         }
@@ -82,6 +87,7 @@ impl<'r> Judge<'r, '_> {
             if command.via == Via::Guess && part.verdict != Verdict::Deny {
                 continue;
             }
+            // Nothing is stricter, so the first deny gives the reason.
             if part.verdict == Verdict::Deny {
                 return Some(part);
             }
@@ -96,8 +102,8 @@ impl<'r> Judge<'r, '_> {
         strictest
     }
 
-    /// No rule can forbid a command of that name, and it touches and runs nothing
-    /// else: in a long text most are such.
+    /// Returns true when no rule can deny a command of that name, and it touches and runs nothing
+    /// else. In a long text most commands are like that.
     fn cannot_be_denied(&self, command: &Command<'_>, behind: Option<&Unwrapped<'_, '_>>) -> bool {
         behind.is_none() && command.redirects.is_empty() && !self.commands.may_deny(&command.argv)
     }

@@ -1,10 +1,10 @@
-//! Variables that may make a command another command.
+//! Variables that may turn a command into another one.
 
 use crate::engine::part_decision::PartDecision;
 use crate::facts::wrappers::Unwrapped;
 use crate::shell::{Command, Word, environment};
 
-/// Variables in front of a command that may make it another command.
+/// Asks for variables before a command that may turn it into another one.
 pub(super) fn assigns<'r>(command: &Command<'_>) -> PartDecision<'r> {
     let name = command.argv.first().and_then(Word::literal);
     let bare = command.argv.is_empty();
@@ -17,7 +17,7 @@ pub(super) fn assigns<'r>(command: &Command<'_>) -> PartDecision<'r> {
         .map_or_else(|| PartDecision::allow(None), |assign| changes(assign.name))
 }
 
-/// The same for the words of `env` and `sudo`.
+/// Asks for such variables among the words of `env` and `sudo`.
 pub(super) fn given<'r>(behind: &Unwrapped<'_, '_>) -> PartDecision<'r> {
     behind
         .assigns

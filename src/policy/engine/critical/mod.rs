@@ -1,5 +1,5 @@
-//! Commands that always want a person, read from argv and not from text: a quoted mention is no
-//! command.
+//! Commands that always need a person. They are recognized in the parsed words and not in the text:
+//! a quoted mention is not a command.
 
 mod stream;
 
@@ -18,33 +18,35 @@ use crate::facts::working_directory::{WorkingDirectory, after_cd, written_out};
 use crate::facts::wrappers::{Effort, Inner, Unwrapped, base, behind, unwrap};
 use crate::shell::{Command, PipePosition, Redirect, RedirectOp, Scan, Via, Word, scan_as};
 
-/// Why a text is critical, and where.
+/// The reason why a text is critical, and the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CriticalMatch {
     /// A short clause: "deletes a home directory recursively".
     pub reason: Cow<'static, str>,
-    /// Bytes of the source.
+    /// Byte range in the source.
     pub span: Range<usize>,
 }
 
-/// A reason that we know, and where.
+/// A built-in reason with its position.
 pub(crate) type Found = (&'static str, Range<usize>);
 
-/// Literal scripts inside each other are followed this deep.
+/// Depth limit for literal scripts inside each other.
 const MAX_DEPTH: u32 = 4;
 const TOO_MANY: &str = "runs more commands behind commands than can be followed";
 
-/// The first critical command of a text, those behind wrappers and in literal scripts included.
+/// Returns the first critical command of a text, including those behind wrappers and in literal
+/// scripts.
 #[must_use]
 pub fn critical(scan: &Scan<'_>) -> Option<CriticalMatch> {
     among(scan, &behind(&scan.commands))
 }
 
-/// The same where it is known already what runs behind each command.
+/// Does the same when the commands behind each command are known already.
 pub(crate) fn among<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
 ) -> Option<CriticalMatch> {
+    // Matching the raw text would also fire on `grep 'rm -rf /' Dockerfile`.
     let found = examine(scan, behind, 0);
     found.map(|(reason, span)| CriticalMatch { reason: reason.into(), span })
 }
@@ -57,7 +59,7 @@ fn examine<'s, 'a>(
     all(scan, behind, depth).next()
 }
 
-/// Every critical command of a text, in its order.
+/// Iterates over every critical command of a text, in order.
 pub(crate) fn all<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
@@ -65,6 +67,7 @@ pub(crate) fn all<'s, 'a>(
 ) -> impl Iterator<Item = Found> {
     let bomb = fork_bomb(scan).map(|span| ("starts copies of itself without end", span));
     let mut stream = stream::Stream::default();
+    // A guess reads quoted text as commands; a critical match of one would be noise.
     let seen = scan.commands.iter().zip(behind).filter(|(command, _)| command.via != Via::Guess);
     let critical = seen.filter_map(move |(command, behind)| {
         let behind = behind.as_ref();
@@ -78,7 +81,7 @@ pub(crate) fn all<'s, 'a>(
     bomb.into_iter().chain(critical)
 }
 
-/// One argument vector, then what stands behind it.
+/// Checks one argument vector, then what runs behind it.
 fn argv(
     words: &[Word<'_>],
     behind: Option<&Unwrapped<'_, '_>>,
@@ -117,6 +120,7 @@ fn argv(
         }
         Inner::Unknown => None,
     });
+    // One of the commands that were left out may be critical.
     found.or_else(|| behind.is_cut().then_some(TOO_MANY))
 }
 
@@ -128,9 +132,10 @@ fn script(text: &str, dialect: crate::shell::Dialect, depth: u32) -> Option<&'st
     examine(&scan, &behind(&scan.commands), depth + 1).map(|(reason, _)| reason)
 }
 
-/// A command behind a `cd` whose goal is known: its relative paths, written out.
+/// Checks a command behind a `cd` to a known directory, with its relative paths made absolute.
 fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'static str> {
     let WorkingDirectory::To(directory) = after_cd(&scan.commands, command)? else { return None };
+    // A relative directory does not tell whether the file is a critical one.
     if !directory.starts_with(['/', '~']) {
         return None;
     }
@@ -142,7 +147,7 @@ fn elsewhere(scan: &Scan<'_>, command: &Command<'_>, depth: u32) -> Option<&'sta
     })
 }
 
-/// What the description of a program calls critical.
+/// Returns what a program's description calls critical.
 fn described(program: &Program, args: &[Word<'_>], command: &Command<'_>) -> Option<&'static str> {
     if program.critical.is_empty() {
         return None;
@@ -151,7 +156,7 @@ fn described(program: &Program, args: &[Word<'_>], command: &Command<'_>) -> Opt
     case::why(program.critical, &Arguments { redirects, global, ..Arguments::new(args) })
 }
 
-/// Writes to files that something obeys later, by whatever program.
+/// Detects writes to files that take effect later, by any program.
 fn touched(words: &[Word<'_>]) -> Option<&'static str> {
     access::of_command(words).into_iter().find_map(|(access, word)| match access {
         Access::Write | Access::Delete | Access::Move => target(word),
@@ -161,6 +166,7 @@ fn touched(words: &[Word<'_>]) -> Option<&'static str> {
 
 fn redirect(redirect: &Redirect<'_>) -> Option<&'static str> {
     let text = &*redirect.target.text;
+    // bash opens these paths as connections. In a here-document they are mere text.
     if redirect.op != RedirectOp::HereDocument
         && redirect.op != RedirectOp::HereString
         && (text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
@@ -170,9 +176,9 @@ fn redirect(redirect: &Redirect<'_>) -> Option<&'static str> {
     if redirect.op.writes() { target(&redirect.target) } else { None }
 }
 
-/// A file whose change is critical.
+/// Returns why changing this file is critical.
 pub(crate) fn target(word: &Word<'_>) -> Option<&'static str> {
-    // A plain relative path without dot files, as most are.
+    // Fast path: most words are plain relative paths without dot files.
     let text = &*word.text;
     let names = ["permissions.jsonc", "countersign.toml", "authorized_keys"];
     let plain = text.starts_with(|c: char| c.is_ascii_alphanumeric()) && !text.contains("/.");
@@ -209,7 +215,8 @@ pub(crate) fn target(word: &Word<'_>) -> Option<&'static str> {
     programs.iter().any(|dir| paths::within(&clean, dir)).then_some("changes the operating system")
 }
 
-/// A function that calls itself into a pipe or the background, or a loop that only breeds.
+/// Detects a function that calls itself into a pipe or the background, or an endless loop that only
+/// starts processes.
 fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
     if let Some(bred) = scan.breeding.and_then(|at| scan.commands.get(at)) {
         return Some(span(bred));
@@ -224,11 +231,13 @@ fn fork_bomb(scan: &Scan<'_>) -> Option<Range<usize>> {
         calls.piped += usize::from(command.pipe != PipePosition::Alone);
     }
     let called = scan.functions.iter().filter_map(|function| calls.get(function));
+    // The shape of `:(){ :|:& };:`: two calls of itself in a pipe, or one that goes to the
+    // background.
     let mut breeds = called.filter(|calls| calls.piped >= 2 || scan.background);
     breeds.next().map(|calls| span(calls.first))
 }
 
-/// Where a name is called in the bodies of functions.
+/// The calls of a name in the bodies of functions.
 struct Calls<'s, 'a> {
     first: &'s Command<'a>,
     piped: usize,

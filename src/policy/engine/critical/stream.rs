@@ -1,4 +1,5 @@
-//! What flows from one command into the next: fetched text into a shell, secrets to another host.
+//! Data that flows from one command to the next: fetched text into a shell, secrets to another
+//! host.
 
 use crate::facts::access;
 use crate::facts::paths;
@@ -13,17 +14,17 @@ use crate::facts::programs::when::When;
 use crate::facts::wrappers::{Inner, Unwrapped, base, unwrap};
 use crate::shell::{Command, PipePosition, Word};
 
-/// The commands of a text in their order.
+/// Follows the commands of a text in order.
 #[derive(Default)]
 pub(super) struct Stream<'s, 'a> {
-    /// Those of the present pipeline that nobody has asked about.
+    /// Commands of the current pipeline that are not evaluated yet.
     unasked: Vec<&'s [Word<'a>]>,
     upstream: Upstream,
-    /// Files that were downloaded earlier in the text.
+    /// Files that earlier commands of the text downloaded.
     files: Vec<String>,
 }
 
-/// What a command may be handed by those before it in its pipeline.
+/// The data that earlier commands of a pipeline may pass on.
 #[derive(Default)]
 struct Upstream {
     fetched: bool,
@@ -34,12 +35,13 @@ struct Upstream {
 }
 
 impl<'s, 'a> Stream<'s, 'a> {
-    /// Takes the next command; a reason when it completes a pattern.
+    /// Takes the next command; returns a reason when it completes a pattern.
     pub(super) fn see(
         &mut self,
         command: &'s Command<'a>,
         behind: Option<&Unwrapped<'s, 'a>>,
     ) -> Option<&'static str> {
+        // A new pipeline: nothing flows in from the last one.
         if matches!(command.pipe, PipePosition::Alone | PipePosition::First) {
             self.unasked.clear();
             self.upstream = Upstream::default();
@@ -63,7 +65,7 @@ impl<'s, 'a> Stream<'s, 'a> {
         None
     }
 
-    /// A command at the end of a pipe.
+    /// Checks a command that reads from a pipe.
     fn takes(
         &mut self,
         name: &str,
@@ -78,6 +80,7 @@ impl<'s, 'a> Stream<'s, 'a> {
         if reads_program(name, args) && (is(Role::Shell) || self.upstream().fetched) {
             return Some(FETCHED);
         }
+        // `yes | xargs …` starts a process per line, without end.
         if base(&command.argv.first()?.text) == "xargs" && self.upstream().endless {
             return Some("starts copies of itself without end");
         }
@@ -94,7 +97,7 @@ impl<'s, 'a> Stream<'s, 'a> {
         None
     }
 
-    /// What comes down the pipe. Few commands care, so it is worked out only for those.
+    /// Returns what comes down the pipe, evaluated only when a command cares, because few do.
     fn upstream(&mut self) -> &Upstream {
         for words in self.unasked.drain(..) {
             self.upstream.add(words);
@@ -115,7 +118,7 @@ impl<'s, 'a> Stream<'s, 'a> {
             || first.text.contains('/') && is(&first.text)
     }
 
-    /// Remembers what a download writes.
+    /// Records the files that a download writes.
     fn keep_files(&mut self, command: &Command<'_>, words: &[Word<'_>]) {
         let Some((first, args)) = words.split_first() else { return };
         let given = access::of_command(words).into_iter().map(|(_, w)| w.text.to_string());
@@ -125,6 +128,7 @@ impl<'s, 'a> Stream<'s, 'a> {
             let last = w.text.rsplit('/').next()?.split(['?', '#']).next()?.to_owned();
             (w.text.contains('/') && !last.is_empty()).then_some(last)
         });
+        // curl names a file after the address only with `-O`; wget always does.
         let keeps = base(&first.text) != "curl" || Arguments::new(args).flag("O");
         let named: Vec<String> = if keeps { by_name.collect() } else { Vec::new() };
         let files = given.chain(redirected).chain(named);
@@ -136,6 +140,7 @@ impl Upstream {
     fn add(&mut self, words: &[Word<'_>]) {
         let Some((first, args)) = words.split_first() else { return };
         let name = base(&first.text);
+        // An unknown program may print what it is given.
         let Some(program) = programs::of(name) else {
             self.secret |= args.iter().any(secret_word);
             return;
@@ -149,7 +154,7 @@ impl Upstream {
     }
 }
 
-/// The command behind wrappers.
+/// Returns the command behind wrappers.
 fn innermost<'w, 'a>(argv: &'w [Word<'a>], behind: Option<&Unwrapped<'w, 'a>>) -> &'w [Word<'a>] {
     let mut argv = argv;
     let first = |found: &Unwrapped<'w, 'a>| match found.inner.first() {
@@ -157,6 +162,7 @@ fn innermost<'w, 'a>(argv: &'w [Word<'a>], behind: Option<&Unwrapped<'w, 'a>>) -
         _ => None,
     };
     let mut inner = behind.and_then(first);
+    // A limit, because wrappers nest as deep as a text is long.
     for _ in 0..4 {
         let Some(next) = inner else { break };
         argv = next;
@@ -173,7 +179,7 @@ fn is_interpreter(name: &str) -> bool {
     has_role(name, Role::Interpreter) || has_role(name, Role::Shell)
 }
 
-/// An interpreter that takes its program from standard input.
+/// Returns true for an interpreter that reads its program from standard input.
 fn reads_program(name: &str, args: &[Word<'_>]) -> bool {
     if name == "source" || name == "." {
         return args
@@ -206,11 +212,12 @@ fn reads_program(name: &str, args: &[Word<'_>]) -> bool {
     });
     let mut words = args.iter().filter(|w| !w.text.starts_with('-') || w.text == "-");
     let reads = words.next().is_none_or(|w| matches!(&*w.text, "-" | "/dev/stdin"));
+    // `sh -s` reads its input even with operands.
     let forced = args.iter().any(|w| w.text == "-s" && has_role(name, Role::Shell));
     (reads && !given) || forced
 }
 
-/// `| xargs sh -c`, `| sudo bash`
+/// Returns true for `| xargs sh -c`, `| sudo bash` and the like.
 fn hands_on(argv: &[Word<'_>]) -> bool {
     let is = |word: &Word<'_>, role: Role| has_role(base(&word.text), role);
     argv.first().is_some_and(|first| is(first, Role::HandsOn))

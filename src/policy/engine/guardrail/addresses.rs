@@ -1,10 +1,10 @@
-//! The bridge's own addresses, in any spelling of this machine.
+//! The bridge's own addresses, in every notation that reaches this machine.
 
 use std::net::IpAddr;
 
 use url::Host;
 
-use super::reach::Reach;
+use super::reach::GuardrailHit;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
 
@@ -23,11 +23,11 @@ struct Address {
     port: String,
 }
 
-/// Whether a name means the machine of an address.
+/// Tells whether a name refers to the machine of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meant {
     No,
-    /// It is a name that anybody may have given that address, or is not known yet.
+    /// A name that may resolve to that address, or one that is not known yet.
     Maybe,
     Yes,
 }
@@ -47,17 +47,17 @@ impl Addresses {
         self.own.is_empty()
     }
 
-    /// Why a text must not be part of a call: it names one of our addresses.
+    /// Returns why a text must not be part of a call: it contains one of our addresses.
     pub(super) fn forbid_text(&self, text: &str) -> Option<String> {
         self.own.iter().find(|own| self.named(own, text) == Meant::Yes).map(Address::reason)
     }
 
-    /// What the words of a command reach.
-    pub(super) fn judge(&self, argv: &[Word<'_>]) -> Option<Reach> {
+    /// Returns what the words of a command reach.
+    pub(super) fn judge(&self, argv: &[Word<'_>]) -> Option<GuardrailHit> {
         self.own.iter().find_map(|own| self.judge_one(own, argv))
     }
 
-    fn judge_one(&self, own: &Address, argv: &[Word<'_>]) -> Option<Reach> {
+    fn judge_one(&self, own: &Address, argv: &[Word<'_>]) -> Option<GuardrailHit> {
         let mut meant = Meant::No;
         let mut port_alone = false;
         for word in argv.iter().filter(|word| may_name(&word.text, &own.port)) {
@@ -65,9 +65,11 @@ impl Addresses {
             port_alone |= word.text.split([',', ':', '=', '-', ' ']).any(|part| is_port(part, own));
         }
         if port_alone && meant != Meant::Yes {
-            // `nc 127.1 7117`, `curl --resolve x:7117:127.0.0.1`
+            // Host and port may be separate words: `nc 127.1 7117`, `curl --resolve
+            // x:7117:127.0.0.1`.
             let hosts = argv.iter().flat_map(|word| word.text.split([',', '=', '@', ' ', '/']));
             let parts = hosts.flat_map(|part| [part].into_iter().chain(part.split(':')));
+            // Shorter parts are option letters and numbers, not hosts.
             if parts.filter(|part| part.len() > 2).any(|part| self.means(own, part) == Meant::Yes) {
                 meant = Meant::Yes;
             } else if argv.first().is_some_and(|first| CLIENTS.contains(&base(&first.text))) {
@@ -76,21 +78,22 @@ impl Addresses {
         }
         match meant {
             Meant::No => None,
-            Meant::Maybe => Some(Reach::Asks(format!(
+            Meant::Maybe => Some(GuardrailHit::Asks(format!(
                 "It reaches for port {}, which may be the bridge's own.",
                 own.port
             ))),
-            Meant::Yes => Some(Reach::Denied(own.reason())),
+            Meant::Yes => Some(GuardrailHit::Denied(own.reason())),
         }
     }
 
-    /// Whether a text names the address: `HOST:PORT`, or `/dev/tcp/HOST/PORT`.
+    /// Returns whether a text names the address: `HOST:PORT` or `/dev/tcp/HOST/PORT`.
     fn named(&self, own: &Address, text: &str) -> Meant {
         if !may_name(text, &own.port) {
             return Meant::No;
         }
         let decoded = text.contains('%').then(|| decode(text));
         let text = decoded.as_deref().unwrap_or(text);
+        // Port 80 is implied by `http://`.
         let plain = own.port == "80" && text.contains("://");
         let found = hosts_before_port(text, own).map(|host| self.means(own, host));
         let default = plain.then(|| authority(text)).flatten().map(|host| self.means(own, host));
@@ -102,13 +105,14 @@ impl Addresses {
             return Meant::Maybe;
         }
         let Some(host) = parse(name) else {
-            // `:7117` means this machine to some clients.
+            // `:7117` refers to this machine for some clients.
             return if name.is_empty() { Meant::Yes } else { Meant::No };
         };
         if host == own.host || self.is_here(&own.host) && self.is_here(&host) {
             return Meant::Yes;
         }
         match host {
+            // Any domain may point to this machine, and the policy asks no DNS server.
             Host::Domain(_) => Meant::Maybe,
             Host::Ipv4(_) | Host::Ipv6(_) => Meant::No,
         }
@@ -116,7 +120,9 @@ impl Addresses {
 
     fn is_here(&self, host: &Host) -> bool {
         let local = |ip: IpAddr| {
+            // `::ffff:127.0.0.1` is a loopback address as well.
             let ip = ip.to_canonical();
+            // Connecting to `0.0.0.0` reaches the machine itself.
             ip.is_loopback() || ip.is_unspecified()
         };
         self.here.contains(host)
@@ -165,11 +171,12 @@ fn is_local_name(name: &str) -> bool {
         || name.ends_with(".localhost")
 }
 
-/// A host as the web's clients read it: `0x7f.1` and `２１３０７０６４３３` are `127.0.0.1`.
+/// Parses a host as web clients do: `0x7f.1` and `２１３０７０６４３３` are `127.0.0.1`.
 fn parse(name: &str) -> Option<Host> {
     let name = match name.trim_end_matches('.') {
         "" => return None,
         name if name.matches(':').count() > 1 && !name.starts_with('[') => {
+            // An IPv6 address may carry a zone: `fe80::1%eth0`.
             return name.split('%').next()?.parse().ok().map(Host::Ipv6);
         }
         name => name,
@@ -185,13 +192,15 @@ fn is_port(text: &str, own: &Address) -> bool {
 }
 
 fn may_name(text: &str, port: &str) -> bool {
+    // A percent escape may hide the port.
     port == "80" || text.contains(port) || text.contains('%')
 }
 
-/// The hosts that stand in front of our port.
+/// Iterates over the hosts before our port.
 fn hosts_before_port<'t>(text: &'t str, own: &'t Address) -> impl Iterator<Item = &'t str> {
     text.match_indices(&*own.port).filter_map(move |(at, port)| {
         let after = text.as_bytes().get(at + port.len());
+        // Clients accept leading zeros in a port (`:07117`).
         let before = text.get(..at)?.trim_end_matches('0');
         if after.is_some_and(u8::is_ascii_digit) {
             return None;
@@ -212,7 +221,7 @@ fn hosts_before_port<'t>(text: &'t str, own: &'t Address) -> impl Iterator<Item 
     })
 }
 
-/// The host of `scheme://host/`.
+/// Returns the host of `scheme://host/`.
 fn authority(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("://")?;
     let end = rest.find(['/', '?', '#', '"', '\'', ' ']).unwrap_or(rest.len());
@@ -220,7 +229,7 @@ fn authority(text: &str) -> Option<&str> {
     Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host))
 }
 
-/// `%31` is `1`.
+/// Decodes percent escapes: `%31` is `1`.
 fn decode(text: &str) -> String {
     let (bytes, mut at) = (text.as_bytes(), 0);
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! Goes through the commands of a shell text, and through all that runs behind them.
+//! Walks the commands of a shell text and everything that runs behind them.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use crate::facts::working_directory::{WorkingDirectory, after_cd};
 use crate::facts::wrappers::{Inner, Passage, Unwrapped, base, unwrap};
 use crate::shell::{self, Command, Dialect, PipePosition, RedirectOp, Scan, Word, WordKind};
 
-/// Scripts inside scripts are followed this deep.
+/// Depth limit for scripts inside scripts.
 const MAX_DEPTH: u32 = 4;
 
-/// So many words behind commands are looked at. A chain of programs that each may run the next in
-/// several ways has more than any time is enough for: 15 KiB of `fd -xa` took 4 s.
+/// Limit on the words behind commands that are looked at. In a chain of programs that may each run
+/// the next in several ways, they multiply: 15 KiB of `fd -xa` took 4 s.
 const MOST_BEHIND: usize = 8_000;
-/// A word stands for so many bytes of a script.
+/// Bytes of a script that count as one word.
 const BYTES: usize = 4;
 
-/// Hands every command of a text to a sink.
+/// Passes every command of a text to a sink.
 pub(super) struct Commands<'s, 'p, S> {
     sink: &'s mut S,
     dirs: Directories<'p>,
-    /// How many words behind commands may still be looked at.
+    /// Number of words behind commands that may still be looked at.
     left: usize,
 }
 
@@ -32,10 +32,13 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
     }
 
     pub(super) fn text(&mut self, source: &str, scan: &Scan<'_>, bases: &Bases<'_>, depth: u32) {
+        // An unreadable text may name anything, so its raw words are checked as well.
         if scan.refusal.is_some() {
             self.sink.text(source, bases);
             self.sink.unseen("cannot be read with certainty");
         }
+        // Positions of `cd` do not matter here: a loop or function may run the text in another
+        // order.
         let moves = bases.is_loose || scan.commands.iter().any(|command| may_move(&command.argv));
         let lost = bases.is_lost || scan.commands.iter().any(|command| is_lost(&command.argv));
         for command in &scan.commands {
@@ -51,7 +54,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
-    /// Where the text may have gone; the directory may not be there, so that it stays.
+    /// Returns the directories that the text may be in. The `cd` may fail, so the old ones stay.
     fn gone<'b>(&self, bases: &Bases<'b>, directory: &str) -> Vec<Cow<'b, str>> {
         let directory = match (directory.strip_prefix('~'), self.dirs.home) {
             (Some(rest), Some(home)) => [home, rest].concat(),
@@ -63,6 +66,8 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         });
         let mut all: Vec<Cow<'b, str>> = joined.map(Cow::Owned).collect();
         all.extend(bases.sure.iter().cloned());
+        // Each `cd` doubles the list. Beyond the limit, `is_loose` still covers every folder above
+        // ours.
         all.truncate(16);
         all
     }
@@ -71,14 +76,16 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let mut operands = Vec::with_capacity(command.argv.len() + command.redirects.len());
         let (usage, walks_here) = programs::usage(&command.argv);
         let behind = unwrap(&command.argv);
+        // The operands are those of the inner command, which is checked on its own.
         let usage = if is_transparent(behind.as_ref()) { Usage::Names } else { usage };
         for (at, word) in command.argv.iter().enumerate() {
+            // A bare name is looked up in `PATH` and opens nothing in the working directory.
             if at == 0 && is_bare(word) {
                 continue;
             }
             let prose = programs::is_prose(&command.argv, at);
             let usage = if prose { Usage::Names } else { usage };
-            // What runs is known by its name.
+            // The file that runs is known by its name.
             let usage = if at == 0 { Usage::Opens } else { usage };
             operands.push(operand(word, usage));
         }
@@ -94,6 +101,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
                 _ => operands.push(operand(&redirect.target, Usage::Opens)),
             }
         }
+        // A wrapper that runs something else walks through nothing itself.
         if walks_here && behind.as_ref().is_none_or(|b| b.passage == Passage::Both) {
             operands.push(Operand { text: ".", is_dynamic: false, usage: Usage::Walks });
         }
@@ -104,7 +112,8 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
-    /// Words that run behind a command; the command has been seen with all of its words.
+    /// Checks the words that run behind a command. The command itself was checked with all of its
+    /// words.
     fn argv(
         &mut self,
         argv: &[Word<'_>],
@@ -122,6 +131,7 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         let files = is_find_of_files(command);
         let mut operands = Vec::with_capacity(argv.len());
         for word in argv.iter().skip(1) {
+            // `find -exec` and `xargs` fill `{}` with names that may be ours.
             let filled = word.text.contains("{}") && !(files && word.text == "{}");
             let known = operand(word, usage);
             operands.push(Operand { is_dynamic: known.is_dynamic || filled, ..known });
@@ -162,8 +172,8 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
-    /// Takes so much of what may still be looked at.
-    // FAIL-CLOSED: what there is no time for asks.
+    /// Takes a cost from the budget; returns false when the budget is spent.
+    // FAIL-CLOSED: what exceeds the budget asks.
     fn spend(&mut self, words: usize) -> bool {
         match self.left.checked_sub(words + 1) {
             Some(left) => {
@@ -178,11 +188,12 @@ impl<'s, 'p, S: Sink> Commands<'s, 'p, S> {
         }
     }
 
-    /// A text beside the command: it may be a folder to run in, or another command.
+    /// Checks a text beside the command, which may be a folder to run in or another command.
     pub(super) fn beside(&mut self, text: &str, bases: &Bases<'_>) {
         let operand = Operand { text, is_dynamic: false, usage: Usage::Opens };
         self.sink.site(&[operand], bases);
         self.sink.text(text, bases);
+        // Only a text of several words can be a command with operands.
         if text.contains(char::is_whitespace) {
             self.script(text, Dialect::Bash, bases, 0);
         }
@@ -201,18 +212,18 @@ fn operand<'o>(word: &'o Word<'_>, usage: Usage) -> Operand<'o> {
     Operand { text: &word.text, is_dynamic: word.kind == WordKind::Dynamic, usage }
 }
 
-/// A name that is looked for in the folders of programs.
+/// Returns true for a name that is looked up in the folders of programs.
 fn is_bare(word: &Word<'_>) -> bool {
     word.literal().is_some_and(|name| !name.contains('/'))
 }
 
-/// `find -type f` fills in no links.
+/// Returns true for `find -type f`, which fills in no links.
 fn is_find_of_files(command: &Command<'_>) -> bool {
     let is = |text: &str| command.argv.iter().any(|word| word.text == text);
     is("-type") && (is("f") || is("d")) && !is("-L") && !is("-follow")
 }
 
-/// The inner commands say what becomes of every word.
+/// Returns true when the inner commands account for every word.
 fn is_transparent(behind: Option<&Unwrapped<'_, '_>>) -> bool {
     behind.is_some_and(|behind| {
         matches!(behind.passage, Passage::Inner | Passage::DenyOnly)
@@ -221,25 +232,27 @@ fn is_transparent(behind: Option<&Unwrapped<'_, '_>>) -> bool {
     })
 }
 
-/// It may leave the directory: `cd` and its like, behind `command` and `builtin` too.
+/// Returns true when a command may change the directory: `cd` and its kin, also behind `command`
+/// and `builtin`.
 fn may_move(argv: &[Word<'_>]) -> bool {
     argv.iter().take(3).any(|word| matches!(base(&word.text), "cd" | "pushd" | "popd"))
 }
 
-/// It leaves the directory for one that is only known when it runs.
+/// Returns true when it changes to a directory that is known only at run time.
 fn is_lost(argv: &[Word<'_>]) -> bool {
     let known = |word: &Word<'_>| matches!(word.kind, WordKind::Literal | WordKind::Home);
     may_move(argv) && !argv.iter().all(known)
 }
 
-/// A here-document of `cat` and `tee` is content, unless they pass it on.
+/// Returns true when a here-document is input of a program. For `cat` and `tee` it is content,
+/// unless they pass it on.
 fn feeds_a_program(command: &Command<'_>) -> bool {
     let name = command.argv.first().and_then(Word::literal).map(base);
     let writes_on = matches!(command.pipe, PipePosition::First | PipePosition::Middle);
     writes_on || !matches!(name, Some("cat" | "tee"))
 }
 
-/// The here-document or here-string that a shell reads its commands from.
+/// Returns the here-document or here-string from which a shell reads its commands.
 fn input<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     let mut redirects = command.redirects.iter().rev();
     let last = redirects.find(|redirect| {

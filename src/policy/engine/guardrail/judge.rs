@@ -1,36 +1,36 @@
-//! Weighs what a call names against what is the bridge's own.
+//! Compares what a call names with what belongs to the bridge.
 
 use std::borrow::Cow;
 
 use super::programs::Usage;
 use super::protected::Protected;
-use super::reach::Reach;
+use super::reach::GuardrailHit;
 use super::reasons::{belongs, may_name, only_known};
 use super::route::{Route, UNKNOWN};
 use super::site::{Bases, Operand, joined};
 use super::spelling::{Expansions, Spelling, pieces, tokens};
 use super::territory::Lie;
 use crate::facts::excerpt::shorten;
-use crate::facts::links::{Lead, Links};
+use crate::facts::links::{LinkTarget, Links};
 use crate::facts::paths::Directories;
 
 /// The judge of one call.
-pub(super) struct Judge<'g> {
+pub(super) struct GuardrailJudge<'g> {
     pub(super) own: &'g Protected,
     dirs: Directories<'g>,
     pub(super) links: &'g Links,
-    /// The folder that was looked at last, and whether it is near: nearly all paths of a call start
-    /// there.
+    /// The folder checked last, and whether it is near: nearly all paths of a call start in the
+    /// same one.
     near: Option<(String, bool)>,
-    pub(super) found: Option<Reach>,
+    pub(super) found: Option<GuardrailHit>,
 }
 
-impl<'g> Judge<'g> {
+impl<'g> GuardrailJudge<'g> {
     pub(super) fn new(own: &'g Protected, dirs: Directories<'g>, links: &'g Links) -> Self {
         Self { own, dirs, links, near: None, found: None }
     }
 
-    /// A call that runs in one of our own folders reaches them with every bare name.
+    /// Denies a call that runs in one of our own folders, because every bare name there is ours.
     pub(super) fn here(&mut self) {
         let Some(cwd) = self.dirs.cwd else { return };
         let lie = |path: &str| {
@@ -38,8 +38,8 @@ impl<'g> Judge<'g> {
             self.own.territory.lie(&route, self.dirs.home)
         };
         let led = match self.links.of(cwd) {
-            Some(Lead::To(paths)) => paths.as_slice(),
-            Some(Lead::Unknown(_)) | None => &[],
+            Some(LinkTarget::To(paths)) => paths.as_slice(),
+            Some(LinkTarget::Unknown(_)) | None => &[],
         };
         let mut all = [cwd].into_iter().chain(led.iter().map(String::as_str)).map(lie);
         let ours = all.find_map(|lie| if let Lie::Ours(own) = lie { Some(own) } else { None });
@@ -51,15 +51,15 @@ impl<'g> Judge<'g> {
     }
 
     pub(super) fn denies(&mut self, reason: String) {
-        self.found = Some(Reach::Denied(reason));
+        self.found = Some(GuardrailHit::Denied(reason));
     }
 
     pub(super) fn asks(&mut self, reason: impl FnOnce() -> String) {
-        self.found.get_or_insert_with(|| Reach::Asks(reason()));
+        self.found.get_or_insert_with(|| GuardrailHit::Asks(reason()));
     }
 
-    /// Where a path lies, and what that means for this use of it. Folders above what is ours are
-    /// kept: other words of the same command may go on from there.
+    /// Records what the location of a path means for this use of it. Folders above ours are kept,
+    /// because other words of the same command may continue from there.
     fn weigh(
         &mut self,
         text: &str,
@@ -69,6 +69,7 @@ impl<'g> Judge<'g> {
         route: &Route<'_>,
     ) {
         match lie {
+            // Naming a folder above ours is harmless; going through it is not.
             Lie::Ours(own) => self.denies(belongs(text, own)),
             Lie::MayBeOurs(own) => self.asks(|| may_name(text, own)),
             Lie::Unknown if usage != Usage::Names => self.asks(|| only_known(text)),
@@ -87,9 +88,9 @@ impl<'g> Judge<'g> {
         }
     }
 
-    /// Nothing that is still to come can change what was found.
+    /// Returns true when nothing that follows can change the finding.
     pub(super) fn is_settled(&self) -> bool {
-        matches!(self.found, Some(Reach::Denied(_)))
+        matches!(self.found, Some(GuardrailHit::Denied(_)))
     }
 
     fn is_near(&mut self, base: &str) -> bool {
@@ -109,6 +110,7 @@ impl<'g> Judge<'g> {
         bases: &Bases<'_>,
         above: &mut Vec<String>,
     ) {
+        // Anywhere in the word is enough: `--x=/own/path`, `a:/own/path`.
         if let Some(own) = self.own.territory.spelled_in(operand.text) {
             return self.denies(belongs(operand.text, own));
         }
@@ -152,21 +154,23 @@ impl<'g> Judge<'g> {
         let home = self.dirs.home;
         let sure: &[Cow<'_, str>] = if text.starts_with('/') { &ROOT } else { &bases.sure };
         for base in sure {
+            // Far from our files, a relative path without `..` cannot reach them.
             if goes_up(text) || self.is_near(base) {
                 let route = Route::new(base, text, is_pattern, cwd);
                 let lie = match self.own.territory.lie(&route, home) {
-                    // Not even the shell knows yet.
+                    // Even the shell does not know the path yet.
                     Lie::Ours(own) if text.contains(UNKNOWN) => Lie::MayBeOurs(own),
                     lie => lie,
                 };
                 self.weigh(operand.text, &lie, operand.usage, above, &route);
             }
-            // Joining is most of the work where the folder's name is long.
+            // With a long folder name, joining is most of the work.
             if !self.links.lead_nowhere() {
                 self.led(&joined(base, text), operand, above);
             }
         }
         let is_relative = !text.starts_with(['/', UNKNOWN]);
+        // The directory is unknown, so any relative name may be ours.
         if bases.is_lost && is_relative && !text.starts_with('-') && operand.usage != Usage::Names {
             self.asks(|| only_known(operand.text));
         }
@@ -175,15 +179,15 @@ impl<'g> Judge<'g> {
         }
     }
 
-    /// Where the links of the host lead.
+    /// Checks the targets of the host's links.
     fn led(&mut self, path: &str, operand: &Operand<'_>, above: &mut Vec<String>) {
         match self.links.of(path) {
             None => {}
-            Some(Lead::Unknown(why)) if operand.usage != Usage::Names => {
+            Some(LinkTarget::Unknown(why)) if operand.usage != Usage::Names => {
                 self.asks(|| format!("Where {} leads cannot be told: {why}.", shorten(path, 60)));
             }
-            Some(Lead::Unknown(_)) => {}
-            Some(Lead::To(paths)) => {
+            Some(LinkTarget::Unknown(_)) => {}
+            Some(LinkTarget::To(paths)) => {
                 for path in paths {
                     let route = Route::new("/", path, false, "/");
                     let lie = self.own.territory.lie(&route, self.dirs.home);
@@ -193,7 +197,7 @@ impl<'g> Judge<'g> {
         }
     }
 
-    /// A text whose beginning only the shell will know: any folder above what is ours may be it.
+    /// Checks a text whose beginning only the shell knows: it may be any folder above ours.
     fn unknown(&mut self, text: &str, operand: &Operand<'_>) {
         if let Some(rest) = text.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/'))
             && let Some(own) = self.named_from_above(rest.trim_start_matches('/'), true)
@@ -211,7 +215,7 @@ impl<'g> Judge<'g> {
         }
     }
 
-    /// What of ours the text names from some folder above it.
+    /// Returns the file of ours that the text names from some folder above it.
     fn named_from_above(&self, text: &str, is_pattern: bool) -> Option<String> {
         self.own.territory.above().find_map(|folder| {
             let route = Route::new(folder, text, is_pattern, "/");
@@ -222,7 +226,7 @@ impl<'g> Judge<'g> {
         })
     }
 
-    /// A part of a longer text.
+    /// Checks a part of a longer text.
     pub(super) fn token(&mut self, token: &str, bases: &Bases<'_>) {
         let expansions = Expansions { home: self.dirs.home, variables: false };
         let cwd = bases.cwd.unwrap_or("/proc/self/cwd");
@@ -249,6 +253,7 @@ fn goes_up(text: &str) -> bool {
 
 fn remember(above: &mut Vec<String>, route: &Route<'_>) {
     let folder = route.text();
+    // A limit, because each of these is tried with every other word.
     if above.len() < 8 && !above.contains(&folder) {
         above.push(folder);
     }

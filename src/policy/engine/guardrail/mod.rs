@@ -1,13 +1,13 @@
-//! What no rule, mode, grant or button lifts: the bridge's own files, program and addresses, and
-//! the operator's denies.
+//! Denies and asks that no rule, mode, grant or button lifts: for the bridge's own files, program
+//! and addresses, and by the operator's denies.
 //!
-//! Two questions are asked of every text that a call may turn into a path: what may it be (see
-//! `spelling`, `route`), and how does that lie to what is the bridge's own (see `territory`). What
-//! is ours is denied; what holds it is denied or asked about where the command may go through it;
-//! what only the running shell will know is asked about.
+//! Every text that a call may turn into a path raises two questions: which paths may it stand for
+//! (`spelling`, `route`), and where are they relative to the bridge's own files (`territory`). A
+//! path that is ours is denied. A folder that contains ours is denied or asked about where the
+//! command may go through it. A path that only the running shell knows is asked about.
 //!
-//! INVARIANT: a path that bash would open at or below what is ours is never allowed. Real bash
-//! judges (`tests/guardrail`).
+//! INVARIANT: a path that bash would open at or below what is ours is never allowed. Tests compare
+//! with real bash (`tests/guardrail`).
 
 mod addresses;
 mod commands;
@@ -31,46 +31,47 @@ use crate::facts::paths::Directories;
 use crate::facts::tools::Kind;
 use crate::rules::Rules;
 use crate::shell::Scan;
-use judge::Judge;
+use judge::GuardrailJudge;
 pub use protected::Ours;
 use protected::Protected;
-pub use reach::Reach;
+pub use reach::GuardrailHit;
 pub use route::fits_name;
 pub use sights::sights;
 use walk::walk;
 
-/// What is the bridge's own, and the operator's denies.
+/// Everything that belongs to the bridge, and the operator's denies.
 #[derive(Clone, Debug, Default)]
 pub struct Guardrail {
     own: Protected,
-    /// Rules of the operator whose denies hold whatever else is allowed.
+    /// Rules of the operator whose denies apply whatever else is allowed.
     pub(crate) denies: Rules,
 }
 
 impl Guardrail {
-    /// The guardrail around what is the bridge's own.
+    /// Creates the guardrail for what belongs to the bridge.
     #[must_use]
     pub fn new(ours: Ours) -> Self {
         Self { own: Protected::new(ours), denies: Rules::default() }
     }
 
-    /// The same guardrail with the denies of the operator's own rules.
+    /// Adds the denies of the operator's own rules.
     #[must_use]
     pub fn with_denies(self, denies: Rules) -> Self {
         Self { denies, ..self }
     }
 
-    /// What of the bridge's own a call reaches, or may reach.
+    /// Returns what a call reaches, or may reach, of the bridge's own.
     pub fn reach(
         &self,
         call: &Call,
         scan: Option<(&str, &Scan<'_>)>,
         dirs: Directories<'_>,
-    ) -> Option<Reach> {
+    ) -> Option<GuardrailHit> {
+        // A question runs nothing.
         if self.own.is_empty() || call.kind() == Kind::Question {
             return None;
         }
-        let mut judge = Judge::new(&self.own, dirs, &call.links);
+        let mut judge = GuardrailJudge::new(&self.own, dirs, &call.links);
         judge.here();
         walk(call, scan, dirs, &mut judge);
         if call.links.is_cut() {

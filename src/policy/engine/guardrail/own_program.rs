@@ -1,57 +1,60 @@
-//! The bridge's own program: which of its command lines an agent may run. They are read as its own
-//! parser reads them; what cannot be read is denied.
+//! The bridge's own program: which of its command lines an agent may run. They are read as the
+//! program's own parser reads them; an unreadable one is denied.
 
-use super::reach::Reach;
+use super::reach::GuardrailHit;
 use crate::facts::wrappers::base;
 use crate::shell::{Word, WordKind};
 
-/// What a command of the bridge's own program does.
+/// The effect of a command of the bridge's own program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Tells, and changes nothing.
+pub enum OwnCommand {
+    /// Prints, and changes nothing.
     Tells,
     /// Asks the daemon that its config names.
     Asks,
-    /// Has commands of its own, of which these only tell; without one it tells too.
+    /// Has sub-commands, of which only these are harmless; without one it only prints.
     Has(&'static [&'static str]),
-    /// Answers, grants, starts, or changes what is set up.
+    /// Answers, grants, starts, or changes the setup.
     Decides,
 }
 
-/// Every command, as the program's own parser knows them (a test of the program compares).
-pub const COMMANDS: &[(&str, Command)] = &[
-    ("serve", Command::Decides),
-    ("init", Command::Decides),
-    ("inbox", Command::Decides),
-    ("doctor", Command::Tells),
-    ("ask", Command::Asks),
-    ("run", Command::Asks),
-    ("hook", Command::Asks),
-    ("host", Command::Asks),
-    ("connect", Command::Decides),
-    ("disconnect", Command::Decides),
-    ("pending", Command::Tells),
-    ("approve", Command::Decides),
-    ("deny", Command::Decides),
-    ("answer", Command::Decides),
-    ("grants", Command::Has(&[])),
-    ("backup", Command::Decides),
-    ("policy", Command::Has(&["check", "explain", "test", "import", "score"])),
-    ("completions", Command::Tells),
-    ("schema", Command::Tells),
-    ("help", Command::Tells),
+/// Every command that the program's own parser knows (a test of the program compares them).
+pub const COMMANDS: &[(&str, OwnCommand)] = &[
+    ("serve", OwnCommand::Decides),
+    ("init", OwnCommand::Decides),
+    ("inbox", OwnCommand::Decides),
+    ("doctor", OwnCommand::Tells),
+    ("ask", OwnCommand::Asks),
+    ("run", OwnCommand::Asks),
+    ("hook", OwnCommand::Asks),
+    ("host", OwnCommand::Asks),
+    ("connect", OwnCommand::Decides),
+    ("disconnect", OwnCommand::Decides),
+    ("pending", OwnCommand::Tells),
+    ("approve", OwnCommand::Decides),
+    ("deny", OwnCommand::Decides),
+    ("answer", OwnCommand::Decides),
+    ("pause", OwnCommand::Decides),
+    ("resume", OwnCommand::Decides),
+    ("undo", OwnCommand::Decides),
+    ("grants", OwnCommand::Has(&[])),
+    ("backup", OwnCommand::Decides),
+    ("policy", OwnCommand::Has(&["check", "explain", "test", "import", "score"])),
+    ("completions", OwnCommand::Tells),
+    ("schema", OwnCommand::Tells),
+    ("help", OwnCommand::Tells),
 ];
 
-/// Options in front of, or behind, any command, that take a value.
+/// Options with a value, before or behind any command.
 pub const WITH_VALUE: &[&str] = &["--config"];
 
-/// Options that print something and end.
+/// Options that print something and exit.
 pub const PRINTING: &[&str] = &["--help", "-h", "--version", "-V"];
 
-/// Commands whose names mean nothing else, to find them behind other programs.
+/// Commands with names that mean nothing else, to find them behind other programs.
 const ANSWERING: &[&str] = &["approve", "deny", "answer"];
 
-/// Programs that run the text that they are given.
+/// Programs that run a text that they are given.
 const INTERPRETERS: &[&str] = &[
     "python",
     "python2",
@@ -93,7 +96,7 @@ pub(super) struct OwnProgram {
 }
 
 impl OwnProgram {
-    /// The program under these names, or paths.
+    /// Creates the check for these names or paths of the program.
     pub(super) fn new(names: impl IntoIterator<Item = String>) -> Self {
         Self { names: names.into_iter().collect() }
     }
@@ -103,17 +106,23 @@ impl OwnProgram {
     }
 
     fn is_named(&self, text: &str) -> bool {
+        // Where the file system ignores case, `COUNTERSIGN` starts the same program.
         self.names.iter().any(|own| own == text || own.eq_ignore_ascii_case(base(text)))
     }
 
-    /// What a command means for the bridge's own program; `is_ours` knows it by other names.
-    pub(super) fn judge(&self, argv: &[Word<'_>], is_ours: impl Fn(&str) -> bool) -> Option<Reach> {
+    /// Decides a command; `is_ours` recognizes other names of the program.
+    pub(super) fn judge(
+        &self,
+        argv: &[Word<'_>],
+        is_ours: impl Fn(&str) -> bool,
+    ) -> Option<GuardrailHit> {
         let (first, args) = argv.split_first().filter(|_| !self.is_empty())?;
         let Some(name) = first.literal().or_else(|| of_home(first)) else {
+            // `$x approve 7`: the program is unknown, but the words are those of an answer.
             let words: Vec<&str> = args.iter().map_while(Word::literal).collect();
             let (answers, ..) = command(&words)?;
             let may = args.len() > 1 && ANSWERING.contains(&answers);
-            return may.then(|| Reach::Denied(decides(&first.text, answers)));
+            return may.then(|| GuardrailHit::Denied(decides(&first.text, answers)));
         };
         if self.is_named(name) || is_ours(name) {
             return judge_words(base(name), args);
@@ -125,64 +134,67 @@ impl OwnProgram {
         }
     }
 
-    /// `cargo run -- approve ID`
-    fn behind_cargo(&self, args: &[Word<'_>]) -> Option<Reach> {
+    /// Checks `cargo run -- approve ID`.
+    fn behind_cargo(&self, args: &[Word<'_>]) -> Option<GuardrailHit> {
         let run = args.iter().position(|word| matches!(&*word.text, "run" | "r"))?;
         let mut behind = args.get(run..)?.iter().skip_while(|word| word.text != "--").skip(1);
         let answers = |word: &Word<'_>| {
+            // A word that is known only at run time may be the answer.
             word.literal().is_none_or(|word| ANSWERING.contains(&word) || word == "revoke")
         };
         let found = behind.find(|word| answers(word))?;
         Some(match found.literal() {
-            Some(word) => Reach::Denied(decides("cargo run --", word)),
-            None => Reach::Asks("What `cargo run` runs is only known when it runs.".to_owned()),
+            Some(word) => GuardrailHit::Denied(decides("cargo run --", word)),
+            None => {
+                GuardrailHit::Asks("What `cargo run` runs is only known when it runs.".to_owned())
+            }
         })
     }
 
-    /// A text of an interpreter that has our name in it.
-    fn in_texts(&self, name: &str, args: &[Word<'_>]) -> Option<Reach> {
+    /// Checks a text for an interpreter that contains our name.
+    fn in_texts(&self, name: &str, args: &[Word<'_>]) -> Option<GuardrailHit> {
         let mut texts = args.iter().map(|word| &*word.text);
         let text = texts
             .find(|text| self.names.iter().any(|own| !own.contains('/') && has_word(text, own)))?;
         match COMMANDS.iter().find(|(command, does)| {
-            (*does == Command::Decides || *command == "grants") && has_word(text, command)
+            (*does == OwnCommand::Decides || *command == "grants") && has_word(text, command)
         }) {
-            Some((command, _)) => Some(Reach::Denied(decides(name, command))),
-            None => {
-                Some(Reach::Asks(format!("The text of {name} may run the bridge's own program.")))
-            }
+            Some((command, _)) => Some(GuardrailHit::Denied(decides(name, command))),
+            None => Some(GuardrailHit::Asks(format!(
+                "The text of {name} may run the bridge's own program."
+            ))),
         }
     }
 }
 
-/// `~/bin/x`
+/// Returns the text of `~/bin/x`.
 fn of_home<'w>(word: &'w Word<'_>) -> Option<&'w str> {
     (word.kind == WordKind::Home).then_some(&*word.text)
 }
 
-fn judge_words(name: &str, args: &[Word<'_>]) -> Option<Reach> {
+fn judge_words(name: &str, args: &[Word<'_>]) -> Option<GuardrailHit> {
     let words: Option<Vec<&str>> = args.iter().map(Word::literal).collect();
     let prefix: Vec<&str> = args.iter().map_while(Word::literal).collect();
     match (words, does(&prefix)) {
-        (_, Line::Decides(command)) => Some(Reach::Denied(decides(name, command))),
+        (_, Line::Decides(command)) => Some(GuardrailHit::Denied(decides(name, command))),
         (Some(_), Line::Tells) => None,
-        (_, Line::AsksAnother) => Some(Reach::Asks(format!(
+        (_, Line::AsksAnother) => Some(GuardrailHit::Asks(format!(
             "`{name}` is given another config, and may ask another daemon."
         ))),
-        // Words of the command that it asks about, or of the question.
+        // The words belong to the command that it asks about, or to the question.
         (_, Line::Asks) => None,
-        (None, Line::Tells) | (_, Line::Unreadable) => Some(Reach::Denied(format!(
+        (None, Line::Tells) | (_, Line::Unreadable) => Some(GuardrailHit::Denied(format!(
             "What `{name}` would do here cannot be read; an agent cannot approve itself."
         ))),
     }
 }
 
-/// What a command line of our own program comes to.
+/// The effect of a command line of our own program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line<'w> {
     Tells,
     Asks,
-    /// Asks, with a config that the caller chose.
+    /// Asks with a config that the caller chose.
     AsksAnother,
     Decides(&'w str),
     Unreadable,
@@ -198,21 +210,21 @@ fn does<'w>(words: &[&'w str]) -> Line<'w> {
     let known = COMMANDS.iter().find(|(name, _)| *name == command);
     let configured = configured || asks_another(rest);
     match known.map(|(_, does)| *does) {
-        Some(Command::Tells) => Line::Tells,
-        Some(Command::Asks) if configured => Line::AsksAnother,
-        Some(Command::Asks) => Line::Asks,
-        Some(Command::Has(harmless)) => match self::command(rest) {
+        Some(OwnCommand::Tells) => Line::Tells,
+        Some(OwnCommand::Asks) if configured => Line::AsksAnother,
+        Some(OwnCommand::Asks) => Line::Asks,
+        Some(OwnCommand::Has(harmless)) => match self::command(rest) {
             None => Line::Tells,
             Some((inner, ..)) if harmless.contains(&inner) => Line::Tells,
             Some((inner, ..)) => Line::Decides(inner),
         },
-        Some(Command::Decides) => Line::Decides(command),
+        Some(OwnCommand::Decides) => Line::Decides(command),
         None => Line::Unreadable,
     }
 }
 
-/// The first word that is no option and no option's value, what stands behind it, and whether a
-/// config stands before it.
+/// Returns the first word that is neither an option nor an option's value, the words behind it, and
+/// whether a config precedes it.
 fn command<'s, 'w>(words: &'s [&'w str]) -> Option<(&'w str, &'s [&'w str], bool)> {
     let mut rest = words;
     let mut configured = false;
@@ -230,13 +242,14 @@ fn command<'s, 'w>(words: &'s [&'w str]) -> Option<(&'w str, &'s [&'w str], bool
     None
 }
 
-/// A config behind the command, in front of the words that it asks about.
+/// Returns true when a config follows the command, before the words that it asks about.
 fn asks_another(words: &[&str]) -> bool {
+    // Behind `--` the words belong to the command that is asked about.
     let mut own = words.iter().take_while(|word| **word != "--");
     own.any(|word| *word == "--config" || word.starts_with("--config="))
 }
 
-/// The word stands in the text, not as a part of another.
+/// Returns true when the text contains the word, and not only as part of another.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, found)| {
         let part =

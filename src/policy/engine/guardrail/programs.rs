@@ -1,4 +1,4 @@
-//! What programs do with the paths that they are given, as far as the guardrail cares.
+//! The use that programs make of the paths they are given, as far as the guardrail needs it.
 
 use crate::facts::programs;
 use crate::facts::programs::description::Program;
@@ -7,21 +7,22 @@ use crate::facts::programs::name::base;
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// What a program does with a path.
+/// The use that a program makes of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usage {
-    /// It only says its name.
+    /// Prints its name only.
     Names,
-    /// It opens that file or folder and nothing below it.
+    /// Opens that file or folder, and nothing below it.
     Opens,
-    /// It may go through all that lies below.
+    /// May go through everything below.
     Walks,
 }
 
-/// What the program of a command does with its operands, and whether it walks through the working
-/// directory when it is given none.
+/// Returns the use of a command's operands, and whether the program walks through the working
+/// directory without an operand.
 pub(super) fn usage(argv: &[Word<'_>]) -> (Usage, bool) {
     let words = argv.get(1..).unwrap_or_default();
+    // An unknown program may go through everything.
     match described(argv).map_or(Depth::Walks, |program| program.depth) {
         Depth::Names => (Usage::Names, false),
         Depth::Opens => (Usage::Opens, false),
@@ -41,7 +42,8 @@ fn described(argv: &[Word<'_>]) -> Option<&'static Program> {
     argv.first().and_then(Word::literal).map(base).and_then(programs::exact)
 }
 
-/// A word of the options, short ones in a row too; long ones may be shortened.
+/// Returns true when an option of the list is given: short ones also in a cluster, long ones also
+/// abbreviated.
 fn has_flag(words: &[Word<'_>], letters: &str, longs: &str) -> bool {
     words.iter().any(|word| match word.text.strip_prefix("--") {
         Some(name) => longs.split(' ').any(|long| {
@@ -55,7 +57,7 @@ fn has_flag(words: &[Word<'_>], letters: &str, longs: &str) -> bool {
     })
 }
 
-/// The word behind this one is prose, not a path (`commit -m TEXT`).
+/// Returns true when the word is prose and not a path (`commit -m TEXT`).
 pub(super) fn is_prose(argv: &[Word<'_>], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| argv.get(before));
     before.filter(|option| option.text.starts_with('-')).is_some_and(|option| {

@@ -1,13 +1,13 @@
-//! What is the bridge's own: its files, program and addresses.
+//! The bridge's own files, program and addresses.
 
 use super::addresses::Addresses;
 use super::own_program::OwnProgram;
 use super::territory::Territory;
 
-/// What is the bridge's own.
+/// Everything that belongs to the bridge.
 #[derive(Clone, Debug, Default)]
 pub struct Ours {
-    /// Files and folders, from the root: config, rules, store, socket, tokens.
+    /// Absolute paths of files and folders: config, rules, store, socket, tokens.
     pub paths: Vec<String>,
     /// Names and paths of the program.
     pub programs: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Ours {
     pub pids: Vec<u32>,
 }
 
-/// What is the bridge's own, ready to be compared with what calls name.
+/// Everything that belongs to the bridge, prepared for comparison.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Protected {
     pub(super) territory: Territory,
@@ -29,6 +29,7 @@ pub(super) struct Protected {
 
 impl Protected {
     pub(super) fn new(ours: Ours) -> Self {
+        // `/proc/PID` shows the daemon's environment and memory.
         let processes = ours.pids.iter().map(|pid| format!("/proc/{pid}"));
         Self {
             territory: Territory::new(ours.paths.into_iter().chain(processes)),

@@ -1,10 +1,10 @@
-//! What the guardrail says.
+//! The guardrail's result.
 
-/// What the guardrail says of a call that it does not let pass.
+/// The guardrail's result for a call that it does not let pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// It may come to something of the bridge's own: a person is asked, whatever allows it.
+pub enum GuardrailHit {
+    /// The call may reach something of the bridge's own: a person is asked, whatever allows it.
     Asks(String),
-    /// It does.
+    /// The call reaches it.
     Denied(String),
 }

@@ -1,4 +1,4 @@
-//! Why something is denied or asked about, in sentences.
+//! The sentences for denies and asks of the guardrail.
 
 use crate::facts::excerpt::shorten;
 use crate::facts::paths::{self, Directories};

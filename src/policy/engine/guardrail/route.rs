@@ -1,19 +1,19 @@
-//! A path as a row of segments from the root, with what the kernel makes of `/proc/self/cwd` and
-//! the like, and wildcards matched segment by segment.
+//! A path as segments from the root. The kernel's links such as `/proc/self/cwd` are followed, and
+//! wildcards are matched segment by segment.
 
 use std::borrow::Cow;
 
-/// A path from the root, cleaned; its segments may hold wildcards.
+/// A clean absolute path; its segments may contain wildcards.
 #[derive(Debug)]
 pub(super) struct Route<'p> {
     pub(super) segments: Vec<Cow<'p, str>>,
     pub(super) is_pattern: bool,
-    /// It goes through a link of the kernel (`/proc/7/cwd`), which only the process itself sees.
+    /// The path goes through a link of the kernel (`/proc/7/cwd`), which only that process can see.
     pub(super) unknown: bool,
 }
 
 impl<'p> Route<'p> {
-    /// `text` from `base`, which is where relative texts begin.
+    /// Creates the route of `text`, relative to `base`.
     pub(super) fn new(base: &'p str, text: &'p str, is_pattern: bool, cwd: &'p str) -> Self {
         let mut route = Self { segments: Vec::new(), is_pattern, unknown: false };
         if !text.starts_with('/') {
@@ -27,6 +27,7 @@ impl<'p> Route<'p> {
         for part in path.split('/') {
             match part {
                 "" | "." => {}
+                // Lexical. The caller's look-up covers a `..` behind a link.
                 ".." => {
                     self.segments.pop();
                 }
@@ -38,13 +39,14 @@ impl<'p> Route<'p> {
         }
     }
 
-    /// Follows the links that the kernel makes up, as soon as the path has come to one.
+    /// Follows the kernel's links as soon as the path reaches one.
     fn kernel(&mut self, cwd: &'p str) {
         let [proc, _, what, ..] = self.segments.as_slice() else { return };
         if !self.is(proc, "proc") {
             return;
         }
         match self.segments.len() {
+            // The root of another process may be a container's.
             3 if self.is(what, "root") => {
                 self.unknown = true;
                 self.segments.clear();
@@ -56,6 +58,7 @@ impl<'p> Route<'p> {
                     self.walk(cwd, "/");
                 }
             }
+            // `/proc/PID/task/TID` repeats the folder of the process.
             4 if self.is(what, "task") => self.segments.truncate(2),
             5 if self.is(what, "fd") || self.is(what, "map_files") => self.unknown = true,
             _ => {}
@@ -66,7 +69,7 @@ impl<'p> Route<'p> {
         segment == name || self.is_pattern && fits(segment, name) != Fit::No
     }
 
-    /// The path as one text.
+    /// Returns the path as text.
     pub(super) fn text(&self) -> String {
         if self.segments.is_empty() {
             return "/".to_owned();
@@ -81,17 +84,17 @@ impl<'p> Route<'p> {
     }
 }
 
-/// How a segment with wildcards fits a name.
+/// The degree to which a segment with wildcards fits a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     No,
-    /// Only where wildcards stand for a leading dot too, which a shell has to be told.
+    /// Fits only if wildcards also match a leading dot, which a shell does only on request.
     Loose,
     Exact,
 }
 
-/// Whether `pattern` (`*`, `?`, `[…]`) fits `name`; wider than any shell: brackets stand for any
-/// character, and upper case is lower case, as file systems exist that do not tell them apart.
+/// Matches `pattern` (`*`, `?`, `[…]`) with `name`. It matches more than any shell: brackets stand
+/// for any character, and case is ignored, because some file systems ignore it.
 pub(super) fn fits(pattern: &str, name: &str) -> Fit {
     if pattern.eq_ignore_ascii_case(name) {
         return Fit::Exact;
@@ -106,21 +109,22 @@ pub(super) fn fits(pattern: &str, name: &str) -> Fit {
     }
 }
 
-/// Whether a segment of a pattern may stand for a name; wider than any shell.
+/// Returns true when a segment of a pattern may stand for a name; matches more than any shell.
 #[must_use]
 pub fn fits_name(pattern: &str, name: &str) -> bool {
     fits(pattern, name) != Fit::No
 }
 
-/// Stands for any text that is only known when it runs.
+/// Stands for any text that is known only at run time.
 pub(super) const UNKNOWN: char = '\0';
 
-/// The usual two fingers: on a mismatch the last star takes one more character.
+/// Matches with two positions: on a mismatch the last star takes one more character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() || p < pattern.len() {
         match (pattern.get(p), name.get(n)) {
+            // Byte 0 is `UNKNOWN`, which matches like a star.
             (Some(b'*' | 0), _) => {
                 star = Some((p + 1, n));
                 p += 1;
@@ -154,14 +158,14 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     true
 }
 
-/// Where the bracket that begins at `at` ends: a `]` right behind it is one of its characters.
+/// Returns the end of the bracket that starts at `at`; a `]` as its first character belongs to it.
 fn bracket(pattern: &[u8], at: usize) -> Option<usize> {
     let negated = matches!(pattern.get(at + 1), Some(b'!' | b'^'));
-    // A bracket holds at least one character.
+    // A bracket contains at least one character.
     let mut end = at + 2 + usize::from(negated);
     while let Some(byte) = pattern.get(end) {
         match (byte, pattern.get(end - 1), pattern.get(end + 1)) {
-            // `[:alpha:]` inside of it.
+            // A class inside the bracket: `[:alpha:]`.
             (b':', Some(b'['), _) => {
                 let rest = pattern.get(end + 1..)?;
                 end += 2 + rest.windows(2).position(|pair| pair == b":]")?;

@@ -1,4 +1,4 @@
-//! What of a call somebody should look at who can see the host.
+//! The paths and programs that a caller with access to the host should look up.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,8 +14,8 @@ use crate::facts::tools::Kind;
 use crate::facts::values::paths_of;
 use crate::shell::{self, Word, WordKind};
 
-/// The paths and programs that a call may come to: for a caller that can look where they lead, and
-/// hands what it finds to [`crate::follow`].
+/// Returns the paths and programs that a call may name, for a caller that can look up their targets
+/// and pass them to [`crate::follow`].
 #[must_use]
 pub fn sights(call: &Call) -> Sights {
     let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
@@ -26,6 +26,7 @@ pub fn sights(call: &Call) -> Sights {
         ..Sights::default()
     };
     let mut collector = Collector { home: dirs.home, sights, seen: HashSet::new() };
+    // The working directory may itself be a link.
     if let Some(cwd) = dirs.cwd {
         collector.path(cwd.to_owned());
     }
@@ -42,7 +43,7 @@ pub fn sights(call: &Call) -> Sights {
     collector.sights
 }
 
-/// More paths than this are not looked at one by one.
+/// Limit on the paths that are looked up.
 const MOST: usize = 4096;
 
 /// Collects paths and programs.
@@ -54,7 +55,7 @@ struct Collector<'h> {
 
 impl Collector<'_> {
     fn path(&mut self, path: String) {
-        // The kernel's links mean the process that opens them.
+        // The kernel's links refer to the process that opens them, which is not this one.
         if path.contains(UNKNOWN) || path.starts_with("/proc/self") || path.len() > 4096 {
             return;
         }

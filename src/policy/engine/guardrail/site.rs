@@ -1,4 +1,4 @@
-//! One command, or one call of another tool: what it names, and from where.
+//! One command, or one call of another tool: what it names, and relative to what.
 
 use std::borrow::Cow;
 
@@ -8,45 +8,45 @@ use super::programs::Usage;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand<'o> {
     pub(super) text: &'o str,
-    /// A shell expands its variables.
+    /// A shell expands the variables in it.
     pub(super) is_dynamic: bool,
     pub(super) usage: Usage,
 }
 
-/// Where relative paths may begin.
+/// The directories that relative paths may refer to.
 #[derive(Clone, Debug)]
 pub(super) struct Bases<'b> {
-    /// The working directory of the call; `None` when it was not said.
+    /// The working directory of the call; `None` when unknown.
     pub(super) cwd: Option<&'b str>,
-    /// Where the command runs, as far as that can be told.
+    /// The directories in which the command may run, as far as they can be determined.
     pub(super) sure: Vec<Cow<'b, str>>,
-    /// The text changes the directory somewhere, so that it may run anywhere above as well.
+    /// The text changes the directory somewhere, so it may also run in any folder above.
     pub(super) is_loose: bool,
-    /// It goes to a directory that is only known when it runs.
+    /// The text changes to a directory that is known only at run time.
     pub(super) is_lost: bool,
 }
 
-/// Takes what is found in a call, in order.
+/// Receives what is found in a call, in order.
 pub(super) trait Sink {
-    /// A command or call, with its operands.
+    /// Receives a command or call with its operands.
     fn site(&mut self, operands: &[Operand<'_>], bases: &Bases<'_>);
 
-    /// A text in which anything may stand: a here-document, the program of an interpreter.
+    /// Receives a text that may contain anything: a here-document, an interpreter's program.
     fn text(&mut self, text: &str, bases: &Bases<'_>);
 
-    /// The words of a command.
+    /// Receives the words of a command.
     fn command(&mut self, _argv: &[crate::shell::Word<'_>]) {}
 
-    /// Something that cannot be seen may reach anything.
+    /// Receives the news that a part cannot be seen and may reach anything.
     fn unseen(&mut self, _why: &'static str) {}
 
-    /// Nothing that is still to come can change what was found.
+    /// Returns true when nothing that follows can change the finding.
     fn is_done(&self) -> bool {
         false
     }
 }
 
-/// The path that a text names from a base; what the host is asked about.
+/// Returns the path that a text names from a base, for a look-up on the host.
 pub(super) fn joined(base: &str, text: &str) -> String {
     match text.starts_with('/') {
         true => text.to_owned(),

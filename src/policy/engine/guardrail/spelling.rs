@@ -1,4 +1,4 @@
-//! What a text may be once a shell or a program has had its way with it: braces, variables, tildes.
+//! The paths that a text may become in a shell or a program: braces, variables, tildes.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,27 @@ use super::route::UNKNOWN;
 /// One way to read a text as a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling<'t> {
-    /// `UNKNOWN` stands for what is only known when it runs; relative where it does not begin with
-    /// `/`.
+    /// The path; relative unless it starts with `/`. `UNKNOWN` stands for a part that is known only
+    /// at run time.
     pub(super) text: Cow<'t, str>,
     pub(super) is_pattern: bool,
 }
 
-/// What is expanded in a text.
+/// The expansions to apply to a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expansions<'p> {
     pub(super) home: Option<&'p str>,
-    /// Variables that are not known become `UNKNOWN`; else they stand for themselves.
+    /// Unknown variables become `UNKNOWN`; otherwise they stay as they are.
     pub(super) variables: bool,
 }
 
-/// More alternatives than this are not looked at one by one.
+/// Limit on the alternatives that are looked at.
 const MOST: usize = 128;
 
 impl<'p> Expansions<'p> {
-    /// Every way to read the text.
+    /// Returns every way to read the text.
     pub(super) fn of<'t>(self, text: &'t str) -> Vec<Spelling<'t>> {
+        // Most words have nothing to expand.
         if !text.contains(['{', '$', '~', '`', '\\', '%', '*', '?', '[']) {
             return vec![Spelling { text: Cow::Borrowed(text), is_pattern: false }];
         }
@@ -45,28 +46,28 @@ impl<'p> Expansions<'p> {
             });
         }
         if all.iter().any(|spelling| *spelling.text != *text) {
-            // As it stands there: what is quoted is not expanded.
+            // As written, because quoted text is not expanded.
             let is_pattern = text.contains(['*', '?', '[']);
             all.push(Spelling { text: Cow::Borrowed(text), is_pattern });
         }
         all
     }
 
-    /// `~`, `~user`, `~+`, `~-` at the beginning.
+    /// Expands a leading `~`, `~user`, `~+` or `~-`.
     fn tilde(self, text: &str) -> Option<String> {
         let rest = text.strip_prefix('~')?;
         let (user, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         Some(match (user, self.home) {
             ("", Some(home)) => format!("{home}{rest}"),
             ("+", _) => format!(".{rest}"),
-            // Somebody's home, or where the shell was before.
+            // Another user's home, or the shell's previous directory.
             _ => format!("{UNKNOWN}{rest}"),
         })
     }
 
     fn variables<'t>(self, text: &'t str) -> Cow<'t, str> {
         if self.variables && text.contains("{}") {
-            // What `xargs` and `find` put there.
+            // The names that `xargs` and `find` fill in.
             let text = text.replace("{}", "\0");
             return Cow::Owned(self.variables(&text).into_owned());
         }
@@ -82,7 +83,7 @@ impl<'p> Expansions<'p> {
             match name {
                 Some("HOME") if self.home.is_some() => out.push_str(self.home.unwrap_or_default()),
                 Some("PWD") => out.push('.'),
-                // Numbers.
+                // Variables that hold numbers.
                 Some(
                     "$" | "?" | "#" | "!" | "RANDOM" | "SECONDS" | "UID" | "EUID" | "PPID"
                     | "BASHPID" | "LINENO",
@@ -97,7 +98,8 @@ impl<'p> Expansions<'p> {
     }
 }
 
-/// The name behind a `$` or backtick, and how long the whole expansion is; no name when it is none.
+/// Returns the name behind a `$` or backtick and the length of the expansion; no name when it is
+/// not an expansion.
 fn expansion(text: &str) -> (Option<&str>, usize) {
     let bytes = text.as_bytes();
     let name = |from: usize| {
@@ -129,8 +131,8 @@ fn expansion(text: &str) -> (Option<&str>, usize) {
     }
 }
 
-/// The length up to the bracket that closes the first one; quotes are not looked at, so that too
-/// much rather than too little is unknown.
+/// Returns the length up to the bracket that closes the first one. Quotes are ignored, so the
+/// unknown part is rather too long than too short.
 fn closing(text: &str, open: u8, close: u8) -> usize {
     let mut depth = 0usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -146,8 +148,7 @@ fn closing(text: &str, open: u8, close: u8) -> usize {
     text.len()
 }
 
-/// `{a,b}` written out; where there are too many alternatives, or a range, one with `UNKNOWN`
-/// there.
+/// Expands `{a,b}`. Too many alternatives, or a range, become one text with `UNKNOWN` there.
 fn braces(text: &str) -> Vec<Cow<'_, str>> {
     if !text.contains('{') {
         return vec![Cow::Borrowed(text)];
@@ -155,6 +156,7 @@ fn braces(text: &str) -> Vec<Cow<'_, str>> {
     let mut done: Vec<Cow<'_, str>> = Vec::new();
     let mut open = vec![text.to_owned()];
     while let Some(next) = open.pop() {
+        // Alternatives multiply: `{a,b}{a,b}…`.
         if done.len() + open.len() >= MOST {
             return vec![Cow::Owned(UNKNOWN.to_string())];
         }
@@ -170,12 +172,13 @@ fn braces(text: &str) -> Vec<Cow<'_, str>> {
     done
 }
 
-/// The first brace group that is closed and has alternatives: where it lies, and these.
+/// Returns the first closed brace group with alternatives: its range and the alternatives.
 fn group(text: &str) -> Option<(usize, usize, Vec<String>)> {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(start) = text.get(from..)?.find('{').map(|at| at + from) {
         from = start + 1;
+        // `${x}` is a variable, not a brace group.
         if start > 0 && bytes.get(start - 1) == Some(&b'$') {
             continue;
         }
@@ -210,7 +213,7 @@ fn group(text: &str) -> Option<(usize, usize, Vec<String>)> {
     None
 }
 
-/// Without backslashes and `%2e`, as programs read what they are given.
+/// Removes backslashes and decodes `%2e`, as programs read their arguments.
 fn unescaped(text: &str) -> Option<String> {
     if !text.contains(['\\', '%']) {
         return None;
@@ -232,11 +235,12 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// What of a word may be a path: the whole, the value of an option, the parts between separators.
+/// Returns the parts of a word that may be paths: the whole, the value of an option, the parts
+/// between separators.
 pub(super) fn pieces(word: &str) -> Vec<&str> {
     let mut all = vec![word];
     if let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')) {
-        // `-fNAME` and, of options in a row, `-xzf/NAME`.
+        // `-fNAME` and, in a cluster of options, `-xzf/NAME`.
         let slash = flags.find(['/', '~', '.', '$']).unwrap_or(0).min(8);
         all.extend(
             flags.char_indices().skip(1).take(slash.max(1)).filter_map(|(at, _)| flags.get(at..)),
@@ -254,7 +258,7 @@ pub(super) fn pieces(word: &str) -> Vec<&str> {
 
 const SEPARATORS: [char; 5] = ['=', ':', ',', '@', ';'];
 
-/// The parts of a text that may be paths; none where the text is one word.
+/// Iterates over the parts of a text that may be paths; none when the text is a single word.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     const ENDS: &[char] = &[
         ' ', '\t', '\n', '\r', '"', '\'', '`', '(', ')', '<', '>', '|', '&', ';', ',', '=', ':',

@@ -1,5 +1,5 @@
-//! The bridge's own files and folders, and where a path lies to them. Lexical: links are followed
-//! by the caller, who can look at the host.
+//! The bridge's own files and folders, and the location of a path relative to them. Lexical: the
+//! caller, who has access to the host, follows links.
 
 use super::route::{Fit, Route, fits};
 use crate::facts::paths::{self, Directories};
@@ -18,16 +18,16 @@ struct Own {
     segments: Vec<String>,
 }
 
-/// Where a path lies to what is the bridge's own.
+/// The location of a path relative to the bridge's own files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lie {
     Elsewhere,
-    /// It is only known when it runs.
+    /// Known only at run time.
     Unknown,
     Above(Above),
-    /// Ours, where wildcards stand for dot files too.
+    /// Ours if wildcards also match dot files.
     MayBeOurs(String),
-    /// It is, or lies below, something of the bridge's own.
+    /// Ours, or below something of ours.
     Ours(String),
 }
 
@@ -44,7 +44,7 @@ impl Territory {
     pub(super) fn new(paths: impl IntoIterator<Item = String>) -> Self {
         let clean = |path: String| paths::clean(&path, Directories::default()).into_owned();
         let mut paths: Vec<String> = paths.into_iter().map(clean).collect();
-        // A folder comes before what lies in it, which then is ours already.
+        // A folder sorts before its contents, which are covered by it then.
         paths.sort_unstable();
         let mut territory = Self { own: Vec::new(), above: vec!["/".to_owned()] };
         for path in paths.into_iter().filter(|path| path.len() > 1 && path.starts_with('/')) {
@@ -70,12 +70,12 @@ impl Territory {
         self.own.is_empty()
     }
 
-    /// The folders above what is ours, `/` among them.
+    /// Iterates over the folders above ours, including `/`.
     pub(super) fn above(&self) -> impl Iterator<Item = &str> {
         self.above.iter().map(String::as_str)
     }
 
-    /// A relative path from there may come to something of the bridge's own without a `..`.
+    /// Returns true when a relative path from there may reach something of ours without a `..`.
     pub(super) fn is_near(&self, folder: &str) -> bool {
         let folder = paths::clean(folder, Directories::default());
         self.above.iter().any(|above| above.eq_ignore_ascii_case(&folder))
@@ -83,14 +83,15 @@ impl Territory {
             || folder.starts_with("/proc")
     }
 
-    /// What a text spells out from the root, wherever in it that stands.
+    /// Returns the path of ours that a text contains anywhere.
     pub(super) fn spelled_in(&self, text: &str) -> Option<&str> {
+        // A path of one segment, such as `/data`, occurs in too many harmless texts.
         let mut own = self.own.iter().filter(|own| own.segments.len() > 1);
         own.find(|own| text.len() >= own.path.len() && spells(text, &own.path))
             .map(|own| &*own.path)
     }
 
-    /// Where a path lies; the strictest of all that it may mean.
+    /// Returns the location of a path; the strictest of all that it may mean.
     pub(super) fn lie(&self, route: &Route<'_>, home: Option<&str>) -> Lie {
         let mut found = if route.unknown { Lie::Unknown } else { Lie::Elsewhere };
         for own in &self.own {
@@ -103,7 +104,8 @@ impl Territory {
     }
 }
 
-/// The path stands there and ends there: `/a/bc` does not spell `/a/b`.
+/// Returns true when the text contains the path and the path ends there: `/a/bc` does not contain
+/// `/a/b`.
 fn spells(text: &str, path: &str) -> bool {
     text.match_indices(path).any(|(at, _)| {
         let next = text.as_bytes().get(at + path.len());
@@ -113,6 +115,7 @@ fn spells(text: &str, path: &str) -> bool {
 
 fn lie_to(own: &Own, route: &Route<'_>, home: Option<&str>) -> Lie {
     let plain = lie_along(own, &route.segments, home, false);
+    // `a/**/x` matches at any depth, so everything below the part before the stars is within reach.
     let stars = route.segments.iter().position(|part| route.is_pattern && part.contains("**"));
     match stars.and_then(|at| route.segments.get(..at)) {
         Some(before) => {
@@ -125,6 +128,7 @@ fn lie_to(own: &Own, route: &Route<'_>, home: Option<&str>) -> Lie {
 
 fn lie_along<S: AsRef<str>>(own: &Own, segments: &[S], home: Option<&str>, walks: bool) -> Lie {
     let mut loose = false;
+    // Compared as far as both go: a shorter path is above ours, a longer one below.
     for (segment, name) in segments.iter().zip(&own.segments) {
         match fits(segment.as_ref(), name) {
             Fit::Exact => {}

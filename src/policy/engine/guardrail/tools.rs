@@ -1,4 +1,4 @@
-//! What a call of a tool that is no shell names: any of its texts may be a path or a pattern.
+//! Collects what a call of another tool than a shell names: any text may be a path or a pattern.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ const CONTENT: &[&str] = &[
     "description",
 ];
 
-/// Arguments that say from where the others are meant.
+/// Arguments that other arguments are relative to.
 const FOLDERS: &[&str] = &[
     "path",
     "directory",
@@ -35,7 +35,7 @@ const FOLDERS: &[&str] = &[
     "base",
 ];
 
-/// Hands the texts of a call to a sink.
+/// Passes the texts of a call to a sink.
 pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     let mut texts = Vec::new();
     texts_of(&call.args, call.kind(), &mut texts);
@@ -57,7 +57,7 @@ pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     }
 }
 
-/// The working directory, and the folders that the arguments name.
+/// Returns the working directory and the folders that the arguments name.
 fn folders<'b>(call: &'b Call, bases: &Bases<'b>) -> Vec<Cow<'b, str>> {
     let mut all = bases.sure.clone();
     for folder in FOLDERS.iter().filter_map(|key| call.args.get(key)?.as_str()) {
@@ -71,17 +71,18 @@ fn folders<'b>(call: &'b Call, bases: &Bases<'b>) -> Vec<Cow<'b, str>> {
     all
 }
 
-/// Every text that may name a file, a program or an address.
+/// Collects every text that may name a file, a program or an address.
 fn texts_of<'c>(args: &'c Json, kind: Kind, texts: &mut Vec<&'c str>) {
     let mut rest: Vec<(&'c Json, bool)> = vec![(args, false)];
     while let Some((json, content)) = rest.pop() {
         match json {
-            // Of a tool that is not known, content may be a path all the same.
+            // For an unknown tool, even content may be a path.
             Json::String(text) if !content || kind == Kind::Other && !text.contains('\n') => {
                 texts.push(text);
             }
             Json::Array(items) => rest.extend(items.iter().map(|item| (item, content))),
             Json::Object(map) => rest.extend(map.iter().map(|(key, value)| {
+                // A search pattern names text and not a file.
                 let searched = kind == Kind::Grep && key == "pattern";
                 (value, content || searched || CONTENT.contains(&key.as_str()))
             })),
@@ -92,6 +93,7 @@ fn texts_of<'c>(args: &'c Json, kind: Kind, texts: &mut Vec<&'c str>) {
 
 fn usage(call: &Call) -> Usage {
     match call.kind() {
+        // A search opens every file below, and an unknown tool may.
         Kind::Grep | Kind::Other => Usage::Walks,
         Kind::Read if call.tool == "read_many_files" => Usage::Walks,
         Kind::Skill => Usage::Names,
@@ -99,7 +101,7 @@ fn usage(call: &Call) -> Usage {
     }
 }
 
-/// It searches the working directory when it is given no path.
+/// Returns true when the call searches the working directory because it names no path.
 fn walks_here(call: &Call) -> bool {
     let named = ["path", "paths", "directory", "dir_path"];
     call.kind() == Kind::Grep

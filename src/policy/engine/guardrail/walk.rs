@@ -1,4 +1,4 @@
-//! Goes through a call of any tool.
+//! Walks through a call of any tool.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::facts::paths::Directories;
 use crate::facts::tools::Kind;
 use crate::shell::Scan;
 
-/// Hands all that a call names to a sink.
+/// Passes everything that a call names to a sink.
 pub(super) fn walk(
     call: &Call,
     scan: Option<(&str, &Scan<'_>)>,
@@ -19,6 +19,7 @@ pub(super) fn walk(
 ) {
     let cwd = dirs.cwd.filter(|cwd| cwd.starts_with('/'));
     let sure = cwd.map(Cow::Borrowed).into_iter().collect();
+    // Without a working directory, a relative path may start anywhere.
     let bases = Bases { cwd, sure, is_loose: cwd.is_none(), is_lost: false };
     let Some((text, scan)) = scan else {
         if call.kind() == Kind::Shell {
@@ -28,8 +29,9 @@ pub(super) fn walk(
     };
     let mut commands = Commands::new(sink, dirs);
     commands.text(text, scan, &bases, 0);
-    // What stands beside the command: another command, a folder, an environment.
+    // Arguments beside the command: another command, a folder, an environment.
     for (key, value) in call.args.as_object().into_iter().flatten() {
+        // `description` is prose for people.
         let other = value.as_str().filter(|other| *other != text && key != "description");
         if let Some(other) = other {
             commands.beside(other, &bases);

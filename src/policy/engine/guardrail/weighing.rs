@@ -1,16 +1,16 @@
-//! What is found in a call, handed to its judge.
+//! Passes what is found in a call to its judge.
 
 use std::borrow::Cow;
 
-use super::judge::Judge;
+use super::judge::GuardrailJudge;
 use super::programs::Usage;
-use super::reach::Reach;
+use super::reach::GuardrailHit;
 use super::reasons::belongs;
 use super::site::{Bases, Operand, Sink};
 use super::spelling::tokens;
 use crate::shell::Word;
 
-impl Sink for Judge<'_> {
+impl Sink for GuardrailJudge<'_> {
     fn site(&mut self, operands: &[Operand<'_>], bases: &Bases<'_>) {
         let mut above = Vec::new();
         for operand in operands {
@@ -19,6 +19,7 @@ impl Sink for Judge<'_> {
             }
             self.operand(operand, bases, &mut above);
         }
+        // `tar -C /above ours`: one word names a folder above ours and another continues from it.
         if above.is_empty() || self.is_done() {
             return;
         }
@@ -34,6 +35,7 @@ impl Sink for Judge<'_> {
         if let Some(own) = self.own.territory.spelled_in(text) {
             return self.denies(belongs(text, own));
         }
+        // The whole text may be one path, which `tokens` would split at its special characters.
         let whole = Some(text).filter(|text| text.len() < 4096);
         for token in whole.into_iter().chain(tokens(text)) {
             if self.is_done() {
@@ -52,13 +54,13 @@ impl Sink for Judge<'_> {
         }
         let is_ours = |name: &str| self.links.is_own_program(name);
         match self.own.programs.judge(argv, is_ours) {
-            Some(Reach::Denied(reason)) => return self.denies(reason),
-            Some(Reach::Asks(reason)) => self.asks(|| reason),
+            Some(GuardrailHit::Denied(reason)) => return self.denies(reason),
+            Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
             None => {}
         }
         match self.own.addresses.judge(argv) {
-            Some(Reach::Denied(reason)) => self.denies(reason),
-            Some(Reach::Asks(reason)) => self.asks(|| reason),
+            Some(GuardrailHit::Denied(reason)) => self.denies(reason),
+            Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
             None => {}
         }
     }

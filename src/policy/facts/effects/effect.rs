@@ -1,74 +1,74 @@
-//! One thing that a call touches, and the words for it.
+//! One effect of a call, and its text.
 
 use std::fmt;
 
 use crate::facts::paths::{self, Directories};
 
-/// One thing that a call touches.
+/// One effect of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "effect")]
 #[non_exhaustive]
 pub enum Effect {
     /// A program is started.
     Runs {
-        /// Its name, with the sub-command where that says more (`git push`).
+        /// The name, with the sub-command where that is clearer (`git push`).
         what: String,
     },
-    /// A file is read that lies outside the workspace or holds secrets.
-    Reads(Target),
+    /// A file is read that is outside the workspace or holds secrets.
+    Reads(PathEffect),
     /// A file is created or changed.
-    Writes(Target),
+    Writes(PathEffect),
     /// A file is deleted.
-    Deletes(Target),
-    /// A file goes elsewhere.
-    Moves(Target),
-    /// Rights or owner of a file change.
-    Rights(Target),
-    /// Another host is spoken to.
+    Deletes(PathEffect),
+    /// A file is moved to another place.
+    Moves(PathEffect),
+    /// The permissions or the owner of a file change.
+    Rights(PathEffect),
+    /// Another host is contacted.
     Reaches {
         /// Name or address.
         host: String,
     },
     /// Data leaves this machine: pushed, published, uploaded.
     Publishes {
-        /// What is done (`git push`).
+        /// The action (`git push`).
         what: String,
-        /// Where to, as far as the call says.
+        /// The destination, as far as the call names it.
         to: String,
     },
     /// A command runs as another user.
     Privilege {
-        /// The program that gives them.
+        /// The program that changes the user.
         how: String,
     },
     /// Something continues after the call has ended.
     Background,
-    /// What it does cannot be told from the call.
+    /// The effect cannot be determined from the call.
     Unknown {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
 /// A path and what is known about it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
-pub struct Target {
-    /// As the call names it.
+pub struct PathEffect {
+    /// The path as the call names it.
     pub path: String,
-    /// It lies outside the workspace.
+    /// The path is outside the workspace.
     pub outside: bool,
-    /// It is known to hold keys, tokens or passwords.
+    /// The path is known to hold keys, tokens or passwords.
     pub secret: bool,
 }
 
-impl Target {
+impl PathEffect {
     pub(super) fn new(path: &str, dirs: Directories<'_>) -> Self {
         let outside = paths::outside(path, dirs);
         Self { path: path.to_owned(), outside, secret: paths::secret(path, dirs) }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for PathEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)?;
         match (self.outside, self.secret) {

@@ -1,29 +1,30 @@
-//! The effects of a call while they are found: each once, the worst kept, the others counted.
+//! Collects the effects of a call: each once, the worst kept, the others counted.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::weight::Weight;
-use super::{Effect, Target};
+use super::{Effect, PathEffect};
 use crate::facts::access::Access;
 use crate::facts::paths::{self, Directories};
 
-/// More than this fits on no card.
+/// Limit on listed effects; a card has no room for more.
 const MOST: usize = 40;
 
-/// How much an effect matters, the worst first; those that matter little last.
+/// The rank of an effect: the worst first, those without weight last.
 type Rank = (bool, Option<Weight>);
 
-/// Effects by how much they matter, numbered in the order in which they came.
+/// Effects grouped by rank and numbered in order of arrival.
 #[derive(Default)]
 pub(super) struct List {
     by_weight: BTreeMap<Rank, Vec<(usize, Effect)>>,
     seen: HashSet<Effect>,
-    /// How many of each kind were left out.
+    /// The number left out, by kind.
     left_out: BTreeMap<&'static str, usize>,
 }
 
 impl List {
-    // INVARIANT: an effect is only left out where as many others are kept that matter no less.
+    // INVARIANT: an effect is left out only where as many others of at least the same rank are
+    // kept.
     pub(super) fn add(&mut self, effect: Effect) {
         let order = self.seen.len();
         if !self.seen.insert(effect.clone()) {
@@ -43,11 +44,12 @@ impl List {
     }
 
     pub(super) fn touch(&mut self, access: Access, path: &str, dirs: Directories<'_>) {
-        let target = Target::new(path, dirs);
+        let target = PathEffect::new(path, dirs);
         if paths::sink(path) {
             return;
         }
         self.add(match access {
+            // Agents read the workspace all the time; listing it would bury the rest.
             Access::Read if !target.outside && !target.secret => return,
             Access::Read => Effect::Reads(target),
             Access::Write => Effect::Writes(target),
@@ -57,12 +59,14 @@ impl List {
         });
     }
 
-    /// All of them in their order; of too many the worst, and how many of each kind are left out.
+    /// Returns the effects in order of arrival. When there are too many: the worst, followed by the
+    /// counts of those left out.
     pub(super) fn finish(mut self) -> Vec<Effect> {
         let mut all: Vec<(usize, Effect)> = self.by_weight.into_values().flatten().collect();
         for (_, effect) in all.split_off(all.len().min(MOST)) {
             *self.left_out.entry(kind(&effect)).or_default() += 1;
         }
+        // A complete list keeps its order; a shortened one stays sorted by weight.
         if self.left_out.is_empty() {
             all.sort_by_key(|(order, _)| *order);
         }
@@ -76,7 +80,7 @@ impl List {
     }
 }
 
-/// What effects of its sort are called when they are counted.
+/// Returns the words under which effects of this kind are counted.
 fn kind(effect: &Effect) -> &'static str {
     match effect {
         Effect::Runs { .. } => "more programs",

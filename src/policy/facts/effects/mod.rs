@@ -1,5 +1,5 @@
-//! What a call touches, for the card and the log: worked out from its facts, in order, each thing
-//! once. Never a promise of safety; what is not known is said to be unknown.
+//! The effects of a call, for the card and the log: derived from its facts, in order, each once.
+//! The list is never a promise of safety; anything unknown is listed as unknown.
 
 mod effect;
 mod list;
@@ -10,11 +10,11 @@ mod weight;
 use crate::facts::access::Access;
 use crate::facts::paths::{self, Directories};
 use crate::shell::{Scan, Word};
-pub use effect::{Effect, Target};
+pub use effect::{Effect, PathEffect};
 use list::List;
 pub use weight::{Weight, worst_first};
 
-/// What a tool that is not a shell does with its values.
+/// The action of a tool other than a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Act {
@@ -28,7 +28,7 @@ pub enum Act {
     Unknown,
 }
 
-/// Effects of a shell text.
+/// Returns the effects of a shell text.
 #[must_use]
 pub fn of_shell(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Effect> {
     let mut list = List::default();
@@ -36,7 +36,7 @@ pub fn of_shell(scan: &Scan<'_>, dirs: Directories<'_>) -> Vec<Effect> {
     list.finish()
 }
 
-/// Effects of one command that names these files and hosts.
+/// Returns the effects of one command that names these files and hosts.
 pub(crate) fn of_files(
     files: &[(Access, &Word<'_>)],
     hosts: &[String],
@@ -53,13 +53,13 @@ pub(crate) fn of_files(
     list.finish()
 }
 
-/// Effects of any other tool: what it does, with which paths or URLs.
+/// Returns the effects of any other tool: its action on these paths or URLs.
 #[must_use]
 pub fn of_tool(act: Act, values: &[&str], dirs: Directories<'_>) -> Vec<Effect> {
     of_values(act, values, false, dirs)
 }
 
-/// The same where the tool may name more than these.
+/// Like [`of_tool`], for a call that may name more than these values.
 #[must_use]
 pub fn of_values(act: Act, values: &[&str], more: bool, dirs: Directories<'_>) -> Vec<Effect> {
     let mut list = List::default();

@@ -1,4 +1,4 @@
-//! Hosts that a command speaks to, and what it publishes.
+//! The hosts that a command contacts, and what it publishes.
 
 use super::{Effect, List};
 use crate::facts::programs;
@@ -9,7 +9,7 @@ use crate::facts::programs::reach::{Reach, Title, To};
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// A program with its sub-command where the name alone says little.
+/// Returns a program's name, with its sub-command where the name alone says little.
 pub(super) fn title(path: &str, args: &[Word<'_>]) -> String {
     let many = programs::exact(base(path)).is_some_and(|program| program.is(Role::Titled));
     let sub = args.iter().find(|w| !w.text.starts_with('-')).filter(|_| many);
@@ -19,7 +19,7 @@ pub(super) fn title(path: &str, args: &[Word<'_>]) -> String {
     }
 }
 
-/// Adds hosts and publications of one command.
+/// Adds the hosts and publications of one command.
 pub(super) fn add(name: &str, args: &[Word<'_>], list: &mut List) {
     for word in args {
         if let Some(host) = host(&word.text) {
@@ -55,6 +55,7 @@ fn one(reach: Reach, name: &str, words: &[&Word<'_>], list: &mut List) {
             .filter(|w| !w.text.contains("://") && w.text.contains(['.', ':']))
             .for_each(|w| reaches(w.text.split(['/', '?']).next().unwrap_or_default())),
         Reach::Repository(subs) if listed(subs, word(0)) => {
+            // A name such as `origin` is shown as it is; its host is in git's settings.
             let at = word(1);
             let named = (!at.is_empty() && !at.contains('/')).then(|| at.to_owned());
             let host = remote(at).or(named);
@@ -67,7 +68,7 @@ fn one(reach: Reach, name: &str, words: &[&Word<'_>], list: &mut List) {
     }
 }
 
-/// Where it goes.
+/// Returns the destination of a publication.
 fn goal(to: To, words: &[&Word<'_>]) -> String {
     let text = |word: Option<&&Word<'_>>| word.map(|w| w.text.to_string()).unwrap_or_default();
     match to {
@@ -82,21 +83,23 @@ fn goal(to: To, words: &[&Word<'_>]) -> String {
     }
 }
 
-/// Options of the programs above whose value is no operand.
+/// Options of these programs whose value is not an operand.
 const VALUES: &str = "-X -H -d -o -A -u -b -p -i -l -e -m -C -c -n -F -T -w";
 
-/// The host of an address with a scheme.
+/// Returns the host of an address with a scheme.
 pub(super) fn host(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
+    // The address may stand behind a name: `--url=https://…`, `user@https://…`.
     let scheme = scheme.rsplit(['=', '@']).next().unwrap_or(scheme);
     let plain = !scheme.is_empty()
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // `user:password@host`: only the host belongs on a card.
     let host = host.rsplit('@').next().unwrap_or_default();
     (plain && !host.is_empty() && scheme != "file").then(|| host.to_owned())
 }
 
-/// `user@host:path`
+/// Returns the host of `user@host:path`.
 fn remote(text: &str) -> Option<String> {
     let (host, _) = text.split_once(':')?;
     let host = host.rsplit('@').next().unwrap_or(host);

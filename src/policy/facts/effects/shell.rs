@@ -1,4 +1,4 @@
-//! Effects of the commands of a shell text, behind wrappers and in literal scripts, too.
+//! The effects of a shell text, including those behind wrappers and in literal scripts.
 
 use super::{Effect, List, reach};
 use crate::facts::access::{self, Access};
@@ -8,13 +8,14 @@ use crate::facts::programs::description::Role;
 use crate::facts::wrappers::{Effort, Inner, base, unwrap};
 use crate::shell::{Command, Dialect, Redirect, RedirectOp, Scan, Via, Word, scan_as};
 
-/// Literal scripts inside each other are followed this deep.
+/// Depth limit for literal scripts inside each other.
 const MAX_DEPTH: u32 = 4;
 
 /// Adds the effects of every command.
 pub(super) fn text(scan: &Scan<'_>, dirs: Directories<'_>, list: &mut List, depth: u32) {
+    // Guesses serve deny rules; as effects most of them would be wrong.
     for command in scan.commands.iter().filter(|c| c.via != Via::Guess) {
-        let at = At { command, dirs, depth, effort: &Effort::of(&command.argv) };
+        let at = EffectSite { command, dirs, depth, effort: &Effort::of(&command.argv) };
         argv(&command.argv, at, list);
         for redirect in &command.redirects {
             redirected(redirect, dirs, list);
@@ -28,17 +29,17 @@ pub(super) fn text(scan: &Scan<'_>, dirs: Directories<'_>, list: &mut List, dept
     }
 }
 
-/// Where an argument vector stands.
+/// The context of an argument vector.
 #[derive(Clone, Copy)]
-struct At<'e, 'a> {
-    /// The command that it is, or that it stands behind.
+struct EffectSite<'e, 'a> {
+    /// The command itself, or the command that it is behind.
     command: &'e Command<'a>,
     dirs: Directories<'e>,
     depth: u32,
     effort: &'e Effort,
 }
 
-fn argv(words: &[Word<'_>], at: At<'_, '_>, list: &mut List) {
+fn argv(words: &[Word<'_>], at: EffectSite<'_, '_>, list: &mut List) {
     let Some((first, args)) = words.split_first() else { return };
     let Some(path) = first.literal() else {
         return list.unknown(&format!("which program {} is", first.text));
@@ -71,7 +72,7 @@ fn argv(words: &[Word<'_>], at: At<'_, '_>, list: &mut List) {
     }
 }
 
-fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: At<'_, '_>, list: &mut List) {
+fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: EffectSite<'_, '_>, list: &mut List) {
     let script = |source: &str, dialect: Dialect, list: &mut List| {
         if at.depth >= MAX_DEPTH {
             return list.unknown("commands inside commands are too deep to follow");
@@ -80,7 +81,7 @@ fn behind(inner: &Inner<'_, '_>, wrapper: &str, at: At<'_, '_>, list: &mut List)
     };
     match inner {
         Inner::Argv { argv: words, open } => {
-            argv(words, At { depth: at.depth + 1, ..at }, list);
+            argv(words, EffectSite { depth: at.depth + 1, ..at }, list);
             if *open {
                 list.unknown(&format!("what {wrapper} appends to the command"));
             }
@@ -115,6 +116,7 @@ fn touched(access: Access, word: &Word<'_>, dirs: Directories<'_>, list: &mut Li
 
 fn redirected(redirect: &Redirect<'_>, dirs: Directories<'_>, list: &mut List) {
     let text = &*redirect.target.text;
+    // bash opens a connection for these paths itself; no such file exists.
     if let Some(rest) = text.strip_prefix("/dev/tcp/").or_else(|| text.strip_prefix("/dev/udp/")) {
         let host = rest.split('/').next().unwrap_or(rest);
         return list.add(Effect::Reaches { host: host.to_owned() });

@@ -1,20 +1,20 @@
-//! How much an effect matters.
+//! The weight of an effect.
 
 use super::Effect;
 
-/// How much a part matters, the worst first.
+/// The weight of an effect or a part, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// It always wants a person.
+    /// Always needs a person.
     Critical,
-    /// It deletes, publishes, takes rights or reads secrets.
+    /// Deletes, publishes, changes the user or reads secrets.
     Grave,
-    /// It leaves the workspace or the machine, or nobody can tell what it does.
+    /// Leaves the workspace or the machine, or cannot be determined.
     Notable,
 }
 
 impl Weight {
-    /// How much an effect matters; `None` for what everyday commands do.
+    /// Returns the weight of an effect; `None` for what everyday commands do.
     #[must_use]
     pub fn of(effect: &Effect) -> Option<Self> {
         match effect {
@@ -34,8 +34,8 @@ impl Weight {
     }
 }
 
-/// Puts the worst effects first and leaves them in their order otherwise: whatever shows only some
-/// of them drops no worse one for a milder one.
+/// Sorts the worst effects first and keeps their order otherwise, so that a shortened list never
+/// drops a worse effect for a milder one.
 pub fn worst_first(effects: &mut [Effect]) {
     effects.sort_by_key(|effect| {
         let weight = Weight::of(effect);

@@ -1,5 +1,6 @@
-//! Options and operands with which a program executes, writes or sends more than a plain
-//! `name *` grant says. The knowledge is that of manuals, GTFOBins and the rivals' advisories.
+//! Options and operands with which a program executes, writes or sends more than a plain `name *`
+//! grant covers. Sources: the programs' manuals, GTFOBins and published advisories of similar
+//! products.
 
 use crate::facts::paths::Directories;
 use crate::facts::programs;
@@ -10,24 +11,27 @@ use crate::facts::programs::name::base;
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// Why this command goes beyond what a plain grant of its name says; `None` when it does not.
-/// `open` says that words follow which are not known (`xargs`).
+/// Returns why this command goes beyond a plain grant of its name; `None` when it does not. `open`
+/// is true when unknown words follow (`xargs`).
 #[must_use]
 pub fn exceeds(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> Option<&'static str> {
     let (first, words) = argv.split_first()?;
     let program = programs::exact(base(first.literal()?))?;
     let args = Arguments { open, dirs, ..Arguments::new(words) };
+    // Without options to skip, the words behind the name are the sub-command's already.
     if program.plain.is_empty() {
         return why(program.beyond, &args);
     }
     behind_options(program, args)
 }
 
-/// The same for a program that may be pointed elsewhere by options in front of its sub-command.
+/// Checks a program that options before its sub-command may point elsewhere.
 fn behind_options(program: &Program, args: Arguments<'_, '_>) -> Option<&'static str> {
     let mut rest = args.words;
     while let Some((word, more)) = rest.split_first() {
         match &*word.text {
+            // `git -C x push`: an option in front may choose another repository or program. Only
+            // options known to change nothing are skipped.
             text if !text.starts_with('-') => break,
             text if listed(program.plain, text) || listed("--version --help", text) => rest = more,
             _ => {

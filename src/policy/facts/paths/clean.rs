@@ -1,12 +1,12 @@
-//! Paths in one form.
+//! Normal form of paths.
 
 use std::borrow::Cow;
 
 use super::directories::Directories;
 use crate::shell::{Word, WordKind};
 
-/// The path that a word names, home expanded where it is known; `None` when only the shell will
-/// know.
+/// Returns the path that a word names, with the home directory expanded where it is known. Returns
+/// `None` when only the shell knows the path.
 #[must_use]
 pub fn of_word<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Option<Cow<'w, str>> {
     let text = &*word.text;
@@ -18,6 +18,7 @@ pub fn of_word<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Option<Cow<'w, 
         WordKind::Dynamic => ["$HOME", "${HOME}", "~"]
             .iter()
             .find_map(|home| text.strip_prefix(home))
+            // `$HOMEDIR` or `$HOME$x` may be any path.
             .filter(|rest| {
                 !rest.contains(['$', '`', '{']) && (rest.is_empty() || rest.starts_with('/'))
             }),
@@ -25,7 +26,7 @@ pub fn of_word<'w>(word: &'w Word<'_>, dirs: Directories<'_>) -> Option<Cow<'w, 
     Some(Cow::Owned(format!("{}{rest}", dirs.home.unwrap_or("~"))))
 }
 
-/// `~`, `~/…` and `$HOME/…` in front; without a home all of them become `~`.
+/// Expands a leading `~`, `~/…` or `$HOME/…`; without a home directory each becomes `~`.
 pub fn expand_home<'t>(text: &'t str, home: Option<&str>) -> Cow<'t, str> {
     let rest = ["~", "$HOME", "${HOME}"].iter().find_map(|name| text.strip_prefix(name));
     match rest {
@@ -36,8 +37,8 @@ pub fn expand_home<'t>(text: &'t str, home: Option<&str>) -> Cow<'t, str> {
     }
 }
 
-/// The path without `.`, `..` and doubled slashes, from the root where the working directory is
-/// known. What lies in a home directory (any user's) keeps its full form.
+/// Returns the path without `.`, `..` and repeated slashes, and absolute where the working
+/// directory is known. A path in a home directory (of any user) keeps its full form.
 #[must_use]
 pub fn clean<'p>(path: &'p str, dirs: Directories<'_>) -> Cow<'p, str> {
     let expanded: Cow<'p, str> = match (path.strip_prefix('~'), dirs.home) {
@@ -50,6 +51,7 @@ pub fn clean<'p>(path: &'p str, dirs: Directories<'_>) -> Cow<'p, str> {
             None => path.into(),
         },
     };
+    // Nearly all paths are clean already; this saves splitting and joining them.
     if is_plain(&expanded) {
         return expanded;
     }
@@ -58,9 +60,11 @@ pub fn clean<'p>(path: &'p str, dirs: Directories<'_>) -> Cow<'p, str> {
     for part in expanded.split('/') {
         match part {
             "" | "." => {}
+            // A leading `..` of a relative path stays, because its parent is unknown.
             ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
             }
+            // Above the root is the root, as the kernel resolves it.
             ".." if absolute => {}
             _ => parts.push(part),
         }
@@ -73,14 +77,14 @@ pub fn clean<'p>(path: &'p str, dirs: Directories<'_>) -> Cow<'p, str> {
     }
 }
 
-/// Clean already, as most paths are; false for those with dot files too.
+/// Returns true when the path is clean already, as most are; false also for paths with dot files.
 pub(super) fn is_plain(path: &str) -> bool {
     let below = path.strip_prefix('/').unwrap_or(path).as_bytes();
     let plain_ends = !matches!(below, [] | [b'/' | b'.', ..] | [.., b'/']);
     plain_ends && !below.windows(2).any(|pair| matches!(pair, [b'/', b'/' | b'.']))
 }
 
-/// `path` is `dir` or lies below it; both cleaned.
+/// Returns true when `path` is `dir` or below it; both must be clean.
 #[must_use]
 pub fn within(path: &str, dir: &str) -> bool {
     path.strip_prefix(dir)

@@ -1,6 +1,6 @@
-//! The folders that relative paths and `~` begin in.
+//! The directories that relative paths and `~` refer to.
 
-/// Where a call happens.
+/// The directories of a call.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Directories<'p> {
     /// The working directory, which is also the workspace.

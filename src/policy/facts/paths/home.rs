@@ -1,15 +1,16 @@
-//! Home directories, and the files in them that are obeyed when something starts.
+//! Home directories, and the files in them that take effect when something starts.
 
 use super::clean::{clean, within};
 use super::directories::Directories;
 
-/// The part of a path below somebody's home directory; the directory itself is `""`.
+/// Returns the part of a path below any user's home directory; `""` for the directory itself.
 #[must_use]
 pub fn in_home<'p>(path: &'p str, dirs: Directories<'_>) -> Option<&'p str> {
     let below = |dir: &str| {
         let rest = path.strip_prefix(dir)?;
         (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
     };
+    // Root's home counts too, whichever home the call names.
     if let Some(rest) = dirs.home.and_then(below).or_else(|| below("~")).or_else(|| below("/root"))
     {
         return Some(rest);
@@ -24,8 +25,8 @@ pub fn in_home<'p>(path: &'p str, dirs: Directories<'_>) -> Option<&'p str> {
     None
 }
 
-/// Files that a shell, a login, a scheduler or a key check reads: writing one runs or admits
-/// something later.
+/// Returns true for files that a shell, a login, a scheduler or a key check reads. Writing one runs
+/// something or admits someone later.
 #[must_use]
 pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
     let path = clean(path, dirs);
@@ -95,6 +96,7 @@ pub fn startup(path: &str, dirs: Directories<'_>) -> bool {
         .any(|dir| {
             below.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
+        // `.bash*` as a pattern includes the start-up files.
         return file || directory || (below.starts_with(".bash") && below.contains(['*', '?']));
     }
     let cron =

@@ -1,4 +1,4 @@
-//! Paths: where they lie, and what kind of file stands there. Lexical; no file system is asked.
+//! Paths: their location, and the kind of file. Lexical; the file system is never consulted.
 
 mod clean;
 mod directories;

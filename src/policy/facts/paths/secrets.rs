@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::clean::clean;
 use super::directories::Directories;
 
-/// Keys, tokens, passwords, histories.
+/// Returns true for files with keys, tokens, passwords or histories.
 #[must_use]
 pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
     let path = clean(path, dirs);
@@ -14,6 +14,7 @@ pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
         true => name.to_ascii_lowercase().into(),
         false => name.into(),
     };
+    // Public keys and templates carry the same names but no secret.
     if lower.ends_with(".pub")
         || lower.ends_with(".example")
         || lower.ends_with(".sample")
@@ -55,6 +56,7 @@ pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
     let directory = || {
         path.split('/').any(|part| match part {
             ".gnupg" | ".aws" | ".azure" | "gcloud" => true,
+            // These list hosts and hold no key.
             ".ssh" => !matches!(name, "config" | "known_hosts"),
             _ => false,
         })
@@ -62,13 +64,15 @@ pub fn secret(path: &str, dirs: Directories<'_>) -> bool {
     key || env || kept || named || known || kube || directory()
 }
 
-/// One pass over the name, for all the words at once.
+/// Returns true when the name contains a word for a secret; one pass looks for all words.
 fn names_a_secret(name: &[u8]) -> bool {
     let words: [&[u8]; 4] = [b"credential", b"secret", b"password", b"token"];
     name.iter().enumerate().any(|(at, first)| {
         matches!(first, b'c' | b's' | b'p' | b't')
             && name.get(at..).is_some_and(|rest| {
                 words.iter().any(|word| {
+                    // `token` alone is common in source code (`tokenizer.rs`); it counts in dot
+                    // files only.
                     rest.starts_with(word) && (*first != b't' || name.starts_with(b"."))
                 })
             })

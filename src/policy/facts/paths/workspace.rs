@@ -1,14 +1,14 @@
-//! What lies in the workspace, and what belongs to the system.
+//! The workspace, and the paths that belong to the system.
 
 use std::borrow::Cow;
 
 use super::clean::{clean, is_plain, within};
 use super::directories::Directories;
 
-/// True when the path lies outside the workspace: unknown directories count as outside.
+/// Returns true when the path is outside the workspace; an unknown directory counts as outside.
 #[must_use]
 pub fn outside(path: &str, dirs: Directories<'_>) -> bool {
-    // Most paths are plain ones below the workspace.
+    // Fast path: most paths are plain relative ones.
     let workspace = workspace(dirs);
     let rooted = workspace.as_ref().is_some_and(|cwd| cwd.starts_with('/'));
     if rooted && !path.starts_with(['/', '~']) && is_plain(path) {
@@ -21,11 +21,12 @@ pub fn outside(path: &str, dirs: Directories<'_>) -> bool {
     }
 }
 
-/// The working directory, unless it belongs to the system or holds programs: whoever starts an
-/// agent there has not given it that folder to work in.
+/// Returns the working directory, unless it belongs to the system or holds programs. An agent that
+/// was started there has not been given that folder to work in.
 #[must_use]
 pub fn workspace(dirs: Directories<'_>) -> Option<Cow<'_, str>> {
     let cwd = clean(dirs.cwd.filter(|cwd| !cwd.is_empty())?, Directories::default());
+    // A folder above the home directory holds everything that the user has.
     let holds_homes = dirs.home.is_some_and(|home| home != cwd && within(home, &cwd));
     let is_root_home = cwd == "/root" && dirs.home.is_some_and(|home| home != "/root");
     let of_programs = cwd.ends_with("/bin") || cwd.ends_with("/sbin") || cwd.ends_with("/libexec");
@@ -37,7 +38,7 @@ pub fn workspace(dirs: Directories<'_>) -> Option<Cow<'_, str>> {
     (!is_none).then_some(cwd)
 }
 
-/// Folders that hold the files of many; below them may be workspaces.
+/// Folders that many users share; workspaces may be below them.
 const SHARED: &[&str] = &[
     "/",
     "/home",
@@ -58,7 +59,7 @@ const SHARED: &[&str] = &[
     "/export/home",
 ];
 
-/// Folders of the system, all that is below them included.
+/// Folders of the system, including everything below them.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/etc",
@@ -79,15 +80,16 @@ const SYSTEM: &[&str] = &[
     "/snap",
 ];
 
-/// Temporary files, and devices that keep nothing.
+/// Returns true for temporary files and for devices that store nothing.
 #[must_use]
 pub fn scratch(path: &str) -> bool {
     let path = clean(path, Directories::default());
+    // Not the folder itself: deleting `/tmp` is no clean-up.
     let below = |dir: &str| within(&path, dir) && path != dir;
     below("/tmp") || below("/var/tmp") || below("/private/tmp") || sink(&path)
 }
 
-/// `/dev/null` and the standard streams.
+/// Returns true for `/dev/null` and the standard streams.
 #[must_use]
 pub fn sink(path: &str) -> bool {
     matches!(
@@ -96,7 +98,7 @@ pub fn sink(path: &str) -> bool {
     )
 }
 
-/// Directories of the operating system.
+/// Returns true for directories of the operating system.
 #[must_use]
 pub fn system(path: &str) -> bool {
     const DIRECTORIES: [&str; 20] = [

@@ -1,4 +1,4 @@
-//! A condition on a program's arguments, with the reason that it is.
+//! A condition on a program's arguments, with the consequence that holds under it.
 
 use std::cell::LazyCell;
 
@@ -6,48 +6,49 @@ use super::arguments::Arguments;
 use super::when::When;
 use super::words::{Words, listed};
 
-/// A condition on a program's arguments, and what is so where it holds.
+/// A condition on a program's arguments, with the consequence that holds under it.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
-    /// With this sub-command (with any where it is empty).
+    /// With this sub-command (with any when empty).
     If {
-        /// Behind the program's global options; the condition looks at the words behind it.
+        /// Follows the program's global options; the condition applies to the words behind it.
         sub: Words,
-        /// Options whose next word is no operand.
+        /// Options whose next word is not an operand.
         values: Words,
         /// The condition.
         when: When,
-        /// It does not matter then (`--help`).
+        /// An exception (`--help`).
         unless: When,
         /// A clause: "publishes a package".
         why: &'static str,
     },
-    /// What no condition can say: a small language, or several reasons from one look.
+    /// Something that no condition can express: a small language, or several reasons from one
+    /// check.
     Judge {
-        /// Options whose next word is no operand.
+        /// Options whose next word is not an operand.
         values: Words,
-        /// The reason, if there is one.
+        /// Returns the reason, if there is one.
         judge: fn(&Arguments<'_, '_>) -> Option<&'static str>,
     },
 }
 
-/// Whatever its sub-command.
+/// Creates a case for every sub-command.
 pub(crate) const fn case(when: When, why: &'static str) -> Case {
     Case::If { sub: "", values: "", when, unless: When::Never, why }
 }
 
-/// With one of these sub-commands.
+/// Creates a case for these sub-commands.
 pub(crate) const fn sub(sub: Words, when: When, why: &'static str) -> Case {
     Case::If { sub, values: "", when, unless: When::Never, why }
 }
 
-/// Whatever this look finds.
+/// Creates a case from a check that returns the reason.
 pub(crate) const fn judge(judge: fn(&Arguments<'_, '_>) -> Option<&'static str>) -> Case {
     Case::Judge { values: "", judge }
 }
 
 impl Case {
-    /// With these options the next word is no operand.
+    /// Sets the options whose next word is not an operand.
     pub(crate) const fn values(self, values: Words) -> Self {
         match self {
             Self::If { sub, when, unless, why, .. } => Self::If { sub, values, when, unless, why },
@@ -55,7 +56,7 @@ impl Case {
         }
     }
 
-    /// Except then.
+    /// Sets the exception.
     pub(crate) const fn unless(self, unless: When) -> Self {
         match self {
             Self::If { sub, values, when, why, .. } => Self::If { sub, values, when, unless, why },
@@ -64,36 +65,36 @@ impl Case {
     }
 }
 
-/// A look at the manual, or at the version.
+/// Shows the manual or the version only.
 const HELP: When =
     When::Any(&[When::Has("--help --version -V"), When::All(&[When::Has("-h"), When::Count(1)])]);
 
-/// A look at what it would do.
+/// Shows only what would be done.
 const LOOKS: When = When::Has("--help -help --dry-run --dry-run=client --dryrun help");
 
-/// Options in front of a sub-command whose value is no operand.
+/// Options before a sub-command whose value is not an operand.
 const VALUES: Words = "-h -p -n -a -u -U -d --host --port --namespace --context";
 
-/// Critical unless it only shows its manual.
+/// Creates a critical case; a call that only shows the manual is an exception.
 pub(crate) const fn critical(when: When, why: &'static str) -> Case {
     case(when, why).unless(HELP)
 }
 
-/// Critical: it destroys what is not on this machine.
+/// Creates a critical case that destroys something on another machine.
 pub(crate) const fn destroys(when: When) -> Case {
     case(when, "destroys infrastructure or data elsewhere").values(VALUES).unless(LOOKS)
 }
 
-/// Critical: it drops or empties a database.
+/// Creates a critical case that drops or empties a database.
 pub(crate) const fn drops(when: When) -> Case {
     case(when, DROPS).values(VALUES).unless(LOOKS)
 }
 
 pub(crate) const DROPS: &str = "drops or empties a database";
 
-/// Why one of these cases holds; the first that does.
+/// Returns the reason of the first case that holds.
 pub(crate) fn why(cases: &[Case], args: &Arguments<'_, '_>) -> Option<&'static str> {
-    // Options in front of the sub-command are stepped over once, where a case asks for it.
+    // Options before the sub-command are skipped only once, and only if a case needs it.
     let behind = LazyCell::new(|| match args.sub.is_empty() {
         true => args.behind_sub(),
         false => *args,

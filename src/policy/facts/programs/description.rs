@@ -1,4 +1,4 @@
-//! The description of a command-line program: everything that is known of it, as data.
+//! The description of a command-line program as data.
 
 use super::case::Case;
 use super::files::{Depth, Files};
@@ -8,41 +8,42 @@ use super::reading::Reading;
 use super::runs::Runs;
 use super::words::Words;
 
-/// Everything that is known of a program.
+/// Everything known about a program.
 ///
-/// What is not said is not known: it runs nothing else, touches no known file, and no form of it
-/// only reads. [`Program::named`] begins a description; each other method says one thing more.
+/// Anything not stated is unknown: the program then runs nothing else, touches no known file, and
+/// no form of it only reads. [`Program::named`] starts a description; every other method adds one
+/// fact.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
-    /// Its names; one that ends in `*` stands for all that begin so.
+    /// Its names; one that ends in `*` stands for every name that starts so.
     pub(crate) names: Words,
-    /// What it is for the commands around it.
+    /// Its roles for the commands around it.
     pub(crate) roles: &'static [Role],
-    /// Options in front of its sub-command that take the next word.
+    /// Options before its sub-command that take the next word as their value.
     pub(crate) global: Words,
-    /// Options in front of its sub-command that change nothing.
+    /// Options before its sub-command that change nothing.
     pub(crate) plain: Words,
     /// The forms that only read.
     pub(crate) reads: &'static [Reading],
-    /// Options with which it only tells its version.
+    /// Options with which it only prints its version.
     pub(crate) versions: Words,
-    /// Where it goes beyond a plain `name *` grant.
+    /// Cases that go beyond a plain `name *` grant.
     pub(crate) beyond: &'static [Case],
-    /// Where it always wants a person.
+    /// Cases that always need a person.
     pub(crate) critical: &'static [Case],
-    /// What it does to the files among its operands.
+    /// The access to the files among its operands.
     pub(crate) files: Files,
-    /// How far it goes into the folders among its operands.
+    /// The depth to which it goes into the folders among its operands.
     pub(crate) depth: Depth,
-    /// Options with prose behind them, which names no path.
+    /// Options followed by prose, which names no path.
     pub(crate) prose: Words,
-    /// What it runs besides itself.
+    /// The programs that it runs.
     pub(crate) runs: Runs,
-    /// Whom it speaks to, and what it gives away.
+    /// The hosts that it contacts, and what it publishes.
     pub(crate) reaches: &'static [Reach],
-    /// What it hands on in a pipeline.
+    /// Its role in a pipeline.
     pub(crate) pipe: Pipe,
-    /// What Always stores for it.
+    /// The rule that Always stores for it.
     pub(crate) grant: Grant,
 }
 
@@ -65,6 +66,11 @@ impl Program {
             pipe: Pipe::NONE,
             grant: Grant::ONE_WORD,
         }
+    }
+
+    /// Returns the same description for other names; facts added later may differ.
+    pub(crate) const fn renamed(self, names: Words) -> Self {
+        Self { names, ..self }
     }
 
     pub(crate) const fn roles(self, roles: &'static [Role]) -> Self {
@@ -123,37 +129,45 @@ impl Program {
         Self { grant, ..self }
     }
 
-    /// It has this role.
+    /// Returns true when it has this role.
     pub(crate) fn is(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
 }
 
-/// What a program is for the commands around it, or for a card.
+/// The role of a program for the commands around it, or on a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It reads commands.
+    /// Reads commands.
     Shell,
-    /// It runs whatever program text or file it is given.
+    /// Runs any program text or file that it is given.
     Interpreter,
-    /// It brings text from another host.
+    /// Fetches text from another host.
     Fetches,
-    /// It prints its words.
+    /// Prints its words.
     Says,
-    /// It prints without end.
+    /// Prints without end.
     Endless,
-    /// It runs its operands on what it is fed (`xargs`).
+    /// Runs its operands on its input (`xargs`).
     HandsOn,
-    /// It takes statements from its input.
+    /// Takes statements from its input.
     Database,
-    /// It gives the rights of another user.
+    /// Runs commands as another user.
     Privilege,
+    /// It runs a program that stands among its words (`awk`).
+    Programmed,
+    /// Overwrites files that its words do not name.
+    Overwrites,
+    /// Creates files and folders, and changes the content of none.
+    Creates,
+    /// Each of its words is a recipe of the project, which may do anything.
+    Recipes,
     /// A builtin that touches nothing but the shell.
     Quiet,
-    /// A card names it with its sub-command.
+    /// Appears on a card with its sub-command.
     Titled,
-    /// One name for many programs: a rule that names its sub-command does not name its options.
+    /// One name for many programs: a rule for a sub-command does not cover its options.
     Many,
-    /// The folder that it works in has settings with which it runs programs.
+    /// Obeys settings in its working folder, which may make it run programs.
     ObeysFolder,
 }

@@ -1,8 +1,8 @@
-//! What a program does to the files and folders among its operands.
+//! The access of a program to the files and folders among its operands.
 
 use super::words::Words;
 
-/// What happens to a path.
+/// The access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Its content is read.
@@ -11,44 +11,45 @@ pub enum Access {
     Write,
     /// It is deleted.
     Delete,
-    /// It goes somewhere else.
+    /// It is moved to another place.
     Move,
-    /// Its rights or owner change.
+    /// Its permissions or owner change.
     Rights,
 }
 
-/// Which operands of a program name files, and what happens to them.
+/// The operands of a program that name files, and the access to them.
 #[derive(Clone, Copy)]
 pub(crate) enum Files {
     /// None that are known.
     Unknown,
-    /// Every operand behind the first `skip`; `values` are options whose next word is none.
+    /// Every operand behind the first `skip`; `values` are options whose next word is not an
+    /// operand.
     Each { access: Access, skip: usize, values: Words },
-    /// The operands of `sed`, behind a script where no option gives it; written with `-i`.
+    /// The operands of `sed`, behind the script unless an option gives it; written with `-i`.
     Edited,
-    /// The last one is written; this happens to the others.
+    /// The last operand is written; the others get this access.
     Transfer(Access),
     /// `if=` is read and `of=` is written.
     Assigned,
     /// The words behind these options are written.
     Behind(Words),
-    /// All of them; the first is a cluster of options where it has no dash.
+    /// Every operand; a first one without a dash is a cluster of options.
     Archive,
 }
 
-/// How far a program goes into the folders that it is given.
+/// The depth to which a program goes into the folders that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// It only says their names.
+    /// Prints their names only.
     Names,
-    /// It opens that file or folder and nothing below it.
+    /// Opens the file or folder itself, and nothing below it.
     Opens,
-    /// It may go through all that lies below.
+    /// May read everything below.
     Walks,
-    /// The same, and through the working directory where it is given none.
+    /// The same; without an operand it goes through the working directory.
     WalksHere,
-    /// It walks with one of these options and opens otherwise; `here` as above.
+    /// Walks with one of these options and opens otherwise; `here` as above.
     WalksWith { letters: &'static str, longs: Words, here: bool },
-    /// It walks, and through the working directory with one of these words.
+    /// Walks, and goes through the working directory with one of these words.
     WalksHereWith(Words),
 }

@@ -1,38 +1,40 @@
-//! How many words of a program Always stores, and whether it stores any.
+//! The number of words that Always stores for a program, and whether it stores any.
 
 use super::words::Words;
 
-/// What Always stores for a program: how many of its words name what it does, and whether such a
-/// rule may be stored at all.
+/// The rule that Always stores for a program: how many of its words name the action, and whether
+/// such a rule may be stored at all.
 #[derive(Clone, Copy)]
 pub(crate) struct Grant {
-    /// Words by molf's table, which is pinned.
+    /// Number of words in molf's table, which is pinned.
     pub(crate) molf: usize,
-    /// Sub-commands with which they are three, by molf's table.
+    /// Sub-commands that take three words in molf's table.
     pub(crate) molf_three: Words,
-    /// Words, where ours are not molf's.
+    /// Number of words where ours differs from molf's.
     pub(crate) ours: Option<usize>,
-    /// Sub-commands with which ours are three.
+    /// Sub-commands that take three words in our table.
     pub(crate) ours_three: Words,
-    /// A rule on its name is a rule on everything.
+    /// A rule on the name would be a rule on everything.
     pub(crate) never: bool,
     /// Sub-commands that run whatever they are given.
     pub(crate) never_subs: Words,
-    /// Sub-commands that run the program named behind them; the rule names it too.
+    /// Sub-commands that run the program named behind them; the rule includes that name.
     pub(crate) runners: Words,
-    /// It runs the program named behind it.
+    /// The program runs the program named behind it.
     pub(crate) runner: bool,
-    /// Sub-commands of an interpreter that run no text.
+    /// Sub-commands of an interpreter that run no program text.
     pub(crate) scripts: Words,
-    /// Options that are as good as a sub-command.
+    /// Options that act like a sub-command.
     pub(crate) options: Words,
+    /// Sub-commands that delete or overwrite; a rule for one names every word.
+    pub(crate) narrow: Words,
 }
 
 impl Grant {
     pub(crate) const ONE_WORD: Self = Self::words(1);
     pub(crate) const NEVER: Self = Self { never: true, ..Self::ONE_WORD };
 
-    /// Words that name what it does, by molf's table and ours.
+    /// Creates a grant with this number of words, in molf's table and in ours.
     pub(crate) const fn words(count: usize) -> Self {
         Self {
             molf: count,
@@ -45,20 +47,21 @@ impl Grant {
             runner: false,
             scripts: "",
             options: "",
+            narrow: "",
         }
     }
 
-    /// Words that name what it does, where molf knows nothing of it.
+    /// Creates a grant with this number of words for a program that molf does not know.
     pub(crate) const fn our_words(count: usize) -> Self {
         Self { ours: Some(count), ..Self::ONE_WORD }
     }
 
-    /// With these sub-commands it takes three.
+    /// Sets the sub-commands that take three words.
     pub(crate) const fn three(self, subs: Words) -> Self {
         Self { molf_three: subs, ..self }
     }
 
-    /// The same, where molf knows nothing of it.
+    /// The same, for a program that molf does not know.
     pub(crate) const fn our_three(self, subs: Words) -> Self {
         Self { ours_three: subs, ..self }
     }
@@ -81,6 +84,10 @@ impl Grant {
 
     pub(crate) const fn scripts(self, subs: Words) -> Self {
         Self { scripts: subs, ..self }
+    }
+
+    pub(crate) const fn narrow(self, subs: Words) -> Self {
+        Self { narrow: subs, ..self }
     }
 
     pub(crate) const fn options(self, options: Words) -> Self {

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use super::description::Program;
 use super::known::FAMILIES;
 
-/// Room for some 800 names, so that most lie where they are looked for first.
+/// Number of slots: some 800 names leave most slots free, so that the first probe usually hits.
 const SLOTS: usize = 1 << 12;
-/// Leaves as many of 64 bits as count the slots.
+/// The shift that leaves as many of 64 bits as number the slots.
 const SHIFT: u32 = 64 - SLOTS.ilog2();
 
-/// Every name with its description, and the beginnings of names (`python*`).
+/// Every name with its description, and the name prefixes (`python*`).
 struct Index {
     slots: Vec<Option<(&'static str, &'static Program)>>,
     beginnings: Vec<(&'static str, &'static Program)>,
@@ -48,23 +48,25 @@ impl Index {
     }
 }
 
-/// The slots where a name may lie, the likeliest first.
-// A hash that mixes every byte well costs more than all else that is done with most names; the
-// first eight and the length tell nearly all of them apart.
+/// Returns the slots where a name may be, the likeliest first.
+// A hash that mixes every byte well costs more than the rest of the work on most names. The first
+// eight bytes and the length distinguish nearly all of them.
 fn probes(name: &str) -> impl Iterator<Item = usize> {
     let first = name.bytes().take(8).fold(0_u64, |hash, byte| hash << 8 | u64::from(byte));
     let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
+    // The multiplier is 2^64 divided by the golden ratio, which spreads names that differ in one
+    // byte.
     let mixed = (first ^ length << 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> SHIFT;
     let start = usize::try_from(mixed).unwrap_or_default();
     (0..SLOTS).map(move |step| (start + step) % SLOTS)
 }
 
-/// The description of the program of exactly this name.
+/// Returns the description of the program with exactly this name.
 pub(crate) fn exact(name: &str) -> Option<&'static Program> {
     INDEX.find(name)
 }
 
-/// The description of the program of this name, or of those whose names begin so.
+/// Returns the description of the program with this name or a matching name prefix.
 pub(crate) fn of(name: &str) -> Option<&'static Program> {
     exact(name).or_else(|| {
         let mut all = INDEX.beginnings.iter();

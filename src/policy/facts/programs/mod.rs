@@ -1,8 +1,8 @@
-//! Everything that is known of command-line programs, in one description for each.
+//! The descriptions of command-line programs, one for each.
 //!
-//! `known/` holds the descriptions, by family; `checks/` what no list can say. What looks behind
-//! wrappers, tells effects, finds critical commands and forms that only read, and what Always
-//! stores all read these descriptions and know no program themselves.
+//! `known/` holds them by family, `checks/` what no list can express. Unwrapping, effects, critical
+//! patterns, the class of reading calls and Always use these descriptions and know no program
+//! themselves.
 
 pub(crate) mod arguments;
 pub(crate) mod case;
@@ -20,6 +20,7 @@ pub(crate) mod reasons;
 pub(crate) mod runs;
 pub(crate) mod sensitive;
 pub(crate) mod when;
+pub(crate) mod wide;
 pub(crate) mod words;
 
 pub(crate) use index::{exact, of};

@@ -1,6 +1,6 @@
 //! The name of a program.
 
-/// The name of a program without its directory.
+/// Returns the name of a program without its directory.
 #[must_use]
 pub fn base(name: &str) -> &str {
     let slash = name.bytes().rposition(|b| b == b'/');

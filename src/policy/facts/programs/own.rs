@@ -5,39 +5,39 @@ use super::files::Access;
 use super::words::{each, listed};
 use crate::shell::{Word, WordKind};
 
-/// What the operator says of one program. It is never one of ours, so that no file can make what we
-/// know of a program less strict.
+/// The operator's description of a program. It never replaces a built-in one, so no file makes a
+/// built-in description less strict.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OwnProgram {
+pub(crate) struct OperatorProgram {
     pub(crate) name: String,
-    /// Options whose next word is no operand, with a blank between them.
+    /// Options whose next word is not an operand, separated by blanks.
     pub(crate) values: String,
     /// The forms that only read.
     pub(crate) reads: Vec<OwnForm>,
-    /// Where it goes beyond a plain `name *` grant.
+    /// Cases that go beyond a plain `name *` grant.
     pub(crate) asks: Vec<OwnCase>,
-    /// Where it always wants a person.
+    /// Cases that always need a person.
     pub(crate) critical: Vec<OwnCase>,
-    /// What it does to the files among its operands.
+    /// The access to the files among its operands.
     pub(crate) operands: Option<Access>,
-    /// Words behind which a command begins that it runs.
+    /// Words that precede a command that it runs.
     pub(crate) runs: Vec<String>,
-    /// Hosts that it speaks to.
+    /// Hosts that it contacts.
     pub(crate) reaches: Vec<String>,
-    /// How many words Always keeps; one where nothing is said.
+    /// Number of words that Always keeps; one by default.
     pub(crate) words: Option<usize>,
 }
 
-/// A sub-command that only reads, and the options that it may have then.
+/// A sub-command that only reads, and the options allowed with it.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnForm {
     /// Empty for the program as a whole.
     pub(crate) sub: String,
-    /// `-v`, `--long`, `--output=` with a value; a blank between them.
+    /// `-v`, `--long`, or `--output=` with a value, separated by blanks.
     pub(crate) options: String,
 }
 
-/// Words that make a call special: sub-commands in their order, and options anywhere.
+/// Words that make a call special: sub-commands in order, and options anywhere.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnCase {
     pub(crate) words: String,
@@ -46,10 +46,10 @@ pub(crate) struct OwnCase {
 
 /// All programs that a rules file describes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OwnPrograms(Vec<OwnProgram>);
+pub(crate) struct OwnPrograms(Vec<OperatorProgram>);
 
 impl OwnPrograms {
-    pub(crate) fn push(&mut self, program: OwnProgram) {
+    pub(crate) fn push(&mut self, program: OperatorProgram) {
         self.0.push(program);
     }
 
@@ -57,20 +57,20 @@ impl OwnPrograms {
         self.0.is_empty()
     }
 
-    /// The description of a program of this name, without its directory.
-    pub(crate) fn of(&self, name: &str) -> Option<&OwnProgram> {
+    /// Returns the description of a program by its name without directory.
+    pub(crate) fn of(&self, name: &str) -> Option<&OperatorProgram> {
         self.0.iter().find(|program| program.name == name)
     }
 }
 
-impl OwnProgram {
-    /// Why these arguments are critical.
+impl OperatorProgram {
+    /// Returns why these arguments are critical.
     pub(crate) fn critical(&self, args: &Arguments<'_, '_>) -> Option<&str> {
         self.critical.iter().find(|case| self.fits(case, args)).map(|case| &*case.why)
     }
 
-    /// Why these arguments go beyond a plain grant of its name.
-    // FAIL-CLOSED: a word that is only known when it runs may be one that asks.
+    /// Returns why these arguments go beyond a plain grant of the name.
+    // FAIL-CLOSED: a word that is known only at run time may be one that asks.
     pub(crate) fn exceeds(&self, args: &Arguments<'_, '_>) -> Option<&str> {
         let found = self.asks.iter().find(|case| self.fits(case, args)).map(|case| &*case.why);
         let unseen = !self.asks.is_empty() && args.uncertain();
@@ -82,11 +82,13 @@ impl OwnProgram {
         let mut subs = named.iter();
         case.words.split_whitespace().all(|word| match word.strip_prefix('-') {
             None => {
+                // A word that is known only at run time may be the sub-command of the case.
                 subs.next().is_some_and(|sub| sub.text == word || sub.kind == WordKind::Dynamic)
             }
             Some(long) if long.starts_with('-') => args.long(word),
             Some(flag) if flag.chars().count() == 1 => args.flag(flag),
             Some(_) => {
+                // Some programs write long options with a single dash: `-name=value`.
                 let begins =
                     |text: &str| text.strip_prefix(word).is_some_and(|v| v.starts_with('='));
                 args.any(|text| text == word || begins(text))
@@ -94,13 +96,13 @@ impl OwnProgram {
         })
     }
 
-    /// The files among its operands, and what happens to them.
+    /// Returns the files among its operands with the access to them.
     pub(crate) fn files<'w, 'a>(&self, args: &'w [Word<'a>]) -> Vec<(Access, &'w Word<'a>)> {
         let Some(access) = self.operands else { return Vec::new() };
         operands(args, &self.values).into_iter().map(|word| (access, word)).collect()
     }
 
-    /// The words that it runs.
+    /// Returns the words that it runs.
     pub(crate) fn inner<'w, 'a>(&self, args: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
         let at = args.iter().position(|word| self.runs.iter().any(|begin| *begin == word.text))?;
         args.get(at + 1..).filter(|inner| !inner.is_empty())
@@ -108,7 +110,7 @@ impl OwnProgram {
 }
 
 impl OwnForm {
-    /// The operands behind its sub-command; `None` where an option or a word is not known.
+    /// Returns the operands behind its sub-command; `None` when an option or a word is unknown.
     pub(crate) fn operands<'w>(&self, args: &'w [Word<'_>]) -> Option<Vec<&'w str>> {
         let mut subs = each(&self.sub);
         let mut found = Vec::new();
@@ -116,6 +118,7 @@ impl OwnForm {
         while let Some(word) = words.next() {
             let text = word.literal()?;
             match (text.strip_prefix('-'), subs.next()) {
+                // An option before the sub-command may change which one it is.
                 (Some(_), Some(_)) => return None,
                 (Some(_), None) if listed(&self.options, text) => {}
                 (Some(_), None) => {

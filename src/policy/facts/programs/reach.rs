@@ -1,12 +1,12 @@
-//! Whom a program speaks to, and what it hands on.
+//! The hosts that a program contacts, and its role in a pipeline.
 
 use super::when::When;
 use super::words::Words;
 
-/// Whom a program speaks to, and what it gives away.
+/// The hosts that a program contacts, and what it publishes.
 #[derive(Clone, Copy)]
 pub(crate) enum Reach {
-    /// It publishes with this sub-command, and one of these words behind it (any where empty).
+    /// Publishes with this sub-command and one of these words behind it (any word when empty).
     Publishes { sub: Words, second: Words, title: Title, to: To },
     /// Each operand of the form `host:path`.
     Copies,
@@ -14,27 +14,27 @@ pub(crate) enum Reach {
     Host,
     /// Its operands are addresses.
     Addresses,
-    /// With these sub-commands: a repository, or the default remote.
+    /// A repository or the default remote, with these sub-commands.
     Repository(Words),
-    /// With these sub-commands: its package registry.
+    /// Its package registry, with these sub-commands.
     Registry(Words),
 }
 
-/// How many words of a command a card repeats.
+/// The number of a command's words that a card repeats.
 #[derive(Clone, Copy)]
 pub(crate) enum Title {
     /// The name and the sub-command.
     Two,
-    /// And the word behind it.
+    /// The word behind it as well.
     Three,
 }
 
-/// Where something goes that is published.
+/// The destination of a publication.
 #[derive(Clone, Copy)]
 pub(crate) enum To {
-    /// That is known of the program.
+    /// A fixed destination of the program.
     Known(&'static str),
-    /// All operands behind the sub-command; this where there are none.
+    /// All operands behind the sub-command, or this text when there are none.
     Rest(&'static str),
     /// The operand behind the sub-command.
     Second,
@@ -42,14 +42,14 @@ pub(crate) enum To {
     Last,
 }
 
-/// What a program does in a pipeline.
+/// The role of a program in a pipeline.
 #[derive(Clone, Copy)]
 pub(crate) struct Pipe {
-    /// It turns its input into another text.
+    /// Turns its input into another text.
     pub(crate) decodes: When,
-    /// It sends its input to another host.
+    /// Sends its input to another host.
     pub(crate) sends: When,
-    /// It prints secrets; where nothing is said, when one of its words names one.
+    /// Prints secrets; `None` means: when one of its words names a secret.
     pub(crate) tells: Option<When>,
 }
 

@@ -2,10 +2,10 @@
 
 use super::words::Words;
 
-/// A form of a program that only reads, with all the options that it may have then.
+/// A form of a program that only reads, with all options allowed in it.
 ///
-/// Left out, so that they ask: options that run a program, write a file, reach another host, follow
-/// links out of the workspace, or read names of files from a file.
+/// Options that run a program, write a file, contact a host, follow links out of the workspace or
+/// read file names from a file are left out, so that they ask.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
     /// The words that must come first.
@@ -14,13 +14,14 @@ pub(crate) struct Reading {
     pub(crate) flags: &'static str,
     /// Short options with a value.
     pub(crate) values: &'static str,
-    /// Long options: `name`, `name=` with a value, `name?` with or without, `name:` with a file.
+    /// Long options: `name`, `name=` with a value, `name?` with an optional value, `name:` with a
+    /// file.
     pub(crate) longs: &'static [Words],
-    /// What else may follow.
+    /// Words that may follow besides options.
     pub(crate) operands: Operands,
 }
 
-/// A program that only reads with these options and operands.
+/// Creates the form of a program that only reads with these options and operands.
 pub(crate) const fn reading(
     flags: &'static str,
     values: &'static str,
@@ -30,7 +31,7 @@ pub(crate) const fn reading(
     Reading { sub: "", flags, values, longs, operands }
 }
 
-/// The same of a sub-command.
+/// Creates the form of a sub-command.
 pub(crate) const fn form(
     sub: Words,
     flags: &'static str,
@@ -41,28 +42,28 @@ pub(crate) const fn form(
     Reading { sub, flags, values, longs, operands }
 }
 
-/// What the operands of a program that reads are.
+/// The operands of a program that reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operands {
-    /// There are none.
+    /// None.
     None,
-    /// Anything; no word is an option.
+    /// Any words; none is an option.
     Words,
-    /// Words that are known.
+    /// Known words.
     Literals,
     /// Names of variables, which are printed.
     Variables,
-    /// A format that begins with `+`.
+    /// A format that starts with `+`.
     Format,
-    /// Files and folders, of which only names and numbers are shown.
+    /// Files and folders, of which only names and numbers are printed.
     Names,
-    /// Files that are shown.
+    /// Files that are printed.
     Contents,
-    /// The same, for programs with options that write or run: no file name may pass for one.
+    /// The same, for programs with options that write or run: no file name may act as an option.
     Guarded,
-    /// One such file at most: another one would be written.
+    /// At most one such file: a second one would be written.
     OneFile,
-    /// A text and files; files alone with one of these options.
+    /// A text and files; only files with one of these options.
     Pattern(Words),
     /// A script of sed, and files.
     Sed,
@@ -70,9 +71,9 @@ pub(crate) enum Operands {
     Awk,
     /// A program of jq, and files.
     Jq,
-    /// Starting points and tests of find; its words are no options.
+    /// Starting points and tests of find, whose words are not options.
     Find,
-    /// The letters of ps; its words are no options.
+    /// The letters of ps, whose words are not options.
     Ps,
     /// Revisions and paths of git.
     Revisions,

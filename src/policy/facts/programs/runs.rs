@@ -1,60 +1,60 @@
-//! What a program runs besides itself, and where that stands among its words.
+//! The programs that a program runs, and their position among its words.
 
 use super::words::Words;
 
-/// How far rules about the inner commands speak for the whole one. An inner deny always denies.
+/// The part that inner commands play in the decision on the whole. An inner deny always denies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// The inner verdict is the whole verdict (`timeout 5 ls`); a deny or ask rule on the wrapper
-    /// itself still holds.
+    /// The inner verdict is the verdict of the whole (`timeout 5 ls`). A deny or ask rule on the
+    /// wrapper itself still applies.
     Inner,
     /// Both the outer and every inner command must be allowed (`find … -exec`).
     Both,
-    /// The outer verdict counts; the inner commands run elsewhere or are a guess (`docker exec`,
-    /// `npx`, `bash build.sh`).
+    /// The outer verdict counts, because the inner commands run elsewhere or are a guess (`docker
+    /// exec`, `npx`, `bash build.sh`).
     Outer,
-    /// At best an ask, whatever is allowed (`sudo`, `ssh`).
+    /// At best an ask, whatever rules allow (`sudo`, `ssh`).
     DenyOnly,
 }
 
-/// What a program runs besides itself, and where that stands among its words.
+/// The programs that a program runs, and their position among its words.
 #[derive(Clone, Copy)]
 pub(crate) enum Runs {
-    /// Nothing that is known.
+    /// Nothing known.
     Nothing,
     /// The words behind its own options and operands.
     Behind(Wrapper),
-    /// Its options are not known: any word may be the command.
+    /// Unknown options: any word may be the command.
     Anywhere,
-    /// `-c TEXT`, a script, or its input, read as a shell that we know.
+    /// `-c TEXT`, a script, or its input, read in a shell language that the scanner knows.
     Shell,
-    /// The same for a shell with another grammar: deny rules see what can be read.
+    /// The same for a shell with another grammar; deny rules see what can be read.
     OtherShell,
     /// All of its words, joined.
     Text,
-    /// The first word is a text that runs later.
+    /// The first word, a text that runs later.
     Later,
     /// `-c TEXT` as another user.
     AsUser,
-    /// The words behind a host, joined, run there.
+    /// The words behind a host, joined; they run there.
     Remote,
-    /// The words behind its options, joined; these options take the next word.
+    /// The words behind its options, joined. The named options take the next word.
     Joined(&'static str),
-    /// Between one of these options and `;` or `+`.
+    /// The words between one of these options and `;` or `+`.
     UpTo(Words),
-    /// Behind one of these options, to the end.
+    /// The words behind one of these options, to the end.
     Last { long: Words, short: &'static str },
-    /// Behind one of these sub-commands, elsewhere or from a package.
+    /// The words behind one of these sub-commands, run elsewhere or from a package.
     Elsewhere(Words),
     /// Its operands, from a package.
     Package,
-    /// Behind this sub-command and `--`.
+    /// The words behind this sub-command and `--`.
     Hosted(Words),
-    /// In several ways, by sub-command.
-    Parts(&'static [Part]),
+    /// Several ways, by sub-command.
+    Parts(&'static [RunsPart]),
 }
 
-/// How to find the inner command of a wrapper.
+/// The position of a wrapper's inner command.
 #[derive(Clone, Copy)]
 pub(crate) struct Wrapper {
     pub(crate) passage: Passage,
@@ -62,17 +62,17 @@ pub(crate) struct Wrapper {
     pub(crate) shorts: &'static str,
     /// Long options with a value in the next word.
     pub(crate) longs: Words,
-    /// Options with which it does something else than run the command.
+    /// Options with which it does not simply run the command.
     pub(crate) opaque: Words,
-    /// Words before the command (`timeout 5`).
+    /// Number of words before the command (`timeout 5`).
     pub(crate) operands: usize,
     /// `NAME=value` words may stand before the command.
     pub(crate) assigns: bool,
-    /// It appends words that are not known.
+    /// It appends unknown words.
     pub(crate) open: bool,
     /// Without a command it opens a shell.
     pub(crate) opens_shell: bool,
-    /// With one of these first it runs nothing.
+    /// With one of these as first word it runs nothing.
     pub(crate) tells: Words,
 }
 
@@ -92,15 +92,15 @@ impl Wrapper {
     }
 }
 
-/// One of the ways in which a program runs others.
+/// One way in which a program runs others.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
-    /// Behind this word: the values of these options are shell texts.
+pub(crate) enum RunsPart {
+    /// Behind this word, the values of these options are shell texts.
     Values { behind: &'static str, options: Words },
     /// Behind these two words: a command.
     Command { behind: &'static str, second: &'static str },
-    /// Behind this word, if the other stands anywhere: any word may be the command, or a text.
+    /// Behind this word, if the other is present: any word may be the command or a text.
     Guesses { behind: &'static str, with: &'static str },
-    /// Behind this word: every word is a shell text.
+    /// Behind this word, every word is a shell text.
     Texts { behind: &'static str },
 }

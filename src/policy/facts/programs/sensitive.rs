@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use crate::facts::paths::{self, Directories};
 use crate::shell::{Word, WordKind};
 
-/// Where no home directory or workspace is given: these hold everywhere.
+/// Directories without home and workspace, for checks that apply everywhere.
 pub(crate) const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
 
-/// A device that is no sink.
+/// Returns true for a device that stores or transmits data.
 pub(crate) fn device(path: &str) -> bool {
     path.starts_with("/dev/") && !paths::sink(path)
 }
 
-/// A disk or partition.
+/// Returns true for a disk or partition.
 pub(crate) fn raw_device(path: &str) -> bool {
     let Some(name) = path.strip_prefix("/dev/") else { return false };
     let kinds = [
@@ -23,8 +23,8 @@ pub(crate) fn raw_device(path: &str) -> bool {
     kinds.iter().any(|kind| name.starts_with(kind))
 }
 
-/// A root, somebody's home, a directory of the system, the workspace itself or above it, or
-/// something that is only known when it runs.
+/// Returns true for a root, any user's home, a directory of the system, the workspace itself or
+/// above it, or a path that is known only at run time.
 pub(crate) fn vast(word: &Word<'_>) -> bool {
     let text = &*word.text;
     let Some(path) = cleaned(word) else { return true };
@@ -32,6 +32,7 @@ pub(crate) fn vast(word: &Word<'_>) -> bool {
     if everything(word) || path.is_empty() || path == "." || path.starts_with("..") || path == "~" {
         return true;
     }
+    // `/{bin,etc}` and `~/{a,b}` expand to several paths, one of which may be vast.
     if word.kind == WordKind::Dynamic && text.contains('{') && text.starts_with(['/', '~']) {
         return true;
     }
@@ -63,18 +64,19 @@ pub(crate) fn vast(word: &Word<'_>) -> bool {
         "/etc", "/boot", "/bin", "/sbin", "/lib", "/lib64", "/sys", "/proc", "/dev", "/usr/bin",
         "/usr/lib",
     ];
+    // Below two levels there are usually single files, except in the folders of `deep`.
     paths::system(path)
         && (path.matches('/').count() <= 2 || deep.iter().any(|dir| paths::within(path, dir)))
 }
 
-/// `*`, `./*`, `.`
+/// Returns true for `*`, `./*`, `.` and the like.
 pub(crate) fn everything(word: &Word<'_>) -> bool {
     matches!(&*word.text, "*" | "./*" | "." | "./" | "./." | ".." | "../" | "../*" | "**" | ".*")
 }
 
-/// A word that names a secret, or a folder that holds some.
+/// Returns true for a word that names a secret, or a folder that holds some.
 pub(crate) fn secret_word(word: &Word<'_>) -> bool {
-    // Options, and words too plain to name a secret.
+    // Skip options, and words too plain to name a secret.
     let text = &*word.text;
     let path_like = text.bytes().any(|b| matches!(b, b'.' | b'/' | b'~' | b'$' | b'_'));
     if text.starts_with('-') || !path_like && text.len() < 6 {
@@ -87,7 +89,7 @@ pub(crate) fn secret_word(word: &Word<'_>) -> bool {
     guarded(&path)
 }
 
-/// A secret, or a directory that holds them.
+/// Returns true for a secret, or a directory that holds secrets.
 pub(crate) fn guarded(path: &str) -> bool {
     let clean = paths::clean(path, NOWHERE);
     let below = paths::in_home(&clean, NOWHERE).unwrap_or_default();
@@ -96,12 +98,12 @@ pub(crate) fn guarded(path: &str) -> bool {
         || paths::within(&clean, "/etc") && !clean.ends_with("/hosts")
 }
 
-/// The home directory as a shell spells it.
+/// Replaces the home directory's variable by `~`.
 pub(crate) fn expand(path: &str) -> String {
     path.replacen("$HOME", "~", 1).replacen("${HOME}", "~", 1)
 }
 
-/// What a path-like operand stands for, `~` for any home.
+/// Returns the path that an operand stands for; `~` is any home.
 pub(crate) fn cleaned<'w>(word: &'w Word<'_>) -> Option<Cow<'w, str>> {
     Some(match paths::of_word(word, NOWHERE)? {
         Cow::Borrowed(path) => paths::clean(path, NOWHERE),

@@ -4,31 +4,31 @@ use super::arguments::Arguments;
 use super::sensitive;
 use super::words::{Words, begins, ends, listed};
 
-/// When something holds for a command. Words of a list have a blank between them.
+/// A condition on a command. Words of a list are separated by blanks.
 #[derive(Clone, Copy)]
 pub(crate) enum When {
-    /// Whatever its arguments are.
+    /// Any arguments.
     Always,
-    /// In no case.
+    /// Never.
     Never,
-    /// It has no arguments.
+    /// No arguments.
     Bare,
-    /// It has so many arguments.
+    /// This number of arguments.
     Count(usize),
-    /// An argument is one of these.
+    /// An argument equals one of these.
     Has(Words),
-    /// An argument begins with one of these.
+    /// An argument starts with one of these.
     Starts(Words),
-    /// An argument holds one of these texts.
+    /// An argument contains one of these texts.
     Holds(&'static [&'static str]),
-    /// The same, in small letters.
+    /// The same, ignoring case.
     Says(&'static [&'static str]),
     /// One of these short options is given, alone or in a cluster.
     Flag(&'static str),
-    /// One of these options is given: long ones whole or shortened, short ones alone or in a
-    /// cluster; behind the letters of `values` stands a value.
+    /// One of these options is given: long ones whole or abbreviated, short ones alone or in a
+    /// cluster. The letters of `values` take a value.
     Option { long: Words, short: &'static str, values: &'static str },
-    /// An argument is this option or a beginning of it.
+    /// An argument is this option or an abbreviation of it.
     Shortened(&'static str),
     /// The first argument is one of these.
     First(Words),
@@ -36,45 +36,45 @@ pub(crate) enum When {
     Verb(Words),
     /// The second argument without a dash is one of these.
     Second(Words),
-    /// Every argument begins with a dash or plus.
+    /// Every argument starts with a dash or plus.
     NoVerb,
     /// The sub-command is one of these.
     Sub(Words),
-    /// The operand at this place is one of these.
+    /// The operand at this position is one of these.
     Nth(usize, Words),
-    /// It begins with one of these.
+    /// The operand starts with one of these.
     NthStarts(usize, Words),
-    /// It ends with one of these.
+    /// The operand ends with one of these.
     NthEnds(usize, Words),
-    /// There are so many operands, or more.
+    /// At least this number of operands.
     AtLeast(usize),
     /// An operand is one of these.
     Operand(Words),
-    /// An operand begins with one of these.
+    /// An operand starts with one of these.
     OperandStarts(Words),
     /// An operand ends with one of these.
     OperandEnds(Words),
     /// An operand is a device that holds data or memory.
     Device,
-    /// An operand is a root, a home, a folder of the system, or everything here.
+    /// An operand is a root, a home, a system folder, or everything here.
     Vast,
     /// An argument names a secret, or a folder that holds some.
     Secret,
-    /// An argument may turn out to be an option when it runs.
+    /// An argument may become an option at run time.
     Uncertain,
-    /// The value of one of these options lies outside the workspace.
+    /// The value of one of these options is outside the workspace.
     Outside(Words),
     /// All of these hold.
     All(&'static [When]),
-    /// Some of these hold.
+    /// At least one of these holds.
     Any(&'static [When]),
     /// This does not hold.
     Not(&'static When),
-    /// What no list says.
+    /// A check that no list can express.
     Test(fn(&Arguments<'_, '_>) -> bool),
 }
 
-/// One of these options, long or short; behind the letters of `values` stands a value.
+/// Creates a condition on long and short options; the letters of `values` take a value.
 pub(crate) const fn options(long: Words, short: &'static str, values: &'static str) -> When {
     When::Option { long, short, values }
 }
@@ -98,6 +98,7 @@ impl When {
                 !long.is_empty() && args.long(long)
                     || !short.is_empty() && args.short(short, values)
             }
+            // At least `--re`: `--` alone ends the options.
             Self::Shortened(option) => args.any(|text| text.len() > 3 && option.starts_with(text)),
             Self::First(words) => args.texts().next().is_some_and(|text| listed(words, text)),
             Self::Verb(words) => listed(words, args.verb()),

@@ -1,13 +1,13 @@
-//! Lists of words, as descriptions spell them.
+//! Word lists in the form that descriptions use.
 
 use memchr::memmem;
 
-/// Words with a blank between them.
+/// Words separated by blanks.
 pub(crate) type Words = &'static str;
 
-/// The words of a list.
-// As bytes: splitting a text by a character takes several times as long, and most of what is known
-// of a program is looked up in such lists.
+/// Iterates over the words of a list.
+// As bytes: splitting a text by a character takes several times as long, and most facts about a
+// program are looked up in such lists.
 pub(crate) fn each(list: &str) -> impl Iterator<Item = &[u8]> {
     list.as_bytes().split(|byte| *byte == b' ').filter(|word| !word.is_empty())
 }
@@ -15,9 +15,9 @@ pub(crate) fn each(list: &str) -> impl Iterator<Item = &[u8]> {
 /// Lists longer than this are searched as a whole first.
 const LONG: usize = 48;
 
-/// Whether a word is in the list.
-// Most words are in none. In a long list that shows at once when it is searched as one text, in a
-// short one when first bytes are compared.
+/// Returns true when a word is in the list.
+// Most words are in no list. In a long list, one search of the whole text shows that; in a short
+// one, comparing first bytes is faster.
 pub(crate) fn listed(list: &str, word: &str) -> bool {
     let [first, ..] = word.as_bytes() else { return false };
     if list.len() > LONG && memmem::find(list.as_bytes(), word.as_bytes()).is_none() {
@@ -28,7 +28,7 @@ pub(crate) fn listed(list: &str, word: &str) -> bool {
         if rest.first() == Some(first)
             && let Some([] | [b' ', ..]) = rest.strip_prefix(word.as_bytes())
         {
-            // A word with a blank in it is none of the list, though its parts may be.
+            // A word that contains a blank is not in the list, even if its parts are.
             return !word.contains(' ');
         }
         let Some(blank) = rest.iter().position(|byte| *byte == b' ') else { return false };
@@ -37,12 +37,12 @@ pub(crate) fn listed(list: &str, word: &str) -> bool {
     false
 }
 
-/// Whether a text begins with a word of the list.
+/// Returns true when a text starts with a word of the list.
 pub(crate) fn begins(list: &str, text: &str) -> bool {
     each(list).any(|one| text.as_bytes().starts_with(one))
 }
 
-/// Whether a text ends with a word of the list.
+/// Returns true when a text ends with a word of the list.
 pub(crate) fn ends(list: &str, text: &str) -> bool {
     each(list).any(|one| text.as_bytes().ends_with(one))
 }

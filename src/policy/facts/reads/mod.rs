@@ -1,6 +1,8 @@
-//! Calls that only read, inside the workspace and without secrets: what `@reads` in a rule covers.
+//! Calls that only read, inside the workspace and without secrets: the class that `@reads` in a
+//! rule covers.
 //!
-//! FAIL-CLOSED: a program, sub-command, option or word that the tables do not know is no reading.
+//! FAIL-CLOSED: a program, sub-command, option or word that the tables do not list does not count
+//! as reading.
 
 mod names;
 mod operands;
@@ -10,21 +12,21 @@ mod words;
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs;
 use crate::facts::programs::name::base;
-use crate::facts::programs::own::OwnProgram;
+use crate::facts::programs::own::OperatorProgram;
 use crate::facts::programs::reading::{Operands, Reading};
 use crate::facts::programs::words::{each, listed};
 use crate::facts::tools::Kind;
 use crate::facts::values::Value;
 use crate::shell::Word;
 
-/// The class of calls that only read, as rules spell it.
+/// The name of the class in rules.
 pub const CLASS: &str = "@reads";
 
-/// Where the system keeps its own programs.
+/// The folders of the system's own programs.
 const SYSTEM_PROGRAMS: &[&str] = &["/usr/bin/", "/bin/"];
 
-/// The project that a call works in; `None` where that is not known, or no project: the home folder
-/// or one above it, a folder of the system, or one that every user may write to.
+/// Returns the project that a call works in. Returns `None` when it is unknown or not a project:
+/// the home folder or one above it, a folder of the system, or one that every user may write to.
 #[must_use]
 pub fn workspace<'p>(dirs: Directories<'p>) -> Option<std::borrow::Cow<'p, str>> {
     let nowhere = Directories::default();
@@ -37,11 +39,12 @@ pub fn workspace<'p>(dirs: Directories<'p>) -> Option<std::borrow::Cow<'p, str>>
     (!above_home && paths::workspace(dirs).is_some()).then_some(cwd)
 }
 
-/// Whether a simple command only reads. `open` says that words follow which are not known.
+/// Returns true when a simple command only reads. `open` is true when unknown words follow.
 pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> bool {
     let Some((first, args)) = argv.split_first() else { return false };
     let Some(path) = first.literal() else { return false };
     let name = base(path);
+    // `./ls` is some program of the workspace, not the system's `ls`.
     let of_the_system = SYSTEM_PROGRAMS.iter().any(|dir| path.strip_prefix(dir) == Some(name));
     if open || path.contains('/') && !of_the_system || workspace(dirs).is_none() {
         return false;
@@ -52,6 +55,7 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
     };
     let from = if program.plain.is_empty() { 0 } else { args.iter().take_while(plain).count() };
     let args = args.get(from..).unwrap_or_default();
+    // `--version` alone prints and exits.
     let tells = matches!(args, [one] if one.literal().is_some_and(|t| listed(program.versions, t)));
     tells
         || program
@@ -60,7 +64,7 @@ pub(crate) fn command(argv: &[Word<'_>], open: bool, dirs: Directories<'_>) -> b
             .any(|form| behind_sub(form, args).is_some_and(|args| reads(form, args, dirs)))
 }
 
-/// The words behind the sub-command of a form.
+/// Returns the words behind the sub-command of a form.
 fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     let mut rest = args;
     for sub in each(form.sub) {
@@ -71,9 +75,9 @@ fn behind_sub<'w, 'a>(form: &Reading, args: &'w [Word<'a>]) -> Option<&'w [Word<
     Some(rest)
 }
 
-/// Whether a program that the operator describes only reads: a known form of it, by its name alone,
-/// that names nothing outside the project and no secret.
-pub(crate) fn own(program: &OwnProgram, argv: &[Word<'_>], dirs: Directories<'_>) -> bool {
+/// Returns true when a program that the operator describes only reads: a known form of it, called
+/// by its bare name, that names nothing outside the project and no secret.
+pub(crate) fn own(program: &OperatorProgram, argv: &[Word<'_>], dirs: Directories<'_>) -> bool {
     let Some((first, args)) = argv.split_first() else { return false };
     let readable = |text: &&str| names::readable(text, true, dirs);
     first.literal() == Some(&program.name)
@@ -84,7 +88,7 @@ pub(crate) fn own(program: &OwnProgram, argv: &[Word<'_>], dirs: Directories<'_>
             .any(|form| form.operands(args).is_some_and(|operands| operands.iter().all(readable)))
 }
 
-/// Whether a file tool only reads what it names.
+/// Returns true when a file tool only reads what it names.
 pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
     let shows = match kind {
         Kind::Read | Kind::Grep => true,
@@ -94,19 +98,18 @@ pub(crate) fn value(kind: Kind, value: &Value, dirs: Directories<'_>) -> bool {
     value.is_path && workspace(dirs).is_some() && names::readable(&value.text, shows, dirs)
 }
 
-/// Whether a search that names no folder stays in the workspace.
+/// Returns true when a search without a folder stays in the workspace.
 pub(crate) fn every_value(kind: Kind, dirs: Directories<'_>) -> bool {
     matches!(kind, Kind::Glob | Kind::Grep) && workspace(dirs).is_some()
 }
 
-/// Whether the words behind a program's name, or its sub-command's, are all known to read.
+/// Returns true when all words behind a program's name or sub-command are known to read.
 fn reads(form: &Reading, args: &[Word<'_>], dirs: Directories<'_>) -> bool {
     match form.operands {
         Operands::Words => args.iter().all(|word| names::said(word, dirs)),
         Operands::Find => scripts::find(args, dirs),
         Operands::Ps => scripts::ps(args),
-        operands => {
-            words::Words::of(form, args).is_some_and(|words| operands::read(operands, &words, dirs))
-        }
+        operands => words::SortedWords::of(form, args)
+            .is_some_and(|words| operands::read(operands, &words, dirs)),
     }
 }

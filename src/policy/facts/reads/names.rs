@@ -1,4 +1,4 @@
-//! Words that name files, and words that are only said.
+//! Words that name files, and words that are only printed.
 
 use crate::facts::paths::{self, Directories};
 use crate::glob::Glob;
@@ -35,7 +35,7 @@ const SHOWN: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Names of secrets that a pattern of names may stand for.
+/// Names of secrets that a file name pattern may match.
 const SECRETS: &[&str] = &[
     ".env",
     ".env.local",
@@ -51,28 +51,32 @@ const SECRETS: &[&str] = &[
     "secrets",
 ];
 
-/// Whether a word is only said: it names no file of others and no variable that may hold a secret.
+/// Returns true when a word is only printed: it names no foreign file and no variable that may hold
+/// a secret.
 pub(super) fn said(word: &Word<'_>, dirs: Directories<'_>) -> bool {
     match word.kind {
         WordKind::Literal | WordKind::Home => true,
         WordKind::Glob => named(word, false, false, dirs),
         WordKind::Dynamic => {
+            // These two are variables, although they contain glob characters.
             let names = word.text.replace("$?", "").replace("$*", "");
             !names.contains(['*', '?', '[']) && variables(&word.text)
         }
     }
 }
 
-/// A file or folder of the workspace by its name.
+/// Returns true when the word names a file or folder of the workspace.
 pub(super) fn named(word: &Word<'_>, shows: bool, guarded: bool, dirs: Directories<'_>) -> bool {
     let text = &*word.text;
     match word.kind {
+        // `-` is the standard input.
         WordKind::Literal => text == "-" || readable(text, shows, dirs),
         WordKind::Home => {
             paths::of_word(word, dirs).is_some_and(|path| readable(&path, shows, dirs))
         }
         WordKind::Glob => {
-            // A file whose name begins with a dash is an option; `.*` is the folder above as well.
+            // A file whose name starts with a dash acts as an option; `.*` also matches the parent
+            // folder.
             let first = text.starts_with(['*', '?', '[', '-']);
             let hidden =
                 text.split('/').any(|part| part.starts_with('.') && part.contains(['*', '?', '[']));
@@ -84,28 +88,32 @@ pub(super) fn named(word: &Word<'_>, shows: bool, guarded: bool, dirs: Directori
     }
 }
 
-/// Whether a path stays in the workspace, and is no secret where its content is shown.
+/// Returns true when a path stays in the workspace and, where its content is shown, is not a
+/// secret.
 pub(super) fn readable(path: &str, shows: bool, dirs: Directories<'_>) -> bool {
     let cleaned = paths::clean(path, dirs);
     paths::sink(path)
         || !paths::outside(path, dirs)
             && !path.contains('\0')
+            // Cleaning may change the name, so both spellings are checked.
             && !(shows && (paths::secret(&cleaned, dirs) || paths::secret(path, dirs)))
 }
 
-/// A pattern of names whose last part fits what secrets are called.
+/// Returns true when the last part of a name pattern matches usual names of secrets.
 pub(super) fn may_be_secret(pattern: &str) -> bool {
     let last = pattern.rsplit('/').next().unwrap_or(pattern);
     match Glob::parse(last) {
         Ok(glob) => SECRETS.iter().any(|name| {
+            // A shell's `*` does not match hidden files.
             let hidden = name.starts_with('.') && !last.starts_with('.');
             !hidden && glob.reaches(name)
         }),
+        // A pattern that cannot be read may match a secret.
         Err(_) => true,
     }
 }
 
-/// Every variable that a word expands is one of the script's own, or known to hold no secret.
+/// Returns true when every variable in a word is the script's own or known to hold no secret.
 fn variables(text: &str) -> bool {
     let name = |rest: &str| -> String {
         let part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
@@ -113,14 +121,14 @@ fn variables(text: &str) -> bool {
     };
     text.match_indices('$').all(|(at, _)| {
         let rest = text.get(at + 1..).unwrap_or_default();
-        // What stands in a substitution is a command of its own.
+        // A substitution holds a command, which is checked on its own.
         let other = rest.is_empty()
             || !rest.starts_with(|c: char| c == '{' || c == '_' || c.is_ascii_alphanumeric());
         other || !rest.starts_with("{!") && shown(&name(rest))
     })
 }
 
-/// Printing this variable tells no secret.
+/// Returns true when printing this variable reveals no secret.
 pub(super) fn shown(name: &str) -> bool {
     let own = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     SHOWN.contains(&name)

@@ -1,14 +1,14 @@
-//! What may stand where a reading program takes its operands.
+//! The operands that a reading program may have.
 
 use super::names::{may_be_secret, named, readable, said, shown};
 use super::scripts;
-use super::words::Words;
+use super::words::SortedWords;
 use crate::facts::paths::Directories;
 use crate::facts::programs::reading::Operands;
 use crate::shell::{Word, WordKind};
 
-/// Whether all the words of a command are known to read.
-pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<'_>) -> bool {
+/// Returns true when all words of a command are known to read.
+pub(super) fn read(operands: Operands, words: &SortedWords<'_, '_>, dirs: Directories<'_>) -> bool {
     let literal = |at: usize| words.operands.get(at).and_then(|(word, _)| word.literal());
     let from = |from: usize, shows: bool, guarded: bool| {
         words
@@ -17,8 +17,9 @@ pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<
             .skip(from)
             .all(|(word, behind)| named(word, shows, guarded && !behind, dirs))
     };
+    // rg's `-g` takes a pattern of file names, which may select a secret.
     let short = words.values.iter().filter(|(name, _)| *name == "g").map(|(_, value)| value);
-    // What begins with `!` is left out of a search.
+    // A pattern that starts with `!` excludes files from a search.
     let patterns = words.files.iter().chain(short).filter(|file| !file.starts_with('!'));
     if !patterns.into_iter().all(|file| readable(file, true, dirs) && !may_be_secret(file)) {
         return false;
@@ -48,6 +49,7 @@ pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<
         Operands::Awk => literal(0).is_some_and(scripts::awk) && from(1, true, true),
         Operands::Jq => literal(0).is_some_and(scripts::jq) && from(1, true, true),
         Operands::Revisions => {
+            // `-L 1,9:file` names a file behind the colon.
             let line = words.values.iter().filter(|(name, _)| *name == "L");
             line.map(|(_, value)| value.rsplit(':').next().unwrap_or(value))
                 .all(|file| readable(file, true, dirs))
@@ -58,7 +60,7 @@ pub(super) fn read(operands: Operands, words: &Words<'_, '_>, dirs: Directories<
     }
 }
 
-/// A revision, a range of them, a file in one (`HEAD:src/a.rs`), or a path.
+/// Returns true for a revision, a range of them, a file in one (`HEAD:src/a.rs`), or a path.
 fn revision(word: &Word<'_>, behind: bool, dirs: Directories<'_>) -> bool {
     let text = &*word.text;
     let known = match word.kind {
@@ -66,11 +68,12 @@ fn revision(word: &Word<'_>, behind: bool, dirs: Directories<'_>) -> bool {
         WordKind::Glob => behind || !text.starts_with(['*', '?', '[', '-']),
         WordKind::Home | WordKind::Dynamic => false,
     };
+    // `HEAD:.env` shows a secret from a commit.
     let path = text.rsplit(':').next().unwrap_or(text);
     known && readable(text, true, dirs) && readable(path, true, dirs)
 }
 
-/// A key of git's configuration that holds no token.
+/// Returns true for a key of git's configuration that holds no token.
 fn setting(key: &str) -> bool {
     let groups = ["user.", "core.", "branch.", "init.", "pull.", "push.", "alias."];
     groups.iter().any(|group| key.starts_with(group))

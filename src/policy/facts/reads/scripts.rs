@@ -1,12 +1,12 @@
 //! Programs whose operands are a small language: find, ps, sed, awk, jq.
 
 use super::names;
-use super::words::Words;
+use super::words::SortedWords;
 use crate::facts::paths::Directories;
 use crate::facts::programs::checks::sed::sed_reaches;
 use crate::shell::{Word, WordKind};
 
-/// Tests and actions of find that print names, and whether a text follows them.
+/// Tests and actions of find that print names: `alone`, or followed by a `text`.
 const FIND: &[(&str, &str)] = &[
     (
         "alone",
@@ -21,13 +21,14 @@ const FIND: &[(&str, &str)] = &[
     ),
 ];
 
-/// `find` with start points in the workspace, and nothing but tests and printing.
+/// Returns true for `find` with start points in the workspace, tests and printing only.
 pub(super) fn find(args: &[Word<'_>], dirs: Directories<'_>) -> bool {
     let is = |list: &str, text: &str| {
         FIND.iter()
             .any(|(kind, all)| *kind == list && all.split_whitespace().any(|one| one == text))
     };
     let mut words = args.iter();
+    // Start points come before the first test.
     let mut starts = true;
     while let Some(word) = words.next() {
         let text = &*word.text;
@@ -59,7 +60,8 @@ fn stays(word: &Word<'_>, dirs: Directories<'_>) -> bool {
     crate::facts::paths::of_word(word, dirs).is_some_and(|path| names::readable(&path, false, dirs))
 }
 
-/// `ps aux`, `ps -ef`; the letter `e` of the old style prints environments.
+/// Returns true for `ps aux`, `ps -ef` and the like. In the old style, the letter `e` prints
+/// environments.
 pub(super) fn ps(args: &[Word<'_>]) -> bool {
     args.iter().all(|word| {
         let Some(text) = word.literal() else { return false };
@@ -74,35 +76,39 @@ pub(super) fn ps(args: &[Word<'_>]) -> bool {
     })
 }
 
-/// How many operands are scripts, where every script of a sed only prints and changes text.
-pub(super) fn sed(words: &Words<'_, '_>) -> Option<usize> {
+/// Returns the number of operands that are scripts, if every script of a sed only prints and
+/// changes text.
+pub(super) fn sed(words: &SortedWords<'_, '_>) -> Option<usize> {
     let scripts: Vec<&str> = words
         .values
         .iter()
         .filter(|(name, _)| matches!(*name, "e" | "expression"))
         .map(|(_, script)| *script)
         .collect();
+    // Without `-e`, the first operand is the script.
     let from = usize::from(scripts.is_empty());
     let first = words.operands.first().and_then(|(word, _)| word.literal());
     let all = if from == 1 { vec![first?] } else { scripts };
     (!all.iter().any(|script| sed_reaches(script))).then_some(from)
 }
 
-/// An awk program that can neither run, read nor write anything beside its operands.
+/// Returns true for an awk program that can neither run, read nor write anything besides its
+/// operands.
 ///
-/// SECURITY: told by its text alone, strings and patterns included, so that no reading of quotes
-/// decides.
+/// SECURITY: decided by the text alone, including strings and patterns, so that it does not depend
+/// on a reading of quotes.
 pub(super) fn awk(program: &str) -> bool {
     let odd = [
         "system", "getline", "ENVIRON", "ARG", "PROCINFO", "SYMTAB", "FUNCTAB", "close", "fflush",
         "@", "\\\n", "`",
     ];
+    // `||` and `>=` only look like a pipe and a redirect.
     let pipes = program.replace("||", "").contains('|');
     let redirects = program.contains("print") && program.replace(">=", "").contains('>');
     !pipes && !redirects && !odd.iter().any(|word| program.contains(word))
 }
 
-/// A jq program that reads nothing but its input.
+/// Returns true for a jq program that reads nothing but its input.
 pub(super) fn jq(program: &str) -> bool {
     let odd = [
         "env",

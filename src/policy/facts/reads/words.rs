@@ -1,27 +1,28 @@
-//! The words of a command, told apart by the description of its program.
+//! Sorts the words of a command by its program's description.
 
 use crate::facts::programs::reading::Reading;
 use crate::shell::{Word, WordKind};
 
 /// Options, their values, and operands.
-pub(super) struct Words<'w, 'a> {
-    /// Options without their dashes; each short one alone.
+pub(super) struct SortedWords<'w, 'a> {
+    /// Options without dashes; each short option alone.
     pub(super) options: Vec<&'w str>,
     /// Values of options, with the option's name.
     pub(super) values: Vec<(&'w str, &'w str)>,
     /// Values of options that name files.
     pub(super) files: Vec<&'w str>,
-    /// Words that are no options, and whether `--` stands before them.
+    /// Words that are not options; true when `--` precedes them.
     pub(super) operands: Vec<(&'w Word<'a>, bool)>,
 }
 
-impl<'w, 'a> Words<'w, 'a> {
-    /// `None` where an option is not known, or a word may turn out to be one.
+impl<'w, 'a> SortedWords<'w, 'a> {
+    /// Sorts the words; `None` when an option is unknown or a word may become one.
     pub(super) fn of(form: &Reading, args: &'w [Word<'a>]) -> Option<Self> {
         let (options, values, files, operands) = Default::default();
         let mut words = Self { options, values, files, operands };
         let mut rest = args.iter();
         while let Some(word) = rest.next() {
+            // Behind `--`, a word that starts with a dash is a file.
             if word.text == "--" {
                 words.operands.extend(rest.map(|word| (word, true)));
                 return Some(words);
@@ -49,20 +50,22 @@ impl<'w, 'a> Words<'w, 'a> {
             None => (option, None),
         };
         match (form.long(name)?, given) {
-            (Takes::Nothing, None) | (Takes::Maybe, None) => {}
-            (Takes::Nothing, Some(_)) => return None,
-            (Takes::Maybe, Some(value)) => self.values.push((name, value)),
-            (Takes::Text, given) => {
+            (OptionTakes::Nothing, None) | (OptionTakes::Maybe, None) => {}
+            (OptionTakes::Nothing, Some(_)) => return None,
+            (OptionTakes::Maybe, Some(value)) => self.values.push((name, value)),
+            (OptionTakes::Text, given) => {
                 let value = given.or_else(|| rest.next()?.literal())?;
                 self.values.push((name, value));
             }
-            (Takes::File, given) => self.files.push(given.or_else(|| rest.next()?.literal())?),
+            (OptionTakes::File, given) => {
+                self.files.push(given.or_else(|| rest.next()?.literal())?)
+            }
         }
         self.options.push(name);
         Some(())
     }
 
-    /// `-la`, `-n5`, `-n 5`, `-50`
+    /// Reads `-la`, `-n5`, `-n 5`, `-50`.
     fn short(
         &mut self,
         form: &Reading,
@@ -78,7 +81,7 @@ impl<'w, 'a> Words<'w, 'a> {
             let (name, more) = (cluster.get(at..end)?, cluster.get(end..)?);
             self.options.push(name);
             match form.short(letter)? {
-                Takes::Nothing => {}
+                OptionTakes::Nothing => {}
                 _ => {
                     let value = if more.is_empty() { rest.next()?.literal()? } else { more };
                     self.values.push((name, value));
@@ -89,13 +92,14 @@ impl<'w, 'a> Words<'w, 'a> {
         Some(())
     }
 
-    /// An option of the blank-separated list is given.
+    /// Returns true when an option of the blank-separated list is given.
     pub(super) fn has(&self, list: &str) -> bool {
         list.split(' ').any(|name| self.options.contains(&name))
     }
 }
 
-/// Literal, or a pattern of names behind the name of a long option (`--include=*.rs`).
+/// Returns true for a literal, or for a name pattern as the value of a long option
+/// (`--include=*.rs`).
 fn is_known(word: &Word<'_>, option: &str) -> bool {
     let plain = |name: &str| !name.contains(['*', '?', '[']);
     let pattern =
@@ -103,12 +107,12 @@ fn is_known(word: &Word<'_>, option: &str) -> bool {
     word.kind == WordKind::Literal || word.kind == WordKind::Glob && pattern
 }
 
-/// What an option takes as its value.
+/// The kind of value that an option takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// None.
+pub(super) enum OptionTakes {
+    /// No value.
     Nothing,
-    /// One that is glued on, or none.
+    /// An attached value, or none.
     Maybe,
     /// A text or number.
     Text,
@@ -117,24 +121,24 @@ pub(super) enum Takes {
 }
 
 impl Reading {
-    fn short(&self, letter: char) -> Option<Takes> {
+    fn short(&self, letter: char) -> Option<OptionTakes> {
         let is = |letters: &str| letter != '#' && letters.contains(letter);
         match () {
-            () if is(self.flags) => Some(Takes::Nothing),
-            () if is(self.values) => Some(Takes::Text),
+            () if is(self.flags) => Some(OptionTakes::Nothing),
+            () if is(self.values) => Some(OptionTakes::Text),
             () => None,
         }
     }
 
-    /// The list spells `name`, `name=` with a text, `name?` with an optional value, `name:` with a
-    /// file.
-    fn long(&self, name: &str) -> Option<Takes> {
+    /// Looks up a long option. The list has `name`, `name=` with a text, `name?` with an optional
+    /// value, `name:` with a file.
+    fn long(&self, name: &str) -> Option<OptionTakes> {
         let all = self.longs.iter().flat_map(|longs| longs.split_whitespace());
         all.filter_map(|known| known.strip_prefix(name)).find_map(|rest| match rest {
-            "" => Some(Takes::Nothing),
-            "=" => Some(Takes::Text),
-            "?" => Some(Takes::Maybe),
-            ":" => Some(Takes::File),
+            "" => Some(OptionTakes::Nothing),
+            "=" => Some(OptionTakes::Text),
+            "?" => Some(OptionTakes::Maybe),
+            ":" => Some(OptionTakes::File),
             _ => None,
         })
     }

@@ -1,41 +1,41 @@
-//! What a command runs besides itself.
+//! The commands that a command runs.
 
 use std::borrow::Cow;
 
 use crate::facts::programs::runs::Passage;
 use crate::shell::{Dialect, Word};
 
-/// What a command runs besides itself.
+/// Something that a command runs.
 #[derive(Debug)]
 pub enum Inner<'w, 'a> {
     /// An argument vector inside this one.
     Argv {
         /// The inner command.
         argv: &'w [Word<'a>],
-        /// More words follow that are not known (`xargs`).
+        /// Unknown words follow (`xargs`).
         open: bool,
     },
-    /// A shell text, to be scanned in its turn (`bash -c`, `eval`, `trap`, `ssh`).
+    /// A shell text that needs its own scan (`bash -c`, `eval`, `trap`, `ssh`).
     Script {
         /// The text.
         text: Cow<'w, str>,
         /// The shell that reads it.
         dialect: Dialect,
     },
-    /// The commands come from standard input: a here-document, a file or a pipe.
+    /// Commands from standard input: a here-document, a file or a pipe.
     Input(Dialect),
-    /// Something runs that cannot be known (`bash -c "$x"`, `eval $x`).
+    /// Something that cannot be known (`bash -c "$x"`, `eval $x`).
     Unknown,
 }
 
-/// What runs behind a command.
+/// The result of looking behind a command.
 #[derive(Debug)]
 pub struct Unwrapped<'w, 'a> {
     /// The inner commands.
     pub inner: Vec<Inner<'w, 'a>>,
-    /// What their verdicts mean for the whole.
+    /// The meaning of the inner verdicts for the whole.
     pub passage: Passage,
-    /// The `NAME=value` words of `env` and `sudo`, whole.
+    /// The `NAME=value` words of `env` and `sudo`.
     pub assigns: Vec<&'w Word<'a>>,
 }
 
@@ -45,17 +45,17 @@ impl<'w, 'a> Unwrapped<'w, 'a> {
     }
 }
 
-/// More inner commands of one command than this are not looked at one by one.
+/// Limit on the inner commands of one command.
 const MOST_INNER: usize = 64;
 
 impl Unwrapped<'_, '_> {
-    /// Some inner commands are not among [`Unwrapped::inner`], because there are too many.
+    /// Returns true when there are too many inner commands for [`Unwrapped::inner`].
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.inner.len() > MOST_INNER
     }
 
-    // FAIL-CLOSED: with the rest unknown it is an ask at best.
+    // FAIL-CLOSED: the rest is unknown, so the result is an ask at best.
     pub(super) fn cut(mut self) -> Self {
         if self.inner.len() > MOST_INNER {
             self.inner.truncate(MOST_INNER);
@@ -66,7 +66,7 @@ impl Unwrapped<'_, '_> {
     }
 }
 
-/// For a wrapper whose options are not known: any word may be the inner command.
+/// Returns guesses for a wrapper with unknown options: any word may be the inner command.
 pub(super) fn guesses<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
     const MOST: usize = 8;
     (0..args.len())

@@ -1,4 +1,4 @@
-//! What really runs behind a command that runs other commands.
+//! Finds what runs behind a command that runs other commands.
 
 mod effort;
 mod inner;
@@ -21,19 +21,20 @@ use operands::{elsewhere, hosted, last, up_to};
 use options::by_table;
 use parts::in_parts;
 
-/// What runs behind each of the commands.
+/// Looks behind each of the commands.
 pub(crate) fn behind<'w, 'a>(commands: &'w [Command<'a>]) -> Vec<Option<Unwrapped<'w, 'a>>> {
     commands.iter().map(|command| unwrap(&command.argv)).collect()
 }
 
-/// Looks behind a command that runs others; `None` when it is not one.
+/// Looks behind a command that runs others; returns `None` for any other command.
 #[must_use]
 pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let (first, args) = argv.split_first()?;
     let path = first.literal()?;
     let name = base(path);
+    // Elsewhere a fixed list of eight wrappers left others uncovered (claude-code issue 92542).
     let mut found = look(programs::of(name)?, name, args)?;
-    // SECURITY: `./timeout` is some program; only the system's own wrappers pass an allow through.
+    // SECURITY: `./timeout` is some program. Only the system's own wrappers pass an allow through.
     let trusted = !path.contains('/')
         || ["/usr/bin/", "/bin/", "/usr/local/bin/"]
             .iter()
@@ -44,7 +45,7 @@ pub fn unwrap<'w, 'a>(argv: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     Some(found.cut())
 }
 
-/// What a program of this description runs.
+/// Finds what a program of this description runs.
 fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     match program.runs {
         Runs::Nothing => None,
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
     use crate::shell::scan;
 
-    /// The passage and the inner commands of a text, as words.
+    /// Returns the passage and the inner commands of a text as words.
     fn of(text: &str) -> Option<(Passage, Vec<String>)> {
         let scan = scan(text);
         let found = unwrap(&scan.commands.last().unwrap().argv)?;

@@ -8,7 +8,7 @@ use crate::facts::programs::runs::Passage;
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// `docker exec C CMD`, `npx CMD`: the outer command is what rules name, but a shell is opened.
+/// Looks behind `docker exec C CMD` and `npx CMD`. Rules name the outer command, but a shell asks.
 pub(super) fn elsewhere<'w, 'a>(rest: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     let is_shell = |word: &Word<'_>| {
         programs::exact(base(&word.text)).is_some_and(|program| program.is(Role::Shell))
@@ -18,8 +18,8 @@ pub(super) fn elsewhere<'w, 'a>(rest: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     Unwrapped::of(passage, guesses(rest))
 }
 
-/// `countersign host SYSTEM -- ENGINE`
-// SECURITY: the engine is started unasked, whatever program that is; `run` asks by itself.
+/// Looks behind `countersign host SYSTEM -- ENGINE`.
+// SECURITY: the engine starts without an ask, whichever program it is. `run` asks on its own.
 pub(super) fn hosted<'w, 'a>(sub: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let at = args.iter().position(|word| word.literal() == Some("--"))?;
     args.get(..at)?.iter().find(|word| word.literal() == Some(sub))?;
@@ -28,7 +28,7 @@ pub(super) fn hosted<'w, 'a>(sub: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
         .then(|| Unwrapped::of(Passage::Both, vec![Inner::Argv { argv, open: false }]))
 }
 
-/// `find … -exec CMD ;`
+/// Looks behind `find … -exec CMD ;`.
 pub(super) fn up_to<'w, 'a>(options: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let mut inner = Vec::new();
     let mut rest = args;
@@ -38,6 +38,7 @@ pub(super) fn up_to<'w, 'a>(options: &str, args: &'w [Word<'a>]) -> Option<Unwra
             continue;
         }
         let ends = |w: &Word<'_>| matches!(&*w.text, ";" | "+");
+        // Without an end, everything that follows is the command.
         let length = more.iter().position(ends).unwrap_or(more.len());
         match more.get(..length) {
             Some(argv) if !argv.is_empty() => inner.push(Inner::Argv { argv, open: false }),
@@ -48,7 +49,7 @@ pub(super) fn up_to<'w, 'a>(options: &str, args: &'w [Word<'a>]) -> Option<Unwra
     (!inner.is_empty()).then(|| Unwrapped::of(Passage::Both, inner))
 }
 
-/// `fd … -x CMD`
+/// Looks behind `fd … -x CMD`.
 pub(super) fn last<'w, 'a>(
     long: &str,
     short: &str,
@@ -66,6 +67,7 @@ pub(super) fn last<'w, 'a>(
     let glued = args
         .get(at)
         .is_some_and(|w| w.text.contains('=') || (!w.text.starts_with("--") && w.text.len() > 2));
+    // An attached value (`-xrm`, `--exec=rm`) hides where the command starts.
     let inner = if argv.is_empty() || glued {
         let mut inner = guesses(argv);
         inner.push(Inner::Unknown);

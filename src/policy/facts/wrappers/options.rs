@@ -1,11 +1,11 @@
-//! Wrappers that are known by their options (`timeout`, `env`, `sudo`).
+//! Wrappers whose options are known (`timeout`, `env`, `sudo`).
 
 use super::inner::{Inner, Unwrapped, guesses};
 use crate::facts::programs::runs::{Passage, Wrapper};
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// Steps over a wrapper's own options and operands.
+/// Skips a wrapper's own options and operands.
 pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     if args.first().is_some_and(|word| listed(spec.tells, &word.text)) {
         return None;
@@ -16,7 +16,7 @@ pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<U
     let mut rest = args;
     while let Some((word, more)) = rest.split_first() {
         let Some(text) = word.literal() else {
-            // What `timeout $x rm` runs is not known; deny rules look at every word.
+            // The command of `timeout $x rm` is unknown; deny rules look at every word.
             let mut found = Unwrapped::of(Passage::DenyOnly, guesses(args));
             found.inner.push(Inner::Unknown);
             return Some(found);
@@ -25,6 +25,7 @@ pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<U
             rest = more;
             break;
         }
+        // Behind the first operand, an option belongs to the command that runs.
         if text.len() > 1 && text.starts_with(['-', '+']) && operands == spec.operands {
             if is_opaque(spec, text) {
                 passage = Passage::DenyOnly;
@@ -34,6 +35,7 @@ pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<U
         } else if spec.assigns && is_assignment(text) {
             assigns.push(word);
             rest = more;
+        // `env -` empties the environment; the command follows.
         } else if text == "-" && spec.assigns {
             rest = more;
         } else if operands > 0 {
@@ -44,7 +46,7 @@ pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<U
         }
     }
     if rest.is_empty() {
-        // `env` alone prints; `sudo -i` is a shell; `xargs` alone echoes.
+        // `env` alone prints, `xargs` alone echoes; `sudo -i` is a shell.
         if !spec.opens_shell && passage == spec.passage {
             return None;
         }
@@ -52,13 +54,14 @@ pub(super) fn by_table<'w, 'a>(spec: &Wrapper, args: &'w [Word<'a>]) -> Option<U
         return Some(Unwrapped { inner, passage: Passage::DenyOnly, assigns });
     }
     let mut inner = vec![Inner::Argv { argv: rest, open: spec.open }];
+    // An opaque option may shift where the command starts, so deny rules see every possible start.
     if passage != spec.passage {
         inner.extend(guesses(args));
     }
     Some(Unwrapped { inner, passage, assigns })
 }
 
-/// The next word belongs to this option.
+/// Returns true when the next word belongs to this option.
 fn takes_value(spec: &Wrapper, option: &str) -> bool {
     if let Some(long) = option.strip_prefix("--") {
         return listed(spec.longs, long);
@@ -70,11 +73,11 @@ fn takes_value(spec: &Wrapper, option: &str) -> bool {
     }
 }
 
-/// With this option an allow of the inner command is not enough.
+/// Returns true when allowing the inner command is not enough with this option.
 fn is_opaque(spec: &Wrapper, option: &str) -> bool {
     spec.opaque.split(' ').filter(|opaque| !opaque.is_empty()).any(|opaque| {
         match opaque.strip_prefix("--") {
-            // Long options may be shortened.
+            // Long options may be abbreviated.
             Some(_) => {
                 let name = option.split('=').next().unwrap_or(option);
                 name.len() > 3 && opaque.starts_with(name)
@@ -87,7 +90,7 @@ fn is_opaque(spec: &Wrapper, option: &str) -> bool {
     })
 }
 
-/// `NAME=value`
+/// Returns true for `NAME=value`.
 fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()

@@ -3,40 +3,45 @@
 use std::borrow::Cow;
 
 use super::inner::{Inner, Unwrapped, guesses};
-use crate::facts::programs::runs::{Part, Passage};
+use crate::facts::programs::runs::{Passage, RunsPart};
 use crate::facts::programs::words::listed;
 use crate::shell::{Dialect, Word};
 
-/// `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD`, `git -c alias.x=!CMD`
-pub(super) fn in_parts<'w, 'a>(parts: &[Part], args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+/// Looks behind `git rebase -x CMD`, `git bisect run CMD`, `git submodule foreach CMD` and `git -c
+/// alias.x=!CMD`.
+pub(super) fn in_parts<'w, 'a>(
+    parts: &[RunsPart],
+    args: &'w [Word<'a>],
+) -> Option<Unwrapped<'w, 'a>> {
     let at = |name: &str| args.iter().position(|w| w.text == name);
     let behind = |at: usize| args.get(at..).unwrap_or_default();
     let mut inner = parts
         .iter()
         .find_map(|part| match *part {
-            Part::Values { behind: word, options } => Some(values(options, behind(at(word)?))),
-            Part::Command { behind: word, second } => {
+            RunsPart::Values { behind: word, options } => Some(values(options, behind(at(word)?))),
+            RunsPart::Command { behind: word, second } => {
                 let at =
                     at(word).filter(|&at| args.get(at + 1).is_some_and(|w| w.text == second))?;
                 Some(vec![Inner::Argv { argv: behind(at + 2), open: false }])
             }
-            Part::Guesses { behind: word, with } => {
+            RunsPart::Guesses { behind: word, with } => {
                 let rest = behind(at(word).filter(|_| at(with).is_some())? + 1);
                 let mut inner = guesses(rest);
                 inner.extend(rest.iter().map(|w| script(&w.text)));
                 Some(inner)
             }
-            Part::Texts { behind: word } => {
+            RunsPart::Texts { behind: word } => {
                 Some(behind(at(word)? + 1).iter().map(|w| script(&w.text)).collect())
             }
         })
         .unwrap_or_default();
+    // `git -c alias.x=!CMD` defines a shell command.
     let aliases = args.iter().filter_map(|word| word.text.split_once("=!"));
     inner.extend(aliases.map(|(_, command)| script(command)));
     (!inner.is_empty()).then(|| Unwrapped::of(Passage::DenyOnly, inner))
 }
 
-/// The values of options, which are shell texts.
+/// Returns the values of options, which are shell texts.
 fn values<'w, 'a>(options: &str, words: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
     let pairs = words.windows(2).filter_map(|pair| {
         let [option, value] = pair else { return None };
@@ -44,7 +49,7 @@ fn values<'w, 'a>(options: &str, words: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
             Some((name, glued)) => (name, Some(glued)),
             None => (&*option.text, None),
         };
-        // Only long options have their value glued on.
+        // Only long options have an attached value.
         let known = listed(options, name) && (glued.is_none() || name.starts_with("--"));
         known.then(|| script(glued.unwrap_or(&value.text)))
     });

@@ -1,4 +1,4 @@
-//! Shells, and programs that hand text to a shell.
+//! Shells, and programs that pass a text to a shell.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::inner::{Inner, Unwrapped, guesses};
 use crate::facts::programs::runs::Passage;
 use crate::shell::{Dialect, Word};
 
-/// `bash -c TEXT`, `sh script`, `sh` with commands on its input.
+/// Looks behind `bash -c TEXT`, `sh script`, and `sh` with commands on its input.
 pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let dialect = if matches!(name, "bash" | "rbash") { Dialect::Bash } else { Dialect::Posix };
     let mut passage = Passage::Inner;
@@ -23,7 +23,7 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
             match long {
                 "version" | "help" => return None,
                 "norc" | "noprofile" | "posix" | "noediting" => {}
-                // Start-up files run first.
+                // Start-up files would run first.
                 _ => passage = Passage::DenyOnly,
             }
             if matches!(long, "rcfile" | "init-file") {
@@ -33,15 +33,18 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
         }
         text |= flags.contains('c');
         input |= flags.contains('s');
+        // `-i` reads start-up files, `-O` changes how the text is parsed.
         if flags.contains(['i', 'O']) {
             passage = Passage::DenyOnly;
         }
+        // `-o` and `-O` take the next word.
         if flags.ends_with(['o', 'O']) {
             rest = rest.get(1..).unwrap_or_default();
         }
     }
     Some(match rest.first() {
         Some(word) if text => match word.literal() {
+            // `sh -c TEXT` hid the inner command from the rules of opencode (its issue 16724).
             Some(script) => {
                 let text = Cow::Borrowed(script);
                 Unwrapped::of(passage, vec![Inner::Script { text, dialect }])
@@ -49,6 +52,7 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
             None => Unwrapped::of(Passage::DenyOnly, vec![Inner::Unknown]),
         },
         None if text => Unwrapped::of(Passage::DenyOnly, vec![Inner::Unknown]),
+        // `bash /dev/stdin` reads its input, not a script.
         Some(word) if !input && word.text != "-" && !word.text.starts_with("/dev/") => {
             let known = word.literal().is_some() && passage == Passage::Inner;
             let passage = if known { Passage::Outer } else { Passage::DenyOnly };
@@ -58,7 +62,7 @@ pub(super) fn shell<'w, 'a>(name: &str, args: &'w [Word<'a>]) -> Option<Unwrappe
     })
 }
 
-/// Shells with another grammar: the text is read for deny rules only.
+/// Looks behind shells with another grammar; the text is read for deny rules only.
 pub(super) fn foreign<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     if args.iter().any(|w| matches!(&*w.text, "--version" | "--help")) {
         return None;
@@ -68,12 +72,12 @@ pub(super) fn foreign<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>>
     Some(Unwrapped::of(Passage::DenyOnly, inner))
 }
 
-/// `eval` joins its words and reads them again.
+/// Looks behind `eval`, which joins its words and reads them again.
 pub(super) fn eval<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     Unwrapped::of(Passage::DenyOnly, vec![join(args)])
 }
 
-/// `trap TEXT SIGNAL…`
+/// Looks behind `trap TEXT SIGNAL…`.
 pub(super) fn trap<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let action = args.iter().find(|w| w.text != "--")?;
     if action.text.is_empty() || matches!(&*action.text, "-" | "-l" | "-p") {
@@ -82,7 +86,7 @@ pub(super) fn trap<'w, 'a>(args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     Some(Unwrapped::of(Passage::DenyOnly, vec![script(action)]))
 }
 
-/// `su -c TEXT`
+/// Looks behind `su -c TEXT`.
 pub(super) fn su<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     let mut inner = Vec::new();
     for pair in args.windows(2) {
@@ -93,6 +97,7 @@ pub(super) fn su<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
             inner.push(script(value));
         }
     }
+    // Without `-c`, `su` opens a shell or passes the words on to one.
     if inner.is_empty() {
         inner = guesses(args);
         inner.push(Inner::Unknown);
@@ -100,7 +105,7 @@ pub(super) fn su<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     Unwrapped::of(Passage::DenyOnly, inner)
 }
 
-/// `ssh [options] HOST TEXT…`
+/// Looks behind `ssh [options] HOST TEXT…`.
 pub(super) fn remote<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     const VALUES: &str = "BbcDEeFIiJLlmOopPQRSWw";
     let mut rest = args;
@@ -108,7 +113,7 @@ pub(super) fn remote<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     while let Some((word, more)) = rest.split_first() {
         rest = more;
         let Some(flags) = word.text.strip_prefix('-') else { break };
-        // `-o ProxyCommand=…` runs here.
+        // `-o ProxyCommand=…` runs on this machine.
         if let Some((_, command)) = word.text.split_once('=') {
             inner.push(Inner::Script { text: Cow::Borrowed(command), dialect: Dialect::Posix });
         }
@@ -123,7 +128,7 @@ pub(super) fn remote<'w, 'a>(args: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
     Unwrapped::of(Passage::DenyOnly, inner)
 }
 
-/// A wrapper that joins its operands and hands them to a shell (`watch`).
+/// Looks behind a wrapper that joins its operands and passes them to a shell (`watch`).
 pub(super) fn joined<'w, 'a>(args: &'w [Word<'a>], values: &str) -> Unwrapped<'w, 'a> {
     let mut rest = args;
     while let Some((word, more)) = rest.split_first() {
@@ -135,7 +140,7 @@ pub(super) fn joined<'w, 'a>(args: &'w [Word<'a>], values: &str) -> Unwrapped<'w
     Unwrapped::of(Passage::DenyOnly, vec![inner])
 }
 
-/// Every operand, read as a text.
+/// Reads every operand as a shell text.
 pub(super) fn scripts<'w, 'a>(args: &'w [Word<'a>]) -> Vec<Inner<'w, 'a>> {
     args.iter().filter(|w| !w.text.starts_with('-')).map(script).collect()
 }

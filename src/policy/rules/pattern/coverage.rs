@@ -1,15 +1,15 @@
-//! Whether a pattern covers a command.
+//! The degree to which a pattern covers a command.
 
-/// Whether a pattern covers a command.
+/// Tells whether a pattern covers a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Reach {
+pub(crate) enum Coverage {
     No,
-    /// It may: a word that decides it will only be known when it runs.
+    /// It may: a word that decides it is known only at run time.
     Maybe,
     Yes,
 }
 
-impl Reach {
+impl Coverage {
     pub(crate) fn of(covers: bool) -> Self {
         if covers { Self::Yes } else { Self::No }
     }

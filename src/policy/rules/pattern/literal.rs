@@ -3,7 +3,7 @@
 use crate::facts::paths::expand_home;
 use crate::shell;
 
-/// The text of a pattern that has no wildcard; `None` when it has one.
+/// Returns the text of a pattern without wildcards; `None` when it has one.
 pub(super) fn literal(pattern: &str) -> Option<String> {
     if pattern.starts_with('!') {
         return None;
@@ -14,6 +14,7 @@ pub(super) fn literal(pattern: &str) -> Option<String> {
         match char {
             '*' | '?' => return None,
             '[' if chars.as_str().contains(']') => return None,
+            // A brace without a comma or a range is an ordinary character.
             '{' => {
                 let group = chars.as_str().split('}').next().unwrap_or_default();
                 if group.len() < chars.as_str().len()
@@ -24,6 +25,7 @@ pub(super) fn literal(pattern: &str) -> Option<String> {
                 text.push('{');
             }
             '\\' => match chars.clone().next() {
+                // Only characters with a meaning can be escaped; any other backslash is text.
                 Some(next) if "*?[]{}()!\"\\".contains(next) => {
                     chars.next();
                     text.push(next);
@@ -36,8 +38,9 @@ pub(super) fn literal(pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// The words of a literal command text; quotes as in a shell where that can be read.
+/// Splits a literal command into words, with the quoting of a shell where it can be read.
 pub(super) fn words(text: &str, home: Option<&str>) -> Vec<Box<str>> {
+    // Read as a command is read, so that `git commit -m 'a b'` in a rule has four words.
     let scan = shell::scan(text);
     if scan.understood()
         && let [command] = scan.commands.as_slice()

@@ -1,4 +1,4 @@
-//! One pattern of a rule, ready for every sort of value it may meet.
+//! A compiled pattern for every kind of value that it may meet.
 
 mod coverage;
 mod head;
@@ -12,7 +12,7 @@ use crate::facts::url::host;
 use crate::facts::wrappers::base;
 use crate::glob::{Glob, GlobError};
 use crate::shell::Word;
-pub(crate) use coverage::Reach;
+pub(crate) use coverage::Coverage;
 pub(crate) use head::Head;
 use literal::{literal, words};
 use segments::stays;
@@ -23,27 +23,27 @@ use walk::{MOST_WORDS, starts_with, walk};
 pub(crate) struct Pattern {
     glob: Glob,
     shape: Shape,
-    /// The text of a pattern without wildcards.
+    /// The text, if the pattern has no wildcards.
     literal: Option<Box<str>>,
     /// `domain:…` of a fetch rule.
     domain: Option<Glob>,
-    /// The parts between slashes where `*` must stay within a directory; `None` is `**`.
+    /// The parts between slashes, where `*` must not cross directories; `None` is `**`.
     segments: Option<Vec<Option<Glob>>>,
 }
 
-/// The pattern as commands meet it.
+/// The pattern as it applies to commands.
 #[derive(Clone, Debug)]
 enum Shape {
     /// `*`
     All,
-    /// `@reads`: told from the words themselves.
+    /// `@reads`: the words themselves show that the command only reads.
     Reads,
     /// Exactly these words.
     Exact(Vec<Box<str>>),
     /// These words and at least one more: `git push *`.
     Prefix(Vec<Box<str>>),
-    /// Anything else: matched against the words joined by blanks. The first word, where it is
-    /// literal, tells most commands apart at once.
+    /// Any other pattern: matched against the words joined by blanks. A literal first word excludes
+    /// most commands quickly.
     Glob { head: Option<Box<str>> },
 }
 
@@ -53,6 +53,7 @@ impl Shape {
     }
 
     fn glob(text: &str) -> Self {
+        // The first word excludes commands only if nothing in it can match several names.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+".contains(c);
         let head = text.split_once(' ').map(|(head, _)| head);
         Self::Glob { head: head.filter(|head| head.chars().all(plain)).map(Into::into) }
@@ -60,7 +61,7 @@ impl Shape {
 }
 
 impl Pattern {
-    /// Compiles `text`; `home` replaces `~/` and `$HOME/` in front.
+    /// Compiles `text`; `home` replaces a leading `~/` or `$HOME/`.
     pub(crate) fn new(text: &str, home: Option<&str>) -> Result<Self, GlobError> {
         let text = &*expand_home(text, home);
         let glob = Glob::parse(text)?;
@@ -69,6 +70,8 @@ impl Pattern {
             Shape::All
         } else if let Some(literal) = &literal {
             Shape::of(words(literal, home), Shape::Exact, text)
+        // Most rules have one of these shapes. Comparing words is cheaper than running an
+        // automaton, and quotes in the command do not matter.
         } else if let Some(head) = text.strip_suffix(" *").and_then(literal::literal) {
             Shape::of(words(&head, home), Shape::Prefix, text)
         } else {
@@ -87,17 +90,17 @@ impl Pattern {
         })
     }
 
-    /// The class of calls that only read.
+    /// Creates the class of calls that only read.
     pub(crate) fn reads() -> Result<Self, GlobError> {
         Ok(Self { shape: Shape::Reads, literal: None, ..Self::new(reads::CLASS, None)? })
     }
 
-    /// True for the class of calls that only read.
+    /// Returns true for the class of calls that only read.
     pub(crate) fn is_reads(&self) -> bool {
         matches!(self.shape, Shape::Reads)
     }
 
-    /// The same pattern with `*` staying within a directory, as in Claude's path rules.
+    /// Returns the same pattern with `*` kept within a directory, as in Claude's path rules.
     pub(crate) fn within_directories(mut self) -> Result<Self, GlobError> {
         let parts = self.glob.source().split('/').map(|part| match part {
             "**" => Ok(None),
@@ -107,7 +110,8 @@ impl Pattern {
         Ok(self)
     }
 
-    /// What a command's first word must begin with, to tell most rules apart without reading them.
+    /// Returns the bytes that a command's first word must start with, to exclude most rules
+    /// quickly.
     pub(crate) fn head(&self) -> Head {
         match &self.shape {
             Shape::Exact(words) | Shape::Prefix(words) => {
@@ -118,17 +122,17 @@ impl Pattern {
         }
     }
 
-    /// True for `*`: every call of the tool.
+    /// Returns true for `*`, which matches every call of the tool.
     pub(crate) fn is_all(&self) -> bool {
         matches!(self.shape, Shape::All)
     }
 
-    /// True when the pattern names one exact command, quoting aside.
+    /// Returns true when the pattern names one exact command, apart from quoting.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.shape, Shape::Exact(_))
     }
 
-    /// How many words of a command the pattern names.
+    /// Returns the number of a command's words that the pattern names.
     pub(crate) fn words(&self) -> usize {
         match &self.shape {
             Shape::Exact(words) | Shape::Prefix(words) => words.len(),
@@ -136,12 +140,12 @@ impl Pattern {
         }
     }
 
-    /// The whole text of a pattern without wildcards.
+    /// Returns the whole text of a pattern without wildcards.
     pub(crate) fn literal(&self) -> Option<&str> {
         self.literal.as_deref()
     }
 
-    /// A value that is no command, as an allow rule sees it.
+    /// Matches a value other than a command, as allow rules do.
     pub(crate) fn matches(&self, value: &str) -> bool {
         if self.is_reads() {
             return false;
@@ -156,27 +160,29 @@ impl Pattern {
         }
     }
 
-    /// A value that is no command, as deny and ask rules see it.
+    /// Matches a value other than a command, as deny and ask rules do.
     pub(crate) fn reaches(&self, value: &str) -> bool {
         match (&self.domain, host(value)) {
             (Some(domain), Some(host)) => {
                 domain.reaches(&host)
                     || host
+                        // A deny for `example.com` also covers its subdomains.
                         .match_indices('.')
                         .any(|(dot, _)| host.get(dot + 1..).is_some_and(|up| domain.reaches(up)))
             }
-            // FAIL-CLOSED: a URL whose host cannot be told may be any host.
+            // FAIL-CLOSED: a URL whose host cannot be determined may have any host.
             (Some(_), None) => true,
             (None, _) => self.is_all() || self.glob.reaches(value),
         }
     }
 
-    /// A command, as an allow rule sees it; `text` is called for the joined words.
+    /// Matches a command as allow rules do; `text` returns the joined words.
     pub(crate) fn covers<'t>(&self, argv: &[Word<'_>], text: impl FnOnce() -> &'t str) -> bool {
         match &self.shape {
             Shape::All => true,
             Shape::Reads => false,
             Shape::Exact(words) => argv.len() == words.len() && starts_with(argv, words),
+            // Whole words: elsewhere `ls*` also granted `lsof` (opencode issue 6737).
             Shape::Prefix(words) => argv.len() > words.len() && starts_with(argv, words),
             Shape::Glob { head: Some(head) }
                 if argv.first().is_none_or(|first| *first.text != **head) =>
@@ -187,25 +193,29 @@ impl Pattern {
         }
     }
 
-    /// A command, as deny and ask rules see it: the binary's directory and options in front of the
-    /// words do not matter, `x *` includes `x`; `texts` is called for the spellings of the command.
+    /// Matches a command as deny and ask rules do: the program's directory and options before the
+    /// words do not matter, and `x *` includes `x`. `texts` returns the spellings of the command.
     pub(crate) fn strikes<'t>(
         &self,
         argv: &[Word<'_>],
         texts: impl FnOnce() -> &'t [String],
-    ) -> Reach {
+    ) -> Coverage {
+        // Globs alone are not enough: picomatch denied 18 of 62 test cases of deny rules such as
+        // `rm *`.
         match &self.shape {
-            // FAIL-CLOSED: the class is of use to an allow alone.
-            Shape::All | Shape::Reads => Reach::Yes,
+            // FAIL-CLOSED: the class exists for allow rules only.
+            Shape::All | Shape::Reads => Coverage::Yes,
             Shape::Exact(words) => walk(argv, words, true),
             Shape::Prefix(words) => walk(argv, words, false),
             Shape::Glob { head: Some(head) }
                 if argv.first().is_none_or(|first| base(&first.text) != base(head)) =>
             {
-                Reach::No
+                Coverage::No
             }
-            Shape::Glob { .. } if texts().iter().any(|text| self.glob.reaches(text)) => Reach::Yes,
-            Shape::Glob { .. } => Reach::No,
+            Shape::Glob { .. } if texts().iter().any(|text| self.glob.reaches(text)) => {
+                Coverage::Yes
+            }
+            Shape::Glob { .. } => Coverage::No,
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Patterns over paths in which `*` stays within a directory.
+//! Path patterns in which `*` stays within a directory.
 
 use crate::glob::Glob;
 
-/// Matches the parts of a path one by one; `None` is any number of parts.
+/// Matches a path part by part; `None` stands for any number of parts.
 pub(super) fn stays(parts: &[Option<Glob>], value: &str) -> bool {
+    // All positions at once, as in an automaton: several `**` would make backtracking exponential.
     let mut now = vec![false; parts.len() + 1];
     if let Some(start) = now.first_mut() {
         *start = true;
@@ -34,7 +35,7 @@ pub(super) fn stays(parts: &[Option<Glob>], value: &str) -> bool {
     now.last().copied().unwrap_or(false)
 }
 
-/// `**` may stand for no part at all.
+/// Skips every `**`, which may also stand for no part at all.
 fn skip_any(parts: &[Option<Glob>], places: &mut [bool]) {
     for at in 0..parts.len() {
         if matches!(parts.get(at), Some(None))

@@ -1,14 +1,14 @@
-//! Rules that are objects: an action with examples and an end.
+//! Rules that are objects: an action with examples and an expiry.
 
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
 
-use super::Reader;
+use super::RulesReader;
 use crate::rules::entry::Example;
 use crate::rules::verdict::Verdict;
 use crate::rules::{suggest, when};
 
-impl Reader<'_> {
+impl RulesReader<'_> {
     pub(super) fn detail_action(&mut self, object: &Object<'_>) -> Option<Verdict> {
         match object.get_string("action") {
             Some(action) => self.action(action),
@@ -19,7 +19,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `match`, `not_match` and `expires` of the rules pushed since `from`.
+    /// Reads `match`, `not_match` and `expires` into the rules pushed since `from`.
     pub(super) fn details(&mut self, object: &Object<'_>, from: usize) {
         let (mut examples, mut expires) = (Vec::new(), None);
         for property in &object.properties {
@@ -69,7 +69,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An object value of a tool that is a rule itself and not a list of patterns.
+    /// Returns true for an object that is itself the rule of a tool and not a list of patterns.
     pub(super) fn is_detail(object: &Object<'_>) -> bool {
         object.get_string("action").is_some()
             && object.properties.iter().any(|p| {

@@ -1,4 +1,4 @@
-//! Reads a rules file: every rule in source order, every mistake with its place.
+//! Reads a rules file: every rule in source order, every mistake with its position.
 
 mod details;
 mod programs;
@@ -10,8 +10,8 @@ use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::claude;
-use super::entry::Origin;
-use super::problem::{Problem, Severity};
+use super::entry::RuleOrigin;
+use super::problem::{RuleProblem, Severity};
 use super::rule::Rule;
 use super::set::Rules;
 use super::suggest;
@@ -19,7 +19,7 @@ use super::verdict::Verdict;
 use crate::facts::reads;
 use crate::facts::tools::{Kind, kind_of};
 
-/// What is accepted beyond JSON: comments and trailing commas, nothing else.
+/// Extensions of JSON that are accepted: comments and trailing commas, nothing else.
 pub const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -33,14 +33,15 @@ pub const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The key of an object that describes programs and is no tool.
+/// The key whose object describes programs; it does not name a tool.
 pub(crate) const PROGRAMS: &str = "programs";
 
-/// The rules of a file and what is wrong with it; nothing of a file with errors may be used.
-pub(crate) fn rules(text: &str, name: &str, home: Option<&str>) -> (Rules, Vec<Problem>) {
+/// Reads the rules of a file and its problems. Nothing of a file with errors may be used.
+pub(crate) fn rules(text: &str, name: &str, home: Option<&str>) -> (Rules, Vec<RuleProblem>) {
+    // The JSON parser refuses a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader =
-        Reader { text, file: name.into(), problems: Vec::new(), rules: Rules::at_home(home) };
+        RulesReader { text, file: name.into(), problems: Vec::new(), rules: Rules::at_home(home) };
     match parse_to_ast(text, &CollectOptions::default(), &OPTIONS) {
         Err(error) => {
             reader.error(error.range(), format!("this is not valid JSONC: {}", error.kind()))
@@ -60,20 +61,22 @@ pub(crate) fn rules(text: &str, name: &str, home: Option<&str>) -> (Rules, Vec<P
     (reader.rules, reader.problems)
 }
 
-struct Reader<'t> {
+struct RulesReader<'t> {
     text: &'t str,
     file: Arc<str>,
-    problems: Vec<Problem>,
+    problems: Vec<RuleProblem>,
     rules: Rules,
 }
 
-impl Reader<'_> {
-    /// `{ "tool": … }`, with Claude's lists of strings among the tools.
+impl RulesReader<'_> {
+    /// Reads `{ "tool": … }`, where Claude's lists of strings may stand among the tools.
     fn object(&mut self, object: &Object<'_>) {
         let mut seen: Vec<&str> = Vec::new();
         let mut lists: Vec<(Verdict, &Array<'_>)> = Vec::new();
         for property in &object.properties {
             let tool = property.name.as_str();
+            // The tree keeps duplicate keys in source order. A map would keep one and drop the
+            // rules of the other.
             if seen.contains(&tool) {
                 self.warn(
                     property.range,
@@ -88,7 +91,7 @@ impl Reader<'_> {
                 _ => self.tool(property),
             }
         }
-        // Last match wins, so this order is Claude's deny > ask > allow.
+        // The last match wins, so this order yields Claude's deny > ask > allow.
         lists.sort_by_key(|(verdict, _)| *verdict);
         for (verdict, array) in lists {
             self.list(verdict, array);
@@ -125,7 +128,7 @@ impl Reader<'_> {
         }
     }
 
-    /// All rules that a key stands for when it has one action.
+    /// Adds every rule that a key with one action stands for.
     fn tool_rules(&mut self, key: &str, verdict: Verdict, range: Range) {
         match claude::call_form(key) {
             Some(meaning) => self.meaning(meaning, verdict, range),
@@ -177,7 +180,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The flat form: `[{ "permission": …, "pattern": …, "action": … }]`.
+    /// Reads the flat form: `[{ "permission": …, "pattern": …, "action": … }]`.
     fn flat(&mut self, array: &Array<'_>) {
         for element in &array.elements {
             let rule = element.as_object().and_then(|object| {
@@ -217,7 +220,7 @@ impl Reader<'_> {
 
     fn push(&mut self, tool: &str, pattern: &str, verdict: Verdict, range: Range, segments: bool) {
         let (line, column) = place(self.text, range.start);
-        let origin = Origin { file: Arc::clone(&self.file), line, column };
+        let origin = RuleOrigin { file: Arc::clone(&self.file), line, column };
         let rule = Rule { tool: tool.to_owned(), pattern: pattern.to_owned(), verdict };
         let class = pattern == reads::CLASS;
         if class && let Some(problem) = misused(tool, verdict) {
@@ -228,6 +231,7 @@ impl Reader<'_> {
             false => self.rules.push(rule, Some(origin)),
         };
         let pushed = pushed.and_then(|entry| {
+            // Kept within directories, `*` would no longer match every call.
             if segments && !entry.pattern.is_all() && !class {
                 let inside = entry.pattern.clone().within_directories();
                 entry.pattern = inside.map_err(|error| error.to_string())?;
@@ -249,7 +253,7 @@ impl Reader<'_> {
 
     fn say(&mut self, range: Range, message: String, severity: Severity) {
         let (line, column) = place(self.text, range.start);
-        self.problems.push(Problem {
+        self.problems.push(RuleProblem {
             file: self.file.to_string(),
             line,
             column,
@@ -259,7 +263,7 @@ impl Reader<'_> {
     }
 }
 
-/// Why the class of reading calls is of no use there.
+/// Returns why the class of reading calls cannot be used there.
 fn misused(tool: &str, verdict: Verdict) -> Option<String> {
     let kinds = [Kind::Shell, Kind::Read, Kind::Glob, Kind::Grep];
     if verdict != Verdict::Allow {
@@ -270,7 +274,7 @@ fn misused(tool: &str, verdict: Verdict) -> Option<String> {
     })
 }
 
-/// Line and column, both from 1, of a byte.
+/// Returns line and column of a byte offset, both from 1.
 fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

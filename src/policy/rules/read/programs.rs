@@ -3,22 +3,22 @@
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::{Range, Ranged};
 
-use super::Reader;
+use super::RulesReader;
 use crate::facts::builtins::builtin;
 use crate::facts::programs;
 use crate::facts::programs::files::Access;
-use crate::facts::programs::own::{OwnCase, OwnForm, OwnProgram};
+use crate::facts::programs::own::{OperatorProgram, OwnCase, OwnForm};
 use crate::rules::suggest;
 use crate::shell::{Word, WordKind};
 
-/// What a description may say.
+/// The keys of a description.
 const KEYS: [&str; 8] =
     ["values", "reads", "asks", "critical", "operands", "runs", "reaches", "words"];
 
-/// More words than this name no command.
+/// Limit on the words that name a command.
 const MOST_WORDS: usize = 5;
 
-impl Reader<'_> {
+impl RulesReader<'_> {
     pub(super) fn programs(&mut self, object: &Object<'_>) {
         let mut seen: Vec<&str> = Vec::new();
         for property in &object.properties {
@@ -39,8 +39,8 @@ impl Reader<'_> {
         }
     }
 
-    fn program(&mut self, name: &str, object: &Object<'_>) -> OwnProgram {
-        let mut program = OwnProgram { name: name.to_owned(), ..OwnProgram::default() };
+    fn program(&mut self, name: &str, object: &Object<'_>) -> OperatorProgram {
+        let mut program = OperatorProgram { name: name.to_owned(), ..OperatorProgram::default() };
         for property in &object.properties {
             match property.name.as_str() {
                 "values" => program.values = self.options(property).join(" "),
@@ -66,7 +66,7 @@ impl Reader<'_> {
         program
     }
 
-    /// `{ "env destroy --force": "why" }`
+    /// Reads `{ "env destroy --force": "why" }`.
     fn cases(&mut self, property: &ObjectProp<'_>) -> Vec<OwnCase> {
         let key = property.name.as_str();
         let Value::Object(object) = &property.value else {
@@ -93,7 +93,7 @@ impl Reader<'_> {
         cases
     }
 
-    /// `{ "status": ["-v", "--output="], "logs": [] }`
+    /// Reads `{ "status": ["-v", "--output="], "logs": [] }`.
     fn forms(&mut self, property: &ObjectProp<'_>) -> Vec<OwnForm> {
         let Value::Object(object) = &property.value else {
             let form = "\"reads\" is an object: { \"status\": [\"-v\"] }, or \"*\" for every call";
@@ -110,6 +110,7 @@ impl Reader<'_> {
                 );
                 continue;
             }
+            // `*` is the program without a sub-command.
             let sub = if sub == "*" { String::new() } else { sub.to_owned() };
             forms.push(OwnForm { sub, options: self.options(form).join(" ") });
         }
@@ -124,7 +125,7 @@ impl Reader<'_> {
         options
     }
 
-    /// A list of texts without blanks, or one of them.
+    /// Reads a list of texts without blanks, or a single text.
     fn texts(&mut self, property: &ObjectProp<'_>, what: &str) -> Vec<String> {
         let all: Vec<&Value<'_>> = match &property.value {
             Value::Array(array) => array.elements.iter().collect(),
@@ -181,8 +182,8 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// Why no program of this name may be described.
-// SECURITY: what we know of a program stays as it is, so that no file makes it less strict.
+/// Returns why a program of this name cannot be described.
+// SECURITY: built-in descriptions cannot be replaced, so no file makes one less strict.
 fn refused(name: &str) -> Option<String> {
     let word = Word { text: name.into(), kind: WordKind::Literal, quoted: false, span: 0..0 };
     if programs::of(name).is_some() || builtin(&[word]).is_some() {

@@ -2,7 +2,7 @@
 
 use super::{BashReader, MAX_DEPTH, Simple, Unread};
 
-/// Words that mean something at the start of a command only.
+/// Words with a meaning at the start of a command only.
 const RESERVED: &[&str] = &[
     "{", "}", "!", "[[", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "for",
     "in", "case", "esac", "select", "time", "coproc", "function",
@@ -21,8 +21,8 @@ impl BashReader {
         }
     }
 
-    /// Commands up to the end, a `)` or a reserved word that closes something; up to the end of the
-    /// line, if only one is wanted.
+    /// Reads commands up to the end, a `)` or a reserved word that closes something; with
+    /// `one_line`, up to the end of the line.
     pub(super) fn list(&mut self, one_line: bool) -> Result<(), Unread> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -57,6 +57,7 @@ impl BashReader {
             }
         }
         self.depth -= 1;
+        // A here-document without a body.
         if !self.bodies.is_empty() && self.peek().is_none() {
             return Err(Unread::Syntax);
         }
@@ -90,7 +91,7 @@ impl BashReader {
         }
     }
 
-    /// The reserved word that stands here, whole.
+    /// Returns the reserved word at the cursor, as a whole word.
     fn reserved(&self) -> Option<&'static str> {
         let ends = |by: usize| self.ahead(by).is_none_or(|char| " \t\n;&|()<>".contains(char));
         RESERVED.iter().copied().find(|word| self.starts(word) && ends(word.len()))
@@ -117,6 +118,8 @@ impl BashReader {
             Some(word @ ("case" | "select" | "coproc")) => {
                 self.at += word.len();
                 self.blanks();
+                // ConnectOnion's parser reports an unclosed construct as a syntax error and a
+                // closed one as unsupported. Its agent sees the difference.
                 let whole = match word {
                     "coproc" => self.peek().is_some(),
                     _ => self.chars.len() > self.at && self.closed_later(word),
@@ -127,7 +130,7 @@ impl BashReader {
         }
     }
 
-    /// Whether the word that ends such a construct still comes.
+    /// Returns true when the word that ends such a construct follows.
     fn closed_later(&self, word: &str) -> bool {
         let rest: String = self.chars.iter().skip(self.at).collect();
         rest.contains(if word == "case" { "esac" } else { "done" })
@@ -157,7 +160,7 @@ impl BashReader {
             self.list(false)?;
             self.repeated()?;
         }
-        // Substitutions in redirects of compound commands are not looked at.
+        // ConnectOnion does not look at substitutions in redirects of compound commands.
         let seen = self.out.len();
         self.blanks();
         while self.redirects() {
@@ -248,6 +251,7 @@ impl BashReader {
                     words.push(self.word(&mut nested)?);
                 }
             } else if self.peek() == Some('(') {
+                // `name()` defines a function; anything else before `(` is an error.
                 let named = words.len() == 1 && nested.is_empty();
                 self.at += 1;
                 self.expect(")").and(if named { Ok(()) } else { Err(Unread::Syntax) })?;

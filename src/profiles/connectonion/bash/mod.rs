@@ -1,18 +1,18 @@
-//! A shell text as ConnectOnion's own parser reads it, blind spots included: that is what its
-//! permissions are matched against. What bash would really run is [`countersign_policy::shell`]'s
-//! business.
+//! Reads a shell text as ConnectOnion's own parser does, blind spots included, because its
+//! permissions are matched against that reading. [`countersign_policy::shell`] determines what bash
+//! would really run.
 //!
 //! Known blind spots, each recorded from the parser itself
 //! (`tests/vectors/001-connectonion/bash.jsonl`): `${x:-$(id)}`, redirects of compound commands,
-//! here-documents, whatever follows the first line of a `$(…)`. It gives up on `case`, `select`,
-//! `time`, `coproc`, `[[`, arithmetic and arrays.
+//! here-documents, everything after the first line of a `$(…)`. The parser gives up on `case`,
+//! `select`, `time`, `coproc`, `[[`, arithmetic and arrays.
 
 mod grammar;
 mod word;
 
 use std::fmt;
 
-/// A simple command: its words without quotes, assignments and redirects left out.
+/// A simple command: its words without quotes, assignments and redirects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Simple {
     /// The words; never empty.
@@ -20,22 +20,22 @@ pub(super) struct Simple {
 }
 
 impl Simple {
-    /// What patterns are matched against.
+    /// Returns the text that patterns are matched with.
     pub(super) fn text(&self) -> String {
         self.words.join(" ")
     }
 }
 
-/// Why the parser gave up. ConnectOnion's agent is told of it as an error of the tool.
+/// The reason why the parser gave up. ConnectOnion's agent gets it as an error of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// A construct that it does not know.
+    /// A construct that the parser does not support.
     Unsupported,
-    /// A quote or bracket that nothing closes.
+    /// An unclosed quote or bracket.
     Unmatched,
-    /// Something that does not fit its grammar.
+    /// Text that does not fit the grammar.
     Syntax,
-    /// Nothing but blanks and comments.
+    /// Only blanks and comments.
     Empty,
 }
 
@@ -50,30 +50,31 @@ impl fmt::Display for Unread {
     }
 }
 
-/// Every command of a text, each before those of its substitutions.
+/// Returns every command of a text, each before those of its substitutions.
 ///
 /// # Errors
-/// What the parser gives up on.
+/// When the parser gives up.
 pub(super) fn read(text: &str) -> Result<Vec<Simple>, Unread> {
     let mut reader = BashReader::new(text);
     reader.program()?;
     if reader.out.is_empty() {
-        // A text without commands (`A=1`, `> x`) stands for itself.
+        // A text without commands (`A=1`, `> x`) is matched as a whole.
         return Ok(vec![Simple { words: vec![text.to_owned()] }]);
     }
     Ok(reader.out)
 }
 
-/// Deeper nesting is given up on.
+/// Nesting limit; deeper texts are given up.
 const MAX_DEPTH: usize = 100;
 
-/// Where the reading stands.
+/// The state of the reader.
 struct BashReader {
     chars: Vec<char>,
     at: usize,
     depth: usize,
     out: Vec<Simple>,
-    /// Here-documents whose bodies start at the next line: the end word, and whether tabs go.
+    /// Here-documents whose bodies start at the next line: the end word, and whether leading tabs
+    /// are removed.
     bodies: Vec<(String, bool)>,
 }
 
@@ -103,12 +104,12 @@ impl BashReader {
         found
     }
 
-    /// Blanks and comments.
+    /// Skips blanks and comments.
     fn blanks(&mut self) {
         while matches!(self.peek(), Some(' ' | '\t')) {
             self.at += 1;
         }
-        // A `#` right behind `;` or `&` is lost, and what follows is read as words.
+        // ConnectOnion loses a `#` directly behind `;` or `&` and reads what follows as words.
         let behind = self.at.checked_sub(1).and_then(|at| self.chars.get(at));
         if self.peek() == Some('#') && behind.is_none_or(|char| !matches!(char, ';' | '&')) {
             while self.peek().is_some_and(|char| char != '\n') {
@@ -119,7 +120,7 @@ impl BashReader {
         }
     }
 
-    /// Blanks, comments, line ends and the here-documents behind them.
+    /// Skips blanks, comments and line ends, with the here-documents behind them.
     fn lines(&mut self) -> Result<(), Unread> {
         self.blanks();
         while self.peek() == Some('\n') {
@@ -149,10 +150,11 @@ impl BashReader {
     }
 }
 
-/// Joined lines are one line before anything else is looked at; comments join nothing.
+/// Joins continued lines before anything else is read; comments join nothing.
 fn joined(text: &str) -> String {
     let mut whole = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
+        // An even number of quotes before the `#` means that it is outside of them.
         let comment = line.match_indices('#').any(|(at, _)| {
             let before = line.get(..at).unwrap_or_default();
             let even = |quote| before.matches(quote).count() % 2 == 0;
@@ -203,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Rows marked `unlike` are read otherwise than the parser reads them, and are known.
+    /// Rows marked `unlike` are known to be read differently from the parser.
     #[test]
     fn texts_are_read_as_the_parser_was_seen_to_read_them() {
         let path = "/../../tests/vectors/001-connectonion/bash.jsonl";

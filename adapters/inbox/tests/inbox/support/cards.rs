@@ -76,8 +76,10 @@ fn empty(id: &str, title: &str) -> Card {
         revision: 1,
         tone: Tone::Open,
         title: title.to_owned(),
+        origin: "claude-code · shop on atlas".to_owned(),
         blocks: vec![],
         buttons: vec![],
+        more: vec![],
         deadline: Some(i64::try_from(now).unwrap() + 300_000),
     }
 }

@@ -142,9 +142,7 @@ impl TestCore for Core {
             (ButtonStyle::Deny, _) => (Tone::Denied, "Denied".to_owned()),
             (ButtonStyle::Always, _) => (Tone::Approved, "Approved always".to_owned()),
             (ButtonStyle::Submit, _) => (Tone::Approved, "Answered".to_owned()),
-            (ButtonStyle::Approve | ButtonStyle::Choice, _) => {
-                (Tone::Approved, "Approved once".to_owned())
-            }
+            (_, _) => (Tone::Approved, "Approved once".to_owned()),
         };
         card.tone = tone;
         card.deadline = None;

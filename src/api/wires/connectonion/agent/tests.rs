@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An agent that waits beside the test, and the button that approves its ask.
+/// An agent that waits in a task, and the button that approves its ask.
 async fn waits(store: &Store) -> (Scenario, JoinHandle<Option<Value>>, String) {
     let chat = Arc::new(Chat::default());
     let scenario = Scenario::open(store, &chat).await;
@@ -27,7 +27,7 @@ async fn waits(store: &Store) -> (Scenario, JoinHandle<Option<Value>>, String) {
     let agent = tokio::spawn(answer);
     scenario.quiet().await;
     let button = chat.cards()[0].button.clone().unwrap();
-    // Its next look at the row falls into the unreadable.
+    // Its next read of the row fails.
     store.faults().set_unreadable(true);
     scenario.pass(ROUND + SECOND * 10).await;
     (scenario, agent, button)

@@ -7,8 +7,8 @@ fn judged(text: &str) -> &'static str {
     let addresses = Addresses::new(["127.0.0.1:7117".to_owned()], &here);
     match addresses.judge(&scan(text).commands.last().unwrap().argv) {
         None => "-",
-        Some(Reach::Asks(_)) => "asks",
-        Some(Reach::Denied(_)) => "denied",
+        Some(GuardrailHit::Asks(_)) => "asks",
+        Some(GuardrailHit::Denied(_)) => "denied",
     }
 }
 

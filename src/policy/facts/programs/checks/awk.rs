@@ -1,10 +1,11 @@
-//! Programs of awk: where they run another one, or read or write a file.
+//! Programs of awk: whether they run another program, or read or write a file.
 
 use crate::facts::programs::arguments::Arguments;
 
 const UNSEEN: &str = "a word that is only known when it runs may be an action of it";
 
-/// `system`, pipes, `getline`, redirects, programs from files, extensions.
+/// Checks an awk command for `system`, pipes, `getline`, redirects, programs from files and
+/// extensions.
 pub(crate) fn awk(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if args.short("fiElpdDoW", "vF")
         || args.long(
@@ -38,7 +39,7 @@ fn awk_reaches(program: &str) -> bool {
             _ if quoted => {}
             '/' if regex => regex = false,
             _ if regex => {}
-            // A slash begins a pattern where no value stands in front of it.
+            // A slash starts a regex unless a value precedes it.
             '/' if matches!(
                 before,
                 '(' | '{' | '}' | ',' | '~' | '!' | '&' | '|' | ';' | ' ' | '\n'
@@ -47,10 +48,11 @@ fn awk_reaches(program: &str) -> bool {
                 regex = true
             }
             _ => {
+                // A single `|` is a pipe, a double one an operator.
                 if c == '|' && chars.peek() != Some(&'|') && before != '|' {
                     return true;
                 }
-                // `>` compares in a pattern and in parentheses, and redirects in an action.
+                // `>` compares in a pattern and in parentheses; in an action it redirects.
                 if c == '>' && chars.peek() != Some(&'=') && braces > 0 && redirects(&code) {
                     return true;
                 }
@@ -60,16 +62,18 @@ fn awk_reaches(program: &str) -> bool {
         }
         before = c;
     }
+    // `code` holds the program without strings and regexes, so these words are not data. `@` loads
+    // an extension or includes a file.
     ["system", "getline", "@"].iter().any(|word| code.contains(word))
 }
 
-/// The code so far ends in a value, so that a slash divides.
+/// Returns true when the code so far ends in a value, so that a slash divides.
 fn value_before(code: &str) -> bool {
     code.trim_end()
         .ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, ')' | ']' | '_' | '$'))
 }
 
-/// The statement so far is a `print` outside parentheses.
+/// Returns true when the statement so far is a `print` outside parentheses.
 fn redirects(code: &str) -> bool {
     let statement = code.rsplit(['{', ';', '\n', '}']).next().unwrap_or_default();
     let open = statement.matches('(').count() > statement.matches(')').count();

@@ -1,9 +1,9 @@
-//! Programs given on the command line of an interpreter.
+//! Programs given on an interpreter's command line.
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::reasons::{FETCHED, REMOTE};
 
-/// Programs given on the command line of an interpreter: only the plainest patterns are looked for.
+/// Checks programs given on an interpreter's command line, for the plainest patterns only.
 pub(crate) fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let given = args.words.windows(2).filter_map(|pair| match pair {
         [option, code] if matches!(&*option.text, "-c" | "-e" | "-E" | "-r" | "--eval" | "-p") => {
@@ -11,6 +11,8 @@ pub(crate) fn code(args: &Arguments<'_, '_>) -> Option<&'static str> {
         }
         _ => None,
     });
+    // Code can hide anything, so this is no protection: running it needs an allow in the first
+    // place. The list only makes the plainest cases critical.
     for code in given {
         let forks = code.contains("fork")
             && ["while", "loop", "for(;;)", "for (;;)", "until"].iter().any(|w| code.contains(w));

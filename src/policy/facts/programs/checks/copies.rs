@@ -1,4 +1,4 @@
-//! Copies to and from other hosts, and connections.
+//! Copies to and from other hosts, and raw connections.
 
 use crate::facts::paths;
 use crate::facts::programs::arguments::Arguments;
@@ -6,7 +6,7 @@ use crate::shell::WordKind;
 
 const SENDS: &str = "it sends a value that is only known when it runs";
 
-/// rsync, scp, sftp: another host, or a destination outside the workspace.
+/// Checks rsync, scp and sftp: another host, or a destination outside the workspace.
 pub(crate) fn copy(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if args.uncertain() {
         return Some(SENDS);
@@ -14,6 +14,7 @@ pub(crate) fn copy(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let operands = args.operands("-e --rsh -f --exclude --include -P -i -l -c -F");
     let remote = |text: &str| {
         text.contains("://")
+            // `host:path`; a slash before the colon makes it a local path.
             || text.split_once(':').is_some_and(|(host, _)| !host.contains('/') && !host.is_empty())
     };
     let (to, from) = operands.split_last()?;
@@ -27,7 +28,7 @@ pub(crate) fn copy(args: &Arguments<'_, '_>) -> Option<&'static str> {
     None
 }
 
-/// Name look-ups and raw connections carry whatever is put into them.
+/// Checks name look-ups and raw connections, which carry whatever data they are given.
 pub(crate) fn probe(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let runs = args.short("ec", "wpsiIXWqoLtmQ")
         || args.long("--exec --sh-exec --lua-exec --output")
@@ -38,6 +39,7 @@ pub(crate) fn probe(args: &Arguments<'_, '_>) -> Option<&'static str> {
                 || lower.starts_with("shell:")
                 || lower.starts_with("create:")
         });
+    // `ping -c3` counts packets; `nc -c CMD` runs a program.
     let counts =
         args.any(|text| text.starts_with("-c") && text.bytes().skip(2).all(|b| b.is_ascii_digit()));
     if runs && !counts {

@@ -9,7 +9,7 @@ use crate::shell::{Word, WordKind};
 const UNSEEN: &str = "a word that is only known when it runs may be an action of it";
 const TESTS: &str = "-name -iname -path -regex -mtime -mmin -size -empty -newer -type";
 
-/// `-exec` is looked behind by the wrappers; these act by themselves.
+/// Checks find for actions of its own; the wrappers look behind `-exec`.
 pub(crate) fn acts(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let acts = args.any(|text| {
         matches!(text, "-delete" | "-fprint" | "-fprint0" | "-fprintf" | "-fls")
@@ -21,7 +21,7 @@ pub(crate) fn acts(args: &Arguments<'_, '_>) -> Option<&'static str> {
     args.uncertain().then_some(UNSEEN)
 }
 
-/// It deletes what lies in a root, a home or a folder of the system.
+/// Checks whether find deletes from a root, a home or a folder of the system.
 pub(crate) fn deletes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let mut rest = args.words;
     let mut deletes = false;
@@ -38,6 +38,7 @@ pub(crate) fn deletes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let tests = args.has(TESTS);
     let starts = args.words.iter().take_while(|w| !w.text.starts_with(['-', '(', '!']));
     let known = |word: &Word<'_>| word.kind != WordKind::Dynamic;
+    // `find . -name x -delete` is ordinary; without a test it deletes everything here.
     let vast =
         starts.clone().any(|word| vast(word) && (!everything(word) || !tests) && known(word));
     let here = starts.count() == 0 && !tests;

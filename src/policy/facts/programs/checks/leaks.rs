@@ -1,16 +1,16 @@
-//! Secrets that a command hands to another host, and shells that it hands out.
+//! Secrets sent to another host, and shells opened for one.
 
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::sensitive::{expand, guarded, secret_word};
 use crate::shell::{Word, WordKind};
 
-/// curl and wget: a file or a value that is a secret goes out.
+/// Returns true when curl or wget sends a secret file or a secret value.
 pub(crate) fn uploads(args: &Arguments<'_, '_>) -> bool {
     sent_files(args.words).any(|file| guarded(&file))
         || args.words.iter().any(|w| w.kind == WordKind::Dynamic && substitutes_secret(&w.text))
 }
 
-/// scp and its like: a secret goes to a host.
+/// Returns true when scp or a similar program copies a secret to a host.
 pub(crate) fn copies(args: &Arguments<'_, '_>) -> bool {
     let words = args.named();
     let Some((to, from)) = words.split_last() else { return false };
@@ -18,16 +18,17 @@ pub(crate) fn copies(args: &Arguments<'_, '_>) -> bool {
     remote && from.iter().any(|word| secret_word(word))
 }
 
-/// A name that is looked up holds a value.
+/// Returns true when a name that is looked up carries a value.
 pub(crate) fn looks_up(args: &Arguments<'_, '_>) -> bool {
     args.words.iter().any(|w| {
         w.kind == WordKind::Dynamic
             && w.text.contains(['(', '`'])
+            // `$(…).example.com`: the look-up itself transports the value, even if it fails.
             && w.text.rsplit([')', '`']).next().is_some_and(|t| t.starts_with('.'))
     })
 }
 
-/// `nc -e`: a program for the other side.
+/// Returns true for `nc -e`, which gives the other side a program.
 pub(crate) fn serves_a_program(args: &Arguments<'_, '_>) -> bool {
     args.any(|text| {
         text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'c'])
@@ -36,7 +37,7 @@ pub(crate) fn serves_a_program(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-/// The same of socat.
+/// Returns true when socat does the same.
 pub(crate) fn connects_a_program(args: &Arguments<'_, '_>) -> bool {
     args.any(|text| {
         let text = text.to_ascii_lowercase();
@@ -44,17 +45,18 @@ pub(crate) fn connects_a_program(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-/// `eval "$(curl …)"`: a word that is fetched or decoded.
+/// Returns true for `eval "$(curl …)"` and other words that are fetched or decoded.
 pub(crate) fn runs_a_fetch(args: &Arguments<'_, '_>) -> bool {
     let ways = ["curl ", "wget ", "fetch ", "base64 -d", "base64 --decode"];
     let mut dynamic = args.words.iter().filter(|w| w.kind == WordKind::Dynamic);
     dynamic.any(|w| w.text.contains(['(', '`']) && ways.iter().any(|way| w.text.contains(way)))
 }
 
-/// Files that curl or wget send.
+/// Returns the files that curl or wget send.
 fn sent_files<'w>(args: &'w [Word<'_>]) -> impl Iterator<Item = String> + 'w {
     let glued = args.iter().filter_map(|w| {
         let text = &*w.text;
+        // curl reads the file behind an `@`: `-d @file`, `-F name=@file`.
         let at = text.split_once('@').map(|(_, file)| file);
         let post = text
             .strip_prefix("--post-file=")
@@ -73,7 +75,7 @@ fn sent_files<'w>(args: &'w [Word<'_>]) -> impl Iterator<Item = String> + 'w {
     glued.chain(behind)
 }
 
-/// `$(cat ~/.token)`, `` `env` ``
+/// Returns true for `$(cat ~/.token)`, `` `env` `` and the like.
 fn substitutes_secret(text: &str) -> bool {
     let Some(at) = text.find("$(").or_else(|| text.find('`')) else { return false };
     let inner = text.get(at..).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What no list says: small languages on the command line, and looks at several words at once.
+//! Checks that no list can express: small languages on the command line, and conditions on several
+//! words at once.
 
 pub(crate) mod archives;
 pub(crate) mod awk;

@@ -1,25 +1,26 @@
-//! Roots, homes and folders of the system that are moved away, opened or given to others.
+//! Roots, homes and system folders that are moved away, opened or given to others.
 
 use crate::facts::paths::{self, Directories};
 use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::sensitive::{cleaned, everything, vast};
 use crate::shell::{Word, WordKind};
 
-/// mv: into nothing, or a root, a home or a folder of the system.
+/// Returns true when mv discards a file, or moves a root, a home or a system folder.
 pub(crate) fn moves_away(args: &Arguments<'_, '_>) -> bool {
     let words = args.named();
     let from = words.get(..words.len().saturating_sub(1)).unwrap_or_default();
+    // A file moved to `/dev/null` is gone.
     words.last().is_some_and(|to| to.text == "/dev/null")
         || from.iter().any(|word| vast(word) && !everything(word))
 }
 
-/// rsync: what is not in the source is deleted from such a place.
+/// Returns true when rsync deletes files of such a folder that the source lacks.
 pub(crate) fn empties(args: &Arguments<'_, '_>) -> bool {
     let deletes = args.any(|text| text.starts_with("--delete") || text == "--del");
     deletes && args.named().last().is_some_and(|to| vast(to))
 }
 
-/// chmod.
+/// Checks chmod.
 pub(crate) fn modes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let words = args.named();
     let files = words.get(1..).unwrap_or_default();
@@ -32,12 +33,12 @@ pub(crate) fn modes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     })
 }
 
-/// chown, chgrp and chcon, whose first operand is no file.
+/// Checks chown, chgrp and chcon, whose first operand is not a file.
 pub(crate) fn owners(args: &Arguments<'_, '_>) -> Option<&'static str> {
     others(args, args.named().get(1..).unwrap_or_default())
 }
 
-/// setfacl and chattr.
+/// Checks setfacl and chattr.
 pub(crate) fn attributes(args: &Arguments<'_, '_>) -> Option<&'static str> {
     others(args, &args.named())
 }
@@ -50,7 +51,7 @@ fn others(args: &Arguments<'_, '_>, files: &[&Word<'_>]) -> Option<&'static str>
     whole(args, files).or(guarded.then_some(SYSTEM))
 }
 
-/// All that lies below a root, a home or a folder of the system.
+/// Returns a reason when everything below a root, a home or a system folder changes.
 fn whole(args: &Arguments<'_, '_>, files: &[&Word<'_>]) -> Option<&'static str> {
     let shortened = |text: &str| text.len() > 3 && "--recursive".starts_with(text);
     let recursive = args.flag("R") || args.any(shortened);
@@ -71,10 +72,11 @@ fn gives_rights(mode: &str) -> bool {
             && mode.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A mode that lets others write or read: `666`, `777`, `o+w`, `a+rwx`.
+/// Returns true for a mode that lets others write or read: `666`, `777`, `o+w`, `a+rwx`.
 fn opens(words: &[&Word<'_>]) -> bool {
     words.first().is_some_and(|w| {
         let mode = &*w.text;
+        // The last digit is for others; 0 gives them nothing.
         let octal = mode.bytes().all(|b| b.is_ascii_digit()) && !mode.ends_with('0');
         octal
             || mode.contains("o+")

@@ -1,4 +1,4 @@
-//! Scripts of sed: where they run a program, or read or write a file.
+//! Scripts of sed: whether they run a program, or read or write a file.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -8,7 +8,8 @@ use crate::shell::WordKind;
 
 const UNSEEN: &str = "a word that is only known when it runs may be an action of it";
 
-/// The commands `e`, `w`, `r`, `W`, `R` and the flags `e`, `w` of `s`; files edited in place.
+/// Checks sed for the commands `e`, `w`, `r`, `W`, `R`, the flags `e`, `w` of `s`, and files edited
+/// in place.
 pub(crate) fn sed(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if args.short("i", "efl") || args.long("--in-place") {
         let files = args.operands("-e -f --expression --file");
@@ -25,6 +26,7 @@ pub(crate) fn sed(args: &Arguments<'_, '_>) -> Option<&'static str> {
     if args.uncertain() {
         return Some(UNSEEN);
     }
+    // Clusters as people write them; the script is the next word.
     let explicit = args.values("-e --expression -ne -ner -nEe -Ee -re -nre -se -ze");
     let implicit = args.operands("").first().map(|w| (&*w.text, w.kind));
     let scripts =
@@ -43,7 +45,7 @@ fn explicit_is_dynamic(word: Option<(&str, WordKind)>) -> bool {
 }
 
 /// Reads a sed script as far as needed to find `e`, `w`, `W`, `r`, `R` and the flags of `s`.
-/// FAIL-CLOSED: what it cannot follow reaches.
+/// FAIL-CLOSED: a script that it cannot follow counts as one that reaches out.
 pub(crate) fn sed_reaches(script: &str) -> bool {
     let mut chars = script.chars().peekable();
     loop {
@@ -71,7 +73,7 @@ pub(crate) fn sed_reaches(script: &str) -> bool {
             }
             'p' | 'P' | 'd' | 'D' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'z' | 'F' => {}
             'l' | 'q' | 'Q' => while chars.next_if(char::is_ascii_digit).is_some() {},
-            // Labels end at a blank or semicolon, too; text and comments at the end of the line.
+            // Labels also end at a blank or semicolon; text and comments end with the line.
             ':' | 'b' | 't' | 'T' => {
                 while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
                 while chars.next_if(|c| !c.is_whitespace() && !matches!(c, ';' | '}')).is_some() {}
@@ -87,7 +89,7 @@ pub(crate) fn sed_reaches(script: &str) -> bool {
     }
 }
 
-/// Steps over a delimited part; false when it has no end.
+/// Skips a delimited part; returns false when it has no end.
 fn skip(chars: &mut Peekable<Chars<'_>>, end: char) -> bool {
     while let Some(c) = chars.next() {
         if c == '\\' {

@@ -4,12 +4,12 @@ use crate::facts::programs::arguments::Arguments;
 use crate::facts::programs::words::listed;
 use crate::shell::Word;
 
-/// A statement among the words or on the input does that.
+/// Returns true when a statement among the words or in the input does so.
 pub(crate) fn runs_such(args: &Arguments<'_, '_>) -> bool {
     args.texts().any(destroys) || args.input().any(destroys)
 }
 
-/// Redis empties itself or stops.
+/// Returns true when Redis empties or stops itself.
 pub(crate) fn flushes(args: &Arguments<'_, '_>) -> bool {
     let words = args.named();
     let is = |word: &Word<'_>, list: &str| listed(list, &word.text.to_ascii_uppercase());
@@ -17,12 +17,14 @@ pub(crate) fn flushes(args: &Arguments<'_, '_>) -> bool {
     let first = words.iter().find(|word| !number(&word.text));
     let some = |list: &str| words.iter().any(|word| is(word, list));
     let exact = words.iter().any(|word| listed("FLUSHALL FLUSHDB", &word.text));
+    // The words may also be keys or values of another command: `GET FLUSHALL`.
     first.is_some_and(|word| is(word, "FLUSHALL FLUSHDB SHUTDOWN"))
         || exact && args.operand(0) != "GET"
         || some("FLUSHALL FLUSHDB") && !some("GET SET DEL EXISTS TYPE TTL COMMAND HELP")
 }
 
-/// A statement that drops, truncates or deletes without a condition. Quoted strings are data.
+/// Returns true when a statement drops, truncates or deletes without a condition. Quoted strings
+/// are data.
 pub(crate) fn destroys(sql: &str) -> bool {
     let mut bare = String::with_capacity(sql.len());
     let mut quote = None;
@@ -32,6 +34,7 @@ pub(crate) fn destroys(sql: &str) -> bool {
             Some(_) => {}
             None if c == '\'' || c == '"' || c == '`' => {
                 quote = Some(c);
+                // A placeholder keeps the words around a string apart.
                 bare.push('x');
             }
             None => bare.push(c.to_ascii_uppercase()),

@@ -1,9 +1,9 @@
-//! Looks at several words of build tools, databases and containers.
+//! Checks for build tools, databases and containers that need several words at once.
 
 use crate::facts::programs::arguments::Arguments;
 use crate::shell::WordKind;
 
-/// jq prints the environment.
+/// Returns true when jq prints the environment.
 pub(crate) fn prints_environment(args: &Arguments<'_, '_>) -> bool {
     let parts = ["$ENV", "env.", "input_filename", "|env"];
     let mut programs = args.texts().filter(|text| !text.starts_with('-'));
@@ -12,12 +12,12 @@ pub(crate) fn prints_environment(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-/// `cargo +/path/to/toolchain`
+/// Returns true for `cargo +/path/to/toolchain`.
 pub(crate) fn names_a_toolchain(args: &Arguments<'_, '_>) -> bool {
     args.any(|text| text.starts_with('+') && text.contains('/'))
 }
 
-/// An option of go runs a program; go takes one dash as well as two.
+/// Returns true when an option of go runs a program; go accepts one dash as well as two.
 pub(crate) fn go_runs(args: &Arguments<'_, '_>) -> bool {
     let options = "vettool toolexec exec overlay modfile gccgoflags ldflags=-extld";
     args.any(|text| {
@@ -28,22 +28,23 @@ pub(crate) fn go_runs(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-/// pytest loads a plug-in.
+/// Returns true when pytest loads a plug-in.
 pub(crate) fn loads_a_plugin(args: &Arguments<'_, '_>) -> bool {
     args.values("-p").iter().any(|plugin| !plugin.starts_with("no:"))
 }
 
-/// A folder outside the workspace is mounted into a container.
+/// Returns true when a folder outside the workspace is mounted into a container.
 pub(crate) fn mounts_outside(args: &Arguments<'_, '_>) -> bool {
     args.values("-v --volume --mount").iter().any(|mount| {
         let from = mount.split(':').next().unwrap_or_default();
+        // A name without a slash is a volume and not a folder.
         from.contains('/') && args.path_outside(from)
             || from.contains("source=/")
             || from.contains("src=/")
     })
 }
 
-/// Containers or images that a list will name.
+/// Returns true when a command's output will name the containers or images.
 pub(crate) fn names_a_list(args: &Arguments<'_, '_>) -> bool {
     args.named().iter().any(|word| {
         word.kind == WordKind::Dynamic && word.text.contains("ps")
@@ -51,7 +52,7 @@ pub(crate) fn names_a_list(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-/// sqlite3: a dot command that does more than show the schema.
+/// Returns true when sqlite3 gets a dot command that does more than show the schema.
 pub(crate) fn dot_command(args: &Arguments<'_, '_>) -> bool {
     args.any(|text| {
         let shows = matches!(
@@ -63,12 +64,12 @@ pub(crate) fn dot_command(args: &Arguments<'_, '_>) -> bool {
     })
 }
 
-/// What an interpreter runs is only known when it runs.
+/// Returns true when the program of an interpreter is known only at run time.
 pub(crate) fn runs_the_unknown(args: &Arguments<'_, '_>) -> bool {
     args.open || args.words.first().is_some_and(|word| word.kind == WordKind::Dynamic)
 }
 
-/// The last of several words is `-1`.
+/// Returns true when the last of several words is `-1`.
 pub(crate) fn ends_with_everyone(args: &Arguments<'_, '_>) -> bool {
     args.words.len() > 1 && args.words.last().is_some_and(|word| word.text == "-1")
 }

@@ -5,9 +5,10 @@ use crate::facts::programs::arguments::Arguments;
 
 const SENDS: &str = "it sends a value that is only known when it runs";
 
-/// What is fetched to standard output is a plain fetch; files, uploads and configurations are not.
+/// Checks curl: a fetch to standard output is plain; files, uploads and configurations are not.
 pub(crate) fn curl(args: &Arguments<'_, '_>) -> Option<&'static str> {
     const VALUES: &str = "HXuAbmwCreyYztUPxEKoOTFdDcQs";
+    // Data for a server on this machine is not an upload.
     let local = args.texts().filter(|t| !t.starts_with('-')).any(is_local);
     let output = "-o --output -D --dump-header --stderr -c --cookie-jar";
     if args.values(output).iter().any(|file| !matches!(*file, "-" | "/dev/null")) {
@@ -68,7 +69,7 @@ pub(crate) fn curl(args: &Arguments<'_, '_>) -> Option<&'static str> {
     url(args)
 }
 
-/// The rest of curl and wget: addresses that are no plain web addresses, or not known.
+/// Checks what curl and wget share: addresses that are not plain web addresses, or not known.
 fn url(args: &Arguments<'_, '_>) -> Option<&'static str> {
     for word in args.words {
         let text = &*word.text;
@@ -79,6 +80,7 @@ fn url(args: &Arguments<'_, '_>) -> Option<&'static str> {
         {
             return Some("it reads or sends something other than a web page");
         }
+        // A substitution's output would leave the machine as part of the address.
         let secret = text.contains("$(") || text.contains('`') || text.contains("<(");
         if text.to_ascii_lowercase().starts_with("file:") || secret {
             return Some(SENDS);
@@ -87,7 +89,7 @@ fn url(args: &Arguments<'_, '_>) -> Option<&'static str> {
     args.uncertain().then_some(SENDS)
 }
 
-/// Files under a given name, uploads, configurations.
+/// Checks wget for files with a given name, uploads and configurations.
 pub(crate) fn wget(args: &Arguments<'_, '_>) -> Option<&'static str> {
     let output = args.values("-O --output-document -o --output-file -a");
     if !output.iter().all(|file| *file == "-" || paths::sink(file)) {

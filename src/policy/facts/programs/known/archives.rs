@@ -3,7 +3,7 @@
 use super::common::{RUNS, TEXT_VALUES};
 use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::archives;
-use crate::facts::programs::description::Program;
+use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Files};
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::when::{
@@ -29,7 +29,7 @@ pub(crate) static ALL: &[Program] = &[
             judge(archives::archive),
         ])
         .files(Files::Archive),
-    Program::named("unzip").beyond(&[judge(archives::unzip)]),
+    Program::named("unzip").roles(&[Role::Overwrites]).beyond(&[judge(archives::unzip)]),
     Program::named("7z").beyond(&[judge(archives::seven_zip)]).files(Files::Archive),
     Program::named("cpio")
         .beyond(&[case(options(CPIO_OPTIONS, "FI", "HCEM"), RUNS), judge(archives::cpio)])

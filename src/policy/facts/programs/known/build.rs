@@ -13,19 +13,20 @@ use crate::facts::programs::when::{
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
+    // A variable on the command line can replace the shell and every tool of the recipes.
     Program::named("make")
-        .roles(&[Role::Titled])
+        .roles(&[Role::Titled, Role::Recipes])
         .versions("--version")
         .beyond(&[
             case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
             case(Outside(MAKE_FOLDERS), OUTSIDE),
         ])
         .grant(Grant::words(2)),
-    Program::named("gmake ninja").beyond(&[
+    Program::named("gmake ninja").roles(&[Role::Recipes]).beyond(&[
         case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
         case(Outside(MAKE_FOLDERS), OUTSIDE),
     ]),
-    Program::named("just").roles(&[Role::Titled]).beyond(&[
+    Program::named("just").roles(&[Role::Titled, Role::Recipes]).beyond(&[
         case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
         case(Outside(MAKE_FOLDERS), OUTSIDE),
     ]),
@@ -44,6 +45,7 @@ pub(crate) static ALL: &[Program] = &[
         case(Outside("-o"), OUTSIDE),
     ]),
     Program::named("rustc").beyond(&[COMPILER_STARTS, case(Outside("-o"), OUTSIDE)]),
+    // `go generate` runs the commands in source comments.
     Program::named("go")
         .roles(&[Role::Titled])
         .beyond(&[
@@ -108,6 +110,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("ruff").versions("--version"),
     Program::named("bazel ng nx turbo hugo swift wp sst").grant(Grant::words(2)),
     Program::named("rake")
+        .roles(&[Role::Recipes])
         .critical(&[drops(Any(&[
             OperandStarts("db:drop db:reset db:purge db:schema:load"),
             Operand("db:truncate_all"),
@@ -131,6 +134,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("ctags etags")
         .beyond(&[case(options("--options --output", "of", "LRI"), WRITES)]),
     Program::named("pandoc").beyond(&[case(options(PANDOC_OPTIONS, "FLod", "frtVMD"), RUNS)]),
+    // The pager and the preprocessors may be any program.
     Program::named("man apropos whatis")
         .beyond(&[case(options(MAN_OPTIONS, "HPpCXTZtl", "SsMLeER"), RUNS)]),
     Program::named("sfdx").grant(Grant::words(3)),
@@ -166,4 +170,5 @@ const PANDOC_OPTIONS: Words = "\
 const MAN_OPTIONS: Words = "\
     --html --pager --preprocessor --config-file --local-file --troff-device --gxditview";
 const SVN_OPTIONS: Words = "--config-option --config-dir --diff-cmd --editor-cmd --diff3-cmd";
+// `@file` holds more options; `-fplugin` and `-wrapper` bring code to run.
 const COMPILER_RUNS: Words = "-wrapper -fplugin -specs @ -Clinker -fuse-ld=/ -Xclang -load";

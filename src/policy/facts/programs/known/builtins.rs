@@ -1,4 +1,4 @@
-//! Builtins of the shell, and programs that only say something.
+//! Builtins of the shell, and programs that only print.
 
 use super::common::READS;
 use crate::facts::programs::case::{case, critical};
@@ -21,6 +21,7 @@ pub(crate) static ALL: &[Program] = &[
         .reads(&[reading("", "", &[], Operands::Words)])
         .depth(Depth::Names),
     Program::named("[[").depth(Depth::Opens),
+    // Alone, `set` and `export` print every variable, secrets included.
     Program::named("set").roles(&[Role::Quiet]).depth(Depth::Names).pipe(Pipe::tells(Bare)),
     Program::named("pushd popd readonly unalias getopts let sleep").depth(Depth::Names),
     Program::named("export")
@@ -50,17 +51,20 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("type which")
         .reads(&[reading("abasmtpP", "", &["all"], Operands::Literals)])
         .depth(Depth::Names),
+    // Clearing the history hides what ran from a later review.
     Program::named("history")
         .critical(&[critical(Has("-c -w -d"), TRACKS)])
         .pipe(Pipe::tells(Always)),
     Program::named("seq expr").reads(&[reading("", "", &[], Operands::Words)]).depth(Depth::Names),
     Program::named("yes").roles(&[Role::Endless]),
     Program::named("whereis").reads(&[reading("abasmtpP", "", &["all"], Operands::Literals)]),
+    // `-s` sets the clock and `-f` reads a file.
     Program::named("date")
         .reads(&[reading("uR", "d", &["date=", "utc", "rfc-3339=", "iso-8601?"], Operands::Format)])
         .beyond(&[case(options("--file --set", "fs", "drI"), READS)])
         .depth(Depth::Names),
     Program::named("cal").reads(&[reading("13y", "", &[], Operands::Literals)]),
+    // With a name it prints one variable, which must be known to hold no secret.
     Program::named("printenv")
         .reads(&[reading("", "", &[], Operands::Variables)])
         .pipe(Pipe::tells(Bare)),

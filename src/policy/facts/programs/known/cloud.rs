@@ -1,6 +1,6 @@
 //! Clouds, infrastructure and forges.
 
-use super::common::PUBLISHES;
+use super::common::{DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE};
 use crate::facts::programs::case::{Case, case, destroys};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::grant::Grant;
@@ -8,8 +8,8 @@ use crate::facts::programs::reach::{Pipe, Reach, Title, To};
 use crate::facts::programs::reasons::LEAKS;
 use crate::facts::programs::when::{
     When::{
-        All, Always, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts,
-        Second, Secret, Starts, Verb,
+        All, Any, Has, Holds, Not, Nth, NthEnds, Operand, OperandEnds, OperandStarts, Second,
+        Secret, Starts, Verb,
     },
     options,
 };
@@ -28,11 +28,12 @@ pub(crate) static ALL: &[Program] = &[
                     Any(&[
                         Nth(1, "rb"),
                         All(&[Nth(1, "rm"), Has("--recursive")]),
+                        // `sync --delete` removes what the source lacks.
                         All(&[Nth(1, "sync"), Has("--delete")]),
                     ]),
                 ]),
             ])),
-            case(All(&[Has("cp mv sync put copy upload"), Secret]), LEAKS),
+            COPIES_A_SECRET,
         ])
         .reaches(&[Reach::Publishes {
             sub: "s3",
@@ -48,129 +49,28 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("gcloud az")
         .roles(&[Role::Titled])
         .beyond(&[CHANGES_A_CLOUD])
-        .critical(&[
-            destroys(Operand("delete purge destroy terminate")),
-            case(All(&[Has("cp mv sync put copy upload"), Secret]), LEAKS),
-        ])
+        .critical(&[DELETES_IN_A_CLOUD, COPIES_A_SECRET])
         .grant(Grant::words(3)),
-    Program::named("oci ibmcloud aliyun")
-        .critical(&[destroys(Operand("delete purge destroy terminate"))]),
-    Program::named("doctl")
-        .beyond(&[CHANGES_A_CLOUD])
-        .critical(&[destroys(Operand("delete rm destroy"))])
-        .grant(Grant::words(3)),
-    Program::named("linode-cli hcloud scw exo").critical(&[destroys(Operand("delete rm destroy"))]),
-    Program::named("gsutil s3cmd rclone").critical(&[
-        destroys(Any(&[Nth(0, "rm rb purge del delete rd"), All(&[Has("-m"), Operand("rm")])])),
-        case(All(&[Has("cp mv sync put copy upload"), Secret]), LEAKS),
-    ]),
-    Program::named("mc")
-        .critical(&[destroys(Any(&[
-            Nth(0, "rm rb purge del delete rd"),
-            All(&[Has("-m"), Operand("rm")]),
-        ]))])
-        .grant(Grant::words(2).three("admin")),
-    Program::named("terraform")
-        .roles(&[Role::Titled])
-        .beyond(&[case(
-            Any(&[
-                Verb(INFRASTRUCTURE),
-                All(&[Verb("state"), Not(&Has("list show pull"))]),
-                All(&[Verb("workspace"), Has("delete new")]),
-                Starts("-chdir -out -plugin-dir"),
-            ]),
-            "it changes infrastructure",
-        )])
-        .critical(&[destroys(Any(&[
-            Nth(0, "destroy"),
-            All(&[Operand("run-all run"), Has("destroy")]),
-            All(&[Nth(0, "apply"), Has("-destroy --destroy")]),
-        ]))])
-        .reaches(&[Reach::Publishes {
-            sub: "apply up delete destroy",
-            second: "",
-            title: Title::Two,
-            to: To::Known("the infrastructure"),
-        }])
-        .grant(Grant::words(2).three("workspace")),
-    Program::named("tofu")
-        .roles(&[Role::Titled])
-        .beyond(&[case(
-            Any(&[
-                Verb(INFRASTRUCTURE),
-                All(&[Verb("state"), Not(&Has("list show pull"))]),
-                All(&[Verb("workspace"), Has("delete new")]),
-                Starts("-chdir -out -plugin-dir"),
-            ]),
-            "it changes infrastructure",
-        )])
-        .critical(&[destroys(Any(&[
-            Nth(0, "destroy"),
-            All(&[Operand("run-all run"), Has("destroy")]),
-            All(&[Nth(0, "apply"), Has("-destroy --destroy")]),
-        ]))])
-        .reaches(&[Reach::Publishes {
-            sub: "apply up delete destroy",
-            second: "",
-            title: Title::Two,
-            to: To::Known("the infrastructure"),
-        }])
-        .grant(Grant::our_words(2)),
+    Program::named("oci ibmcloud aliyun").critical(&[DELETES_IN_A_CLOUD]),
+    Program::named("doctl").beyond(&[CHANGES_A_CLOUD]).critical(&[DELETES]).grant(Grant::words(3)),
+    Program::named("linode-cli hcloud scw exo").critical(&[DELETES]),
+    Program::named("gsutil s3cmd rclone").critical(&[EMPTIES_A_BUCKET, COPIES_A_SECRET]),
+    Program::named("mc").critical(&[EMPTIES_A_BUCKET]).grant(Grant::words(2).three("admin")),
+    TERRAFORM.grant(Grant::words(2).three("workspace")),
+    TERRAFORM.renamed("tofu").grant(Grant::our_words(2)),
     Program::named("terragrunt")
-        .beyond(&[case(
-            Any(&[
-                Verb(INFRASTRUCTURE),
-                All(&[Verb("state"), Not(&Has("list show pull"))]),
-                All(&[Verb("workspace"), Has("delete new")]),
-                Starts("-chdir -out -plugin-dir"),
-            ]),
-            "it changes infrastructure",
-        )])
-        .critical(&[destroys(Any(&[
-            Nth(0, "destroy"),
-            All(&[Operand("run-all run"), Has("destroy")]),
-            All(&[Nth(0, "apply"), Has("-destroy --destroy")]),
-        ]))]),
+        .beyond(&[CHANGES_INFRASTRUCTURE])
+        .critical(&[DESTROYS_INFRASTRUCTURE]),
     Program::named("pulumi")
-        .beyond(&[case(
-            Any(&[
-                Verb(INFRASTRUCTURE),
-                All(&[Verb("state"), Not(&Has("list show pull"))]),
-                All(&[Verb("workspace"), Has("delete new")]),
-                Starts("-chdir -out -plugin-dir"),
-            ]),
-            "it changes infrastructure",
-        )])
-        .critical(&[destroys(Any(&[
-            Nth(0, "destroy remove delete"),
-            All(&[Nth(0, "stack"), Nth(1, "rm")]),
-        ]))])
-        .reaches(&[Reach::Publishes {
-            sub: "apply up delete destroy",
-            second: "",
-            title: Title::Two,
-            to: To::Known("the infrastructure"),
-        }])
+        .beyond(&[CHANGES_INFRASTRUCTURE])
+        .critical(&[DESTROYS_A_STACK])
+        .reaches(&[TO_THE_INFRASTRUCTURE])
         .grant(Grant::words(2).three("stack")),
     Program::named("cdk sls serverless")
-        .beyond(&[case(
-            Any(&[
-                Verb(INFRASTRUCTURE),
-                All(&[Verb("state"), Not(&Has("list show pull"))]),
-                All(&[Verb("workspace"), Has("delete new")]),
-                Starts("-chdir -out -plugin-dir"),
-            ]),
-            "it changes infrastructure",
-        )])
-        .critical(&[destroys(Any(&[
-            Nth(0, "destroy remove delete"),
-            All(&[Nth(0, "stack"), Nth(1, "rm")]),
-        ]))])
+        .beyond(&[CHANGES_INFRASTRUCTURE])
+        .critical(&[DESTROYS_A_STACK])
         .grant(Grant::words(2)),
-    Program::named("cdktf copilot sam").critical(&[destroys(Any(&[
-        Nth(0, "destroy remove delete"),
-        All(&[Nth(0, "stack"), Nth(1, "rm")]),
-    ]))]),
+    Program::named("cdktf copilot sam").critical(&[DESTROYS_A_STACK]),
     Program::named("cf").grant(Grant::words(2)),
     Program::named("heroku")
         .beyond(&[CHANGES_A_CLOUD])
@@ -178,18 +78,12 @@ pub(crate) static ALL: &[Program] = &[
         .grant(Grant::words(2)),
     Program::named("vercel flyctl firebase")
         .beyond(&[CHANGES_A_CLOUD])
-        .critical(&[destroys(Any(&[
-            Operand("rm remove destroy delete teardown"),
-            OperandEnds(":delete :destroy"),
-        ]))])
+        .critical(&[DESTROYS_A_DEPLOYMENT])
         .grant(Grant::words(2)),
-    Program::named("now railway render surge").critical(&[destroys(Any(&[
-        Operand("rm remove destroy delete teardown"),
-        OperandEnds(":delete :destroy"),
-    ]))]),
-    Program::named("netlify fly wrangler").beyond(&[CHANGES_A_CLOUD]).critical(&[destroys(Any(
-        &[Operand("rm remove destroy delete teardown"), OperandEnds(":delete :destroy")],
-    ))]),
+    Program::named("now railway render surge").critical(&[DESTROYS_A_DEPLOYMENT]),
+    Program::named("netlify fly wrangler")
+        .beyond(&[CHANGES_A_CLOUD])
+        .critical(&[DESTROYS_A_DEPLOYMENT]),
     Program::named("gh")
         .roles(&[Role::Titled])
         .versions("--version")
@@ -204,36 +98,60 @@ pub(crate) static ALL: &[Program] = &[
             ]),
             PUBLISHES,
         )])
-        .critical(&[destroys(Any(&[
-            All(&[Nth(0, "repo release secret project"), Nth(1, "delete")]),
-            All(&[Nth(0, "api"), Has("DELETE")]),
-        ]))])
-        .prose("-t --title -b --body -m --message --notes")
-        .reaches(&[Reach::Publishes {
-            sub: "pr mr release gist issue",
-            second: FORGE_ACTS,
-            title: Title::Three,
-            to: To::Known("the forge"),
-        }])
+        .critical(&[DELETES_AT_THE_FORGE])
+        .prose(FORGE_PROSE)
+        .reaches(&[TO_THE_FORGE])
         .pipe(Pipe::tells(Has("token")))
         .grant(Grant::words(3)),
     Program::named("glab")
         .roles(&[Role::Titled])
-        .critical(&[destroys(Any(&[
-            All(&[Nth(0, "repo release secret project"), Nth(1, "delete")]),
-            All(&[Nth(0, "api"), Has("DELETE")]),
-        ]))])
-        .prose("-t --title -b --body -m --message --notes")
-        .reaches(&[Reach::Publishes {
-            sub: "pr mr release gist issue",
-            second: FORGE_ACTS,
-            title: Title::Three,
-            to: To::Known("the forge"),
-        }]),
-    Program::named("ansible ansible-playbook ansible-console")
-        .beyond(&[case(Always, "it runs whatever it is given")]),
+        .critical(&[DELETES_AT_THE_FORGE])
+        .prose(FORGE_PROSE)
+        .reaches(&[TO_THE_FORGE]),
+    Program::named("ansible ansible-playbook ansible-console").beyond(&[RUNS_ANYTHING]),
 ];
 
+const TERRAFORM: Program = Program::named("terraform")
+    .roles(&[Role::Titled])
+    .beyond(&[CHANGES_INFRASTRUCTURE])
+    .critical(&[DESTROYS_INFRASTRUCTURE])
+    .reaches(&[TO_THE_INFRASTRUCTURE]);
+const CHANGES_INFRASTRUCTURE: Case = case(
+    Any(&[
+        Verb(INFRASTRUCTURE),
+        All(&[Verb("state"), Not(&Has("list show pull"))]),
+        All(&[Verb("workspace"), Has("delete new")]),
+        Starts("-chdir -out -plugin-dir"),
+    ]),
+    "it changes infrastructure",
+);
+// `apply -destroy` is `destroy`, and `run-all destroy` puts the verb last.
+const DESTROYS_INFRASTRUCTURE: Case = destroys(Any(&[
+    Nth(0, "destroy"),
+    All(&[Operand("run-all run"), Has("destroy")]),
+    All(&[Nth(0, "apply"), Has("-destroy --destroy")]),
+]));
+const DESTROYS_A_STACK: Case =
+    destroys(Any(&[Nth(0, "destroy remove delete"), All(&[Nth(0, "stack"), Nth(1, "rm")])]));
+// Some of these spell the verb `functions:delete`.
+const DESTROYS_A_DEPLOYMENT: Case =
+    destroys(Any(&[Operand("rm remove destroy delete teardown"), OperandEnds(":delete :destroy")]));
+const DELETES_IN_A_CLOUD: Case = destroys(Operand("delete purge destroy terminate"));
+const EMPTIES_A_BUCKET: Case =
+    destroys(Any(&[Nth(0, "rm rb purge del delete rd"), All(&[Has("-m"), Operand("rm")])]));
+const COPIES_A_SECRET: Case = case(All(&[Has("cp mv sync put copy upload"), Secret]), LEAKS);
+const DELETES_AT_THE_FORGE: Case = destroys(Any(&[
+    All(&[Nth(0, "repo release secret project"), Nth(1, "delete")]),
+    All(&[Nth(0, "api"), Has("DELETE")]),
+]));
+const TO_THE_FORGE: Reach = Reach::Publishes {
+    sub: "pr mr release gist issue",
+    second: FORGE_ACTS,
+    title: Title::Three,
+    to: To::Known("the forge"),
+};
+// A title or body names no path, whatever it mentions.
+const FORGE_PROSE: Words = "-t --title -b --body -m --message --notes";
 const CHANGES_A_CLOUD: Case = case(
     Any(&[
         Not(&Starts(CLOUD_LOOKS)),
@@ -248,5 +166,7 @@ const GH_SETTINGS: Words = "\
     extension ext alias secret auth ssh-key gpg-key config variable codespace";
 const GH_LOOKS: Words = "view list status diff checks checkout watch";
 const FORGE_ACTS: Words = "create merge comment edit upload close";
+// A cloud's command line has too many verbs to list. Those that read are listed; any other counts
+// as a change.
 const CLOUD_LOOKS: Words = "describe list get- ls show help logs status info whoami head-";
 const CLOUD_SECRETS: Words = "secretsmanager get-secret-value get-session-token assume-role";

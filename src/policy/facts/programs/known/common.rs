@@ -1,10 +1,10 @@
-//! What programs of several families have in common.
+//! Parts that descriptions of several families share.
 
-use crate::facts::programs::case::{Case, case};
+use crate::facts::programs::case::{Case, case, destroys};
 use crate::facts::programs::checks::leaks;
-use crate::facts::programs::reach::Reach;
+use crate::facts::programs::reach::{Reach, Title, To};
 use crate::facts::programs::reasons::FETCHED;
-use crate::facts::programs::when::When::{Any, Bare, Has, Not, Test, Verb};
+use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Operand, Test, Verb};
 use crate::facts::programs::words::Words;
 
 pub(crate) const RAW: &str = "overwrites a raw device";
@@ -18,6 +18,7 @@ pub(crate) const PUBLISHES: &str = "it publishes, installs or changes an account
 pub(crate) const PACKAGE_LOOKS: Words = "\
     list search show info policy depends rdepends config outdated deps which contents";
 pub(crate) const PACKAGE_ASKS: Words = "-l -L -s -S -q -qa -qi -ql -Q -Qi -Ss --list --version";
+// Only queries are listed. A sub-command that a new version adds then counts as installing.
 pub(crate) const INSTALLS: Case = case(
     Not(&Any(&[Verb(PACKAGE_LOOKS), Has(PACKAGE_ASKS), Bare])),
     "it installs or removes software",
@@ -28,3 +29,11 @@ pub(crate) const TEXT_VALUES: Words = "-n -c -t -k -f -d -w -s";
 pub(crate) const WRITE_VALUES: Words = "-s -m -r -t -d -i --size --mode";
 pub(crate) const FROM_ITS_REGISTRY: Reach = Reach::Registry("install add ci i get update upgrade");
 pub(crate) const RUNS_A_FETCH: Case = case(Test(leaks::runs_a_fetch), FETCHED);
+pub(crate) const RUNS_ANYTHING: Case = case(Always, "it runs whatever it is given");
+pub(crate) const DELETES: Case = destroys(Operand("delete rm destroy"));
+pub(crate) const TO_THE_INFRASTRUCTURE: Reach = Reach::Publishes {
+    sub: "apply up delete destroy",
+    second: "",
+    title: Title::Two,
+    to: To::Known("the infrastructure"),
+};

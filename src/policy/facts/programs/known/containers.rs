@@ -1,6 +1,6 @@
 //! Containers and clusters.
 
-use super::common::{RUNS, STARTS_ANOTHER};
+use super::common::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
 use crate::facts::programs::case::{Case, case, destroys};
 use crate::facts::programs::checks::tools;
 use crate::facts::programs::description::{Program, Role};
@@ -15,62 +15,15 @@ use crate::facts::programs::when::{
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
-    Program::named("docker")
-        .roles(&[Role::Titled])
-        .global("-H --host --context -c --config -l --log-level")
-        .reads(&[
-            form("ps", "aqlns", "f", DOCKER, Operands::None),
-            form("images", "aq", "f", DOCKER, Operands::Literals),
-            form("version", "", "f", DOCKER, Operands::None),
-        ])
-        .versions("--version")
-        .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
-        .critical(&[
-            PRUNES,
-            REMOVES_VOLUMES,
-            REMOVES_ALL,
-            TAKES_VOLUMES_DOWN,
-            LEAVES_THE_SWARM,
-            REACHES_THE_HOST,
-        ])
-        .runs(Runs::Elsewhere("exec run"))
-        .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }])
-        .grant(
-            Grant::words(2)
-                .three("builder compose container image network volume")
-                .never_subs("run exec"),
-        ),
-    Program::named("podman")
-        .roles(&[Role::Titled])
-        .global("-H --host --context -c --config -l --log-level")
-        .reads(&[
-            form("ps", "aqlns", "f", DOCKER, Operands::None),
-            form("images", "aq", "f", DOCKER, Operands::Literals),
-            form("version", "", "f", DOCKER, Operands::None),
-        ])
-        .versions("--version")
-        .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
-        .critical(&[
-            PRUNES,
-            REMOVES_VOLUMES,
-            REMOVES_ALL,
-            TAKES_VOLUMES_DOWN,
-            LEAVES_THE_SWARM,
-            REACHES_THE_HOST,
-        ])
-        .runs(Runs::Elsewhere("exec run"))
-        .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }])
-        .grant(Grant::words(2).three("container image").never_subs("run exec")),
+    DOCKER.grant(
+        Grant::words(2)
+            .three("builder compose container image network volume")
+            .never_subs("run exec"),
+    ),
+    DOCKER.renamed("podman").grant(Grant::words(2).three("container image").never_subs("run exec")),
     Program::named("nerdctl")
         .beyond(&[LEAVES_THE_CONTAINER])
-        .critical(&[
-            PRUNES,
-            REMOVES_VOLUMES,
-            REMOVES_ALL,
-            TAKES_VOLUMES_DOWN,
-            LEAVES_THE_SWARM,
-            REACHES_THE_HOST,
-        ])
+        .critical(DOCKER_CRITICAL)
         .runs(Runs::Elsewhere("exec run")),
     Program::named("docker-compose")
         .beyond(&[LEAVES_THE_CONTAINER])
@@ -78,106 +31,51 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("kubectl")
         .roles(&[Role::Titled])
         .global(KUBECTL_GLOBAL)
-        .beyond(&[
-            case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
-            case(
-                Any(&[
-                    Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
-                    All(&[
-                        Verb("config"),
-                        Not(&Has("view get-contexts current-context get-clusters")),
-                    ]),
-                ]),
-                "it changes a cluster",
-            ),
-        ])
-        .critical(&[destroys(All(&[
-            Nth(0, "delete drain"),
-            Any(&[
-                Has("--all -A --all-namespaces -f -k"),
-                Nth(0, "drain"),
-                Nth(1, CLUSTER_KINDS),
-                NthStarts(1, "ns/ namespace/ pv/ pvc/ node/ crd/"),
-            ]),
-        ]))])
+        .beyond(CLUSTER_BEYOND)
+        .critical(&[DELETES_FROM_A_CLUSTER])
         .runs(Runs::Elsewhere("exec run"))
-        .reaches(&[Reach::Publishes {
-            sub: "apply up delete destroy",
-            second: "",
-            title: Title::Two,
-            to: To::Known("the infrastructure"),
-        }])
+        .reaches(&[TO_THE_INFRASTRUCTURE])
         .pipe(Pipe::tells(Starts("secret")))
         .grant(Grant::words(2).three("kustomize rollout").never_subs("exec run")),
     Program::named("oc")
-        .beyond(&[
-            case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
-            case(
-                Any(&[
-                    Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
-                    All(&[
-                        Verb("config"),
-                        Not(&Has("view get-contexts current-context get-clusters")),
-                    ]),
-                ]),
-                "it changes a cluster",
-            ),
-        ])
-        .critical(&[destroys(All(&[
-            Nth(0, "delete drain"),
-            Any(&[
-                Has("--all -A --all-namespaces -f -k"),
-                Nth(0, "drain"),
-                Nth(1, CLUSTER_KINDS),
-                NthStarts(1, "ns/ namespace/ pv/ pvc/ node/ crd/"),
-            ]),
-        ]))])
+        .beyond(CLUSTER_BEYOND)
+        .critical(&[DELETES_FROM_A_CLUSTER])
         .runs(Runs::Elsewhere("exec run")),
-    Program::named("k").beyond(&[
-        case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
-        case(
-            Any(&[
-                Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
-                All(&[Verb("config"), Not(&Has("view get-contexts current-context get-clusters"))]),
-            ]),
-            "it changes a cluster",
-        ),
-    ]),
+    Program::named("k").beyond(CLUSTER_BEYOND),
     Program::named("helm")
         .roles(&[Role::Titled])
-        .beyond(&[
-            case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
-            case(
-                Any(&[
-                    Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
-                    All(&[
-                        Verb("config"),
-                        Not(&Has("view get-contexts current-context get-clusters")),
-                    ]),
-                ]),
-                "it changes a cluster",
-            ),
-        ])
+        .beyond(CLUSTER_BEYOND)
         .critical(&[destroys(Nth(0, "uninstall delete del un"))])
         .grant(Grant::words(2)),
     Program::named("kind").grant(Grant::words(2).three("create")),
     Program::named("minikube kustomize skaffold crictl").grant(Grant::words(2)),
     Program::named("lxc").runs(Runs::Elsewhere("exec run")),
-    Program::named("eksctl")
-        .critical(&[destroys(Operand("delete rm destroy"))])
-        .grant(Grant::words(2).three("create")),
-    Program::named("kops").critical(&[destroys(Operand("delete rm destroy"))]),
-    Program::named("nomad etcdctl")
-        .critical(&[destroys(Any(&[Operand("delete del purge"), Has("-purge")]))]),
-    Program::named("consul")
-        .critical(&[destroys(Any(&[Operand("delete del purge"), Has("-purge")]))])
-        .grant(Grant::words(2).three("kv")),
+    Program::named("eksctl").critical(&[DELETES]).grant(Grant::words(2).three("create")),
+    Program::named("kops").critical(&[DELETES]),
+    Program::named("nomad etcdctl").critical(&[PURGES]),
+    Program::named("consul").critical(&[PURGES]).grant(Grant::words(2).three("kv")),
 ];
 
-const DOCKER: &[Words] = &["\
+const DOCKER: Program = Program::named("docker")
+    .roles(&[Role::Titled])
+    .global("-H --host --context -c --config -l --log-level")
+    .reads(&[
+        form("ps", "aqlns", "f", DOCKER_LISTS, Operands::None),
+        form("images", "aq", "f", DOCKER_LISTS, Operands::Literals),
+        form("version", "", "f", DOCKER_LISTS, Operands::None),
+    ])
+    .versions("--version")
+    .beyond(&[case(options(DOCKER_OPTIONS, "H", "lv"), RUNS), LEAVES_THE_CONTAINER])
+    .critical(DOCKER_CRITICAL)
+    .runs(Runs::Elsewhere("exec run"))
+    .reaches(&[Reach::Publishes { sub: "push", second: "", title: Title::Two, to: To::Second }]);
+const DOCKER_CRITICAL: &[Case] =
+    &[PRUNES, REMOVES_VOLUMES, REMOVES_ALL, TAKES_VOLUMES_DOWN, LEAVES_THE_SWARM, REACHES_THE_HOST];
+const DOCKER_LISTS: &[Words] = &["\
     all filter= format= last= latest no-trunc quiet size digests no-legend"];
 const DOCKER_OPTIONS: Words = "\
     --host --context --config --privileged --tlscacert --url --connection";
+// Work inside a container stays there; these reach the host or another machine.
 const LEAVES_THE_CONTAINER: Case = case(
     Any(&[
         Test(tools::mounts_outside),
@@ -196,6 +94,7 @@ const REMOVES_ALL: Case = destroys(All(&[Nth(0, "rm rmi kill stop"), Test(tools:
 const TAKES_VOLUMES_DOWN: Case =
     destroys(All(&[Nth(0, "compose"), Nth(1, "down"), Has("-v --volumes")]));
 const LEAVES_THE_SWARM: Case = destroys(All(&[Nth(0, "swarm"), Nth(1, "leave")]));
+// With these, root in the container is root on the host.
 const REACHES_THE_HOST: Case = destroys(All(&[
     Nth(0, "run exec create"),
     Any(&[
@@ -216,3 +115,25 @@ const CLUSTER_KINDS: Words = "\
     ns namespace namespaces pv pvc node nodes crd all deployment deploy statefulset sts";
 const CONTAINER_OPTIONS: Words = "\
     --pid=host --net=host --network=host --cap-add --security-opt --device";
+const CLUSTER_BEYOND: &[Case] = &[
+    // A `--kubeconfig` file may name programs that fetch credentials.
+    case(options(CLUSTER_OPTIONS, "s", "nloLcfp"), STARTS_ANOTHER),
+    case(
+        Any(&[
+            Not(&Any(&[Verb(CLUSTER_LOOKS), NoVerb])),
+            All(&[Verb("config"), Not(&Has("view get-contexts current-context get-clusters"))]),
+        ]),
+        "it changes a cluster",
+    ),
+];
+// A single pod is not listed: its controller starts another.
+const DELETES_FROM_A_CLUSTER: Case = destroys(All(&[
+    Nth(0, "delete drain"),
+    Any(&[
+        Has("--all -A --all-namespaces -f -k"),
+        Nth(0, "drain"),
+        Nth(1, CLUSTER_KINDS),
+        NthStarts(1, "ns/ namespace/ pv/ pvc/ node/ crd/"),
+    ]),
+]));
+const PURGES: Case = destroys(Any(&[Operand("delete del purge"), Has("-purge")]));

@@ -48,6 +48,7 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[drops(Test(sql::runs_such))]),
     Program::named("dropdb dropuser").critical(&[drops(Always)]),
     Program::named("mysqladmin").critical(&[drops(Operand("drop"))]),
+    // `EVAL` and `MODULE` run code in the server.
     Program::named("redis-cli")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Test(sql::flushes))])
@@ -63,6 +64,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("supabase").critical(&[drops(All(&[Nth(0, "db"), Nth(1, "reset")]))]),
 ];
 
+// These start programs, or read and write files of the client or the server.
 const PSQL_RUNS: &[&str] = &[
     "\\!",
     "program",

@@ -37,6 +37,7 @@ pub(crate) static ALL: &[Program] = &[
         Any(&[NthStarts(0, "erase partition"), Nth(0, "apfs zeroDisk secureErase reformat")]),
         ERASES,
     )]),
+    // `remount` and `--bind` change what existing paths mean.
     Program::named("mount")
         .beyond(&[case(Not(&Bare), "it changes mounts")])
         .critical(&[critical(Any(&[Holds(&["remount"]), Has("--bind --rbind --move")]), MOUNTS)]),

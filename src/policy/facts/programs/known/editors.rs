@@ -1,4 +1,4 @@
-//! Editors and calculators, which run what they are told.
+//! Editors and calculators, which can run programs.
 
 use super::common::{STARTS_ANOTHER, TEXT_VALUES, WRITE_VALUES};
 use crate::facts::programs::case::case;
@@ -28,5 +28,6 @@ pub(crate) static ALL: &[Program] = &[
         skip: 0,
         values: TEXT_VALUES,
     }),
+    // In dc a `!` runs a shell command.
     Program::named("dc bc").beyond(&[case(Holds(&["!"]), STARTS_ANOTHER)]),
 ];

@@ -3,7 +3,7 @@
 use super::common::{RAW, RUNS, WRITE_VALUES, WRITES};
 use crate::facts::programs::case::{case, critical, judge};
 use crate::facts::programs::checks::{changes, copies, leaks, machine, rights};
-use crate::facts::programs::description::Program;
+use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Depth, Files};
 use crate::facts::programs::reach::Reach;
 use crate::facts::programs::reasons::LEAKS;
@@ -14,6 +14,7 @@ use crate::facts::programs::when::{
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
+    // `rm -r` is ordinary; only a vast target makes it critical.
     Program::named("rm")
         .beyond(&[judge(changes::removes)])
         .critical(&[case(
@@ -53,6 +54,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("install")
         .beyond(&[judge(changes::installs).values("-m -o -g -S")])
         .files(Files::Transfer(Access::Read)),
+    // A link in the workspace to a file outside is a way out, so both operands count.
     Program::named("ln")
         .beyond(&[judge(changes::all).values("-S")])
         .files(Files::Transfer(Access::Read)),
@@ -65,15 +67,16 @@ pub(crate) static ALL: &[Program] = &[
         .values("-t -S")])
         .files(Files::Transfer(Access::Move)),
     Program::named("mkdir")
+        .roles(&[Role::Creates])
         .beyond(&[judge(changes::all).values("-m")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
-    Program::named("mkfifo mknod").beyond(&[judge(changes::all).values("-m")]).files(Files::Each {
-        access: Access::Write,
-        skip: 0,
-        values: WRITE_VALUES,
-    }),
+    Program::named("mkfifo mknod")
+        .roles(&[Role::Creates])
+        .beyond(&[judge(changes::all).values("-m")])
+        .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES }),
     Program::named("touch")
+        .roles(&[Role::Creates])
         .beyond(&[judge(changes::all).values("-d -t -r")])
         .files(Files::Each { access: Access::Write, skip: 0, values: WRITE_VALUES })
         .depth(Depth::Opens),
@@ -117,6 +120,7 @@ pub(crate) static ALL: &[Program] = &[
     }),
     Program::named("rsync")
         .beyond(&[
+            // `-e` and `--rsync-path` name programs to run.
             case(Any(&[options(RSYNC_OPTIONS, "eM", "fTB"), Uncertain]), RUNS),
             judge(copies::copy),
         ])

@@ -1,4 +1,4 @@
-//! Interfaces, routes and guards of the machine.
+//! Interfaces, routes and packet filters of the machine.
 
 use crate::facts::programs::case::{Case, case, critical};
 use crate::facts::programs::description::Program;
@@ -41,6 +41,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("auditctl").critical(&[critical(Has("-D -e"), GUARD)]),
 ];
 
+// `ip addr` shows and `ip addr add` changes, so a changing word counts beside a showing one.
 const CHANGES_THE_NETWORK: Case = case(
     Any(&[Not(&Any(&[Has(NETWORK_LOOKS), Bare])), Has("add del set flush exec -b -batch")]),
     "it changes the network",

@@ -11,7 +11,7 @@ use crate::facts::programs::files::Depth;
 use crate::facts::programs::grant::Grant;
 use crate::facts::programs::reach::{Reach, Title, To};
 use crate::facts::programs::reading::{Operands, form};
-use crate::facts::programs::runs::{Part, Runs};
+use crate::facts::programs::runs::{Runs, RunsPart};
 use crate::facts::programs::when::{
     When,
     When::{
@@ -25,6 +25,7 @@ use crate::facts::programs::words::Words;
 pub(crate) static ALL: &[Program] = &[Program::named("git")
     .roles(&[Role::Titled, Role::Many, Role::ObeysFolder])
     .global(GIT_GLOBAL)
+    // Other options in front, such as `-c` and `--exec-path`, may make git run any program.
     .plain("--no-pager --no-optional-locks --literal-pathspecs")
     .reads(&[
         form("status", "sbuvz", "", GIT_STATUS, Operands::Revisions),
@@ -135,16 +136,20 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         form("clean --dry-run", "dxX", "", &[], Operands::Revisions),
         form("version", "", "", &["build-options"], Operands::None),
         form("--version", "", "", &[], Operands::None),
+        // Only keys that hold no token; `reads::operands` lists them.
         form("config --get", "", "", &[], Operands::Setting),
     ])
     .beyond(&[
         case(options(GIT_RUNNERS, "", ""), GIT_RUNS),
         sub(GIT_PROGRAMS, Always, GIT_RUNS),
         sub("grep", options("", "O", "eABCfm"), GIT_RUNS),
+        // `-u` names a program for the other side, `-c` any setting.
         sub("clone", options("", "uc", "bojr"), GIT_RUNS),
         sub("rebase", options("", "x", "sX"), GIT_RUNS),
         sub("bisect", Has("run visualize view"), GIT_RUNS),
+        // `submodule foreach` runs a command; only the listing forms run nothing.
         sub("submodule", Not(&Any(&[First("status summary"), Bare])), GIT_RUNS),
+        // `--remote` with `--exec` runs a program on the other side.
         sub("archive", options("--remote --exec --output", "o", "l"), GIT_RUNS),
         sub(
             "config",
@@ -202,6 +207,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
             All(&[Uncertain, Not(&Sub(GIT_PLAIN))]),
             "a word that is only known when it runs may be an option",
         ),
+        // `ext::sh -c …` as an address runs a command.
         case(Starts("ext:: fd:: --upload-pack"), "a transport of it runs a program"),
     ])
     .critical(&[
@@ -223,6 +229,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         sub("gc prune", Starts("--prune=now --prune=all --expire=now"), HISTORY).values(MESSAGES),
         sub("clean", Flag("f"), HISTORY).values(MESSAGES).unless(Any(&[Flag("n"), Has(DRY)])),
         sub("reset", Has("--hard"), HISTORY).values(MESSAGES),
+        // `git checkout .` drops every uncommitted change.
         sub("checkout", All(&[ALL_FILES, Any(&[Has("--"), Not(&AtLeast(2))])]), HISTORY)
             .values(MESSAGES),
         sub(
@@ -250,11 +257,20 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         Reach::Publishes { sub: "send-email", second: "", title: Title::Two, to: To::Rest("") },
         Reach::Repository("clone fetch pull ls-remote"),
     ])
-    .grant(Grant::words(2).three("config remote stash").never_subs("-c config filter-branch"))];
+    .grant(
+        Grant::words(2)
+            .three("config remote stash")
+            .never_subs("-c config filter-branch")
+            .narrow(GIT_OVERWRITES),
+    )];
 
+const GIT_OVERWRITES: Words = "\
+    checkout switch rm mv branch tag rebase stash worktree submodule update-ref symbolic-ref \
+    reflog gc read-tree checkout-index update-index replace";
 const GIT_GLOBAL: Words = "\
     -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix \
     --attr-source";
+// `--ext-diff`, `--textconv` and the like run programs that the repository's settings name.
 const GIT_RUNNERS: Words = "\
     --ext-diff --textconv --upload-pack --receive-pack --exec --open-files-in-pager \
     --sequence-editor --tool-help --extcmd --template --config --smtp-server --sendmail-cmd \
@@ -271,12 +287,13 @@ const GIT_PLAIN: Words = "\
     add status stash show-ref rev-parse cat-file ls-files mv rm restore switch checkout commit \
     tag merge reset cherry-pick revert blame";
 const HISTORY: &str = "rewrites or deletes history or work that cannot be brought back";
+// Their values must not count as operands, as in `-m 'reset --hard'`.
 const MESSAGES: Words = "-m -b -o";
 const DRY: Words = "-n --dry-run -h --help";
 const ALL_FILES: When = Operand(". :/ * ./");
-const GIT_PARTS: &[Part] = &[
-    Part::Values { behind: "rebase", options: "-x --exec" },
-    Part::Command { behind: "bisect", second: "run" },
-    Part::Guesses { behind: "foreach", with: "submodule" },
-    Part::Texts { behind: "filter-branch" },
+const GIT_PARTS: &[RunsPart] = &[
+    RunsPart::Values { behind: "rebase", options: "-x --exec" },
+    RunsPart::Command { behind: "bisect", second: "run" },
+    RunsPart::Guesses { behind: "foreach", with: "submodule" },
+    RunsPart::Texts { behind: "filter-branch" },
 ];

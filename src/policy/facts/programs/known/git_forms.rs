@@ -3,6 +3,7 @@
 use crate::facts::programs::reading::Operands;
 use crate::facts::programs::words::Words;
 
+// Left out: options that run a program or write a file, such as `--ext-diff` and `--output`.
 pub(super) const GIT_STATUS: &[Words] = &["\
     short branch show-stash porcelain? long verbose untracked-files? ignored? ignore-submodules? \
     column? ahead-behind no-ahead-behind renames no-renames find-renames?"];

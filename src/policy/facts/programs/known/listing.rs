@@ -51,6 +51,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("df")
         .reads(&[reading("apsVbkmghHTitl", "", FREE, Operands::Names)])
         .depth(Depth::Opens),
+    // `-m` reads a magic file and `-C` writes one.
     Program::named("file")
         .reads(&[reading(
             "bikNnprs0E",

@@ -1,4 +1,4 @@
-//! The programs that countersign knows, by family.
+//! The built-in descriptions of programs, by family.
 
 mod archives;
 mod build;

@@ -1,4 +1,4 @@
-//! Programs that speak to other hosts.
+//! Programs that contact other hosts.
 
 use super::common::{RUNS, WRITES};
 use crate::facts::programs::case::{case, judge};
@@ -17,6 +17,7 @@ use crate::facts::programs::when::{
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
+    // `-d @-` and `-T -` send what comes down the pipe.
     Program::named("curl")
         .roles(&[Role::Fetches])
         .beyond(&[judge(web::curl)])
@@ -54,6 +55,7 @@ pub(crate) static ALL: &[Program] = &[
         .grant(Grant::NEVER),
     Program::named("mosh").runs(Runs::Remote).reaches(&[Reach::Host]).grant(Grant::NEVER),
     Program::named("autossh").runs(Runs::Remote),
+    // `-z` only tests ports and sends nothing.
     Program::named("nc ncat netcat")
         .beyond(&[judge(copies::probe)])
         .critical(&[case(Test(leaks::serves_a_program), REMOTE)])
@@ -67,6 +69,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[judge(copies::probe)])
         .reaches(&[Reach::Host])
         .pipe(Pipe::sends(Not(&Has("-z")))),
+    // A look-up of `$(…).example.com` carries data even where connections are blocked.
     Program::named("ping ping6 dig nslookup host")
         .beyond(&[judge(copies::probe)])
         .critical(&[case(Test(leaks::looks_up), "sends a value to another host in a name look-up")])

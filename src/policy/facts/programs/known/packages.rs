@@ -22,6 +22,7 @@ pub(crate) static ALL: &[Program] = &[
         .global("-C --config -Z --color --manifest-path")
         .beyond(&[
             case(
+                // `--config` can set runners and linkers; `+/path` names a toolchain.
                 Any(&[options("--config", "ZC", "pFj"), Test(tools::names_a_toolchain)]),
                 STARTS_ANOTHER,
             ),
@@ -39,11 +40,12 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
         .reads(&[
+            // Not `view` or `outdated`, which contact the registry.
             form("ls", "al", "", NPM, Operands::Literals),
             form("list", "al", "", NPM, Operands::Literals),
         ])
         .versions("--version -v")
-        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .beyond(NPM_BEYOND)
         .critical(&[
             critical(All(&[Nth(0, "uninstall remove rm un r"), Operand("npm")]), NEEDED),
             destroys(Nth(0, "unpublish")),
@@ -54,7 +56,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("pnpm")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
-        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .beyond(NPM_BEYOND)
         .critical(&[destroys(Nth(0, "unpublish"))])
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
@@ -62,14 +64,14 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("yarn")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
-        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .beyond(NPM_BEYOND)
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
         .grant(Grant::words(2).three("dlx run").never_subs("exec").runners("dlx")),
     Program::named("bun")
         .roles(&[Role::Interpreter, Role::Titled])
         .versions("--version -v")
-        .beyond(&[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)])
+        .beyond(NPM_BEYOND)
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
@@ -83,38 +85,8 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("npx uvx").runs(Runs::Package).grant(Grant::NEVER),
     Program::named("bunx").runs(Runs::Package).grant(Grant::words(2).runner()),
     Program::named("pnpx").runs(Runs::Package),
-    Program::named("pip")
-        .roles(&[Role::Titled])
-        .reads(&[
-            form("list", "", "", &["format=", "local", "user", "not-required"], Operands::None),
-            form("freeze", "l", "", &["local", "all", "user"], Operands::None),
-            form("show", "f", "", &["files", "verbose"], Operands::Literals),
-        ])
-        .versions("--version -V")
-        .beyond(&[
-            case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
-            case(options(PIP_OPTIONS, "", ""), STARTS_ANOTHER),
-            case(Outside("-t --target --prefix --root --log --cache-dir --src"), OUTSIDE),
-        ])
-        .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
-        .reaches(&[FROM_ITS_REGISTRY])
-        .grant(Grant::words(2)),
-    Program::named("pip3")
-        .roles(&[Role::Titled])
-        .reads(&[
-            form("list", "", "", &["format=", "local", "user", "not-required"], Operands::None),
-            form("freeze", "l", "", &["local", "all", "user"], Operands::None),
-            form("show", "f", "", &["files", "verbose"], Operands::Literals),
-        ])
-        .versions("--version -V")
-        .beyond(&[
-            case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
-            case(options(PIP_OPTIONS, "", ""), STARTS_ANOTHER),
-            case(Outside("-t --target --prefix --root --log --cache-dir --src"), OUTSIDE),
-        ])
-        .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
-        .reaches(&[FROM_ITS_REGISTRY])
-        .grant(Grant::our_words(2)),
+    PIP.grant(Grant::words(2)),
+    PIP.renamed("pip3").grant(Grant::our_words(2)),
     Program::named("uv")
         .roles(&[Role::Titled])
         .versions("--version")
@@ -135,12 +107,12 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("pipx").runs(Runs::Elsewhere("run")).grant(Grant::NEVER),
     Program::named("gem").beyond(&[INSTALLS]).reaches(&[FROM_ITS_REGISTRY]),
     Program::named("bundle")
-        .beyond(&[case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER)])
+        .beyond(&[RUNS_SCRIPTS])
         .critical(&[drops(OperandStarts("db:drop db:reset"))])
         .runs(Runs::Elsewhere("exec x"))
         .grant(Grant::ONE_WORD.our_three("exec").runners("exec")),
     Program::named("composer")
-        .beyond(&[case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER)])
+        .beyond(&[RUNS_SCRIPTS])
         .runs(Runs::Elsewhere("exec x"))
         .grant(Grant::words(2).never_subs("exec")),
     Program::named("twine").reaches(&[Reach::Publishes {
@@ -156,6 +128,23 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("asdf").runs(Runs::Elsewhere("exec x")),
 ];
 
+const PIP: Program = Program::named("pip")
+    .roles(&[Role::Titled])
+    .reads(&[
+        // Without `--outdated`, which contacts the index.
+        form("list", "", "", &["format=", "local", "user", "not-required"], Operands::None),
+        form("freeze", "l", "", &["local", "all", "user"], Operands::None),
+        form("show", "f", "", &["files", "verbose"], Operands::Literals),
+    ])
+    .versions("--version -V")
+    .beyond(&[
+        case(All(&[Verb("config"), Not(&Has("get list debug"))]), STARTS_ANOTHER),
+        case(options(PIP_OPTIONS, "", ""), STARTS_ANOTHER),
+        case(Outside("-t --target --prefix --root --log --cache-dir --src"), OUTSIDE),
+    ])
+    .critical(&[critical(All(&[Nth(0, "uninstall"), Operand("pip setuptools wheel")]), NEEDED)])
+    .reaches(&[FROM_ITS_REGISTRY]);
+const RUNS_SCRIPTS: Case = case(Verb("exec config global run-script run plugin x"), STARTS_ANOTHER);
 const CARGO_FOLDERS: Words = "\
     --manifest-path --target-dir --out-dir --artifact-dir --lockfile-path";
 const TO_ITS_REGISTRY: Reach = Reach::Publishes {
@@ -166,14 +155,17 @@ const TO_ITS_REGISTRY: Reach = Reach::Publishes {
 };
 const NPM_GLOBAL: Words = "--prefix -C --cwd --dir -w --workspace --filter -F";
 const NPM: &[Words] = &["depth= all json long parseable prod production dev omit="];
+const NPM_BEYOND: &[Case] = &[NPM_RUNS, NPM_GIVES, NPM_SETS, case(Outside(NPM_FOLDERS), OUTSIDE)];
 const NPM_RUNS: Case = case(options(NPM_OPTIONS, "", ""), STARTS_ANOTHER);
 const NPM_GIVES: Case = case(Any(&[Verb(NPM_PUBLISHES), Has("-g --global")]), PUBLISHES);
 const NPM_SETS: Case =
     case(Any(&[All(&[Verb("config"), Not(&Has("get list ls"))]), Verb("set")]), STARTS_ANOTHER);
 const NPM_FOLDERS: Words = "--prefix --cwd --dir -C --cache --modules-folder";
+// Another index, or settings for the build, decide which code an install runs.
 const PIP_OPTIONS: Words = "\
     --index-url --extra-index-url --find-links --trusted-host --config-settings --global-option \
     --python";
+// `--ignore-scripts=false` turns the scripts of packages back on.
 const NPM_OPTIONS: Words = "\
     --script-shell --node-options --userconfig --globalconfig --shell --registry --init-module \
     --ignore-scripts=false";

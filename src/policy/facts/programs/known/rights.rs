@@ -1,4 +1,4 @@
-//! Programs that give the rights of another user, and keep secrets.
+//! Programs that run commands as another user, and stores of secrets.
 
 use super::common::STARTS_ANOTHER;
 use crate::facts::programs::case::{case, critical, destroys};
@@ -64,6 +64,7 @@ pub(crate) static ALL: &[Program] = &[
         .grant(Grant::words(2).three("req x509")),
 ];
 
+// An allow never passes through: the inner command gets rights that its rule did not consider.
 const SUDO: Wrapper = Wrapper {
     assigns: true,
     opens_shell: true,

@@ -10,6 +10,7 @@ use crate::facts::programs::when::{When::Test, options};
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
+    // `-f` reads patterns from a file, which may be outside the workspace.
     Program::named("grep egrep fgrep")
         .reads(&[reading("abcEFGHhIilLnoPqrsTUvwxyzZ#", "ABCemdD", GREP, GREPPED)])
         .beyond(&[case(options("--file", "f", "eABCmdD"), READS)])
@@ -21,6 +22,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("rg")
         .reads(&[reading("acFhHiIlnNopPqsSuUvVwx0", "ABCdegjmMrtTE", RG, SEARCHED)])
         .versions("--version")
+        // `--pre` runs a program for every file, `-z` a decompressor.
         .beyond(&[case(options("--pre --hostname-bin --search-zip", "z", "egtTABCmMjErd"), RUNS)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::WalksHere),
@@ -28,6 +30,7 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[case(options("--pager --search-zip --ackrc --files-from", "z", "ABCmGg"), RUNS)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::WalksHere),
+    // A jq program can print the environment and read other files.
     Program::named("jq")
         .reads(&[reading("acCejMnrRsS", "", JQ, Operands::Jq)])
         .versions("--version")

@@ -1,4 +1,4 @@
-//! Shells, and what hands text to one.
+//! Shells, and builtins that run a text.
 
 use super::common::RUNS_A_FETCH;
 use crate::facts::programs::description::{Program, Role};
@@ -21,6 +21,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("zsh ksh fish csh tcsh pwsh mksh powershell nu xonsh")
         .roles(&[Role::Shell])
         .critical(&[RUNS_A_FETCH])
+        // The scanner does not know their grammar.
         .runs(Runs::OtherShell)
         .grant(Grant::NEVER),
     Program::named("eval").critical(&[RUNS_A_FETCH]).runs(Runs::Text).grant(Grant::NEVER),

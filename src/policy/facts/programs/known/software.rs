@@ -15,6 +15,7 @@ use crate::facts::programs::words::Words;
 pub(crate) static ALL: &[Program] = &[
     Program::named("apt apt-get")
         .roles(&[Role::Titled])
+        // `-o` can set hooks that apt runs, such as `APT::Update::Pre-Invoke`.
         .beyond(&[case(options("--option --config-file", "oc", "t"), RUNS), INSTALLS])
         .critical(&[REMOVES_THE_SYSTEM])
         .reaches(&[FROM_ITS_REGISTRY]),
@@ -38,6 +39,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("nix").runs(Runs::Elsewhere("run")).grant(Grant::ONE_WORD.never_subs("run")),
 ];
 
+// Removing any other package only goes beyond a grant.
 const REMOVES_THE_SYSTEM: Case =
     critical(All(&[Has(REMOVES), Test(machine::vital_package)]), NEEDED);
 const REMOVES: Words = "\

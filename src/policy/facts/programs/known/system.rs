@@ -31,6 +31,7 @@ pub(crate) static ALL: &[Program] = &[
         )]),
     Program::named("ps").reads(&[reading("", "", &[], Operands::Ps)]),
     Program::named("pgrep pidof").reads(&[reading("acflnovxis", "uPgst", &[], Operands::Literals)]),
+    // `--host` and `--root` act on another machine or another system.
     Program::named("systemctl")
         .roles(&[Role::Titled])
         .reads(&[
@@ -61,6 +62,7 @@ pub(crate) static ALL: &[Program] = &[
         CHANGES_THE_START,
     ]),
     Program::named("initctl").beyond(&[CHANGES_SERVICES]),
+    // `-l` is the only form that changes nothing.
     Program::named("crontab")
         .beyond(&[case(Not(&Has("-l")), "it changes what runs later")])
         .critical(&[critical(Not(&Has("-l")), LATER)])
@@ -123,6 +125,7 @@ const STOPS_A_SERVICE: Case = critical(
 );
 const CHANGES_THE_START: Case = critical(Nth(0, STARTS_LATER), "changes what starts by itself");
 const LATER: &str = "changes what runs later";
+// Verbs that only show; every other verb counts as a change.
 const SERVICE_LOOKS: Words = "\
     status list-units list-unit-files is-active is-enabled is-failed show cat --status-all \
     list-timers list print";

@@ -3,7 +3,7 @@
 use super::common::{READS, RUNS, SEARCH_VALUES, STARTS_ANOTHER, TEXT_VALUES, WRITES};
 use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::{awk, changes, sed};
-use crate::facts::programs::description::Program;
+use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Depth, Files};
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::reading::{Operands, reading};
@@ -64,6 +64,7 @@ pub(crate) static ALL: &[Program] = &[
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
         .depth(Depth::Opens),
     Program::named("xxd")
+        // xxd writes its second operand.
         .reads(&[reading("abpui", "cglos", &[], Operands::OneFile)])
         .beyond(&[case(options("", "r", "cgloswnR"), WRITES)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })
@@ -85,6 +86,7 @@ pub(crate) static ALL: &[Program] = &[
             Operands::Literals,
         )])
         .depth(Depth::Opens),
+    // `-o` and `-T` name what to write; `--compress-program` runs a program.
     Program::named("sort")
         .reads(&[reading("bdfghiMnRrVcCmsuz", "kt", SORT, Operands::Guarded)])
         .beyond(&[case(options(SORT_OPTIONS, "oT", "ktS"), WRITES)])
@@ -131,6 +133,7 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("split")
         .beyond(&[
+            // `--filter` runs a shell command for every part.
             case(options("--filter", "", "abCln"), RUNS),
             judge(changes::behind_the_first).values("-b -l -n -a -C"),
         ])
@@ -159,11 +162,12 @@ pub(crate) static ALL: &[Program] = &[
         .depth(Depth::Opens),
     Program::named("gsed").beyond(&[judge(sed::sed)]).files(Files::Edited),
     Program::named("awk gawk mawk")
+        .roles(&[Role::Programmed])
         .reads(&[reading("", "vF", &["field-separator=", "assign="], Operands::Awk)])
         .beyond(&[judge(awk::awk)])
         .files(Files::Each { access: Access::Read, skip: 1, values: SEARCH_VALUES })
         .depth(Depth::Opens),
-    Program::named("nawk busybox-awk").beyond(&[judge(awk::awk)]),
+    Program::named("nawk busybox-awk").roles(&[Role::Programmed]).beyond(&[judge(awk::awk)]),
     Program::named("md5sum sha256sum")
         .reads(&[reading("btz", "", &["tag"], Operands::Contents)])
         .files(Files::Each { access: Access::Read, skip: 0, values: TEXT_VALUES })

@@ -1,4 +1,4 @@
-//! Programs that run the command that they are given.
+//! Programs that run a command that they are given.
 
 use super::common::RUNS_A_FETCH;
 use crate::facts::programs::case::case;
@@ -44,7 +44,10 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Behind(Wrapper::new(Passage::DenyOnly, "a", "")))
         .grant(Grant::NEVER),
+    // watch joins its words and passes them to `sh -c`.
     Program::named("watch").runs(Runs::Joined("nd")).grant(Grant::NEVER),
+    // Their options are not modelled, so every word may be the command, and an allow never passes
+    // through.
     Program::named(WRAPPERS_ANYWHERE).runs(Runs::Anywhere),
     Program::named("strace ltrace unshare systemd-run script screen busybox toybox")
         .runs(Runs::Anywhere)
@@ -76,6 +79,7 @@ const TIME: Wrapper = Wrapper {
     opaque: "-o --output -a --append",
     ..Wrapper::new(Passage::Inner, "fo", "format output")
 };
+// xargs appends words that are not in the text.
 const XARGS: Wrapper =
     Wrapper { open: true, ..Wrapper::new(Passage::Inner, "IadELnPsJRS", XARGS_VALUES) };
 const WRAPPERS_ANYWHERE: Words = "\

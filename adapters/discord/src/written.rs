@@ -1,0 +1,103 @@
+//! From what somebody wrote in a channel to the answer to it, which stands there as a reply.
+
+use crate::commands::spoken;
+use crate::message::Body;
+use crate::receive::reference;
+use crate::shared::Shared;
+use countersign_port::{
+    CommandCall, MessageRef, Outcome, Presser, Presses, Receipt, Target, TextReply, command_in,
+};
+use serenity::all::Message;
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+/// What is said to a reply whose text Discord does not show us.
+const UNREAD: &str = "Discord shows me the text of a reply only when it mentions me. Reply again \
+                      with the mention on, or press `Deny with reason…` on the card.";
+
+/// A message that people addressed to the bot.
+#[derive(Debug, Clone, PartialEq)]
+struct Words {
+    /// Without the mention of the bot.
+    text: String,
+    /// The message of ours that it replies to.
+    to: Option<MessageRef>,
+    /// Where it stands.
+    channel: String,
+    id: String,
+    /// Whether nobody else sees the answer.
+    private: bool,
+}
+
+/// Hands to the core what somebody wrote to the bot `me`, and tells them what came of it.
+pub(crate) async fn take(shared: &Shared, core: &dyn Presses, message: &Message, me: &str) {
+    let Some(words) = words(message, me) else { return };
+    let presser = writer(message);
+    let known = command_in(&words.text, core.commands());
+    match (&words.to, known) {
+        (Some(_), None) if words.text.is_empty() => say(shared, &words, UNREAD, true).await,
+        (Some(at), None) => {
+            let (message, text) = (Some(at.clone()), words.text.clone());
+            let reply = TextReply { presser, message, token: None, text };
+            let Receipt { outcome, sentence, card } = core.reply(reply).await;
+            let refused = matches!(outcome, Outcome::NotAllowed | Outcome::Unknown);
+            say(shared, &words, &sentence, refused).await;
+            if let Some(card) = &card
+                && let Err(error) = shared.update(at, card).await
+            {
+                debug!(ask = card.ask, %error, "an answered card is left to the core to redraw");
+            }
+        }
+        (to, known) => {
+            let (name, rest) = known.unwrap_or_default();
+            let targets = match words.private {
+                true => Vec::new(),
+                false => vec![Target(words.channel.clone())],
+            };
+            let (message, name, rest) = (to.clone(), name.to_owned(), rest.to_owned());
+            let call = CommandCall { presser, targets, message, name, rest };
+            let reply = core.command(call).await;
+            say(shared, &words, &spoken(&reply), reply.is_refusal()).await;
+        }
+    }
+}
+
+/// Says something as a reply; what anybody can make the bot say, not too often.
+async fn say(shared: &Shared, to: &Words, sentence: &str, limited: bool) {
+    let speaks = !limited || shared.manners.may_speak(&to.channel, Instant::now());
+    if sentence.trim().is_empty() || !speaks {
+        return;
+    }
+    let body = Body::reply(sentence, &to.id);
+    if let Err(problem) = shared.rest.post(&to.channel, &body).await {
+        warn!(%problem, "a message could not be answered");
+    }
+}
+
+fn writer(message: &Message) -> Presser {
+    let roles = message.member.iter().flat_map(|member| &member.roles);
+    let author = &message.author;
+    Presser {
+        id: author.id.to_string(),
+        name: author.global_name.clone().unwrap_or_else(|| author.name.clone()),
+        roles: roles.map(ToString::to_string).collect(),
+    }
+}
+
+/// What a message says to the bot `me`; `None` where it is not meant for it.
+// Without the privileged intent Discord leaves the text out, unless the message mentions the bot,
+// as replies do by default, or stands in a private channel.
+fn words(message: &Message, me: &str) -> Option<Words> {
+    if message.author.bot || message.webhook_id.is_some() {
+        return None;
+    }
+    let ours = message.referenced_message.as_deref().filter(|it| it.author.id.to_string() == me);
+    let to = ours.map(reference);
+    let private = message.guild_id.is_none();
+    if to.is_none() && !private && !message.mentions.iter().any(|it| it.id.to_string() == me) {
+        return None;
+    }
+    let text = message.content.replace(&format!("<@{me}>"), "").replace(&format!("<@!{me}>"), "");
+    let (channel, id) = (message.channel_id.to_string(), message.id.to_string());
+    Some(Words { text: text.trim().to_owned(), to, channel, id, private })
+}

@@ -1,0 +1,112 @@
+//! Commands: what people write to the bot beside pressing buttons.
+
+use crate::{MessageRef, Outcome, Presser, Target};
+
+/// A command that the core takes. An adapter offers the list on its platform, where that has a
+/// place for it, and registers it there only when what is there differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BotCommand {
+    /// Its name, 1 to 32 characters `[a-z]`, without a slash.
+    pub name: &'static str,
+    /// What it does, in one line of at most 100 characters.
+    pub description: &'static str,
+    /// What may stand behind it, in order.
+    pub parameters: &'static [CommandParameter],
+}
+
+/// What may stand behind a command's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandParameter {
+    /// Its name, 1 to 32 characters `[a-z]`.
+    pub name: &'static str,
+    /// What it is, in one line of at most 100 characters.
+    pub description: &'static str,
+    /// Whether the command needs it where it is no reply to a card. Those that do come first.
+    pub required: bool,
+}
+
+/// Words that somebody addressed to the bot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandCall {
+    /// Who wrote them, as the platform itself vouches for it.
+    pub presser: Presser,
+    /// Where others see the answer: every spelling that a target of this place may have. Empty
+    /// where the presser alone sees it.
+    pub targets: Vec<Target>,
+    /// The message that they reply to, where they reply to one of the bot's.
+    pub message: Option<MessageRef>,
+    /// The command's name without a slash; empty where the words are none of
+    /// `Presses::commands`.
+    pub name: String,
+    /// What stands behind it, as it was written; the values of the parameters in order, with a
+    /// blank between, where the platform has fields for them.
+    pub rest: String,
+}
+
+/// What the bot says to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandReply {
+    /// What came of it. An adapter whose answers others see answers [`Outcome::NotAllowed`] and
+    /// [`Outcome::Unknown`] only now and then: anybody can write to a bot.
+    pub outcome: Outcome,
+    /// Lines, each of pieces; empty where nothing is to be said.
+    pub lines: Vec<Vec<ReplyPiece>>,
+}
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplyPiece {
+    /// The bridge's own words; plain text, to be escaped all the same.
+    Words(String),
+    /// Text of an agent or a person, on one line: shown literally, so that it can neither format,
+    /// ping, link nor pass for the bridge's own words.
+    Literal(String),
+}
+
+impl CommandReply {
+    /// One line of the bridge's own words.
+    #[must_use]
+    pub fn words(outcome: Outcome, words: impl Into<String>) -> Self {
+        Self { outcome, lines: vec![vec![ReplyPiece::Words(words.into())]] }
+    }
+
+    /// Nothing at all.
+    #[must_use]
+    pub fn silence() -> Self {
+        Self { outcome: Outcome::Unknown, lines: Vec::new() }
+    }
+
+    /// Whether anybody could make the bot say this, as often as they like.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self.outcome, Outcome::NotAllowed | Outcome::Unknown)
+    }
+}
+
+/// The command among these that a text begins with, and what stands behind it: `/deny a7f3 no` is
+/// `deny` and `a7f3 no`.
+#[must_use]
+pub fn command_in<'t>(text: &'t str, commands: &[BotCommand]) -> Option<(&'static str, &'t str)> {
+    let text = text.trim_start().strip_prefix('/')?;
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (name, rest) = text.split_at_checked(end)?;
+    let known = commands.iter().find(|command| command.name.eq_ignore_ascii_case(name))?;
+    Some((known.name, rest.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_the_first_word_behind_a_slash_and_its_rest_stays_as_it_was_written() {
+        let deny = BotCommand { name: "deny", description: "No.", parameters: &[] };
+        let read = |text| command_in(text, &[deny]);
+        assert_eq!(read("/deny a7f3 not *now*"), Some(("deny", "a7f3 not *now*")));
+        assert_eq!(read(" /Deny\nline one\nline two "), Some(("deny", "line one\nline two")));
+        assert_eq!(read("/deny"), Some(("deny", "")));
+        for other in ["deny a7f3", "/denyé", "/den", "/", "", "//deny", "/ deny"] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+}

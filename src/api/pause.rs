@@ -1,0 +1,47 @@
+//! `/v1/pause` and `/v1/resume`: the kill switch, for approvers.
+
+use super::{
+    fault::{Fault, json},
+    handle::Handle,
+    state::Api,
+};
+use crate::{clock, gate::PauseOutcome};
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+};
+use countersign_ask::pause::Pause;
+use countersign_protocol::{PauseReply, PauseRequest, PauseView};
+
+// SECURITY: an agent's handle neither pauses nor resumes.
+pub(super) async fn pause(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<PauseReply>, Fault> {
+    let (who, body) = (handle.answerer()?, body?);
+    let PauseRequest { mode } =
+        if body.is_empty() { PauseRequest::default() } else { json(&body)? };
+    reply(api.gate.pause(mode, who).await?)
+}
+
+pub(super) async fn resume(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+) -> Result<Json<PauseReply>, Fault> {
+    reply(api.gate.resume(handle.answerer()?).await?)
+}
+
+fn reply(outcome: PauseOutcome) -> Result<Json<PauseReply>, Fault> {
+    match outcome {
+        PauseOutcome::Switched(message) => Ok(Json(PauseReply { switched: true, message })),
+        PauseOutcome::Unchanged(message) => Ok(Json(PauseReply { switched: false, message })),
+        PauseOutcome::NotAllowed(stranger) => Err(Fault::forbidden(stranger.0)),
+    }
+}
+
+/// A pause as the API shows it.
+pub(super) fn view(pause: &Pause) -> PauseView {
+    PauseView { mode: pause.mode, by: pause.by.clone(), since: clock::rfc3339(pause.since) }
+}

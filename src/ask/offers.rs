@@ -1,0 +1,226 @@
+//! What the card of a call offers to remember, and what an answer to it remembered.
+
+use super::{Answer, Body, By, Scope};
+use countersign_policy::Rule;
+use countersign_profiles::PromptChoice;
+use serde::{Deserialize, Serialize};
+
+/// A rule that Always offers, and the part of the call that needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfferedPart<'a> {
+    /// What would be stored.
+    pub rule: &'a Rule,
+    /// The part of the call, such as one command of several; empty where there is but one.
+    pub from: &'a str,
+}
+
+/// Which rules an answer stored, and what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredRules {
+    /// Which of the offered rules, by their places among them; all where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<usize>>,
+    /// Until when the answer can be undone, Unix milliseconds; absent where nothing was stored,
+    /// and once the time is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_until: Option<i64>,
+    /// Who took the rules back, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Undone>,
+}
+
+/// An answer whose rules were taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Undone {
+    /// By whom.
+    pub by: By,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+impl Body {
+    /// Whether its card offers to approve with this scope.
+    #[must_use]
+    pub fn offers(&self, scope: Scope) -> bool {
+        let choice = match scope {
+            Scope::Once => return true,
+            Scope::Session => PromptChoice::Session,
+            Scope::Always => PromptChoice::Always,
+            Scope::Exact => PromptChoice::Exact,
+            Scope::Prefix => PromptChoice::Prefix,
+            Scope::Timed(_) => PromptChoice::Timed,
+        };
+        self.choices.contains(&choice) && !self.remembers(scope).is_empty()
+    }
+
+    /// What an approval of this scope stores, in words.
+    #[must_use]
+    pub fn stores(&self, scope: Scope) -> Vec<String> {
+        in_words(scope, self.remembers(scope))
+    }
+
+    /// What this answer stored, in words.
+    #[must_use]
+    pub fn stored(&self, answer: &Answer) -> Vec<String> {
+        let Some(scope) = answer.scope else { return Vec::new() };
+        in_words(scope, self.stored_rules(answer))
+    }
+
+    /// The rules that this answer stored: those that its scope remembers, without the parts that
+    /// were left out.
+    // FAIL-CLOSED: a part that does not exist stands for nothing.
+    #[must_use]
+    pub fn stored_rules(&self, answer: &Answer) -> Vec<&Rule> {
+        let rules = self.remembers(answer.scope.unwrap_or(Scope::Once));
+        match &answer.stored.parts {
+            None => rules.iter().collect(),
+            Some(parts) => parts.iter().filter_map(|at| rules.get(*at)).collect(),
+        }
+    }
+
+    /// The rules that an approval of this scope remembers; none for once.
+    ///
+    /// What is remembered for a time is this very call. Only a call for which no such rule exists
+    /// (one of a tool whose arguments mean nothing to rules) is remembered as Always remembers it;
+    /// the button names the pattern then ([`Body::pattern`]). A session remembers what Always does.
+    #[must_use]
+    pub fn remembers(&self, scope: Scope) -> &[Rule] {
+        match scope {
+            Scope::Once => &[],
+            Scope::Exact => &self.exact,
+            Scope::Prefix => &self.prefix,
+            Scope::Always => &self.always,
+            Scope::Session if self.always.is_empty() => &self.exact,
+            Scope::Session => &self.always,
+            Scope::Timed(_) if self.exact.is_empty() => &self.always,
+            Scope::Timed(_) => &self.exact,
+        }
+    }
+
+    /// Whether an approval of this scope covers more than this very call, so that its button has to
+    /// say what.
+    #[must_use]
+    pub fn widens(&self, scope: Scope) -> bool {
+        let rules = self.remembers(scope);
+        !rules.is_empty() && rules != self.exact
+    }
+
+    /// What a button of this scope names: its rule, as short as it can be told (`cargo build *`,
+    /// `mcp__github__list_issues`), or how many they are. `None` where nothing is stored.
+    #[must_use]
+    pub fn pattern(&self, scope: Scope) -> Option<String> {
+        match self.remembers(scope) {
+            [] => None,
+            [rule] => Some(short(rule)),
+            rules => Some(format!("{} rules", rules.len())),
+        }
+    }
+
+    /// The rules that Always offers, each with the part of the call that it comes from. Asks of
+    /// earlier versions name no parts.
+    pub fn parts(&self) -> impl Iterator<Item = OfferedPart<'_>> {
+        self.always.iter().enumerate().map(|(at, rule)| OfferedPart {
+            rule,
+            from: self.always_from.get(at).map_or("", String::as_str),
+        })
+    }
+}
+
+/// A rule as a button names it.
+fn short(rule: &Rule) -> String {
+    match (rule.tool.as_str(), rule.pattern.as_str()) {
+        (tool, "*") => tool.to_owned(),
+        ("shell_exec", pattern) => pattern.to_owned(),
+        (tool, pattern) => format!("{tool} {pattern}"),
+    }
+}
+
+fn in_words<'r>(scope: Scope, rules: impl IntoIterator<Item = &'r Rule>) -> Vec<String> {
+    let words = |rule: &Rule| match scope {
+        Scope::Prefix => format!("commands that begin with `{}`", rule.pattern),
+        _ => rule.to_string(),
+    };
+    rules.into_iter().map(words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::{Decision, call::Call};
+    use countersign_profiles::OnDeny;
+    use serde_json::json;
+
+    const TIMED: Scope = Scope::Timed(600);
+
+    fn body(always: &[Rule], exact: &[Rule]) -> Body {
+        let call = json!({"agent": "a", "session": "s", "tool": "Bash", "args": {}});
+        let call: Call = serde_json::from_value(call).unwrap();
+        Body { always: always.to_vec(), exact: exact.to_vec(), ..Body::new(call, "no rule") }
+    }
+
+    fn shell(pattern: &str) -> Rule {
+        Rule::allow("shell_exec", pattern)
+    }
+
+    #[test]
+    fn a_time_covers_this_very_call_and_a_session_what_its_button_names() {
+        let body = body(&[shell("cargo build *")], &[shell("cargo build --release")]);
+        assert_eq!(body.remembers(TIMED), [shell("cargo build --release")]);
+        assert!(!body.widens(TIMED) && !body.widens(Scope::Exact));
+        for scope in [Scope::Session, Scope::Always] {
+            assert_eq!(body.remembers(scope), [shell("cargo build *")]);
+            assert!(body.widens(scope));
+            assert_eq!(body.pattern(scope).as_deref(), Some("cargo build *"));
+        }
+        assert_eq!(body.stores(TIMED), ["shell: cargo build --release"]);
+    }
+
+    #[test]
+    fn where_always_is_this_very_call_nothing_widens() {
+        let exact = [shell("rm -rf build")];
+        let body = body(&exact, &exact);
+        for scope in [TIMED, Scope::Session, Scope::Always, Scope::Exact] {
+            assert_eq!((body.remembers(scope), body.widens(scope)), (&exact[..], false));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_remembered_exactly_says_what_a_time_covers() {
+        let body = body(&[Rule::allow("mcp__github__list_issues", "*")], &[]);
+        assert!(body.offers(TIMED) && body.widens(TIMED));
+        assert_eq!(body.pattern(TIMED).as_deref(), Some("mcp__github__list_issues"));
+        assert!(!body.offers(Scope::Exact));
+    }
+
+    #[test]
+    fn where_there_is_no_rule_for_always_a_session_covers_this_very_call() {
+        let body = body(&[], &[shell("python3 -c 'print(1)'")]);
+        assert!(body.offers(Scope::Session) && !body.widens(Scope::Session));
+        assert!(!body.offers(Scope::Always));
+        assert_eq!(body.pattern(Scope::Always), None);
+    }
+
+    #[test]
+    fn an_answer_stored_the_parts_that_it_names_and_none_that_do_not_exist() {
+        let mut body = body(&[shell("cargo test *"), shell("git add -A")], &[]);
+        body.always_from = vec!["cargo test".into(), "git add -A".into()];
+        let parts: Vec<_> = body.parts().map(|part| part.from).collect();
+        assert_eq!(parts, ["cargo test", "git add -A"]);
+        let answer = |parts: Option<Vec<usize>>| Answer {
+            decision: Decision::Approve,
+            scope: Some(Scope::Always),
+            stored: StoredRules { parts, ..StoredRules::default() },
+            reason: None,
+            then: OnDeny::GoOn,
+            answers: None,
+            updated: None,
+            by: By::Timeout,
+            at: 0,
+        };
+        assert_eq!(body.stored(&answer(None)), ["shell: cargo test *", "shell: git add -A"]);
+        assert_eq!(body.stored(&answer(Some(vec![1]))), ["shell: git add -A"]);
+        assert_eq!(body.stored(&answer(Some(vec![2, 9]))), Vec::<String>::new());
+        assert_eq!(body.pattern(Scope::Always).as_deref(), Some("2 rules"));
+    }
+}

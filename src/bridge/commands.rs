@@ -1,0 +1,9 @@
+//! Commands: what people write to the bot beside pressing buttons. One list, and what each does.
+
+mod list;
+mod reading;
+mod run;
+
+pub(super) use list::COMMANDS;
+pub(super) use reading::said;
+pub(super) use run::CommandRun;

@@ -1,0 +1,290 @@
+//! One command, run for the one who wrote it.
+
+use super::{
+    super::{
+        card,
+        receiving::{Adapters, notices},
+        told::outcome,
+    },
+    list::COMMANDS,
+    reading::{first_word, said},
+};
+use crate::{
+    clock,
+    gate::{
+        Gate, PauseOutcome, Reply,
+        answer::{Action, Words},
+        approvers::Who,
+        ask::{Ask, Scope, pause::PauseMode},
+        pause_sentence,
+    },
+    store::{Grant, GrantScope, Store, StoreError},
+    text::line,
+};
+use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
+
+/// How many asks or grants are listed.
+const LISTED: usize = 15;
+/// How much of a text of an agent stands in a list; characters.
+const SHORT: usize = 60;
+
+/// What is said to words that are no command.
+const NO_COMMAND: &str =
+    "I take buttons, replies to cards, and commands: /pending lists what waits, /help lists all.";
+/// What is said in a chat that shows no cards.
+const ELSEWHERE: &str =
+    "I take commands where cards are shown, and in a private chat with me. Not here.";
+
+/// One command of one person.
+pub(in crate::bridge) struct CommandRun<'a> {
+    pub(in crate::bridge) gate: &'a Gate,
+    pub(in crate::bridge) store: &'a Store,
+    pub(in crate::bridge) adapters: &'a Adapters,
+    pub(in crate::bridge) who: Who,
+}
+
+impl CommandRun<'_> {
+    /// Does what was asked for, where its writer may.
+    // SECURITY: only approvers see and change anything; what others see too is said only where the
+    // cards themselves are shown.
+    pub(in crate::bridge) async fn run(
+        self,
+        call: &CommandCall,
+    ) -> Result<CommandReply, StoreError> {
+        let admitted = self.gate.admit(self.who.clone());
+        match (call.name.as_str(), admitted) {
+            ("", _) => return Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),
+            ("help", admitted) => return Ok(help(admitted.is_ok())),
+            (name, Err(stranger)) => {
+                tracing::warn!(platform = self.who.platform, presser = %self.who.id, name,
+                    "somebody who is no approver wrote a command");
+                return Ok(CommandReply::words(Outcome::NotAllowed, stranger.0));
+            }
+            (_, Ok(_)) => {}
+        }
+        let shown =
+            |target: &countersign_port::Target| self.gate.shows_at(self.who.platform, &target.0);
+        if !call.targets.is_empty() && !call.targets.iter().any(shown) {
+            return Ok(CommandReply::words(Outcome::NotAllowed, ELSEWHERE));
+        }
+        match call.name.as_str() {
+            "pending" => self.pending().await,
+            "grants" => self.grants().await,
+            "status" => self.status().await,
+            "approve" => self.approve(call).await,
+            "deny" => self.deny(call).await,
+            "edit" => self.edit(call).await,
+            "undo" => self.undo(call).await,
+            "pause" => self.pause(&call.rest).await,
+            "resume" => Ok(switched(self.gate.resume(self.who).await?)),
+            _ => Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),
+        }
+    }
+
+    async fn pending(&self) -> Result<CommandReply, StoreError> {
+        let asks = self.store.asks_in("open", None).await?.asks;
+        let all = usize::try_from(self.store.count_open().await?).unwrap_or_default();
+        let mut lines: Vec<_> = asks.iter().take(LISTED).map(waiting).collect();
+        match all.checked_sub(lines.len()) {
+            _ if lines.is_empty() => lines.push(words("Nothing waits.")),
+            Some(more @ 1..) => lines.push(words(format!("… and {more} more."))),
+            _ => {}
+        }
+        Ok(CommandReply { outcome: Outcome::Noted, lines })
+    }
+
+    async fn grants(&self) -> Result<CommandReply, StoreError> {
+        let grants = self.store.grants(clock::now_ms()).await?;
+        let mut lines: Vec<_> = grants.iter().rev().take(LISTED).map(granted).collect();
+        match grants.len().checked_sub(lines.len()) {
+            _ if lines.is_empty() => lines.push(words("Nothing is remembered.")),
+            Some(more @ 1..) => lines.push(words(format!("… and {more} older ones."))),
+            _ => {}
+        }
+        Ok(CommandReply { outcome: Outcome::Noted, lines })
+    }
+
+    async fn status(&self) -> Result<CommandReply, StoreError> {
+        let waiting = match self.store.count_open().await? {
+            0 => "Nothing waits.".to_owned(),
+            1 => "1 ask waits.".to_owned(),
+            open => format!("{open} asks wait."),
+        };
+        let mut lines = vec![words(waiting)];
+        if let Some(pause) = self.store.pause().await? {
+            lines.push(words(format!("{}; /resume ends it.", pause_sentence(&pause))));
+        }
+        let rules = self.gate.rules_problem();
+        lines.extend(rules.map(|problem| words(format!("Rules: {problem}"))));
+        lines.extend(notices(self.adapters).into_iter().map(words));
+        if lines.len() == 1 {
+            lines.push(words("All is well."));
+        }
+        Ok(CommandReply { outcome: Outcome::Noted, lines })
+    }
+
+    async fn pause(self, how: &str) -> Result<CommandReply, StoreError> {
+        let mode = match how.trim() {
+            "" => Ok(PauseMode::default()),
+            word => word.parse(),
+        };
+        match mode {
+            Ok(mode) => Ok(switched(self.gate.pause(mode, self.who).await?)),
+            Err(sentence) => Ok(unknown(line(&sentence))),
+        }
+    }
+
+    async fn approve(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
+        let (ask, rest) = match self.find(call).await? {
+            Ok(found) => found,
+            Err(sentence) => return Ok(unknown(sentence)),
+        };
+        // What is critical takes a second step that repeats what will happen.
+        if ask.body.critical && ask.is_open() && !rest.eq_ignore_ascii_case("yes") {
+            let again = match call.message {
+                Some(_) => "/approve yes".to_owned(),
+                None => format!("/approve {} yes", ask.id),
+            };
+            let lines = vec![
+                vec![words_of("This is critical: "), literal(&card::picture(&ask).title)],
+                words(format!("To approve it all the same, send {again}")),
+            ];
+            return Ok(CommandReply { outcome: Outcome::Noted, lines });
+        }
+        Ok(self.answer(ask, Action::Approve { scope: Scope::Once }).await)
+    }
+
+    async fn deny(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
+        let (ask, rest) = match self.find(call).await? {
+            Ok(found) => found,
+            Err(sentence) => return Ok(unknown(sentence)),
+        };
+        let action = match rest.is_empty() || ask.is_question() {
+            true => {
+                let reason = (!rest.is_empty()).then_some(rest);
+                Action::Deny { reason, then: None }
+            }
+            false => said(&ask, rest),
+        };
+        Ok(self.answer(ask, action).await)
+    }
+
+    async fn edit(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
+        let (ask, text) = match self.find(call).await? {
+            Ok(found) => found,
+            Err(sentence) => return Ok(unknown(sentence)),
+        };
+        let (wanted, text) = (Words::Edit, Some(text));
+        Ok(self.answer(ask, Action::Words { wanted, text }).await)
+    }
+
+    async fn undo(self, call: &CommandCall) -> Result<CommandReply, StoreError> {
+        match self.find(call).await? {
+            Ok((ask, _)) => Ok(self.answer(ask, Action::Undo).await),
+            Err(sentence) => Ok(unknown(sentence)),
+        }
+    }
+
+    async fn answer(self, ask: Ask, action: Action) -> CommandReply {
+        let Reply { told, sentence, .. } = self.gate.answer(ask, self.who, action).await;
+        CommandReply::words(outcome(told), sentence)
+    }
+
+    /// The ask that a command is about, and what else it says: the one whose card it replies to, or
+    /// the one that its first word names.
+    async fn find(&self, call: &CommandCall) -> Result<Result<(Ask, String), String>, StoreError> {
+        if let Some(message) = &call.message
+            && let Some((_, ask)) = self.store.ask_at(self.who.platform, &message.0).await?
+        {
+            return Ok(Ok((ask, call.rest.trim().to_owned())));
+        }
+        let (id, rest) = first_word(&call.rest);
+        if id.len() < 3 {
+            let which = "Which one? Name it by its id, as /pending shows it, or reply to its card.";
+            return Ok(Err(which.to_owned()));
+        }
+        let mut found = self.store.ids_like(&id.to_ascii_lowercase()).await?;
+        let ask = match (found.pop(), found.is_empty()) {
+            (Some(id), true) => self.store.ask(&id).await?,
+            (Some(_), false) => {
+                return Ok(Err(format!("`{}` begins several asks; say more of it.", line(id))));
+            }
+            (None, _) => None,
+        };
+        let none = || format!("There is no ask `{}`; /pending lists them.", short(id));
+        Ok(ask.map(|ask| (ask, rest.to_owned())).ok_or_else(none))
+    }
+}
+
+fn help(approver: bool) -> CommandReply {
+    let mut lines: Vec<_> = COMMANDS
+        .iter()
+        .map(|command| {
+            let parameter = |it: &countersign_port::CommandParameter| match it.required {
+                true => format!(" {}", it.name.to_uppercase()),
+                false => format!(" [{}]", it.name.to_uppercase()),
+            };
+            let parameters: String = command.parameters.iter().map(parameter).collect();
+            words(format!("/{}{parameters}: {}", command.name, command.description))
+        })
+        .collect();
+    lines.push(words("A reply to a card denies it with your words as the reason."));
+    // Anybody can ask for help, as often as they like.
+    let outcome = if approver { Outcome::Noted } else { Outcome::NotAllowed };
+    CommandReply { outcome, lines }
+}
+
+fn waiting(ask: &Ask) -> Vec<ReplyPiece> {
+    let card = card::picture(ask);
+    let mut about = format!(" · {}", short(&ask.body.call.agent));
+    if let Some(deadline) = card.deadline {
+        let left = (deadline - clock::now_ms()).max(0);
+        about.push_str(&format!(" · {} left", clock::span(left)));
+    }
+    if ask.body.critical {
+        about.push_str(" · critical");
+    }
+    vec![words_of(format!("{} ", ask.id)), literal(&card.title), words_of(about)]
+}
+
+fn granted(grant: &Grant) -> Vec<ReplyPiece> {
+    let until = match (grant.scope, grant.expires_at) {
+        (GrantScope::Always, _) => "always".to_owned(),
+        (_, Some(at)) => format!("until {}", clock::short(at)),
+        (GrantScope::Session | GrantScope::Timed, None) => "in its session".to_owned(),
+    };
+    let about = format!(" · {until} · by {}", line(&grant.by.to_string()));
+    vec![words_of(format!("{} ", grant.id)), literal(&grant.rule.to_string()), words_of(about)]
+}
+
+fn switched(outcome: PauseOutcome) -> CommandReply {
+    match outcome {
+        PauseOutcome::Switched(sentence) => CommandReply::words(Outcome::Applied, sentence),
+        PauseOutcome::Unchanged(sentence) => CommandReply::words(Outcome::Noted, sentence),
+        PauseOutcome::NotAllowed(stranger) => CommandReply::words(Outcome::NotAllowed, stranger.0),
+    }
+}
+
+fn unknown(sentence: String) -> CommandReply {
+    CommandReply::words(Outcome::Unknown, sentence)
+}
+
+fn words(words: impl Into<String>) -> Vec<ReplyPiece> {
+    vec![words_of(words)]
+}
+
+fn words_of(words: impl Into<String>) -> ReplyPiece {
+    ReplyPiece::Words(words.into())
+}
+
+fn literal(text: &str) -> ReplyPiece {
+    ReplyPiece::Literal(short(text))
+}
+
+fn short(text: &str) -> String {
+    let text = line(text);
+    match text.char_indices().nth(SHORT) {
+        Some(_) => text.chars().take(SHORT - 1).chain(['…']).collect(),
+        None => text,
+    }
+}

@@ -1,0 +1,266 @@
+//! Folding: what comes faster than a chat takes messages shares one that is edited in place.
+
+use super::{OutboxWorker, rush::crowd};
+use crate::{
+    ask::late,
+    bridge::{bundle, outage::backoff_ms},
+    clock,
+    store::{Bundle, BundleNews, BundleRow, CardRow, Due, Member, StoreError},
+};
+use countersign_port::{MessageRef, Pace, Posting, SendError, Target};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+/// How long a bundle is joined by new requests: a change of a message rings nobody's phone.
+const JOIN_MS: i64 = 60_000;
+/// The largest call that is folded; bytes. A bundle holds all of its calls.
+const LARGEST: usize = 8 * 1024;
+
+/// Whether a card that is due may share a message. Critical calls and questions never do.
+fn may_share(due: &Due) -> bool {
+    let Ok(ask) = &due.ask else { return false };
+    let call = &ask.body.call;
+    let large = || call.args.to_string().len() > LARGEST;
+    let new = due.card.message.is_none() && !due.card.shown;
+    new && ask.is_open() && !ask.body.critical && !ask.is_question() && !large()
+}
+
+impl OutboxWorker {
+    /// Puts first turns that come too fast into bundles, and the same call again into that of the
+    /// first. The cards that stay on their own.
+    pub(super) async fn fold(&mut self, mut due: Vec<Due>) -> Result<Vec<Due>, StoreError> {
+        let Some(pace) = self.adapter.pace(&Target(self.target.clone())) else { return Ok(due) };
+        let mut left = Vec::with_capacity(due.len());
+        let turns: HashMap<_, _> =
+            due.iter().enumerate().map(|(turn, due)| (due.card.nonce.clone(), turn)).collect();
+        let (sharing, others) = due.drain(..).partition::<Vec<_>, _>(may_share);
+        let sharing = self.join_twins(sharing).await?;
+        let mut crowds = BTreeMap::<String, Vec<Due>>::new();
+        for due in sharing {
+            let crowd = due.ask.as_ref().map(|ask| crowd(&ask.body.call)).unwrap_or_default();
+            crowds.entry(crowd).or_default().push(due);
+        }
+        for (crowd, cards) in crowds {
+            if self.is_rush(&crowd, cards.len(), pace).await? {
+                self.put_together(&crowd, &cards).await?;
+            } else {
+                left.extend(cards);
+            }
+        }
+        left.extend(others);
+        left.sort_by_key(|due| turns.get(&due.card.nonce).copied());
+        Ok(left)
+    }
+
+    /// Whether a crowd has more cards to show than its target takes at once.
+    async fn is_rush(
+        &mut self,
+        crowd: &str,
+        waiting: usize,
+        pace: Pace,
+    ) -> Result<bool, StoreError> {
+        let most = if self.rush.is_slow() { 1 } else { pace.at_once };
+        if waiting > most {
+            return Ok(true);
+        }
+        let recent = self.rush.recent(crowd);
+        if waiting + recent.len() <= most {
+            return Ok(false);
+        }
+        // What was answered at once leaves room for more.
+        Ok(waiting + self.store.count_open_of(&recent).await? > most)
+    }
+
+    async fn put_together(&mut self, crowd: &str, cards: &[Due]) -> Result<(), StoreError> {
+        let (store, now) = (self.store.clone(), clock::now_ms());
+        let target = self.target.clone();
+        let place = [self.adapter.name, &*target, crowd];
+        let into = store.open_bundle(place, now - JOIN_MS).await?;
+        let nonces: Vec<_> = cards.iter().map(|due| due.card.nonce.clone()).collect();
+        store.bundle(place, &nonces, into.as_deref(), self.term.fence(), now).await?;
+        Ok(())
+    }
+
+    /// Puts the same call again into the message of the first. The cards that are left.
+    async fn join_twins(&mut self, cards: Vec<Due>) -> Result<Vec<Due>, StoreError> {
+        let digest = |due: &Due| due.ask.as_ref().map(|ask| ask.digest.clone()).unwrap_or_default();
+        let digests: Vec<_> = cards.iter().map(digest).collect();
+        let (store, name, target) = (self.store.clone(), self.adapter.name, self.target.clone());
+        let standing = store.twins(name, &target, &digests).await?;
+        let mut left: Vec<Due> = Vec::new();
+        for due in cards {
+            let own = digest(&due);
+            let place = [name, &*target, &*own];
+            let nonce = due.card.nonce.clone();
+            if let Some(twin) = standing.iter().find(|twin| twin.digest == own) {
+                let cards = match &twin.bundle {
+                    Some(_) => vec![nonce],
+                    // It takes the message of the first with it.
+                    None => vec![twin.card.clone(), nonce],
+                };
+                let into = match &twin.bundle {
+                    Some(bundle) => Some(bundle.clone()),
+                    None => store.open_bundle(place, 0).await?,
+                };
+                let fence = self.term.fence();
+                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
+            } else if let Some(first) = left.iter().find(|other| digest(other) == own) {
+                let cards = [first.card.nonce.clone(), nonce];
+                let into = store.open_bundle(place, 0).await?;
+                let fence = self.term.fence();
+                store.bundle(place, &cards, into.as_deref(), fence, clock::now_ms()).await?;
+                left.retain(|other| digest(other) != own);
+            } else if store.open_bundle(place, clock::now_ms() - JOIN_MS).await?.is_some() {
+                let into = store.open_bundle(place, 0).await?;
+                let fence = self.term.fence();
+                store.bundle(place, &[nonce], into.as_deref(), fence, clock::now_ms()).await?;
+            } else {
+                left.push(due);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Draws the bundles that are due. `Some`: nothing more for so long.
+    pub(super) async fn show_bundles(
+        &mut self,
+        news: BundleNews,
+    ) -> Result<Option<Duration>, StoreError> {
+        let store = self.store.clone();
+        if self.adapter.pace(&Target(self.target.clone())).is_none() {
+            return Ok(None);
+        }
+        loop {
+            let (name, now) = (self.adapter.name, clock::now_ms());
+            let Some(row) = store.due_bundle(name, &self.target, now, news).await? else {
+                return Ok(None);
+            };
+            if !self.term.holds() {
+                return Ok(Some(Duration::from_secs(1)));
+            }
+            if let Some(left) = self.term.rests_for() {
+                return Ok(Some(left));
+            }
+            if let Some(quiet) = self.show_bundle(&row).await? {
+                return Ok(Some(quiet));
+            }
+        }
+    }
+
+    async fn show_bundle(&mut self, row: &BundleRow) -> Result<Option<Duration>, StoreError> {
+        let (store, term) = (self.store.clone(), self.term.clone());
+        let Some(bundle) = store.next_revision(&row.nonce, term.fence()).await? else {
+            term.end();
+            return Ok(Some(Duration::from_secs(1)));
+        };
+        let open = bundle.members.iter().any(|member| member.ask.is_open());
+        let stands = row.message.is_some() || row.revision > 0;
+        if !open && !stands {
+            // Nobody saw it open; nobody needs to see it closed.
+            return self.note_bundle(&bundle, None, false).await;
+        }
+        let muted = open && self.receiving.mutes();
+        let sent =
+            tokio::time::timeout(super::LONGEST_SEND, self.send_bundle(&bundle, muted)).await;
+        match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
+            Ok(message) => {
+                let noted = self.note_bundle(&bundle, Some(&message.0), muted).await?;
+                self.store.cards_due(self.outage.is_over()).await?;
+                Ok(noted)
+            }
+            Err(error) => self.bundle_failed(&bundle, error).await,
+        }
+    }
+
+    async fn send_bundle(&self, bundle: &Bundle, muted: bool) -> Result<MessageRef, SendError> {
+        let mut card = bundle::draw(&started(bundle), self.store.id());
+        if muted {
+            card = self.receiving.mute(card, &self.gate);
+        }
+        let oldest = bundle.members.iter().find(|member| member.ask.is_open());
+        if bundle.row.message.is_none() {
+            let note = |member: &Member| super::late_note(&member.ask, clock::now_ms());
+            card.blocks.extend(oldest.and_then(note));
+        }
+        if let Some(message) = &bundle.row.message {
+            let message = MessageRef(message.clone());
+            return self.adapter.update(&message, &card).await.map(|()| message);
+        }
+        // The first revision was never sent before.
+        let may_stand = bundle.row.revision > 1;
+        let posting = if may_stand { Posting::MayRepeat } else { Posting::First };
+        let message = self.adapter.post(&Target(self.target.clone()), &card, posting).await?;
+        if may_stand {
+            self.adapter.update(&message, &card).await?;
+        }
+        Ok(message)
+    }
+
+    async fn note_bundle(
+        &mut self,
+        bundle: &Bundle,
+        message: Option<&str>,
+        muted: bool,
+    ) -> Result<Option<Duration>, StoreError> {
+        let pace = self.adapter.pace(&Target(self.target.clone()));
+        let rest = pace.map_or(Duration::ZERO, |pace| pace.between_edits());
+        let until = clock::now_ms() + i64::try_from(rest.as_millis()).unwrap_or_default();
+        let (store, fence) = (self.store.clone(), self.term.fence().clone());
+        if !store.bundle_shown(bundle, message, muted, until, &fence).await? {
+            self.term.end();
+        }
+        let (adapter, asks) = (self.adapter.name, bundle.members.len());
+        tracing::info!(adapter, asks, revision = bundle.row.revision, "a bundle of cards is shown");
+        Ok(None)
+    }
+
+    async fn bundle_failed(
+        &mut self,
+        bundle: &Bundle,
+        error: SendError,
+    ) -> Result<Option<Duration>, StoreError> {
+        let (store, adapter) = (self.store.clone(), self.adapter.name);
+        let BundleRow { nonce, attempts, .. } = &bundle.row;
+        match error {
+            SendError::Transient(why) | SendError::Fatal(why) => {
+                let rest = self.outage.failed(nonce, *attempts);
+                let wait_ms = backoff_ms(*attempts);
+                tracing::warn!(adapter, why, wait_ms, ?rest, "a bundle could not be shown yet");
+                store.bundle_rests(nonce, true, clock::now_ms() + wait_ms).await?;
+                Ok(rest)
+            }
+            SendError::Refused(why) => {
+                tracing::error!(adapter, why, "a bundle is given up; its asks get their own cards");
+                store.unbundle(nonce, &why).await?;
+                Ok(None)
+            }
+            other => {
+                let first = bundle.members.first();
+                let row = CardRow {
+                    nonce: nonce.clone(),
+                    ask: first.map(|member| member.ask.id.clone()).unwrap_or_default(),
+                    adapter: adapter.to_owned(),
+                    target: self.target.clone(),
+                    message: bundle.row.message.clone(),
+                    attempts: *attempts,
+                    shown: false,
+                    seen: false,
+                };
+                self.failed(&row, other).await
+            }
+        }
+    }
+}
+
+/// The bundle with the deadlines that its asks have once it is shown.
+fn started(bundle: &Bundle) -> Bundle {
+    let (mut bundle, now) = (bundle.clone(), clock::now_ms());
+    for Member { joined, ask, .. } in &mut bundle.members {
+        if *joined == bundle.row.revision {
+            ask.deadline_at = late::deadline(ask.created_at, ask.deadline_at, now);
+        }
+    }
+    bundle
+}

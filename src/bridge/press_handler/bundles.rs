@@ -1,0 +1,191 @@
+//! Presses on bundles: one press that answers several asks, and the pages between.
+
+use super::{Input, NO_CARD, PressHandler, receipt, receipt_of};
+use crate::{
+    ask::{Ask, Scope},
+    bridge::{
+        bundle,
+        card::Origin,
+        token::{Pressed, Token},
+    },
+    clock,
+    gate::{
+        Reply, Told,
+        answer::{Action, Words},
+    },
+    store::{Bundle, StoreError},
+};
+use countersign_port::{Card, MessageRef, Outcome, Presser, Receipt};
+use futures::{StreamExt, future::ready, stream};
+
+/// So many answers are on their way to the store at once: they share its commits.
+const AT_ONCE: usize = 16;
+/// How long a bundle is left as it is while a person goes through it; milliseconds.
+const READING_MS: i64 = 20_000;
+
+impl PressHandler {
+    /// Does what a button of a bundle says.
+    // INVARIANT: a press answers only asks that its own revision of the bundle showed.
+    // SECURITY: every answer goes through `Gate::answer`, which admits its presser each time.
+    pub(super) async fn press_bundle(
+        &self,
+        pressed: Bundle,
+        token: &Token,
+        input: &Input,
+    ) -> Result<Receipt, StoreError> {
+        let (store, nonce) = (self.store.id(), pressed.row.nonce.as_str());
+        if let Some(card) = match token.pressed {
+            Pressed::Page => Some(bundle::page(&pressed, token.step, store)),
+            Pressed::Overview => Some(bundle::draw(&pressed, store)),
+            _ => None,
+        } {
+            self.rest(nonce).await?;
+            return Ok(with(Outcome::Noted, "", card));
+        }
+        let chosen = bundle::shown_by(&pressed, token.step);
+        let [first, rest @ ..] = chosen.as_slice() else {
+            let sentence = "These requests are answered already.";
+            return Ok(with(Outcome::AlreadyAnswered, sentence, bundle::draw(&pressed, store)));
+        };
+        let approves = !matches!(
+            token.pressed,
+            Pressed::Deny | Pressed::DenyAnd(_) | Pressed::Words(Words::Reason)
+        );
+        if approves && !bundle::are_one(&chosen) {
+            // FAIL-CLOSED: what one line cannot say is approved one by one.
+            let sentence = "These requests differ, so they are not approved together: Review them.";
+            return Ok(with(Outcome::Noted, sentence, bundle::draw(&pressed, store)));
+        }
+        let Some(action) = token.action(input.text.clone()) else {
+            return Ok(receipt(Outcome::Unknown, "This button does nothing any more."));
+        };
+        let asks = [first].into_iter().chain(rest).map(|member| member.ask.clone()).collect();
+        let answered = self.answer_all(asks, &input.presser, action).await;
+        let All { reply, applied, of } = answered;
+        if !is_over(reply.told) {
+            if reply.told == Told::TextWanted {
+                self.owe(input, first.ask.id.clone()).await?;
+            }
+            let receipt = receipt_of(reply, Origin { nonce: &token.nonce, store });
+            return Ok(Receipt { card: Some(bundle::draw(&pressed, store)), ..receipt });
+        }
+        let now = self.bundle(input, token).await?;
+        let card = bundle::draw(now.as_ref().unwrap_or(&pressed), store);
+        if of == 1 {
+            return Ok(Receipt { card: Some(card), ..receipt_of(reply, Origin::default()) });
+        }
+        let did = if approves { "Approved" } else { "Denied" };
+        let sentence = match of - applied {
+            0 => format!("{did} {applied} requests. {}", reply.sentence),
+            other => format!("{did} {applied} requests; {other} had ended before."),
+        };
+        let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
+        Ok(with(outcome, &sentence, card))
+    }
+
+    /// A reply to the message of a bundle: a denial of all that it shows, with these words.
+    // FAIL-CLOSED: words alone never approve anything.
+    pub(super) async fn reply_to_bundle(
+        &self,
+        presser: &Presser,
+        at: &MessageRef,
+        text: String,
+    ) -> Result<Receipt, StoreError> {
+        let found = self.store.bundle_at(self.adapter, &at.0).await?;
+        let shown = found.iter().flat_map(|bundle| bundle::shown_by(bundle, usize::MAX));
+        let asks: Vec<_> = shown.map(|member| member.ask.clone()).collect();
+        if asks.is_empty() {
+            return Ok(receipt(Outcome::Unknown, NO_CARD));
+        }
+        let action = Action::Deny { reason: Some(text), then: None };
+        let All { reply, applied, .. } = self.answer_all(asks, presser, action).await;
+        if !is_over(reply.told) {
+            return Ok(receipt_of(reply, Origin::default()));
+        }
+        let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
+        Ok(receipt(outcome, &format!("Denied {applied} requests with your words.")))
+    }
+
+    /// Answers these asks alike: first one alone, which says whether its presser may, then the rest.
+    async fn answer_all(&self, asks: Vec<Ask>, presser: &Presser, action: Action) -> All {
+        let (who, of) = (self.who(presser), asks.len());
+        let mut asks = asks.into_iter();
+        let Some(first) = asks.next() else {
+            let sentence = String::new();
+            return All {
+                reply: Reply { told: Told::Unknown, sentence, ask: None },
+                applied: 0,
+                of,
+            };
+        };
+        let reply = self.gate.answer(first, who.clone(), action.clone()).await;
+        let mut applied = usize::from(reply.told == Told::Applied);
+        if is_over(reply.told) {
+            let answer = |ask| self.gate.answer(ask, who.clone(), once(&action));
+            let replies = stream::iter(asks).map(answer).buffer_unordered(AT_ONCE);
+            applied += replies.filter(|it| ready(it.told == Told::Applied)).count().await;
+        }
+        All { reply, applied, of }
+    }
+
+    /// The bundle that a token belongs to.
+    pub(super) async fn bundle(
+        &self,
+        input: &Input,
+        token: &Token,
+    ) -> Result<Option<Bundle>, StoreError> {
+        let message = input.message.as_ref().map(|message| message.0.as_str());
+        self.store.bundle_pressed(&token.nonce, self.adapter, message).await
+    }
+
+    /// The receipt of a press on one request of a bundle: its message goes on to the next.
+    pub(super) async fn go_on(
+        &self,
+        receipt: Receipt,
+        input: &Input,
+        token: &Token,
+    ) -> Result<Receipt, StoreError> {
+        let stays = matches!(receipt.outcome, Outcome::Noted | Outcome::TextWanted);
+        let Some(message) = input.message.as_ref().filter(|_| !stays && receipt.card.is_some())
+        else {
+            return Ok(receipt);
+        };
+        let found = self.store.bundle_of_card(&token.nonce, &message.0).await?;
+        let Some(bundle) = found else { return Ok(receipt) };
+        self.rest(&bundle.row.nonce).await?;
+        let place = bundle::place(&bundle, &token.nonce);
+        let card = Some(bundle::page(&bundle, place, self.store.id()));
+        Ok(Receipt { card, ..receipt })
+    }
+
+    /// Lets the outbox leave a bundle as it is for a while.
+    async fn rest(&self, nonce: &str) -> Result<(), StoreError> {
+        self.store.bundle_rests(nonce, false, clock::now_ms() + READING_MS).await
+    }
+}
+
+/// What came of answering several asks alike.
+struct All {
+    /// Of the first.
+    reply: Reply,
+    /// How many of them this answered.
+    applied: usize,
+    of: usize,
+}
+
+/// Whether an ask that was answered so has ended, now or before.
+fn is_over(told: Told) -> bool {
+    matches!(told, Told::Applied | Told::Already | Told::Expired | Told::Cancelled)
+}
+
+/// The same for the others: one of them remembers what is to be remembered.
+fn once(action: &Action) -> Action {
+    match action {
+        Action::Approve { .. } => Action::Approve { scope: Scope::Once },
+        other => other.clone(),
+    }
+}
+
+fn with(outcome: Outcome, sentence: &str, card: Card) -> Receipt {
+    Receipt { card: Some(card), ..receipt(outcome, sentence) }
+}

@@ -1,0 +1,64 @@
+//! `countersign answer ID --edit TEXT`: approves another text than the agent's.
+
+use super::{Context, Exit, exit::Misused, say, token};
+use crate::ask::{Decision, edit::editable};
+use anyhow::Result;
+use countersign_protocol::{AnswerReply, AnswerRequest, EditView};
+use similar::TextDiff;
+use std::io::{BufRead as _, IsTerminal as _};
+
+/// Proposes the text, shows what it changes, and approves it where that is wanted.
+pub(super) async fn run(
+    context: &Context,
+    id: &str,
+    text: &str,
+    yes: bool,
+    json: bool,
+) -> Result<Exit> {
+    let client = token::approver(context)?;
+    let ask = client.ask(id).await?;
+    let propose =
+        AnswerRequest { edit: Some(text.to_owned()), ..AnswerRequest::new(Decision::Edit) };
+    let proposed = client.answer(&ask.id, &propose).await?;
+    let Some(edit) = proposed.edit.clone() else { return told(&proposed, json) };
+    say::aside(&shown(editable(&ask.call).unwrap_or_default(), text, &edit));
+    if !yes && !confirmed()? {
+        say::aside("Nothing is approved. The change stays proposed on the card.");
+        return Ok(Exit::Pending);
+    }
+    let approve = AnswerRequest { digest: Some(edit.digest), ..AnswerRequest::new(Decision::Edit) };
+    told(&client.answer(&ask.id, &approve).await?, json)
+}
+
+fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {
+    match json {
+        true => say::json(&serde_json::to_value(reply)?)?,
+        false => say::out(&say::literal(&reply.message))?,
+    }
+    Ok(if reply.applied { Exit::Good } else { Exit::Fault })
+}
+
+/// The change line by line, with what it touches.
+fn shown(old: &str, new: &str, edit: &EditView) -> String {
+    let diff = TextDiff::from_lines(old, new).unified_diff().context_radius(2).to_string();
+    let mut lines: Vec<String> = diff.lines().map(say::literal).collect();
+    lines.extend(edit.effects.iter().map(|effect| format!("touches {}", say::literal(effect))));
+    if edit.critical {
+        lines.push("The changed call is critical.".to_owned());
+    }
+    lines.push(format!("digest {}", say::literal(&edit.digest)));
+    lines.join("\n")
+}
+
+/// FAIL-CLOSED: only a `y` that somebody types is a yes.
+fn confirmed() -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Err(
+            Misused("nobody can be asked here: look at the change, then add --yes".into()).into()
+        );
+    }
+    say::aside("Approve this change? [y/N]");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,48 @@
+//! `countersign pause` and `resume`: the kill switch.
+
+use super::{Context, Exit, say, token};
+use crate::ask::pause::PauseMode;
+use anyhow::Result;
+use countersign_protocol::{PauseReply, PauseRequest};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+While everything is paused no call of any agent is allowed, whatever rules and grants say, and no
+deadline runs. `countersign resume` ends it.")]
+pub(super) struct PauseArgs {
+    /// Deny every call, with this as the reason
+    #[arg(long, conflicts_with = "hold")]
+    deny: bool,
+    /// Hold every call until it is resumed; this is what happens anyway
+    #[arg(long)]
+    hold: bool,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ResumeArgs {
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn pause(context: &Context, args: &PauseArgs) -> Result<Exit> {
+    let mode = if args.deny { PauseMode::Deny } else { PauseMode::Hold };
+    let reply = token::approver(context)?.pause(&PauseRequest { mode }).await?;
+    told(&reply, args.json)
+}
+
+pub(super) async fn resume(context: &Context, args: &ResumeArgs) -> Result<Exit> {
+    let reply = token::approver(context)?.resume().await?;
+    told(&reply, args.json)
+}
+
+fn told(reply: &PauseReply, json: bool) -> Result<Exit> {
+    match json {
+        true => say::json(&serde_json::to_value(reply)?)?,
+        false => say::out(&say::literal(&reply.message))?,
+    }
+    Ok(Exit::Good)
+}

@@ -1,0 +1,146 @@
+//! The kill switch: while it is on nothing is allowed and no deadline runs.
+
+use super::{
+    SubmitError,
+    approvers::{Approvers, Stranger, Who},
+    ask::{
+        Answer, Ask, By, Decision, Scope, State, StoredRules,
+        pause::{Pause, PauseMode},
+    },
+    evaluate::Evaluator,
+    open_asks::{OpenAsks, to_the_end},
+};
+use crate::{
+    clock,
+    store::{Closed, StoreError},
+    text::line,
+};
+use countersign_policy::Verdict;
+use countersign_profiles::OnDeny;
+use std::sync::Arc;
+
+/// What became of switching the pause on or off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum PauseOutcome {
+    /// It was switched; what is told to whoever did it.
+    Switched(String),
+    /// It was so already.
+    Unchanged(String),
+    /// Only approvers switch it.
+    NotAllowed(Stranger),
+}
+
+/// Switches the pause.
+#[derive(Debug)]
+pub(super) struct PauseSwitch {
+    pub(super) open: Arc<OpenAsks>,
+    pub(super) approvers: Arc<Approvers>,
+    pub(super) evaluator: Arc<Evaluator>,
+}
+
+impl PauseSwitch {
+    pub(super) async fn pause(
+        &self,
+        mode: PauseMode,
+        who: Who,
+    ) -> Result<PauseOutcome, StoreError> {
+        let by = match self.person(who) {
+            Ok(by) => by,
+            Err(stranger) => return Ok(PauseOutcome::NotAllowed(stranger)),
+        };
+        let (open, new) = (self.open.clone(), Pause { mode, by, since: clock::now_ms() });
+        to_the_end(async move {
+            let before = open.store.set_pause(&new).await?;
+            open.changed();
+            tracing::warn!(mode = mode.name(), by = %new.by, "everything is paused");
+            Ok(match before {
+                Some(before) if before.mode == mode => {
+                    PauseOutcome::Unchanged(format!("{} already.", sentence(&before)))
+                }
+                _ => PauseOutcome::Switched(match mode {
+                    PauseMode::Deny => "Paused: every call is denied until /resume.".to_owned(),
+                    PauseMode::Hold => {
+                        "Paused: every call is held until /resume; deadlines stand still."
+                            .to_owned()
+                    }
+                }),
+            })
+        })
+        .await
+    }
+
+    pub(super) async fn resume(self: &Arc<Self>, who: Who) -> Result<PauseOutcome, StoreError> {
+        let by = match self.person(who) {
+            Ok(by) => by,
+            Err(stranger) => return Ok(PauseOutcome::NotAllowed(stranger)),
+        };
+        let switch = self.clone();
+        to_the_end(async move {
+            let Some(ended) = switch.open.store.end_pause(&by, clock::now_ms()).await? else {
+                return Ok(PauseOutcome::Unchanged("Nothing is paused.".to_owned()));
+            };
+            // What was counted while nothing could be answered is no time that people had.
+            switch.open.monotonic.forget_all();
+            switch.open.changed();
+            tracing::warn!(by = %by, "the pause is over");
+            switch.release().await?;
+            let time = clock::span(clock::now_ms().saturating_sub(ended.since));
+            Ok(PauseOutcome::Switched(format!("Resumed after {time}: calls are taken again.")))
+        })
+        .await
+    }
+
+    fn person(&self, who: Who) -> Result<By, Stranger> {
+        let approver = self.approvers.admit(who)?;
+        Ok(super::answer::person(&approver))
+    }
+
+    /// Lets go what was held though a rule or grant allows it, where one still does.
+    async fn release(&self) -> Result<(), StoreError> {
+        let mut held = Vec::new();
+        self.open
+            .store
+            .each_ask_in("open", |ask| {
+                if ask.body.held && !ask.is_question() && ask.progress.edit.is_none() {
+                    held.push(ask.id.clone());
+                }
+            })
+            .await?;
+        for id in held {
+            let Some(ask) = self.open.store.whole_ask(&id).await?.filter(Ask::is_open) else {
+                continue;
+            };
+            let ruling = match self.evaluator.decide(&ask.body.call).await {
+                Ok(ruling) => ruling,
+                Err(SubmitError::Store(error)) => return Err(error),
+                // FAIL-CLOSED: what cannot be ruled on stays an ask.
+                Err(_) => continue,
+            };
+            if ruling.verdict != Verdict::Allow {
+                continue;
+            }
+            let answer = Answer {
+                decision: Decision::Approve,
+                scope: Some(Scope::Once),
+                stored: StoredRules::default(),
+                reason: None,
+                then: OnDeny::GoOn,
+                answers: None,
+                updated: None,
+                by: By::Policy { grant: ruling.rule.unwrap_or(ruling.reason) },
+                at: clock::now_ms(),
+            };
+            if let Closed::Won(ask) = self.open.close(&ask, State::Answered(answer)).await? {
+                tracing::info!(ask_id = %ask.id, "a call that a pause held is let go");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who has paused everything, and since when, in words without a full stop.
+#[must_use]
+pub fn sentence(pause: &Pause) -> String {
+    format!("Paused by {} since {}", line(&pause.by.to_string()), clock::short(pause.since))
+}

@@ -1,0 +1,96 @@
+//! Undoing an answer: for ten minutes an approver can take back the rules that it stored.
+
+use super::{
+    approvers::{Approver, person},
+    ask::{Answer, Ask, Undone},
+    open_asks::OpenAsks,
+    refusal::Refusal,
+};
+use crate::{clock, store::StoreError};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// How often it is looked though nothing is known to be due.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// Decides what an approver's attempt to undo an answer comes to. Pure.
+///
+/// # Errors
+/// [`Refusal`], with words for the presser.
+pub(super) fn apply(ask: &Ask, by: &Approver, now: i64) -> Result<Undone, Refusal> {
+    let Some(answer) = ask.answer() else {
+        return Err(Refusal::Unfit("It is not answered yet: approve it or deny it.".to_owned()));
+    };
+    if let Some(undone) = &answer.stored.undone {
+        let (by, at) = (&undone.by, clock::short(undone.at));
+        return Err(Refusal::Closed(format!("Already undone by {by} at {at}.")));
+    }
+    if stored_nothing(ask, answer) {
+        let nothing = "This answer stored no rule, so there is nothing to undo.";
+        return Err(Refusal::Unfit(nothing.to_owned()));
+    }
+    match answer.stored.undo_until {
+        Some(until) if now < until => Ok(Undone { by: person(by), at: now }),
+        _ => Err(Refusal::Over(
+            "Too late: an answer can be undone for 10 minutes. Its rules still hold; `countersign \
+             grants revoke` takes them back."
+                .to_owned(),
+        )),
+    }
+}
+
+fn stored_nothing(ask: &Ask, answer: &Answer) -> bool {
+    ask.body.stored_rules(answer).is_empty()
+}
+
+/// What is said to whoever undid an answer. `kept` says why its rule still stands in the file.
+pub(super) fn sentence(ask: &Ask, kept: Option<&str>) -> String {
+    let rules = ask.answer().map(|answer| ask.body.stored(answer)).unwrap_or_default();
+    let hold = if rules.len() == 1 { "holds" } else { "hold" };
+    match kept {
+        None => format!(
+            "Undone: {} no longer {hold}. A call that already runs is not stopped.",
+            rules.join(", ")
+        ),
+        Some(why) => format!("Undone, but the rules file still has a rule of it: {why}"),
+    }
+}
+
+/// Ends the times in which answers can be undone, until told to stop: their cards lose the button.
+pub(super) async fn end_windows(open: Arc<OpenAsks>, stop: CancellationToken) {
+    let mut changes = open.changes.subscribe();
+    loop {
+        changes.mark_unchanged();
+        let pause = match end_due(&open).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::warn!(%error, "answers can be undone for longer than they should");
+                LOOK
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            changed = changes.changed() => if changed.is_err() { return },
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Ends what is over, and says how long to rest.
+async fn end_due(open: &OpenAsks) -> Result<Duration, StoreError> {
+    for id in open.store.undo_over(clock::now_ms()).await? {
+        let ask = open.store.whole_ask(&id).await?;
+        let may = |ask: &Ask| ask.answer().is_some_and(|it| it.stored.undo_until.is_some());
+        match ask.filter(may) {
+            Some(ask) => {
+                let _ = open.store.end_undo(&ask, true).await?;
+                open.changed();
+            }
+            None => open.store.forget_undo(&id).await?,
+        }
+    }
+    let next = open.store.next_undo_over().await?;
+    let left = next.map(|at| at.saturating_sub(clock::now_ms()).max(1));
+    let left = left.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+    Ok(left.unwrap_or(LOOK).min(LOOK))
+}
