@@ -23,9 +23,14 @@ pub fn excerpt(text: &str, budget: usize) -> Excerpt {
     }
     let tail_len = budget / 3;
     let head_len = budget - tail_len;
-    let head: String = text.chars().take(head_len).collect();
-    let tail: String = text.chars().skip(count - tail_len).collect();
-    let (head, tail) = (ended(&head), begun(&tail));
+    // Only the ends are walked: renderers try many budgets on texts of a megabyte.
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    let head_end = starts.nth(head_len).unwrap_or(text.len());
+    let mut starts = text.char_indices().map(|(at, _)| at).rev();
+    let tail_start = tail_len.checked_sub(1).and_then(|last| starts.nth(last));
+    let head = text.get(..head_end).unwrap_or(text);
+    let tail = text.get(tail_start.unwrap_or(text.len())..).unwrap_or_default();
+    let (head, tail) = (ended(head), begun(tail));
     // A picture that is cut in two leaves no joiner or mark behind that stands on nothing.
     let (head, tail) = (head.trim_end_matches('\u{200d}'), tail.trim_start_matches(leans));
     let shown = head.chars().count() + tail.chars().count();
