@@ -76,7 +76,8 @@ impl Machine {
                     _ = killed => {}
                 }
             });
-            runtime.shutdown_background();
+            // Its tasks are gone before a press can be sent to them.
+            runtime.shutdown_timeout(Duration::from_secs(10));
         });
         Running { socket, kill: Some(kill), thread: Some(thread) }
     }
