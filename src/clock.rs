@@ -36,6 +36,12 @@ pub fn rfc3339(at_ms: i64) -> String {
     Timestamp::from_millisecond(at_ms).map(|at| at.to_string()).unwrap_or_default()
 }
 
+/// Reads a time of programs; `None` for anything else.
+#[must_use]
+pub fn from_rfc3339(text: &str) -> Option<i64> {
+    text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+}
+
 /// A duration for people, such as `5 minutes`.
 #[must_use]
 pub fn span(ms: i64) -> String {
@@ -64,6 +70,16 @@ mod tests {
         let before = now_ms();
         tokio::time::advance(std::time::Duration::from_secs(3_600)).await;
         assert_eq!(now_ms() - before, 3_600_000);
+    }
+
+    #[test]
+    fn a_time_of_programs_reads_back_in_every_zone() {
+        let at = 1_763_805_641_120;
+        assert_eq!(from_rfc3339(&rfc3339(at)), Some(at));
+        assert_eq!(from_rfc3339("2025-11-22T11:00:41.12+01:00"), Some(at));
+        for text in ["", "yesterday", "2025-11-22", "2025-11-22T10:00:41"] {
+            assert_eq!(from_rfc3339(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -120,7 +120,8 @@ async fn answer(
 /// or presses a button has sent it.
 pub(crate) async fn prove_by_inbox(request: axum::extract::Request, next: Next) -> Response<Body> {
     let connection = request.extensions().get::<Arc<Connection>>().cloned();
-    let keyed = matches!(request.uri().path(), "/inbox/events" | "/inbox/press");
+    let path = request.uri().path();
+    let keyed = matches!(path, "/inbox/events" | "/inbox/press") || path.starts_with("/inbox/api/");
     let response = next.run(request).await;
     if let Some(connection) = connection.filter(|_| keyed && response.status().is_success()) {
         connection.mark_proven();

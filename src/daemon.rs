@@ -99,13 +99,14 @@ pub async fn run(
         leases: Arc::new(leases),
         turns: api::LargeReplies::default(),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
+        title: bridge::card::title,
         inbox: local.base(),
         notices: bridge::notices,
     };
 
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    let page = accounts.page.clone();
+    let page = accounts.page(api::page_router(api.clone()));
     for account in accounts.into_leading(&store) {
         tasks.spawn(account.lead(gate.clone(), stop.clone()));
     }

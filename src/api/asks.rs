@@ -76,7 +76,7 @@ pub(super) async fn get(
                 caller.leave();
                 waited
             }
-            Handle::Approver => api.gate.wait(&id, longest(&query)).await,
+            Handle::Approver | Handle::Inbox => api.gate.wait(&id, longest(&query)).await,
         };
         waited?;
     }
@@ -243,7 +243,7 @@ async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
 }
 
 /// Completes a short id.
-async fn found(api: &Api, id: &str) -> Result<String, Fault> {
+pub(super) async fn found(api: &Api, id: &str) -> Result<String, Fault> {
     let mut found = api.store.ids_like(id).await?;
     // A whole id means itself, even if a longer one starts with it.
     if let Some(exact) = found.iter().position(|found| found == id) {
@@ -258,6 +258,6 @@ async fn found(api: &Api, id: &str) -> Result<String, Fault> {
     }
 }
 
-fn no_such(id: &str) -> Fault {
+pub(super) fn no_such(id: &str) -> Fault {
     Fault::not_found(format!("there is no ask `{id}`"))
 }

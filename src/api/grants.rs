@@ -22,7 +22,7 @@ pub(super) async fn list(
 ) -> Result<Json<GrantsPage>, Fault> {
     let mut grants = api.store.grants(clock::now_ms()).await?;
     grants.retain(|grant| {
-        handle == Handle::Approver
+        handle.sees_all()
             || grant.scope == GrantScope::Always
             || grant.owner.as_ref() == Some(&owner)
     });

@@ -15,6 +15,8 @@ pub enum Handle {
     Agent,
     /// May also answer.
     Approver,
+    /// The inbox's page: sees what an approver sees, and answers as the inbox.
+    Inbox,
 }
 
 /// The listener that accepted a request.
@@ -55,6 +57,14 @@ impl Keys {
 }
 
 impl Handle {
+    /// Whether it sees what every agent asked and was granted.
+    pub(super) fn sees_all(self) -> bool {
+        match self {
+            Self::Approver | Self::Inbox => true,
+            Self::Agent => false,
+        }
+    }
+
     /// The approver that answers with this handle; an agent's handle is refused.
     ///
     /// # Errors
@@ -66,6 +76,13 @@ impl Handle {
                 platform: "api",
                 id: "approver".to_owned(),
                 name: "the approver's token".to_owned(),
+                roles: Vec::new(),
+            }),
+            // SECURITY: no approver by itself: the gate admits the inbox where it may answer.
+            Self::Inbox => Ok(Who {
+                platform: "inbox",
+                id: "local".to_owned(),
+                name: "the local inbox".to_owned(),
                 roles: Vec::new(),
             }),
             Self::Agent => Err(Fault::forbidden(
@@ -95,5 +112,6 @@ fn owner(surface: Surface, handle: Handle) -> Owner {
         (Surface::Socket, Handle::Agent) => "unix:agent",
         (Surface::Tcp, Handle::Agent) => "tcp:agent",
         (_, Handle::Approver) => "approver",
+        (_, Handle::Inbox) => "inbox",
     })
 }

@@ -3,7 +3,7 @@
 use super::{fault::Fault, pause, state::Api};
 use crate::{
     clock,
-    store::{LateCards, Leader, SHOWN_WITHIN_MS, Trouble},
+    store::{LateCards, Leader, SHOWN_WITHIN_MS, StoreError, Trouble},
 };
 use axum::{
     Json,
@@ -12,7 +12,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use countersign_port::{NamedAdapter, Receiving};
-use countersign_protocol::{ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState, Up};
+use countersign_protocol::{
+    ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState, ReadyWaiting, Up,
+};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// Replies while the process runs.
@@ -34,9 +36,9 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         }
         Some(_) => Default::default(),
     };
-    let late = match trouble {
-        None => late(&api).await,
-        Some(_) => Vec::new(),
+    let (waiting, late) = match trouble {
+        None => (waiting(&api).await.ok(), late(&api).await),
+        Some(_) => (None, Vec::new()),
     };
     let stopping = api.gate.is_stopping();
     let problems = (api.notices)(&api.adapters);
@@ -45,6 +47,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let up = ReadyState::Up(Up::Up);
     let broken = |it: Trouble| ReadyState::Down { problem: it.says, mend: Some(it.mend) };
     let body = ReadyReply {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         store: trouble.map_or(up.clone(), broken),
         rules: api
             .gate
@@ -54,6 +57,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         problems,
         paused: paused.as_ref().map(pause::view),
         late: late.iter().map(told_late).collect(),
+        waiting,
         daemon: api.gate.daemon().to_owned(),
         shared: api.store.is_shared(),
         clock_ahead_ms: clock_ahead,
@@ -61,6 +65,13 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         inbox: api.inbox,
     };
     (status, Json(body)).into_response()
+}
+
+/// What waits for an answer.
+async fn waiting(api: &Api) -> Result<ReadyWaiting, StoreError> {
+    let asks = u64::try_from(api.store.count_open().await?).unwrap_or_default();
+    let oldest = api.store.oldest_open().await?.map(clock::rfc3339);
+    Ok(ReadyWaiting { asks, oldest, callers: api.gate.callers() })
 }
 
 /// The holders of the leases; empty if the store cannot be read.

@@ -1,7 +1,7 @@
 //! The HTTP API: JSON over the unix socket and TCP, and other systems' wires on the same server.
 //!
-//! There are two handles: an agent's may open asks and read their answers; only the approver's may
-//! answer.
+//! There are three handles: an agent's may open asks and read their answers; the approver's may
+//! answer; the inbox's page reads, and answers as the inbox where that may.
 
 mod asks;
 mod authenticate;
@@ -11,7 +11,9 @@ mod fault;
 mod grants;
 mod handle;
 mod health;
+mod history;
 mod live;
+mod page;
 mod pause;
 mod sessions;
 mod state;
@@ -23,6 +25,7 @@ mod wires;
 
 pub use fault::Fault;
 pub use handle::{Handle, Keys, Surface};
+pub use page::page_router;
 pub use state::Api;
 pub use turns::LargeReplies;
 pub use view::view;
@@ -45,6 +48,9 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::UNDO, post(asks::undo))
         .route(routes::CANCEL, post(asks::cancel))
         .route(routes::EVENTS, get(events::stream))
+        .route(routes::HISTORY, get(history::list))
+        .route(routes::RECORD, get(history::get))
+        .route(routes::SESSIONS, get(sessions::list))
         .route(routes::SESSION, post(sessions::act))
         .route(routes::PAUSE, post(pause::pause))
         .route(routes::RESUME, post(pause::resume))

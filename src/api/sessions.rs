@@ -1,11 +1,15 @@
-//! `/v1/sessions/ID/…`: sets a session's mode, aborts it, or ends it.
+//! `/v1/sessions`: lists sessions; sets one's mode, aborts it, or ends it.
 
 use super::{
     fault::{Fault, json},
     handle::Handle,
     state::Api,
 };
-use crate::gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name};
+use crate::{
+    clock,
+    gate::{ModeError, ModeSet, SESSION_ENDED, call::is_name},
+    store::{KnownSession, Store, StoreError},
+};
 use axum::{
     Extension, Json,
     body::Bytes,
@@ -13,7 +17,40 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_protocol::{CancelledReply, ModeReply, ModeRequest, SessionRequest};
+use countersign_protocol::{
+    CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
+};
+
+/// Lists the sessions of all agents.
+// SECURITY: for approvers: it names every agent's folders and asks.
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+) -> Result<Response, Fault> {
+    if !handle.sees_all() {
+        return Err(Fault::forbidden("listing sessions needs the approver's token"));
+    }
+    let turn = api.turns.take().await?;
+    let (known, more) = api.store.known_sessions().await?;
+    let mut sessions = Vec::with_capacity(known.len());
+    for session in known {
+        sessions.push(view(&api.store, session).await?);
+    }
+    Ok(turn.held_by(&SessionsPage { sessions, more }))
+}
+
+/// The session with the machine and folder of its latest ask, which is read and dropped: a body may
+/// be large.
+async fn view(store: &Store, known: KnownSession) -> Result<SessionView, StoreError> {
+    let KnownSession { agent, session, mode, open, asks, latest, last_seen } = known;
+    let ask = match latest {
+        Some(id) => store.whole_ask(&id).await?,
+        None => None,
+    };
+    let (host, cwd) = ask.map(|ask| (ask.body.call.host, ask.body.call.cwd)).unwrap_or_default();
+    let last_seen = clock::rfc3339(last_seen);
+    Ok(SessionView { agent, session, host, cwd, mode, open, asks, last_seen })
+}
 
 pub(super) async fn act(
     State(api): State<Api>,

@@ -29,6 +29,8 @@ pub struct Api {
     pub turns: LargeReplies,
     /// Renders an ask as people see it, without buttons.
     pub card: fn(&Ask) -> Value,
+    /// The first line of an ask's card.
+    pub title: fn(&Ask) -> String,
     /// The inbox's address, without its token.
     pub inbox: String,
     /// Notices for people, such as a chat whose presses are not received.

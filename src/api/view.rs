@@ -83,7 +83,7 @@ pub(super) fn state(state: &State) -> AskState {
 }
 
 /// Names who decided, for the agent; "the user" appears only if a user decided.
-fn reason(ask: &Ask, answer: &Answer) -> String {
+pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
     let why = answer.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     match (&ask.state, answer.decision) {
         (State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),

@@ -23,6 +23,13 @@ impl Owner {
         Self(format!("{} {}", self.0, sha256_hex(secret.as_bytes())))
     }
 
+    /// Whether calls of this owner come from the same handle as those of `handle`, which has no
+    /// secret.
+    #[must_use]
+    pub fn is_of_handle(&self, handle: &Self) -> bool {
+        self.0.split(' ').next() == Some(handle.as_str())
+    }
+
     /// Wraps an owner from the store.
     #[must_use]
     pub fn stored(text: String) -> Self {
@@ -54,5 +61,14 @@ mod tests {
             assert_ne!(owner, other);
         }
         assert!(!owner.as_str().contains("a-secret"));
+    }
+
+    #[test]
+    fn an_owner_is_of_its_handle_whatever_its_secret() {
+        let handle = Owner::by("tcp:agent");
+        assert!(handle.is_of_handle(&handle) && handle.clone().with("a").is_of_handle(&handle));
+        for other in ["tcp:agent2", "tcp", "", "unix:agent"] {
+            assert!(!Owner::by(other).with("a").is_of_handle(&handle), "{other}");
+        }
     }
 }

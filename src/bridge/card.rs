@@ -83,6 +83,12 @@ pub fn choice(ask: &Ask, origin: Origin<'_>, chosen: u32) -> Card {
     if ask.is_open() { parts::draw(card, ask, origin, chosen) } else { card }
 }
 
+/// The first line of the ask's card.
+#[must_use]
+pub fn title(ask: &Ask) -> String {
+    first::of(ask).text
+}
+
 /// An open card shows its details folded; a closed one shows how it ended, and folds all else.
 fn blocks(ask: &Ask, sheet: Sheet, details: Sheet) -> Vec<Block> {
     let (mut blocks, folded) = (sheet.finish(), details.finish());

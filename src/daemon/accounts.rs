@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// The inbox's name as an adapter.
 const INBOX: &str = "inbox";
 
-/// All accounts, and the inbox's routes.
+/// All accounts, and the inbox.
 pub(super) struct Accounts {
     all: Vec<Placement>,
-    pub(super) page: Router,
+    inbox: countersign_inbox::Inbox,
 }
 
 /// An adapter with its lease, which must differ from every other, and the targets of its cards.
@@ -39,12 +39,11 @@ impl Accounts {
                 gethostname::gethostname().to_string_lossy().into_owned(),
             ],
         });
-        let page = local.router();
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.
         let target = if shared { format!("{INBOX}@{daemon}") } else { INBOX.to_owned() };
         let mut all = vec![Placement {
-            adapter: named(INBOX, Arc::new(local)),
+            adapter: named(INBOX, Arc::new(local.clone())),
             lease: leading::own_lease(daemon),
             targets: vec![target],
         }];
@@ -53,7 +52,12 @@ impl Accounts {
             lease: leading::lease(chat.name(), chat.secret().reveal()),
             targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
         }));
-        Self { all, page }
+        Self { all, inbox: local }
+    }
+
+    /// The inbox's routes, and these behind the guard of its page.
+    pub(super) fn page(&self, guarded: Router) -> Router {
+        self.inbox.router().merge(self.inbox.guarded(guarded))
     }
 
     /// The targets of the cards of every ask.

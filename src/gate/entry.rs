@@ -40,6 +40,12 @@ impl Gate {
         self.waits.wait(id, longest).await
     }
 
+    /// The number of callers that wait at this daemon.
+    #[must_use]
+    pub fn callers(&self) -> u64 {
+        self.open.waiters.callers()
+    }
+
     /// Cancels an ask for its caller, whoever else waits for it. Returns the ask as it is now.
     ///
     /// # Errors

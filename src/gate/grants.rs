@@ -2,7 +2,7 @@
 
 use super::{
     Policy,
-    approvers::{Approvers, Stranger, Who},
+    approvers::{Approvers, Stranger, Who, person},
     ask::{Ask, Scope},
     evaluate::Evaluator,
 };
@@ -46,10 +46,12 @@ impl StoredGrants {
     /// # Errors
     /// When the store fails.
     pub(super) async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
-        if let Err(stranger) = self.approvers.admit(who) {
-            return Ok(Revoked::NotAllowed(stranger));
-        }
-        let Some(grant) = self.store.revoke_grant(id, clock::now_ms()).await? else {
+        let approver = match self.approvers.admit(who) {
+            Ok(approver) => approver,
+            Err(stranger) => return Ok(Revoked::NotAllowed(stranger)),
+        };
+        let by = Some(person(&approver));
+        let Some(grant) = self.store.revoke_grant(id, by, clock::now_ms()).await? else {
             return Ok(Revoked::Unknown);
         };
         if let Err(problem) = self.remove_pending().await {
@@ -164,7 +166,7 @@ impl StoredGrants {
                 Some(Err(problem)) => {
                     tracing::warn!(ask_id = %ask.id, problem, "Always could not be stored");
                     for grant in &ours {
-                        let _ = self.store.revoke_grant(&grant.id, clock::now_ms()).await;
+                        let _ = self.store.revoke_grant(&grant.id, None, clock::now_ms()).await;
                         let _ = self.store.grant_removed(&grant.id).await;
                     }
                     return Err(problem);

@@ -48,6 +48,12 @@ impl Waiters {
         }
     }
 
+    /// How many callers wait here.
+    pub(super) fn callers(&self) -> u64 {
+        let count = self.attached.iter().map(|entry| *entry.value()).sum::<usize>();
+        u64::try_from(count).unwrap_or(u64::MAX)
+    }
+
     pub(super) fn tidy(&self) {
         self.pending.retain(|_, waiting| {
             waiting.retain(|wake| !wake.is_closed());

@@ -8,6 +8,7 @@ mod asks;
 mod calls;
 mod events;
 mod grants;
+mod history;
 pub mod openapi;
 mod pause;
 pub mod routes;
@@ -22,9 +23,15 @@ pub use asks::{
 pub use calls::{CallReply, SubmitRequest};
 pub use events::{EventView, ForgottenView};
 pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
+pub use history::{
+    AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
+};
 pub use pause::{PauseReply, PauseRequest, PauseView};
-pub use sessions::{CancelledReply, ModeReply, ModeRequest, SessionRequest};
+pub use sessions::{
+    CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
+};
 pub use status::{
-    ErrorReply, NonceReply, ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState, Up,
+    ErrorReply, NonceReply, ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState,
+    ReadyWaiting, Up,
 };
 pub use verdict::CallVerdict;

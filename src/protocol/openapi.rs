@@ -2,10 +2,10 @@
 //! Schema, generated from the types.
 
 use crate::{
-    AnswerReply, AnswerRequest, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
-    CancelledReply, ErrorReply, EventView, ForgottenView, GrantsPage, ModeReply, ModeRequest,
-    NonceReply, PauseReply, PauseRequest, ReadyReply, RevokeReply, SessionRequest, SubmitRequest,
-    WaitQuery, routes,
+    AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
+    CancelledReply, ErrorReply, EventView, ForgottenView, GrantsPage, HistoryPage, HistoryQuery,
+    ModeReply, ModeRequest, NonceReply, PauseReply, PauseRequest, ReadyReply, RevokeReply,
+    SessionRequest, SessionsPage, SubmitRequest, WaitQuery, routes,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -124,6 +124,13 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             "Server-sent events; the data of each is an EventView, in events named `ask` an \
              AskView, in events named `forgotten` a ForgottenView",
         ),
+        Operation::new("get", routes::HISTORY, "List closed asks", RouteAccess::Agent)
+            .query::<HistoryQuery>(generator)
+            .reply::<HistoryPage>(generator, "200", "A page of closed asks"),
+        Operation::new("get", routes::RECORD, "Read an ask in whole", RouteAccess::Agent)
+            .reply::<AskRecord>(generator, "200", "The ask, its card and where it is shown"),
+        Operation::new("get", routes::SESSIONS, "List sessions", RouteAccess::Approver)
+            .reply::<SessionsPage>(generator, "200", "The sessions that are known"),
         Operation::new("post", session("mode"), "Set a session's mode", RouteAccess::Approver)
             .body::<ModeRequest>(generator)
             .reply::<ModeReply>(generator, "200", "The mode that it has now"),

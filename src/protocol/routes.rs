@@ -12,8 +12,14 @@ pub const ANSWER: &str = "/v1/asks/{id}/answer";
 pub const UNDO: &str = "/v1/asks/{id}/undo";
 /// Cancels an ask.
 pub const CANCEL: &str = "/v1/asks/{id}/cancel";
+/// Lists closed asks.
+pub const HISTORY: &str = "/v1/history";
+/// One ask in whole.
+pub const RECORD: &str = "/v1/history/{id}";
 /// The event log as server-sent events.
 pub const EVENTS: &str = "/v1/events";
+/// Lists sessions.
+pub const SESSIONS: &str = "/v1/sessions";
 /// A session: `mode`, `abort` or `end`.
 pub const SESSION: &str = "/v1/sessions/{id}/{act}";
 /// Lists grants.

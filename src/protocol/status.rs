@@ -22,6 +22,9 @@ pub struct NonceReply {
 /// The state of a daemon: `GET /readyz`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadyReply {
+    /// The daemon's version.
+    #[serde(default)]
+    pub version: String,
     /// The store.
     pub store: ReadyState,
     /// The rules file.
@@ -36,6 +39,9 @@ pub struct ReadyReply {
     /// The targets at which cards are late: they wait for longer than they should to be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<ReadyLate>,
+    /// What waits for an answer; absent while the store fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<ReadyWaiting>,
     /// The daemon's name among those that share the store.
     pub daemon: String,
     /// Whether other daemons may use the store.
@@ -47,6 +53,18 @@ pub struct ReadyReply {
     pub stopping: bool,
     /// The inbox's address, without its token.
     pub inbox: String,
+}
+
+/// What waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadyWaiting {
+    /// The number of open asks.
+    pub asks: u64,
+    /// When the oldest of them was opened, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<String>,
+    /// The number of callers that wait for an answer on a connection to this daemon.
+    pub callers: u64,
 }
 
 /// A target at which cards are late.

@@ -36,6 +36,21 @@ pub struct CardRow {
     pub seen: bool,
 }
 
+/// A target of an ask's card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Which adapter.
+    pub adapter: String,
+    /// Where, in the adapter's spelling.
+    pub target: String,
+    /// Whether it has been shown there.
+    pub shown: bool,
+    /// Why the target does not take it at the moment.
+    pub held: Option<String>,
+    /// Why it was given up.
+    pub gone: Option<String>,
+}
+
 impl Store {
     /// The ask of the card with this nonce at this adapter, unless the message that the card is
     /// said to stand in holds another.
@@ -84,6 +99,18 @@ impl Store {
         let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, seen FROM card WHERE ask = $1";
         let rows = self.all(sqlx::query(query).bind(ask)).await?;
         rows.iter().map(card).collect()
+    }
+
+    /// Where an ask is shown, or should be.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn deliveries(&self, ask: &str) -> Result<Vec<Delivery>, StoreError> {
+        let query = sqlx::query(
+            "SELECT adapter, target, shown, seen, held, gone FROM card WHERE ask = $1 \
+             ORDER BY adapter, target",
+        );
+        self.all(query.bind(ask)).await?.iter().map(delivery).collect()
     }
 
     /// Why cards of an ask were given up or are not delivered yet, each reason once.
@@ -229,5 +256,17 @@ pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
         attempts: row.try_get("attempts")?,
         shown: row.try_get::<i64, _>("shown")? > 0,
         seen: row.try_get::<i64, _>("seen")? > 0,
+    })
+}
+
+fn delivery(row: &AnyRow) -> Result<Delivery, StoreError> {
+    let (shown, seen): (i64, i64) = (row.try_get("shown")?, row.try_get("seen")?);
+    Ok(Delivery {
+        adapter: row.try_get("adapter")?,
+        target: row.try_get("target")?,
+        // A card that was posted again after a crash is not shown yet, and has been seen.
+        shown: shown > 0 || seen != 0,
+        held: row.try_get("held")?,
+        gone: row.try_get("gone")?,
     })
 }

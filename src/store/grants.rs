@@ -120,11 +120,17 @@ impl Store {
         self.execute(statement.bind(id.to_owned())).await.map(drop)
     }
 
-    /// Revokes a grant; `None` when there is none in force with this id.
+    /// Revokes a grant, for somebody where a person did it; `None` when there is none in force with
+    /// this id.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn revoke_grant(&self, id: &str, now: i64) -> Result<Option<Grant>, StoreError> {
+    pub async fn revoke_grant(
+        &self,
+        id: &str,
+        by: Option<By>,
+        now: i64,
+    ) -> Result<Option<Grant>, StoreError> {
         let Some(grant) = self.grants(now).await?.into_iter().find(|grant| grant.id == id) else {
             return Ok(None);
         };
@@ -140,7 +146,7 @@ impl Store {
                 .bind(now)
                 .execute(&mut *tx)
                 .await?;
-                let data = json!({"grant": gone.id, "rule": gone.rule.to_string()});
+                let data = json!({"grant": gone.id, "rule": gone.rule.to_string(), "by": by});
                 events::append(tx, now, "revoked", Some(&gone.ask), &data).await?;
                 Ok(done.rows_affected() == 1)
             })

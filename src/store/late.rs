@@ -26,6 +26,15 @@ pub struct LateCards {
 }
 
 impl Store {
+    /// When the oldest open ask was opened, Unix milliseconds; `None` where nothing is open.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn oldest_open(&self) -> Result<Option<i64>, StoreError> {
+        let oldest = "SELECT min(created_at) AS at FROM ask WHERE state = 'open'";
+        Ok(self.one(sqlx::query(oldest)).await?.try_get("at")?)
+    }
+
     /// The cards of asks that were opened before `before`, are open and stand nowhere at their
     /// target yet.
     ///

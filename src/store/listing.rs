@@ -40,8 +40,8 @@ pub struct Listed {
 /// A position in a list of asks: behind one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListCursor {
-    at: i64,
-    id: String,
+    pub(super) at: i64,
+    pub(super) id: String,
 }
 
 impl ListCursor {
@@ -199,7 +199,7 @@ impl Store {
 }
 
 /// The number of asks that fit into `most` bytes; at least one, so that the list always advances.
-fn fitting(sizes: &[i64], most: i64) -> usize {
+pub(super) fn fitting(sizes: &[i64], most: i64) -> usize {
     let mut left = most;
     let fits = |size: &&i64| {
         left = left.saturating_sub(**size);

@@ -279,10 +279,10 @@ async fn grants_hold_until_they_expire_or_are_revoked() {
         assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
         store.grant_written("always").await.unwrap();
         assert_eq!(store.unwritten_grants().await.unwrap(), []);
-        assert!(store.revoke_grant("session", 101).await.unwrap().is_some());
-        assert!(store.revoke_grant("session", 102).await.unwrap().is_none());
+        assert!(store.revoke_grant("session", None, 101).await.unwrap().is_some());
+        assert!(store.revoke_grant("session", None, 102).await.unwrap().is_none());
         assert_eq!(held(103).await, ["always"]);
-        assert!(store.revoke_grant("always", 104).await.unwrap().is_some());
+        assert!(store.revoke_grant("always", None, 104).await.unwrap().is_some());
         assert_eq!(given("s", 105).await, (Some("yolo".into()), String::new()));
         assert_eq!(given("other", 105).await, (None, String::new()));
     })

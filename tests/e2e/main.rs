@@ -48,6 +48,7 @@ mod disk;
 mod edit;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod grants;
+mod history;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -119,6 +119,20 @@ impl Visitor {
         answer["sentence"].as_str().or(answer["error"].as_str()).unwrap().to_owned()
     }
 
+    /// Sends a request of one of the page's own routes; returns status and body.
+    pub async fn api(&self, method: reqwest::Method, path: &str) -> (u16, Value) {
+        let proof = self.proof(method.as_str(), path, "").await.unwrap();
+        self.api_with(method, path, &proof.header).await
+    }
+
+    /// The same with this proof.
+    pub async fn api_with(&self, method: reqwest::Method, path: &str, proof: &str) -> (u16, Value) {
+        let request = self.client.request(method, format!("{}{path}", self.base));
+        let request = request.header("cookie", &self.cookie).header("origin", &self.base);
+        let response = request.header("x-countersign-inbox", proof).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap_or(Value::Null))
+    }
+
     /// A press as the page sends it.
     pub async fn post(&self, body: &str) -> Result<reqwest::RequestBuilder, reqwest::Error> {
         self.post_to("/inbox/press", body).await

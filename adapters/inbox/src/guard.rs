@@ -59,7 +59,9 @@ pub(crate) async fn data(
         );
     };
     let text = String::from_utf8_lossy(&body);
-    let asked = (&parts.method, parts.uri.path(), &*text);
+    // SECURITY: with the query, which says what is read.
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let asked = (&parts.method, path, &*text);
     let cookie = inbox.session.cookie_of(&parts.headers);
     let Some(challenge) = inbox.proofs.check(&inbox.session, &parts.headers, asked) else {
         return no_access();

@@ -3,8 +3,8 @@
 //!
 //! Before every request the page says hello with a nonce of its own. The daemon answers with a
 //! challenge and a proof over both; a page that cannot verify it sends nothing further. Its request
-//! then carries a proof over that challenge, the method, the path and the body, and every event of
-//! the stream carries one too.
+//! then carries a proof over that challenge, the method, the path with its query, and the body, and
+//! every event of the stream carries one too.
 //
 // SECURITY: whoever takes the port while the daemon is away sees nonces and at most one request
 // with its proof. Neither opens anything, neither there nor at another daemon nor at a later start.
