@@ -139,7 +139,7 @@ async fn a_filter_that_is_not_understood_is_refused_by_its_name() {
 async fn an_agent_reads_what_its_own_handle_asked_and_nothing_else() {
     let daemon = Daemon::start("").await;
     let own = closed(&daemon, &shell("git push"), &json!({"decision": "deny"})).await;
-    let (_, reply) = daemon.post("/v1/calls", APPROVER, &other("cat plan")).await;
+    let (_, reply) = daemon.post("/v1/calls", APPROVER, &other("git commit -m plan")).await;
     let others = reply["ask"].as_str().unwrap().to_owned();
     assert_eq!(daemon.answer(&others, &json!({"decision": "deny"})).await.0, 200);
     assert_eq!(ids(&daemon.get("/v1/history", AGENT).await.1), [&*own]);
@@ -167,7 +167,7 @@ async fn one_ask_comes_in_whole_with_its_card_and_where_it_is_shown() {
         json!([id, "answered", "allow", "inbox", false])
     );
     assert_eq!(record["call"]["args"], json!({"command": "cargo test"}));
-    assert_eq!(record["stored"], json!(["shell: cargo test *"]));
+    assert_eq!(record["stored"], json!(["shell: cargo test"]));
     assert_eq!(record["closed"], record["answer"]["at"]);
     assert_eq!(record["card"]["tone"], "approved");
     assert_eq!(
@@ -246,11 +246,7 @@ async fn a_revoke_on_the_page_is_the_local_inboxs_and_is_noted_as_its_own() {
     let visitor = Visitor::enter(&daemon.inbox).await;
     let path = format!("/inbox/api/grants/{id}");
     let (status, reply) = visitor.api(Method::DELETE, &path).await;
-    assert_eq!(
-        (status, &reply["revoked"]["rule"]),
-        (200, &json!("shell: cargo test *")),
-        "{reply}"
-    );
+    assert_eq!((status, &reply["revoked"]["rule"]), (200, &json!("shell: cargo test")), "{reply}");
     assert_eq!(daemon.call(&shell("cargo test")).await.1["verdict"], "ask");
     assert_eq!(visitor.api(Method::DELETE, &path).await.0, 404, "it is gone");
     let events = daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(AGENT);
