@@ -1,6 +1,6 @@
 //! A call as an agent submits it.
 
-pub use super::malformed::Malformed;
+pub use super::malformed::{Malformed, is_name};
 
 use super::{
     extent,
@@ -12,7 +12,7 @@ use countersign_policy::{
     call::level,
     tools::{Kind, kind_of},
 };
-use countersign_port::{line, visible};
+use countersign_port::visible;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -278,29 +278,6 @@ impl Call {
         let bound = serde_json::to_vec(&(agent, session, worker, cwd, tool, args, questions));
         // Texts, lists, and maps with text keys always serialize.
         countersign_tokens::digest::sha256_hex(&bound.unwrap_or_default())
-    }
-}
-
-/// Checks a name: visible text on one line, of at most `most` characters.
-///
-/// # Errors
-/// A sentence that names the field.
-// SECURITY: names appear in log lines, within a card's own words, and in the keys of grants.
-pub fn is_name(field: &str, name: &str, most: usize) -> Result<(), Malformed> {
-    is_no_longer(field, name, most)?;
-    if name.trim().is_empty() {
-        return Err(Malformed(format!("`{field}` is empty; it names who or what asks")));
-    }
-    let shown = line(name);
-    // `line` replaces hidden characters by visible text, so a difference is such a character.
-    let odd = name.chars().zip(shown.chars()).find(|(given, shown)| given != shown);
-    match odd {
-        None => Ok(()),
-        Some((odd, _)) => Err(Malformed(format!(
-            "`{field}` holds the character U+{:04X}, which is invisible or breaks the line; a name is \
-             plain text on one line",
-            u32::from(odd)
-        ))),
     }
 }
 

@@ -1,9 +1,8 @@
 //! What the card of a call offers to remember, and what an answer to it remembered.
 
-use super::{Answer, Body, By, Scope};
+use super::{Answer, Body, Scope};
 use countersign_policy::Rule;
 use countersign_profiles::PromptChoice;
-use serde::{Deserialize, Serialize};
 
 /// A rule that Always offers, and the part of the call that needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,30 +11,6 @@ pub struct OfferedPart<'a> {
     pub rule: &'a Rule,
     /// The part of the call, such as one command of several; empty where there is but one.
     pub from: &'a str,
-}
-
-/// Which rules an answer stored, and what became of them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StoredRules {
-    /// Which of the offered rules, by their places among them; all where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parts: Option<Vec<usize>>,
-    /// Until when the answer can be undone, Unix milliseconds; absent where nothing was stored,
-    /// and once the time is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undo_until: Option<i64>,
-    /// Who took the rules back, and when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undone: Option<Undone>,
-}
-
-/// An answer whose rules were taken back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Undone {
-    /// By whom.
-    pub by: By,
-    /// When, Unix milliseconds.
-    pub at: i64,
 }
 
 impl Body {
@@ -147,8 +122,7 @@ fn in_words<'r>(scope: Scope, rules: impl IntoIterator<Item = &'r Rule>) -> Vec<
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{Decision, call::Call};
-    use countersign_profiles::OnDeny;
+    use crate::{By, Decision, StoredRules, call::Call};
     use serde_json::json;
 
     const TIMED: Scope = Scope::Timed(600);
@@ -208,15 +182,9 @@ mod tests {
         let parts: Vec<_> = body.parts().map(|part| part.from).collect();
         assert_eq!(parts, ["cargo test", "git add -A"]);
         let answer = |parts: Option<Vec<usize>>| Answer {
-            decision: Decision::Approve,
             scope: Some(Scope::Always),
             stored: StoredRules { parts, ..StoredRules::default() },
-            reason: None,
-            then: OnDeny::GoOn,
-            answers: None,
-            updated: None,
-            by: By::Timeout,
-            at: 0,
+            ..Answer::new(Decision::Approve, By::Timeout, 0)
         };
         assert_eq!(body.stored(&answer(None)), ["shell: cargo test *", "shell: git add -A"]);
         assert_eq!(body.stored(&answer(Some(vec![1]))), ["shell: git add -A"]);

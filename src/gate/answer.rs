@@ -1,7 +1,11 @@
 //! What an attempt to answer comes to. Pure: no clock, no store; the store's compare-and-set has
 //! the last word.
 
-pub use super::{approvers::person, refusal::Refusal};
+pub use super::{
+    action::{Action, EditStep, Words},
+    approvers::person,
+    refusal::Refusal,
+};
 
 use super::{
     approvers::Approver,
@@ -14,92 +18,6 @@ use super::{
     undo,
 };
 use crate::clock;
-use countersign_profiles::OnDeny;
-use serde_json::{Map, Value};
-
-/// What an approver wants to do to an ask.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Let the call run.
-    Approve {
-        /// What that covers.
-        scope: Scope,
-    },
-    /// Let the call run, and store these of the rules that Always offers, by their places.
-    ApproveParts(Vec<usize>),
-    /// Take back what the answer stored.
-    Undo,
-    /// Look at a further step of an open ask; nothing changes.
-    Look,
-    /// Do not let it run; or, for questions, do not answer them.
-    Deny {
-        /// Words for the agent.
-        reason: Option<String>,
-        /// What else that does; as the ask says where `None`.
-        then: Option<OnDeny>,
-    },
-    /// Press an option of a question.
-    Choose {
-        /// Which question, by index.
-        question: usize,
-        /// Which option, by index.
-        option: usize,
-    },
-    /// End a multiple choice.
-    Submit {
-        /// Which question, by index.
-        question: usize,
-    },
-    /// Announce free text, or give it.
-    Text {
-        /// Which question, by index.
-        question: usize,
-        /// The text; `None` only announces it.
-        text: Option<String>,
-    },
-    /// Answer all questions at once, by question text.
-    Answers(Map<String, Value>),
-    /// Propose an edit that policy has looked at. Nothing runs because of that.
-    Propose(Box<ProposedEdit>),
-    /// Do something about the proposed edit.
-    Edit {
-        /// Which edit of the ask, from 1.
-        nth: usize,
-        /// What.
-        step: EditStep,
-    },
-    /// Announce words for the agent, or give them.
-    Words {
-        /// What they are for.
-        wanted: Words,
-        /// The words; `None` only announces them.
-        text: Option<String>,
-    },
-}
-
-/// What a person's words for the agent are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
-    /// A denial with this reason.
-    Reason,
-    /// An approval of this call with a note.
-    Note,
-    /// The text that the call is to have instead.
-    Edit,
-}
-
-/// What is done about a proposed edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EditStep {
-    /// The first of the two steps that a critical one takes.
-    Review,
-    /// Approve it.
-    Approve,
-    /// Approve it by its digest, which is both steps: whoever names it has read what it stands for.
-    Confirm,
-    /// Drop it: the call is again as it was submitted.
-    Drop,
-}
 
 /// What a valid attempt comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +29,7 @@ pub enum Change {
     Go(Progress),
     /// Nothing changes yet; the person is asked for text with these words.
     WantText(String),
-    /// What the answer stored is taken back.
+    /// What the answer stored is revoked.
     Undo(Undone),
     /// Nothing changes.
     Nothing,
@@ -139,27 +57,22 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
     if let Some(deadline) = ask.deadline_at.filter(|deadline| *deadline <= now) {
         return Err(Refusal::Late(clock::short(deadline)));
     }
-    let close = |decision, scope, reason, then, answers| {
-        let by = person(by);
-        let stored = StoredRules::default();
-        let at = now;
-        let updated = None;
-        let answer = Answer { decision, scope, stored, reason, then, answers, updated, by, at };
-        Ok(Change::Close(Box::new(answer)))
-    };
+    let new = |decision| Answer::new(decision, person(by), now);
+    let approve = |scope| Answer { scope: Some(scope), ..new(Decision::Approve) };
     let questions = &ask.body.call.questions;
     let step = |progress: Progress| {
         if progress.current() < questions.len() {
             return Ok(Change::Go(progress));
         }
-        let answers = progress.answers(questions);
-        close(Decision::Answer, None, None, OnDeny::GoOn, Some(answers))
+        let answers = Some(progress.answers(questions));
+        close(Answer { answers, ..new(Decision::Answer) })
     };
     match action {
         Action::Deny { reason, then } => {
-            close(Decision::Deny, None, reason, then.unwrap_or(ask.body.deny), None)
+            let then = then.unwrap_or(ask.body.deny);
+            close(Answer { reason, then, ..new(Decision::Deny) })
         }
-        // FAIL-CLOSED: whoever approves while a change is proposed may mean the change.
+        // FAIL-CLOSED: a person who approves while a change is proposed may mean the change.
         Action::Approve { .. }
         | Action::ApproveParts(_)
         | Action::Words { wanted: Words::Note, .. }
@@ -172,9 +85,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         Action::Approve { scope } if !ask.body.offers(scope) => {
             unfit("There is no rule to remember for this call: approve it once, or deny it.")
         }
-        Action::Approve { scope } => {
-            close(Decision::Approve, Some(scope), None, OnDeny::GoOn, None)
-        }
+        Action::Approve { scope } => close(approve(scope)),
         Action::Words { wanted, text: None } => match wanted {
             Words::Note if ask.is_question() => unfit(NO_APPROVAL),
             Words::Reason => Ok(Change::WantText(REASON.to_owned())),
@@ -186,10 +97,10 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             unfit("The text is empty; nothing was changed.")
         }
         Action::Words { wanted: Words::Reason, text } => {
-            close(Decision::Deny, None, text, ask.body.deny, None)
+            close(Answer { reason: text, then: ask.body.deny, ..new(Decision::Deny) })
         }
         Action::Words { wanted: Words::Note, .. } if ask.is_question() => unfit(NO_APPROVAL),
-        // FAIL-CLOSED: an edit that policy has not looked at is none.
+        // FAIL-CLOSED: an edit counts only once policy has looked at it.
         Action::Words { wanted: Words::Edit, .. } => unfit(NO_EDIT),
         Action::Propose(edit) => {
             let edits = ask.progress.edits + 1;
@@ -200,22 +111,12 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             let Some(edit) = ask.progress.edit.as_ref().filter(|edit| edit.nth == nth) else {
                 return unfit("That change is not proposed any more; look at the card.");
             };
-            let go = |edit| Ok(Change::Go(Progress { edit, ..ask.progress.clone() }));
-            match step {
-                EditStep::Drop => go(None),
-                EditStep::Review => go(Some(ProposedEdit { reviewed: true, ..edit.clone() })),
-                EditStep::Approve if edit.critical && !edit.reviewed => {
-                    unfit("The changed call is critical: review it first.")
-                }
-                EditStep::Approve | EditStep::Confirm => {
-                    Ok(Change::Close(Box::new(as_edited(ask, edit, by, now))))
-                }
-            }
+            edit_step(ask, edit, step, new)
         }
         Action::Words { wanted: Words::Note, text } => {
-            close(Decision::Approve, Some(Scope::Once), text, OnDeny::GoOn, None)
+            close(Answer { reason: text, ..approve(Scope::Once) })
         }
-        Action::ApproveParts(parts) => store_parts(ask, by, parts, now),
+        Action::ApproveParts(parts) => store_parts(ask, parts, new(Decision::Approve)),
         Action::Look => Ok(Change::Nothing),
         Action::Undo => unfit("It is not answered yet: approve it or deny it."),
         Action::Answers(answers) if ask.is_question() => match all_at_once(questions, &answers) {
@@ -256,10 +157,28 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
     }
 }
 
+/// What a person's step with the proposed edit comes to.
+fn edit_step(
+    ask: &Ask,
+    edit: &ProposedEdit,
+    step: EditStep,
+    new: impl Fn(Decision) -> Answer,
+) -> Result<Change, Refusal> {
+    let go = |edit| Ok(Change::Go(Progress { edit, ..ask.progress.clone() }));
+    match step {
+        EditStep::Drop => go(None),
+        EditStep::Review => go(Some(ProposedEdit { reviewed: true, ..edit.clone() })),
+        EditStep::Approve if edit.critical && !edit.reviewed => {
+            unfit("The changed call is critical: review it first.")
+        }
+        EditStep::Approve | EditStep::Confirm => close(as_edited(ask, edit, new)),
+    }
+}
+
 /// The answer that an approved edit is.
 // FAIL-CLOSED: an agent that does not say that it takes changed input is told no, with the text as
 // the reason; the others get a decision of its own, which nobody can take for a plain yes.
-fn as_edited(ask: &Ask, edit: &ProposedEdit, by: &Approver, now: i64) -> Answer {
+fn as_edited(ask: &Ask, edit: &ProposedEdit, new: impl Fn(Decision) -> Answer) -> Answer {
     let ProposedEdit { args, digest, .. } = edit.clone();
     let accepts = ask.body.call.accepts.contains(&Accepts::UpdatedInput);
     let text = edited_text(&ask.body.call, &args);
@@ -268,26 +187,16 @@ fn as_edited(ask: &Ask, edit: &ProposedEdit, by: &Approver, now: i64) -> Answer 
         false => (Decision::Deny, None),
     };
     Answer {
-        decision,
         scope: accepts.then_some(Scope::Once),
-        stored: StoredRules::default(),
         reason: (!accepts).then(|| format!("not like this; do this instead:\n{text}")),
-        then: OnDeny::GoOn,
-        answers: None,
         updated,
-        by: person(by),
-        at: now,
+        ..new(decision)
     }
 }
 
 /// Approves with the chosen ones of the rules that Always offers; with none of them, once.
 // FAIL-CLOSED: a part that does not exist is refused, never left out.
-fn store_parts(
-    ask: &Ask,
-    by: &Approver,
-    mut parts: Vec<usize>,
-    now: i64,
-) -> Result<Change, Refusal> {
+fn store_parts(ask: &Ask, mut parts: Vec<usize>, approval: Answer) -> Result<Change, Refusal> {
     if !ask.body.offers(Scope::Always) {
         return unfit("There is no rule to remember for this call: approve it once, or deny it.");
     }
@@ -302,17 +211,8 @@ fn store_parts(
     parts.dedup();
     let scope = if parts.is_empty() { Scope::Once } else { Scope::Always };
     let parts = Some(parts).filter(|parts| (1..ask.body.always.len()).contains(&parts.len()));
-    Ok(Change::Close(Box::new(Answer {
-        decision: Decision::Approve,
-        scope: Some(scope),
-        stored: StoredRules { parts, ..StoredRules::default() },
-        reason: None,
-        then: OnDeny::GoOn,
-        answers: None,
-        updated: None,
-        by: person(by),
-        at: now,
-    })))
+    let stored = StoredRules { parts, ..StoredRules::default() };
+    close(Answer { scope: Some(scope), stored, ..approval })
 }
 
 /// The sentence for somebody who presses after the end.
@@ -342,6 +242,10 @@ fn current(ask: &Ask, question: usize) -> Result<&Question, Refusal> {
         return unfit("That question has been answered already; the card shows the next one.");
     }
     Ok(asked)
+}
+
+fn close(answer: Answer) -> Result<Change, Refusal> {
+    Ok(Change::Close(Box::new(answer)))
 }
 
 fn unfit<T>(sentence: &str) -> Result<T, Refusal> {

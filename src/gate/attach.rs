@@ -1,7 +1,7 @@
 //! Callers that wait for their asks, and asks that are cancelled because nobody does.
 
 use super::{
-    ask::{Answer, Ask, By, Decision, State, StoredRules},
+    ask::{Answer, Ask, By, Decision, State},
     attached::OnDetach,
     open_asks::OpenAsks,
     wait::{Waiter, Waits},
@@ -10,7 +10,6 @@ use crate::{
     clock,
     store::{Closed, StoreError},
 };
-use countersign_profiles::OnDeny;
 use std::{sync::Arc, time::Duration};
 
 /// How long a caller that lost its connection may take to come back.
@@ -135,15 +134,8 @@ impl Callers {
     /// Cancels an ask if its row is as seen, the attached daemons included.
     async fn cancel_as_seen(&self, seen: &Ask, why: &str) -> Result<Closed, StoreError> {
         let answer = Answer {
-            decision: Decision::Deny,
-            scope: None,
             reason: Some(why.to_owned()),
-            then: OnDeny::GoOn,
-            stored: StoredRules::default(),
-            answers: None,
-            updated: None,
-            by: By::Caller,
-            at: clock::now_ms(),
+            ..Answer::new(Decision::Deny, By::Caller, clock::now_ms())
         };
         let closed = self.open.close(seen, State::Cancelled(answer)).await?;
         if let Closed::Won(ask) = &closed {

@@ -59,38 +59,14 @@ impl RecentDenials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::{
-        Answer, Body, State, attached::AttachedDaemons, call::Call, question::Progress,
-    };
-    use countersign_profiles::OnDeny;
+    use crate::ask::{Answer, Body, State, call::Call};
 
     fn ended(decision: Decision, by: By, reason: Option<&str>) -> Ask {
         let call = Call::new("a", "s", "shell_exec", serde_json::json!({"command": "rm x"}));
         let reason = reason.map(str::to_owned);
-        let answer = Answer {
-            decision,
-            scope: None,
-            reason,
-            then: OnDeny::GoOn,
-            answers: None,
-            stored: crate::ask::StoredRules::default(),
-            updated: None,
-            by,
-            at: 1,
-        };
-        Ask {
-            id: "one".to_owned(),
-            digest: call.digest(),
-            body: Body::new(call, "no rule"),
-            state: State::Answered(answer),
-            progress: Progress::default(),
-            version: 2,
-            attended: false,
-            attached: AttachedDaemons::default(),
-            created_at: 0,
-            deadline_at: None,
-            stopped: None,
-        }
+        let answer = Answer { reason, ..Answer::new(decision, by, 1) };
+        let opened = Ask::opened("one", call.digest(), Body::new(call, "no rule"), 0);
+        Ask { state: State::Answered(answer), version: 2, ..opened }
     }
 
     fn ana() -> By {

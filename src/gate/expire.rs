@@ -6,7 +6,7 @@
 use super::{
     OnTimeout,
     approvers::Approvers,
-    ask::{Answer, Ask, By, Decision, Scope, Silence, State, StoredRules},
+    ask::{Answer, Ask, By, Decision, Scope, Silence, State},
     call::Call,
     expiry::{AGAIN, Expiry},
     monotonic::{Looker, Waited},
@@ -16,7 +16,6 @@ use crate::{
     clock,
     store::{Closed, Overdue, StoreError},
 };
-use countersign_profiles::OnDeny;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -78,15 +77,8 @@ impl Deadlines {
     /// Expires an ask that nobody can read any more, so that it is not overdue for ever.
     async fn expire_damaged(&self, id: &str, error: &StoreError) -> Result<(), StoreError> {
         let answer = Answer {
-            decision: Decision::Deny,
-            scope: None,
             reason: Some(format!("{error}; this is not a person's decision")),
-            then: OnDeny::GoOn,
-            stored: StoredRules::default(),
-            answers: None,
-            updated: None,
-            by: By::Timeout,
-            at: clock::now_ms(),
+            ..Answer::new(Decision::Deny, By::Timeout, clock::now_ms())
         };
         if self.open.store.expire_damaged(id, &answer).await? {
             tracing::error!(%error, "an ask has expired that could not be read");
@@ -212,7 +204,7 @@ impl Deadlines {
             );
             (reason, By::NoApprover)
         };
-        Ok(at_deadline(Decision::Deny, None, reason, by, now))
+        Ok(Answer { reason: Some(reason), ..Answer::new(Decision::Deny, by, now) })
     }
 
     /// Whether a card stands where somebody could have pressed it.
@@ -235,26 +227,10 @@ fn approved(ask: &Ask, waited: Duration, now: i64) -> Answer {
         clock::span(ms(waited)),
         ask.body.call.tool
     );
-    at_deadline(Decision::Approve, Some(Scope::Once), reason, By::Timeout, now)
-}
-
-fn at_deadline(
-    decision: Decision,
-    scope: Option<Scope>,
-    reason: String,
-    by: By,
-    at: i64,
-) -> Answer {
     Answer {
-        decision,
-        scope,
+        scope: Some(Scope::Once),
         reason: Some(reason),
-        then: OnDeny::GoOn,
-        stored: StoredRules::default(),
-        answers: None,
-        updated: None,
-        by,
-        at,
+        ..Answer::new(Decision::Approve, By::Timeout, now)
     }
 }
 

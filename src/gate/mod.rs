@@ -7,6 +7,7 @@
 //! the row is the truth: the oneshot carries it as it was committed, or only wakes.
 //! INVARIANT: an answer is committed before its presser is told.
 
+mod action;
 pub mod answer;
 mod answers;
 pub mod approvers;

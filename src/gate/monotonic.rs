@@ -114,7 +114,7 @@ impl MonotonicWaits {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::ask::{Body, State, attached::AttachedDaemons, call::Call, question::Progress};
+    use crate::ask::{Body, call::Call};
     use serde_json::json;
     use tokio::time::advance;
 
@@ -123,19 +123,8 @@ mod tests {
     fn ask(deadline_at: i64) -> Ask {
         let call = json!({"agent": "a", "session": "s", "tool": "notify", "args": {}});
         let call: Call = serde_json::from_value(call).unwrap();
-        Ask {
-            id: "one".to_owned(),
-            digest: call.digest(),
-            body: Body::new(call, "no rule"),
-            state: State::Open,
-            progress: Progress::default(),
-            version: 1,
-            attended: false,
-            attached: AttachedDaemons::default(),
-            created_at: 0,
-            deadline_at: Some(deadline_at),
-            stopped: None,
-        }
+        let opened = Ask::opened("one", call.digest(), Body::new(call, "no rule"), 0);
+        Ask { deadline_at: Some(deadline_at), ..opened }
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use super::{
     pause,
     rows::{ask, select, whole, write},
 };
-use crate::ask::{Ask, Body, State, StoppedClock, attached::AttachedDaemons, question::Progress};
+use crate::ask::{Ask, Body, StoppedClock, attached::AttachedDaemons, question::Progress};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct NewAsk {
     /// Its public id.
     pub id: String,
-    /// The call and the ruling.
+    /// The call and the decision on it.
     pub body: Body,
     /// SHA-256 of the call.
     pub digest: String,
@@ -35,20 +35,14 @@ pub struct NewAsk {
 }
 
 impl NewAsk {
-    /// The ask as it stands once it is stored.
+    /// The ask once it is stored.
     fn opened(&self, stopped: Option<StoppedClock>) -> Ask {
         Ask {
-            id: self.id.clone(),
-            body: self.body.clone(),
-            digest: self.digest.clone(),
-            state: State::Open,
-            progress: Progress::default(),
-            version: 1,
             attended: self.attended,
             attached: self.attached.clone(),
-            created_at: self.created_at,
             deadline_at: self.deadline_at.filter(|_| stopped.is_none()),
             stopped,
+            ..Ask::opened(&self.id, &self.digest, self.body.clone(), self.created_at)
         }
     }
 }

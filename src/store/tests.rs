@@ -7,13 +7,12 @@
 use super::{engines::on_both, *};
 use crate::ask::owner::Owner;
 use crate::ask::{
-    Answer, Ask, Body, By, Decision, Scope, State, StoredRules,
+    Answer, Ask, Body, By, Decision, Scope, State,
     attached::AttachedDaemons,
     call::Call,
     question::{Progress, QuestionAnswer},
 };
 use countersign_policy::{Rule, Verdict};
-use countersign_profiles::OnDeny;
 use serde_json::json;
 use std::time::Duration;
 
@@ -57,17 +56,7 @@ fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
 }
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {
-    Answer {
-        decision,
-        scope: None,
-        reason: None,
-        then: OnDeny::GoOn,
-        stored: StoredRules::default(),
-        answers: None,
-        updated: None,
-        by,
-        at,
-    }
+    Answer::new(decision, by, at)
 }
 
 pub(super) fn answered(decision: Decision, at: i64) -> State {

@@ -4,11 +4,10 @@
 use countersign::gate::{
     answer::{Action, Change, Refusal, already, apply},
     approvers::{Approver, Approvers, Local, Who},
-    ask::{Answer, Ask, Body, By, Decision, Scope, State, StoredRules},
+    ask::{Answer, Ask, Body, By, Decision, Scope, State},
     attached::AttachedDaemons,
     question::Progress,
 };
-use countersign::profiles::OnDeny;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -135,17 +134,12 @@ impl Row {
     /// The row as the gate knows it.
     pub fn ask(&self) -> Ask {
         Ask {
-            id: "ask".into(),
-            body: BODIES[usize::from(self.question)].clone(),
-            digest: "digest".into(),
             state: self.end.as_ref().map_or(State::Open, End::state),
             progress: Progress { chosen: self.chosen.clone(), ..Progress::default() },
             version: self.version,
             attended: true,
-            attached: AttachedDaemons::default(),
-            created_at: 0,
             deadline_at: Some(DEADLINE),
-            stopped: None,
+            ..Ask::opened("ask", "digest", BODIES[usize::from(self.question)].clone(), 0)
         }
     }
 }
@@ -153,24 +147,13 @@ impl Row {
 impl End {
     /// The end as the store holds it.
     pub fn state(&self) -> State {
-        let answer = |decision, by, at| Answer {
-            decision,
-            scope: None,
-            reason: None,
-            then: OnDeny::default(),
-            stored: StoredRules::default(),
-            answers: None,
-            updated: None,
-            by,
-            at,
-        };
         match *self {
             Self::Answered { by, decision, at } => {
                 let by = countersign::gate::answer::person(&presser(by));
-                State::Answered(answer(decision, by, at))
+                State::Answered(Answer::new(decision, by, at))
             }
-            Self::Expired { at } => State::Expired(answer(Decision::Deny, By::Timeout, at)),
-            Self::Cancelled { at } => State::Cancelled(answer(Decision::Deny, By::Caller, at)),
+            Self::Expired { at } => State::Expired(Answer::new(Decision::Deny, By::Timeout, at)),
+            Self::Cancelled { at } => State::Cancelled(Answer::new(Decision::Deny, By::Caller, at)),
         }
     }
 }

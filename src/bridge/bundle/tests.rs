@@ -1,29 +1,18 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    ask::{Answer, Body, By, attached::AttachedDaemons, call::Call, question::Progress},
+    ask::{Answer, Body, By, call::Call},
     store::BundleRow,
 };
-use countersign_profiles::OnDeny;
 use serde_json::json;
 
 /// An open ask for this command.
 pub(in crate::bridge) fn ask_to_run(command: &str) -> Ask {
     let mut call = Call::new("claude-code", "s", "shell_exec", json!({"command": command}));
     call.cwd = Some("/home/ana/shop".to_owned());
-    Ask {
-        id: format!("ask-{command}").chars().take(12).collect(),
-        digest: call.digest(),
-        body: Body::new(call, "no rule"),
-        state: State::Open,
-        progress: Progress::default(),
-        version: 1,
-        attended: false,
-        attached: AttachedDaemons::default(),
-        created_at: 0,
-        deadline_at: Some(300_000),
-        stopped: None,
-    }
+    let id: String = format!("ask-{command}").chars().take(12).collect();
+    let opened = Ask::opened(id, call.digest(), Body::new(call, "no rule"), 0);
+    Ask { deadline_at: Some(300_000), ..opened }
 }
 
 fn bundle(revision: i64, members: &[(i64, &str)]) -> Bundle {
@@ -43,19 +32,7 @@ fn bundle(revision: i64, members: &[(i64, &str)]) -> Bundle {
 
 fn deny(member: &mut Member) {
     let by = By::Person { platform: "telegram".into(), id: "1".into(), name: "Ana".into() };
-    let (decision, then) = (Decision::Deny, OnDeny::GoOn);
-    let answer = Answer {
-        decision,
-        scope: None,
-        reason: None,
-        then,
-        answers: None,
-        stored: crate::ask::StoredRules::default(),
-        updated: None,
-        by,
-        at: 60_000,
-    };
-    member.ask.state = State::Answered(answer);
+    member.ask.state = State::Answered(Answer::new(Decision::Deny, by, 60_000));
 }
 
 fn labels(card: &Card) -> Vec<&str> {

@@ -79,10 +79,7 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{
-        bridge::card,
-        gate::{ask::State, attached::AttachedDaemons, call::Call, question::Progress},
-    };
+    use crate::{bridge::card, gate::call::Call};
     use countersign_policy::Rule;
     use serde_json::json;
 
@@ -97,19 +94,7 @@ mod tests {
             body.always.push(Rule::allow("shell_exec", *rule));
             body.always_from.push((*from).to_owned());
         }
-        Ask {
-            id: "a1".into(),
-            digest: body.call.digest(),
-            body,
-            state: State::Open,
-            progress: Progress::default(),
-            version: 1,
-            attended: false,
-            attached: AttachedDaemons::default(),
-            created_at: 0,
-            deadline_at: None,
-            stopped: None,
-        }
+        Ask::opened("a1", body.call.digest(), body, 0)
     }
 
     fn labels(card: &Card) -> Vec<&str> {

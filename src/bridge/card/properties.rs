@@ -7,11 +7,7 @@ mod made;
 use super::*;
 use crate::{
     cli::terminal,
-    gate::{
-        ask::Body,
-        attached::AttachedDaemons,
-        question::{Progress, QuestionAnswer},
-    },
+    gate::{ask::Body, question::QuestionAnswer},
     text::visible,
 };
 use countersign_policy::Rule;
@@ -26,25 +22,16 @@ fn taken(body: &Value) -> Option<Ask> {
     let call = call.spell_out().ok()?;
     call.check().ok()?;
     let words = [call.args.to_string(), call.tool.clone()];
-    Some(Ask {
-        id: "k8xd8s4n".into(),
-        digest: call.digest(),
-        body: Body {
-            always: vec![Rule::allow(&call.tool, words[0].as_str())],
-            effects: words.iter().cycle().take(20).cloned().collect(),
-            prompt: words.into(),
-            critical: true,
-            ..Body::new(call, body.to_string())
-        },
-        state: State::Open,
-        progress: Progress::default(),
-        version: 1,
-        attended: true,
-        attached: AttachedDaemons::default(),
-        created_at: 0,
-        deadline_at: Some(300_000),
-        stopped: None,
-    })
+    let digest = call.digest();
+    let body = Body {
+        always: vec![Rule::allow(&call.tool, words[0].as_str())],
+        effects: words.iter().cycle().take(20).cloned().collect(),
+        prompt: words.into(),
+        critical: true,
+        ..Body::new(call, body.to_string())
+    };
+    let opened = Ask::opened("k8xd8s4n", digest, body, 0);
+    Some(Ask { attended: true, deadline_at: Some(300_000), ..opened })
 }
 
 fn texts(card: &Card) -> Vec<&str> {

@@ -8,8 +8,8 @@ use super::*;
 use crate::{
     clock,
     gate::{
-        ask::{Answer, Body, By, Scope, StoredRules},
-        question::{Progress, QuestionAnswer},
+        ask::{Answer, Body, By, Scope},
+        question::QuestionAnswer,
     },
 };
 use countersign_policy::{Rule, Verdict};
@@ -28,23 +28,13 @@ fn ask(call: Value) -> Ask {
         pattern: "git push *".into(),
         verdict: Verdict::Allow,
     }];
-    Ask {
-        id: "k8xd8s4n".into(),
-        body: Body {
-            always: if call.questions.is_empty() { always } else { vec![] },
-            effects: vec!["pushes to origin".into()],
-            ..Body::new(call, "no rule allows it")
-        },
-        digest,
-        state: State::Open,
-        progress: Progress::default(),
-        version: 1,
-        attended: true,
-        attached: crate::gate::attached::AttachedDaemons::default(),
-        created_at: 0,
-        deadline_at: Some(300_000),
-        stopped: None,
-    }
+    let body = Body {
+        always: if call.questions.is_empty() { always } else { vec![] },
+        effects: vec!["pushes to origin".into()],
+        ..Body::new(call, "no rule allows it")
+    };
+    let opened = Ask::opened("k8xd8s4n", digest, body, 0);
+    Ask { attended: true, deadline_at: Some(300_000), ..opened }
 }
 
 fn push() -> Ask {
@@ -89,17 +79,7 @@ fn text(card: &Card) -> String {
 }
 
 fn answer(decision: Decision, scope: Option<Scope>, by: By) -> Answer {
-    Answer {
-        decision,
-        scope,
-        reason: None,
-        then: OnDeny::GoOn,
-        stored: StoredRules::default(),
-        answers: None,
-        updated: None,
-        by,
-        at: 0,
-    }
+    Answer { scope, ..Answer::new(decision, by, 0) }
 }
 
 fn ana() -> By {

@@ -6,14 +6,9 @@ use super::*;
 use crate::{
     cli::terminal,
     clock,
-    gate::{
-        ask::{Answer, Body, By, Scope, StoredRules},
-        attached::AttachedDaemons,
-        question::Progress,
-    },
+    gate::ask::{Answer, Body, By, Scope},
 };
 use countersign_policy::Rule;
-use countersign_profiles::OnDeny;
 use serde_json::{Value, json};
 use std::{env, fs, path::PathBuf};
 
@@ -27,23 +22,14 @@ fn ask(tool: &str, args: Value, effects: &[&str], always: &[&str]) -> Ask {
     call.reason = Some("Build the release".into());
     let call = call.spell_out().unwrap();
     let rule = |pattern: &&str| Rule::allow("shell_exec", *pattern);
-    Ask {
-        id: "k8xd8s4n".into(),
-        digest: call.digest(),
-        body: Body {
-            always: always.iter().map(rule).collect(),
-            effects: effects.iter().map(ToString::to_string).collect(),
-            ..Body::new(call, "no rule allows it")
-        },
-        state: State::Open,
-        progress: Progress::default(),
-        version: 1,
-        attended: true,
-        attached: AttachedDaemons::default(),
-        created_at: 0,
-        deadline_at: Some(300_000),
-        stopped: None,
-    }
+    let digest = call.digest();
+    let body = Body {
+        always: always.iter().map(rule).collect(),
+        effects: effects.iter().map(ToString::to_string).collect(),
+        ..Body::new(call, "no rule allows it")
+    };
+    let opened = Ask::opened("k8xd8s4n", digest, body, 0);
+    Ask { attended: true, deadline_at: Some(300_000), ..opened }
 }
 
 fn command(command: &str, effects: &[&str], always: &[&str]) -> Ask {
@@ -128,9 +114,7 @@ fn answered(ask: &Ask) -> Ask {
     };
     let by = By::Person { platform: "telegram".into(), id: "42".into(), name: "Ana".into() };
     let reason = (decision == Decision::Deny).then(|| "not today".to_owned());
-    let (stored, then) = (StoredRules::default(), OnDeny::GoOn);
-    let answer =
-        Answer { decision, scope, reason, then, stored, updated: None, answers, by, at: 0 };
+    let answer = Answer { scope, reason, answers, ..Answer::new(decision, by, 0) };
     Ask { state: State::Answered(answer), version: 2, ..ask.clone() }
 }
 

@@ -6,7 +6,8 @@ use crate::gate::{
     call::Call,
 };
 use countersign_policy::{Rule, Verdict};
-use serde_json::json;
+use countersign_profiles::OnDeny;
+use serde_json::{Map, Value, json};
 
 fn approver() -> Approver {
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
@@ -17,22 +18,12 @@ fn approver() -> Approver {
 fn ask(call: Value, always: bool) -> Ask {
     let call: Call = serde_json::from_value(call).unwrap();
     let rule = Rule { tool: "t".into(), pattern: "*".into(), verdict: Verdict::Allow };
-    Ask {
-        id: "a".into(),
-        digest: call.digest(),
-        body: Body {
-            always: always.then_some(rule).into_iter().collect(),
-            ..Body::new(call.spell_out().unwrap(), "no rule")
-        },
-        state: State::Open,
-        progress: Progress::default(),
-        version: 1,
-        attended: false,
-        attached: crate::gate::attached::AttachedDaemons::default(),
-        created_at: 0,
-        deadline_at: Some(1_000),
-        stopped: None,
-    }
+    let digest = call.digest();
+    let body = Body {
+        always: always.then_some(rule).into_iter().collect(),
+        ..Body::new(call.spell_out().unwrap(), "no rule")
+    };
+    Ask { deadline_at: Some(1_000), ..Ask::opened("a", digest, body, 0) }
 }
 
 fn permission(always: bool) -> Ask {
@@ -67,17 +58,7 @@ fn go(ask: &Ask, action: Action) -> Ask {
 fn an_approval_closes_the_ask_and_names_its_approver() {
     let by = By::Person { platform: "inbox".into(), id: "local".into(), name: "Ana".into() };
     let change = apply(&permission(false), &approver(), Action::Approve { scope: Scope::Once }, 10);
-    let answer = Answer {
-        decision: Decision::Approve,
-        scope: Some(Scope::Once),
-        reason: None,
-        then: OnDeny::GoOn,
-        stored: StoredRules::default(),
-        answers: None,
-        updated: None,
-        by,
-        at: 10,
-    };
+    let answer = Answer { scope: Some(Scope::Once), ..Answer::new(Decision::Approve, by, 10) };
     assert_eq!(change, Ok(Change::Close(Box::new(answer))));
 }
 

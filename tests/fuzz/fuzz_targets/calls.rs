@@ -7,10 +7,8 @@
 use countersign::{
     bridge::card,
     gate::{
-        ask::{Ask, Body, State},
+        ask::{Ask, Body},
         call::Call,
-        attached::AttachedDaemons,
-        question::Progress,
     },
 };
 use countersign_policy::{Call as Facts, DEFAULT_RULES, Guardrail, Layers, Mode, Rules};
@@ -43,24 +41,13 @@ fn drawn(call: Call) -> usize {
     let layers = Layers { agent: None, rules: &rules, grants: &grants, guardrail: &guardrail, now_ms: 0 };
     let facts = Facts { cwd: call.cwd.clone(), ..Facts::new(&call.tool, call.args.clone()) };
     let ruling = countersign_policy::decide(&facts, &layers, Mode::Default);
-    let ask = Ask {
-        id: "k8xd8s4n".into(),
-        digest: call.digest(),
-        body: Body {
-            always: ruling.always,
-            exact: ruling.exact,
-            effects: ruling.effects.iter().map(ToString::to_string).collect(),
-            critical: ruling.critical,
-            ..Body::new(call, ruling.reason)
-        },
-        state: State::Open,
-        progress: Progress::default(),
-        version: 1,
-        attended: false,
-        attached: AttachedDaemons::default(),
-        created_at: 0,
-        deadline_at: None,
-        stopped: None,
+    let body = Body {
+        always: ruling.always,
+        exact: ruling.exact,
+        effects: ruling.effects.iter().map(ToString::to_string).collect(),
+        critical: ruling.critical,
+        ..Body::new(call, ruling.reason)
     };
+    let ask = Ask::opened("k8xd8s4n", body.call.digest(), body, 0);
     serde_json::to_string(&card::picture(&ask)).unwrap().len()
 }

@@ -1,0 +1,135 @@
+//! What an ask resolved to, and who decided.
+
+use super::{Scope, proposed::UpdatedInput};
+use countersign_profiles::OnDeny;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// What an ask resolved to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Yes or no.
+    pub decision: Decision,
+    /// What an approval covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Which rules it stored, and what became of them.
+    #[serde(flatten)]
+    pub stored: StoredRules,
+    /// Words for the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What a denial does beside denying.
+    #[serde(flatten)]
+    pub then: OnDeny,
+    /// Answers to questions, by question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Map<String, Value>>,
+    /// What may run instead of what was submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated: Option<UpdatedInput>,
+    /// Who decided.
+    pub by: By,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// Which rules an answer stored, and what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredRules {
+    /// Which of the offered rules, by their places among them; all where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<usize>>,
+    /// Until when the answer can be undone, Unix milliseconds; absent where nothing was stored,
+    /// and once the time is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_until: Option<i64>,
+    /// Who revoked the rules, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Undone>,
+}
+
+/// An undone answer: its rules were revoked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Undone {
+    /// By whom.
+    pub by: By,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// What an ask came to, as a person says it. There is no default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[must_use]
+pub enum Decision {
+    /// The call may run.
+    Approve,
+    /// Its questions are answered. Nothing may run because of that.
+    Answer,
+    /// The call may run with the arguments that the answer holds, and only with those.
+    Edit,
+    /// The call may not run; or the questions are not answered.
+    Deny,
+}
+
+/// Who decided, so that nobody is told that "the user" said what no user said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum By {
+    /// A person.
+    Person {
+        /// Where they pressed: the name of a platform, `inbox` or `api`.
+        platform: String,
+        /// Their lasting id there.
+        id: String,
+        /// For people to read.
+        name: String,
+    },
+    /// A rule or grant that came to cover the call while it waited.
+    Policy {
+        /// The grant, in words.
+        grant: String,
+    },
+    /// Nobody did in time.
+    Timeout,
+    /// Nobody could: no card reached anyone.
+    NoApprover,
+    /// The caller cancelled the ask.
+    Caller,
+}
+
+impl Answer {
+    /// An answer with a decision and nothing else.
+    #[must_use]
+    pub fn new(decision: Decision, by: By, at: i64) -> Self {
+        Self {
+            decision,
+            scope: None,
+            stored: StoredRules::default(),
+            reason: None,
+            then: OnDeny::GoOn,
+            answers: None,
+            updated: None,
+            by,
+            at,
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person { platform, name, .. } if platform == "inbox" || platform == "api" => {
+                f.write_str(name)
+            }
+            Self::Person { platform, name, .. } => write!(f, "{name} ({platform})"),
+            Self::Policy { grant } => write!(f, "the grant {grant}"),
+            Self::Timeout => f.write_str("the deadline"),
+            Self::NoApprover => f.write_str("the deadline, with no approver reachable"),
+            Self::Caller => f.write_str("its caller"),
+        }
+    }
+}

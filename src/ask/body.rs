@@ -1,0 +1,106 @@
+//! What an ask is about: the call, the decision on it and what its card offers.
+
+use super::{call::Call, owner::Owner};
+use countersign_policy::Rule;
+use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
+use serde::{Deserialize, Serialize};
+
+/// The unchanging part of an ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// The call as handed in.
+    pub call: Call,
+    /// Why it must be asked, from the ruling.
+    pub why: String,
+    /// The rule behind that, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Exactly what Always would store; empty: it is not offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<Rule>,
+    /// The parts of the call that the rules of `always` come from, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always_from: Vec<String>,
+    /// Exactly what Always would store if it covered only this very call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exact: Vec<Rule>,
+    /// Exactly what "Always, commands that begin so" would store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prefix: Vec<Rule>,
+    /// What the call touches, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<String>,
+    /// Whether the call is on the list of critical ones.
+    #[serde(default)]
+    pub critical: bool,
+    /// Whether a rule or grant would have allowed it, and it was held because of a pause.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
+    /// What is wrong with the rules at the moment, where something is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_problem: Option<String>,
+    /// What its card offers beside Approve and Deny.
+    #[serde(default = "every_choice")]
+    pub choices: Vec<PromptChoice>,
+    /// What a plain Deny does beside denying.
+    #[serde(default)]
+    pub deny: OnDeny,
+    /// How long what Always remembers lasts.
+    #[serde(default = "durable")]
+    pub lasts: GrantLifetime,
+    /// What it comes to when nobody answers.
+    #[serde(default)]
+    pub silence: Silence,
+    /// The prompt as the agent's own system words it, line by line; empty for most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt: Vec<String>,
+    /// Whose session the call was made in; of asks of earlier versions nobody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+}
+
+/// What an ask comes to when nobody answers in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Silence {
+    /// It is denied.
+    #[default]
+    Deny,
+    /// It is approved, because the operator named its tool; its cards say so.
+    Approve,
+}
+
+impl Body {
+    /// A call that must be asked about for this reason, with nothing to remember.
+    #[must_use]
+    pub fn new(call: Call, why: impl Into<String>) -> Self {
+        Self {
+            why: why.into(),
+            rule: None,
+            always: Vec::new(),
+            always_from: Vec::new(),
+            exact: Vec::new(),
+            prefix: Vec::new(),
+            effects: Vec::new(),
+            critical: false,
+            held: false,
+            rules_problem: None,
+            choices: every_choice(),
+            deny: OnDeny::GoOn,
+            lasts: GrantLifetime::Durable,
+            silence: Silence::Deny,
+            prompt: Vec::new(),
+            owner: call.owner.clone(),
+            call,
+        }
+    }
+}
+
+/// What cards of the profile `standard` offer; asks of earlier versions name none.
+fn every_choice() -> Vec<PromptChoice> {
+    vec![PromptChoice::Always, PromptChoice::Timed, PromptChoice::Session, PromptChoice::Exact]
+}
+
+fn durable() -> GrantLifetime {
+    GrantLifetime::Durable
+}
