@@ -5,9 +5,10 @@ use super::{
     answer::{Action, Change, EditStep, NO_EDIT, Refusal, Words, apply, person},
     approvers::{Approver, Approvers, Who},
     ask::{
-        Answer, Ask, By, Decision, Scope, State, StoredRules,
+        Ask, Decision, Scope, State,
         edit::{ProposedEdit, edited, edited_text},
     },
+    call::Call,
     evaluate::Evaluator,
     expire::Deadlines,
     granted_rules::grants_for,
@@ -15,6 +16,8 @@ use super::{
     monotonic::Looker,
     open_asks::{OpenAsks, to_the_end},
     pause::sentence,
+    reconsider::approve_allowed,
+    reply::{DAMAGED, Reply, Told, applied_sentence, refuse, reply, words},
     undo,
 };
 use crate::{
@@ -22,49 +25,8 @@ use crate::{
     store::{Closed, StoreError, UNDO_MS},
 };
 use countersign_policy::Verdict;
-use countersign_profiles::{GrantLifetime, OnDeny};
 use serde_json::json;
 use std::sync::Arc;
-
-/// What really happened to an attempt to answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
-    /// In one word.
-    pub told: Told,
-    /// In one sentence, for the one who tried.
-    pub sentence: String,
-    /// The ask as it stands now, where the one who tried may see it.
-    pub ask: Option<Ask>,
-}
-
-/// What really happened, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Told {
-    /// This attempt answered the ask.
-    Applied,
-    /// Noted; the ask is still open.
-    Noted,
-    /// Free text is wanted.
-    TextWanted,
-    /// Somebody was first.
-    Already,
-    /// The deadline had passed.
-    Expired,
-    /// The caller took the ask back.
-    Cancelled,
-    /// The one who tried may not answer.
-    NotAllowed,
-    /// There is no such ask.
-    Unknown,
-    /// It cannot be done to this ask.
-    Unfit,
-    /// It could not be recorded. Nothing changed.
-    Fault,
-}
-
-/// Said to whoever presses what cannot be read any more.
-pub const DAMAGED: &str = "This ask is damaged in the store, so nobody can answer it.";
 
 /// More lost races than this mean that something is wrong.
 const TRIES: usize = 16;
@@ -83,8 +45,8 @@ pub(super) struct Answers {
 impl Answers {
     /// Answers an ask, or says why not. Every surface comes through here, with the ask as it read
     /// it.
-    // INVARIANT: what follows an answer follows though its presser has left meanwhile: whoever
-    // waits for it is told, and what was granted stands in the rules file.
+    // INVARIANT: what follows an answer follows though its presser has left meanwhile: its waiters
+    // are told, and what was granted is written to the rules file.
     pub(super) async fn answer(self: &Arc<Self>, ask: Ask, who: Who, action: Action) -> Reply {
         let (answers, id) = (self.clone(), ask.id.clone());
         let answering = to_the_end(async move { answers.try_answer(ask, &who, &action).await });
@@ -105,8 +67,8 @@ impl Answers {
         }
     }
 
-    // INVARIANT: what counts is how the row stands when it is changed: whoever saw it otherwise
-    // looks at it as it is, and tries again.
+    // INVARIANT: the row as it is when it is changed counts: an attempt that read another version
+    // reads it again and tries once more.
     async fn try_answer(
         &self,
         mut ask: Ask,
@@ -274,46 +236,14 @@ impl Answers {
 
     /// Resolves the session's other open asks that the new grant covers.
     async fn cascade(&self, granted: &Ask) {
-        if let Err(error) = self.try_cascade(granted).await {
+        let Call { agent, session, .. } = &granted.body.call;
+        let covered = async {
+            let asks = self.open.store.open_in_session(agent, session).await?;
+            approve_allowed(&self.open, &self.evaluator, &asks, Some(&words(granted))).await
+        };
+        if let Err(error) = covered.await {
             tracing::warn!(ask_id = %granted.id, %error, "asks that a grant covers stay open");
         }
-    }
-
-    async fn try_cascade(&self, granted: &Ask) -> Result<(), StoreError> {
-        let call = &granted.body.call;
-        for id in self.open.store.open_in_session(&call.agent, &call.session).await? {
-            let Some(ask) = self.open.store.whole_ask(&id).await?.filter(Ask::is_open) else {
-                continue;
-            };
-            if ask.is_question() || ask.progress.edit.is_some() {
-                continue;
-            }
-            let ruling = match self.evaluator.decide(&ask.body.call).await {
-                Ok(ruling) => ruling,
-                Err(SubmitError::Store(error)) => return Err(error),
-                // FAIL-CLOSED: what cannot be ruled on stays an ask.
-                Err(_) => continue,
-            };
-            if ruling.verdict != Verdict::Allow {
-                continue;
-            }
-            let grant = ruling.rule.unwrap_or_else(|| words(granted));
-            let answer = Answer {
-                decision: Decision::Approve,
-                scope: Some(Scope::Once),
-                stored: StoredRules::default(),
-                reason: None,
-                then: OnDeny::GoOn,
-                answers: None,
-                updated: None,
-                by: By::Policy { grant },
-                at: clock::now_ms(),
-            };
-            if let Closed::Won(ask) = self.open.close(&ask, State::Answered(answer)).await? {
-                tracing::info!(ask_id = %ask.id, by = %granted.id, "ask resolved by a new grant");
-            }
-        }
-        Ok(())
     }
 
     async fn note_stranger(&self, ask: &Ask, who: &Who) -> Result<(), StoreError> {
@@ -322,58 +252,4 @@ impl Answers {
         let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
         self.open.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
     }
-}
-
-fn refuse(ask: Ask, refusal: &Refusal) -> Reply {
-    let told = match (refusal, &ask.state) {
-        (Refusal::Unfit(_), _) => Told::Unfit,
-        (Refusal::Over(_), _) => Told::Expired,
-        (Refusal::Late(_), _) | (Refusal::Closed(_), State::Expired(_)) => Told::Expired,
-        (Refusal::Closed(_), State::Cancelled(_)) => Told::Cancelled,
-        (Refusal::Closed(_), _) => Told::Already,
-    };
-    reply(told, &refusal.to_string(), Some(ask))
-}
-
-/// What a grant allows, in words.
-fn words(ask: &Ask) -> String {
-    ask.answer().map(|answer| ask.body.stored(answer).join(", ")).unwrap_or_default()
-}
-
-fn applied_sentence(ask: &Ask, answer: &Answer) -> String {
-    match (answer.decision, answer.scope) {
-        (Decision::Deny, _) if ask.is_question() => "Declined; the agent is told so.".to_owned(),
-        (Decision::Deny, _) => match answer.then {
-            OnDeny::GoOn if answer.reason.is_some() => "Denied; the agent reads your words.",
-            OnDeny::GoOn => "Denied.",
-            OnDeny::Stop => "Denied; the agent is told to stop.",
-            OnDeny::Explain => "Denied; the agent is told to explain itself.",
-        }
-        .to_owned(),
-        (Decision::Answer, _) => "Answered.".to_owned(),
-        (Decision::Edit, _) => "Approved with the change.".to_owned(),
-        (Decision::Approve, Some(Scope::Always | Scope::Exact | Scope::Prefix))
-            if ask.body.lasts == GrantLifetime::Durable =>
-        {
-            format!("Approved, and always from now on: {}.", words(ask))
-        }
-        (
-            Decision::Approve,
-            Some(Scope::Session | Scope::Always | Scope::Exact | Scope::Prefix),
-        ) => {
-            format!("Approved, and for the rest of this session: {}.", words(ask))
-        }
-        (Decision::Approve, Some(Scope::Timed(seconds))) => {
-            let time = clock::span(i64::from(seconds) * 1000);
-            format!("Approved, and for {time} in this session: {}.", words(ask))
-        }
-        (Decision::Approve, _) if answer.reason.is_some() => {
-            "Approved once, with your note.".to_owned()
-        }
-        (Decision::Approve, _) => "Approved once.".to_owned(),
-    }
-}
-
-fn reply(told: Told, sentence: &str, ask: Option<Ask>) -> Reply {
-    Reply { told, sentence: sentence.to_owned(), ask }
 }

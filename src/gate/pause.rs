@@ -1,29 +1,23 @@
 //! The kill switch: while it is on nothing is allowed and no deadline runs.
 
 use super::{
-    SubmitError,
     approvers::{Approvers, Stranger, Who},
     ask::{
-        Answer, Ask, By, Decision, Scope, State, StoredRules,
+        Ask, By,
         pause::{Pause, PauseMode},
     },
     evaluate::Evaluator,
     open_asks::{OpenAsks, to_the_end},
+    reconsider::approve_allowed,
 };
-use crate::{
-    clock,
-    store::{Closed, StoreError},
-    text::line,
-};
-use countersign_policy::Verdict;
-use countersign_profiles::OnDeny;
+use crate::{clock, store::StoreError, text::line};
 use std::sync::Arc;
 
 /// What became of switching the pause on or off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum PauseOutcome {
-    /// It was switched; what is told to whoever did it.
+    /// It was switched; what is told to the one who did it.
     Switched(String),
     /// It was so already.
     Unchanged(String),
@@ -96,46 +90,16 @@ impl PauseSwitch {
         Ok(super::answer::person(&approver))
     }
 
-    /// Lets go what was held though a rule or grant allows it, where one still does.
+    /// Approves what was held though a rule or grant allows it, where one still does.
     async fn release(&self) -> Result<(), StoreError> {
         let mut held = Vec::new();
-        self.open
-            .store
-            .each_ask_in("open", |ask| {
-                if ask.body.held && !ask.is_question() && ask.progress.edit.is_none() {
-                    held.push(ask.id.clone());
-                }
-            })
-            .await?;
-        for id in held {
-            let Some(ask) = self.open.store.whole_ask(&id).await?.filter(Ask::is_open) else {
-                continue;
-            };
-            let ruling = match self.evaluator.decide(&ask.body.call).await {
-                Ok(ruling) => ruling,
-                Err(SubmitError::Store(error)) => return Err(error),
-                // FAIL-CLOSED: what cannot be ruled on stays an ask.
-                Err(_) => continue,
-            };
-            if ruling.verdict != Verdict::Allow {
-                continue;
+        let note = |ask: &Ask| {
+            if ask.body.held {
+                held.push(ask.id.clone());
             }
-            let answer = Answer {
-                decision: Decision::Approve,
-                scope: Some(Scope::Once),
-                stored: StoredRules::default(),
-                reason: None,
-                then: OnDeny::GoOn,
-                answers: None,
-                updated: None,
-                by: By::Policy { grant: ruling.rule.unwrap_or(ruling.reason) },
-                at: clock::now_ms(),
-            };
-            if let Closed::Won(ask) = self.open.close(&ask, State::Answered(answer)).await? {
-                tracing::info!(ask_id = %ask.id, "a call that a pause held is let go");
-            }
-        }
-        Ok(())
+        };
+        self.open.store.each_ask_in("open", note).await?;
+        approve_allowed(&self.open, &self.evaluator, &held, None).await
     }
 }
 
