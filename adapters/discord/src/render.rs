@@ -5,7 +5,7 @@
 
 use crate::markdown::{one_line, units};
 use crate::sheet::{File, LEAST, Sheet, texts};
-use countersign_port::{Button, ButtonStyle, Card, excerpt};
+use countersign_port::{Button, ButtonStyle, Card, MessageSize, excerpt, fitted};
 use serenity::all::{
     ButtonStyle as Style, CreateActionRow, CreateButton, CreateSelectMenu, CreateSelectMenuKind,
     CreateSelectMenuOption,
@@ -13,10 +13,7 @@ use serenity::all::{
 
 /// The most that a message's text holds, less the line that mentions a role.
 const LIMIT: usize = 2000 - 30;
-/// Room that cuts nothing which could fit: words beside what would run get half of it.
-const WHOLE: usize = 2 * LIMIT;
-/// No card has more blocks than this to read on a phone.
-const BLOCKS: usize = 100;
+const SIZE: MessageSize = MessageSize { limit: LIMIT, least: LEAST };
 
 /// A drawn card.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,31 +29,9 @@ pub(crate) struct Drawn {
 /// Draws a card. Whatever it holds, it fits, and what is left out is said and attached.
 pub(crate) fn draw(card: &Card) -> Drawn {
     let texts = texts(card);
-    let whole = Sheet::compose(card, &texts, card.blocks.len().min(BLOCKS), WHOLE);
-    let sheet = if whole.units() <= LIMIT { whole } else { cut(card, &texts) };
+    let compose = |blocks, room| Sheet::compose(card, &texts, blocks, room);
+    let sheet = fitted(card, SIZE, compose, Sheet::units);
     Drawn { content: sheet.content, rows: rows(card), files: sheet.files }
-}
-
-/// The card with as much of its texts as fits, and with fewer blocks where that is not enough.
-fn cut<'a>(card: &'a Card, texts: &'a [Vec<String>]) -> Sheet<'a> {
-    let fits = |blocks, room| Sheet::compose(card, texts, blocks, room).units() <= LIMIT;
-    let blocks = most(0, card.blocks.len().min(BLOCKS), |blocks| fits(blocks, LEAST));
-    let room = most(LEAST, WHOLE, |room| fits(blocks, room));
-    Sheet::compose(card, texts, blocks, room)
-}
-
-/// The most of `from..=to` that fits, or `from`.
-fn most(from: usize, to: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let (mut good, mut beyond) = (from, to + 1);
-    while beyond - good > 1 {
-        let middle = good.midpoint(beyond);
-        if fits(middle) {
-            good = middle;
-        } else {
-            beyond = middle;
-        }
-    }
-    good
 }
 
 /// What a message holds, and what a select holds.

@@ -15,6 +15,7 @@ mod address;
 mod bell;
 mod card;
 mod command;
+mod fitting;
 mod lead;
 mod pace;
 mod patience;
@@ -37,6 +38,7 @@ pub use card::{Block, Button, ButtonStyle, Card, DiffLine, DiffSide, Field, Tone
 pub use command::{
     BotCommand, CommandCall, CommandParameter, CommandReply, ReplyPiece, command_in,
 };
+pub use fitting::{MessageSize, fitted};
 pub use lead::{Lead, SendGuard};
 pub use pace::Pace;
 pub use patience::{Acknowledged, within};

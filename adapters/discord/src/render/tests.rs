@@ -11,7 +11,7 @@ mod markdown;
 
 use super::*;
 use crate::markdown::units;
-use countersign_port::testkit::{closed, sample_card};
+use countersign_port::testkit::{closed, golden_cards, sample_card};
 use countersign_port::{Block, Field, Tone, folded, visible};
 use markdown::read;
 use proptest::prelude::*;
@@ -38,24 +38,9 @@ fn picture(card: &Card) -> String {
     out
 }
 
-/// The cards that the core draws, one below the other.
-fn twelve(picture: impl Fn(&Card) -> String) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cards");
-    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let mut files: Vec<_> = files.collect();
-    files.sort();
-    assert!(files.len() >= 24, "{} cards", files.len());
-    let one = |file: &std::path::PathBuf| {
-        let card: Card = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        let name = file.file_stem().unwrap().to_string_lossy();
-        format!("== {name}\n{}\n\n", picture(&card))
-    };
-    files.iter().map(one).collect()
-}
-
 #[test]
 fn twelve_cards_before_and_after_the_press() {
-    insta::assert_snapshot!(twelve(picture));
+    insta::assert_snapshot!(golden_cards(picture));
 }
 
 fn with_command(text: &str) -> Card {

@@ -3,12 +3,14 @@
 mod cards;
 mod core;
 mod fake;
+mod golden;
 mod promises;
 mod running;
 
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
 pub use cards::{closed, sample_card, sample_edit};
 pub use fake::{FakePlatform, Fault, Injected, Shown};
+pub use golden::golden_cards;
 
 /// Runs an adapter through the contract.
 ///

@@ -3,7 +3,7 @@
 use super::*;
 use crate::attachment::file_name;
 use crate::first_line::until;
-use countersign_port::testkit::{closed, sample_card, sample_edit};
+use countersign_port::testkit::{closed, golden_cards, sample_card, sample_edit};
 use countersign_port::{Block, DiffLine, DiffSide, Field, Tone};
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -54,24 +54,9 @@ fn an_open_card_shows_all_of_it() {
     insta::assert_snapshot!(picture(&card));
 }
 
-/// The cards that the core draws, one below the other.
-fn twelve(picture: impl Fn(&Card) -> String) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cards");
-    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let mut files: Vec<_> = files.collect();
-    files.sort();
-    assert!(files.len() >= 24, "{} cards", files.len());
-    let one = |file: &std::path::PathBuf| {
-        let card: Card = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        let name = file.file_stem().unwrap().to_string_lossy();
-        format!("== {name}\n{}\n\n", picture(&card))
-    };
-    files.iter().map(one).collect()
-}
-
 #[test]
 fn twelve_cards_before_and_after_the_press() {
-    insta::assert_snapshot!(twelve(|card| picture_at(card, Timestamp::UNIX_EPOCH)));
+    insta::assert_snapshot!(golden_cards(|card| picture_at(card, Timestamp::UNIX_EPOCH)));
 }
 
 #[test]
