@@ -18,7 +18,7 @@ use crate::{
         approvers::Who,
         ask::Ask,
     },
-    store::{OwedText, Store, StoreError},
+    store::{BundleKey, OwedText, Store, StoreError},
     text::line,
 };
 use countersign_port::{
@@ -184,7 +184,8 @@ impl PressHandler {
         if let Some(ask) = self.store.ask_of_card(id, self.adapter, None).await? {
             return Ok(Some(card::draw(&ask, self.origin(id))));
         }
-        let bundle = self.store.bundle_pressed(id, self.adapter, None).await?;
+        let by = BundleKey::Nonce { adapter: self.adapter, nonce: id, message: None };
+        let bundle = self.store.find_bundle(by).await?;
         Ok(bundle.map(|bundle| bundle::draw(&bundle, self.store.id())))
     }
 

@@ -1,13 +1,10 @@
-//! Bundles: one message at a target that stands for the cards of several asks.
-//!
-//! INVARIANT: a revision is stored before it is sent, together with the cards that it is the first
-//! to show. A press on it covers exactly those, whatever was lost on the way or came since.
+//! Bundles: one message at a target for the cards of several asks; how they are found.
 
 use super::{
-    Fence, Store, StoreError, Tx, late, lease,
+    Store, StoreError,
     rows::{self, columns},
 };
-use crate::{ask::Ask, clock};
+use crate::ask::Ask;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 /// The most asks in one bundle.
@@ -55,78 +52,53 @@ pub enum BundleNews {
     Any,
 }
 
-/// Where an open ask for the same call stands.
+/// How a bundle is found.
+#[derive(Debug, Clone, Copy)]
+pub enum BundleKey<'a> {
+    /// By its nonce, unless the message that it was pressed in holds something else.
+    Nonce {
+        /// The adapter of the press.
+        adapter: &'a str,
+        /// The first part of the bundle's button tokens.
+        nonce: &'a str,
+        /// The pressed message, where the platform names it.
+        message: Option<&'a str>,
+    },
+    /// By its message.
+    Message {
+        /// The adapter that posted it.
+        adapter: &'a str,
+        /// The message.
+        message: &'a str,
+    },
+    /// By a card in it.
+    Card {
+        /// The first part of the card's button tokens.
+        card: &'a str,
+        /// The message of the bundle.
+        message: &'a str,
+    },
+}
+
+/// Where an open ask for the same call is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Twin {
     /// The digest of the call.
     pub digest: String,
     /// Its card.
     pub card: String,
-    /// The bundle that its card stands in.
+    /// The bundle that its card is in.
     pub bundle: Option<String>,
 }
 
-impl Store {
-    /// Puts these cards into the bundle `into`, or into a new one for this crowd. Returns its nonce;
-    /// `None` if the caller does not lead any more, or none of the cards is free. A card with a
-    /// message of its own hands it to a new bundle.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
-    pub async fn bundle(
-        &self,
-        [adapter, target, crowd]: [&str; 3],
-        cards: &[String],
-        into: Option<&str>,
-        fence: &Fence,
-        now: i64,
-    ) -> Result<Option<String>, StoreError> {
-        let [adapter, target, crowd] = [adapter, target, crowd].map(str::to_owned);
-        let (cards, fence) = (cards.to_vec(), fence.clone());
-        let (new, nonce) = match into {
-            Some(nonce) => (false, nonce.to_owned()),
-            None => (true, crate::ids::nonce()),
-        };
-        self.write(move |tx| {
-            Box::pin(async move {
-                if !lease::leads(tx, &fence).await? {
-                    return Ok(None);
-                }
-                let mut message = None;
-                let mut free = 0;
-                for card in &cards {
-                    let row = sqlx::query(
-                        "SELECT message FROM card WHERE nonce = $1 AND bundle IS NULL \
-                         AND gone IS NULL",
-                    );
-                    let Some(row) = row.bind(card).fetch_optional(&mut *tx).await? else {
-                        continue;
-                    };
-                    message = message.or(row.try_get::<Option<String>, _>("message")?);
-                    let moved = sqlx::query(
-                        "UPDATE card SET bundle = $2, joined = 0, shown = 0, message = NULL, \
-                         attempts = 0 WHERE nonce = $1",
-                    );
-                    moved.bind(card).bind(&nonce).execute(&mut *tx).await?;
-                    free += 1;
-                }
-                if free == 0 {
-                    return Ok(None);
-                }
-                if new {
-                    let insert = sqlx::query(
-                        "INSERT INTO bundle (nonce, adapter, target, crowd, message, revision, \
-                         attempts, due_at, created_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $6)",
-                    );
-                    let insert = insert.bind(&nonce).bind(&adapter).bind(&target).bind(&crowd);
-                    insert.bind(message).bind(now).execute(&mut *tx).await?;
-                }
-                Ok(Some(nonce))
-            })
-        })
-        .await
-    }
+// A macro, because sqlx takes static SQL and `concat!` only literals.
+macro_rules! bundle_where {
+    () => {
+        "SELECT nonce, message, revision, attempts FROM bundle WHERE "
+    };
+}
 
+impl Store {
     /// The newest bundle of this crowd that has room, is not older than `since` and has an open ask.
     ///
     /// # Errors
@@ -148,7 +120,7 @@ impl Store {
         row.map(|row| Ok(row.try_get("nonce")?)).transpose()
     }
 
-    /// Where open asks for these calls stand at this target.
+    /// Where open asks for these calls are shown at this target.
     ///
     /// # Errors
     /// When the store fails.
@@ -222,196 +194,48 @@ impl Store {
         row.as_ref().map(bundle_row).transpose()
     }
 
-    /// Counts a new drawing of a bundle, which shows all of its asks that are open now; the bundle
-    /// as it is to be drawn. `None` if the caller does not lead any more.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing may be sent.
-    pub async fn next_revision(
-        &self,
-        nonce: &str,
-        fence: &Fence,
-    ) -> Result<Option<Bundle>, StoreError> {
-        let (nonce, fence) = (nonce.to_owned(), fence.clone());
-        self.write(move |tx| {
-            Box::pin(async move {
-                let count = sqlx::query(
-                    "UPDATE bundle SET revision = revision + 1 WHERE nonce = $1 AND EXISTS \
-                     (SELECT 1 FROM lease WHERE name = $2 AND epoch = $3) \
-                     RETURNING nonce, message, revision, attempts",
-                );
-                let count = count.bind(&nonce).bind(&fence.name).bind(fence.epoch);
-                let Some(row) = count.fetch_optional(&mut *tx).await? else { return Ok(None) };
-                let row = bundle_row(&row)?;
-                let join = sqlx::query(
-                    "UPDATE card SET joined = $2 WHERE bundle = $1 AND joined = 0 \
-                     AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-                );
-                join.bind(&nonce).bind(row.revision).execute(&mut *tx).await?;
-                let found = sqlx::query(MEMBERS).bind(&nonce).fetch_all(&mut *tx).await?;
-                Ok(Some(Bundle { row, members: found.iter().filter_map(member).collect() }))
-            })
-        })
-        .await
-    }
-
-    /// Notes that a bundle shows its asks as they were read, and is to rest until then. False: the
-    /// one who showed it leads no more, and it is to be drawn by whoever does.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is noted.
-    pub async fn bundle_shown(
-        &self,
-        shown: &Bundle,
-        message: Option<&str>,
-        muted: bool,
-        rests_until: i64,
-        fence: &Fence,
-    ) -> Result<bool, StoreError> {
-        let (shown, message) = (shown.clone(), message.map(str::to_owned));
-        let fence = fence.clone();
-        let shown = self.write(move |tx| {
-            Box::pin(async move {
-                let nonce = &shown.row.nonce;
-                if !lease::leads(tx, &fence).await? {
-                    let deposed = sqlx::query(
-                        "UPDATE bundle SET message = coalesce(message, $2) WHERE nonce = $1",
-                    );
-                    deposed.bind(nonce).bind(message).execute(&mut *tx).await?;
-                    let again = sqlx::query("UPDATE card SET shown = 0 WHERE bundle = $1");
-                    again.bind(nonce).execute(&mut *tx).await?;
-                    return Ok(false);
-                }
-                let stands = message.is_some();
-                let noted = sqlx::query(
-                    "UPDATE bundle SET message = coalesce($2, message), attempts = 0, muted = $3, \
-                     due_at = $4 WHERE nonce = $1",
-                );
-                let noted = noted.bind(nonce).bind(message).bind(i64::from(muted));
-                noted.bind(rests_until).execute(&mut *tx).await?;
-                let now = clock::now_ms();
-                let late = |it: &&Member| stands && it.joined > 0 && late::is_late(&it.ask, now);
-                let late = shown.members.iter().filter(late).map(|it| it.ask.id.clone());
-                let moved = late::start(tx, &late.collect::<Vec<_>>()).await?;
-                for member in &shown.members {
-                    let card = sqlx::query(
-                        "UPDATE card SET shown = $2, attempts = 0, held = NULL, \
-                         seen = CASE WHEN $3 > 0 THEN 1 ELSE seen END WHERE nonce = $1",
-                    );
-                    let version = member.ask.version + i64::from(moved.contains(&member.ask.id));
-                    let seen = i64::from(stands && member.joined > 0);
-                    card.bind(&member.card).bind(version).bind(seen).execute(&mut *tx).await?;
-                }
-                Ok(true)
-            })
-        });
-        shown.await
-    }
-
-    /// Notes a failed try to draw a bundle, or that it is to rest; when to try again.
+    /// Finds a bundle, with its asks.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn bundle_rests(
-        &self,
-        nonce: &str,
-        failed: bool,
-        until: i64,
-    ) -> Result<(), StoreError> {
-        let rest =
-            sqlx::query("UPDATE bundle SET attempts = attempts + $2, due_at = $3 WHERE nonce = $1");
-        let rest = rest.bind(nonce.to_owned()).bind(i64::from(failed)).bind(until);
-        self.execute(rest).await.map(drop)
-    }
-
-    /// Gives a bundle up: its open asks get cards of their own.
-    ///
-    /// # Errors
-    /// When the store fails; then nothing is changed.
-    pub async fn unbundle(&self, nonce: &str, why: &str) -> Result<(), StoreError> {
-        let (nonce, why) = (nonce.to_owned(), why.to_owned());
-        self.write(move |tx| {
-            Box::pin(async move {
-                let apart = sqlx::query(
-                    "UPDATE card SET bundle = NULL, joined = 0, shown = 0, \
-                     due_at = (SELECT created_at FROM ask WHERE id = card.ask) WHERE bundle = $1 \
-                     AND ask IN (SELECT id FROM ask WHERE state = 'open')",
-                );
-                apart.bind(&nonce).execute(&mut *tx).await?;
-                let gone = sqlx::query("UPDATE bundle SET gone = $2 WHERE nonce = $1");
-                gone.bind(&nonce).bind(why).execute(&mut *tx).await?;
-                Ok(())
-            })
-        })
-        .await
-    }
-
-    /// The bundle with this nonce at this adapter, unless the message that it is said to stand in
-    /// holds something else.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn bundle_pressed(
-        &self,
-        nonce: &str,
-        adapter: &str,
-        message: Option<&str>,
-    ) -> Result<Option<Bundle>, StoreError> {
-        let query = sqlx::query(
-            "SELECT nonce, message, revision, attempts FROM bundle WHERE nonce = $1 \
-             AND adapter = $2 AND NOT EXISTS (SELECT 1 FROM card WHERE card.adapter = $2 \
-             AND card.message = $3) AND NOT EXISTS (SELECT 1 FROM bundle AS other \
-             WHERE other.adapter = $2 AND other.message = $3 AND other.nonce <> $1)",
-        );
-        self.whole_bundle(self.maybe(query.bind(nonce).bind(adapter).bind(message)).await?).await
-    }
-
-    /// The bundle that stands in this message.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn bundle_at(
-        &self,
-        adapter: &str,
-        message: &str,
-    ) -> Result<Option<Bundle>, StoreError> {
-        let query = sqlx::query(
-            "SELECT nonce, message, revision, attempts FROM bundle WHERE adapter = $1 \
-             AND message = $2",
-        );
-        self.whole_bundle(self.maybe(query.bind(adapter).bind(message)).await?).await
-    }
-
-    /// The bundle that this card stands in, in this message.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn bundle_of_card(
-        &self,
-        card: &str,
-        message: &str,
-    ) -> Result<Option<Bundle>, StoreError> {
-        let query = sqlx::query(
-            "SELECT nonce, message, revision, attempts FROM bundle WHERE message = $2 \
-             AND nonce = (SELECT bundle FROM card WHERE nonce = $1)",
-        );
-        self.whole_bundle(self.maybe(query.bind(card).bind(message)).await?).await
-    }
-
-    async fn whole_bundle(&self, row: Option<AnyRow>) -> Result<Option<Bundle>, StoreError> {
-        let Some(row) = row.as_ref().map(bundle_row).transpose()? else { return Ok(None) };
+    pub async fn find_bundle(&self, by: BundleKey<'_>) -> Result<Option<Bundle>, StoreError> {
+        let query = match by {
+            BundleKey::Nonce { adapter, nonce, message } => sqlx::query(concat!(
+                bundle_where!(),
+                "nonce = $1 AND adapter = $2 AND NOT EXISTS (SELECT 1 FROM card \
+                 WHERE card.adapter = $2 AND card.message = $3) AND NOT EXISTS \
+                 (SELECT 1 FROM bundle AS other WHERE other.adapter = $2 \
+                 AND other.message = $3 AND other.nonce <> $1)",
+            ))
+            .bind(nonce)
+            .bind(adapter)
+            .bind(message),
+            BundleKey::Message { adapter, message } => {
+                let query = concat!(bundle_where!(), "adapter = $1 AND message = $2");
+                sqlx::query(query).bind(adapter).bind(message)
+            }
+            BundleKey::Card { card, message } => sqlx::query(concat!(
+                bundle_where!(),
+                "message = $2 AND nonce = (SELECT bundle FROM card WHERE nonce = $1)"
+            ))
+            .bind(card)
+            .bind(message),
+        };
+        let Some(row) = self.maybe(query).await? else { return Ok(None) };
+        let row = bundle_row(&row)?;
         let found = self.all(sqlx::query(MEMBERS).bind(row.nonce.as_str())).await?;
         Ok(Some(Bundle { row, members: found.iter().filter_map(member).collect() }))
     }
 }
 
-const MEMBERS: &str = concat!(
+/// The members of a bundle, for [`member`].
+pub(super) const MEMBERS: &str = concat!(
     "SELECT nonce, joined, ",
     columns!(),
     " FROM card JOIN ask ON id = card.ask WHERE card.bundle = $1 ORDER BY created_at, id"
 );
 
-fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
+pub(super) fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
     let (nonce, message) = (row.try_get("nonce")?, row.try_get("message")?);
     Ok(BundleRow {
         nonce,
@@ -421,18 +245,8 @@ fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
     })
 }
 
-fn member(row: &AnyRow) -> Option<Member> {
+pub(super) fn member(row: &AnyRow) -> Option<Member> {
     let ask = rows::whole(row)?;
     let (card, joined) = (row.try_get("nonce").ok()?, row.try_get("joined").ok()?);
     Some(Member { card, joined, ask })
-}
-
-/// Deletes bundles without asks. They are deleted with the asks' cards.
-pub(super) async fn forget(tx: &mut Tx, before: i64) -> Result<(), StoreError> {
-    let empty = sqlx::query(
-        "DELETE FROM bundle WHERE created_at < $1 AND NOT EXISTS \
-         (SELECT 1 FROM card WHERE card.bundle = bundle.nonce)",
-    );
-    empty.bind(before).execute(&mut *tx).await?;
-    Ok(())
 }

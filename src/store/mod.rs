@@ -7,6 +7,7 @@
 mod asks;
 mod backup;
 mod bundles;
+mod bundling;
 mod cards;
 mod closing;
 mod connection;
@@ -42,7 +43,7 @@ mod writer;
 
 pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, back_up};
-pub use bundles::{BUNDLE, Bundle, BundleNews, BundleRow, Member, Twin};
+pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};
 pub use cards::{CardRow, Delivery, NewCard};
 pub use closing::Closed;
 pub use due::{Due, DuePage};

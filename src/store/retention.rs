@@ -1,6 +1,6 @@
 //! Deletes closed asks and events after the retention time, in batches.
 
-use super::{Store, StoreError, Tx, bundles};
+use super::{Store, StoreError, Tx, bundling};
 use sqlx::Row;
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Store {
                     let ask = sqlx::query("DELETE FROM ask WHERE id = $1").bind(&id);
                     forgotten += ask.execute(&mut *tx).await?.rows_affected();
                 }
-                bundles::forget(tx, before).await?;
+                bundling::forget(tx, before).await?;
                 Ok(forgotten)
             })
         })

@@ -13,7 +13,7 @@ use crate::{
         Reply, Told,
         answer::{Action, Words},
     },
-    store::{Bundle, StoreError},
+    store::{Bundle, BundleKey, StoreError},
 };
 use countersign_port::{Card, MessageRef, Outcome, Presser, Receipt};
 use futures::{StreamExt, future::ready, stream};
@@ -91,7 +91,8 @@ impl PressHandler {
         at: &MessageRef,
         text: String,
     ) -> Result<Receipt, StoreError> {
-        let found = self.store.bundle_at(self.adapter, &at.0).await?;
+        let by = BundleKey::Message { adapter: self.adapter, message: &at.0 };
+        let found = self.store.find_bundle(by).await?;
         let shown = found.iter().flat_map(|bundle| bundle::shown_by(bundle, usize::MAX));
         let asks: Vec<_> = shown.map(|member| member.ask.clone()).collect();
         if asks.is_empty() {
@@ -135,7 +136,8 @@ impl PressHandler {
         token: &Token,
     ) -> Result<Option<Bundle>, StoreError> {
         let message = input.message.as_ref().map(|message| message.0.as_str());
-        self.store.bundle_pressed(&token.nonce, self.adapter, message).await
+        let by = BundleKey::Nonce { adapter: self.adapter, nonce: &token.nonce, message };
+        self.store.find_bundle(by).await
     }
 
     /// The receipt of a press on one request of a bundle: its message goes on to the next.
@@ -150,7 +152,8 @@ impl PressHandler {
         else {
             return Ok(receipt);
         };
-        let found = self.store.bundle_of_card(&token.nonce, &message.0).await?;
+        let by = BundleKey::Card { card: &token.nonce, message: &message.0 };
+        let found = self.store.find_bundle(by).await?;
         let Some(bundle) = found else { return Ok(receipt) };
         self.rest(&bundle.row.nonce).await?;
         let place = bundle::place(&bundle, &token.nonce);
