@@ -7,7 +7,7 @@
 mod lines;
 
 use super::{
-    card::{self, Origin},
+    card::{self, Maker, Origin},
     token::{Pressed, Token},
 };
 use crate::{
@@ -49,8 +49,9 @@ pub(super) fn page(bundle: &Bundle, at: usize, store: &str) -> Card {
     card.blocks.push(Block::Note {
         text: format!("{} of {} open requests in this message.", found + 1, open.len()),
     });
-    let back = button(bundle, store, 0, Pressed::Overview, "‹ All", ButtonStyle::Choice);
-    let next = || button(bundle, store, place + 1, Pressed::Page, "Next ›", ButtonStyle::Choice);
+    let maker = |step| maker(bundle, store, step);
+    let back = maker(0).button("‹ All", ButtonStyle::Choice, Pressed::Overview);
+    let next = || maker(place + 1).button("Next ›", ButtonStyle::Choice, Pressed::Page);
     let next = (open.len() > 1).then(next).flatten();
     card.buttons.truncate(if card.more.is_empty() { ROWS } else { ROWS - 1 });
     card.buttons.push(back.into_iter().chain(next).collect());
@@ -217,27 +218,21 @@ fn deadline(shown: &[&Member]) -> Option<i64> {
 fn buttons(bundle: &Bundle, open: &[&Member], store: &str) -> Vec<Vec<Button>> {
     let step = usize::try_from(bundle.row.revision).unwrap_or_default();
     let count = open.len();
-    let review = button(bundle, store, 0, Pressed::Page, "Review", ButtonStyle::Choice);
-    let approve = are_one(open).then(|| {
+    let first = maker(bundle, store, 0);
+    let review = first.button("Review", ButtonStyle::Choice, Pressed::Page);
+    let all = Maker { step, ..first };
+    let approve = || {
         let label = format!("Approve these {count}");
-        button(bundle, store, step, Pressed::Approve(Scope::Once), &label, ButtonStyle::Approve)
-    });
-    let label = format!("Deny all {count}");
-    let deny = button(bundle, store, step, Pressed::Deny, &label, ButtonStyle::Deny);
-    vec![[review, approve.flatten(), deny].into_iter().flatten().collect()]
+        all.button(&label, ButtonStyle::Approve, Pressed::Approve(Scope::Once))
+    };
+    let approve = are_one(open).then(approve).flatten();
+    let deny = all.button(&format!("Deny all {count}"), ButtonStyle::Deny, Pressed::Deny);
+    vec![[review, approve, deny].into_iter().flatten().collect()]
 }
 
-fn button(
-    bundle: &Bundle,
-    store: &str,
-    step: usize,
-    pressed: Pressed,
-    label: &str,
-    style: ButtonStyle,
-) -> Option<Button> {
-    let (nonce, store) = (bundle.row.nonce.clone(), Some(store.to_owned()));
-    let token = Token { nonce, step, pressed, store }.write()?;
-    Some(Button { token, label: label.to_owned(), style })
+/// Makes buttons of a bundle, for one step.
+fn maker<'a>(bundle: &'a Bundle, store: &'a str, step: usize) -> Maker<'a> {
+    Maker { origin: Origin { nonce: &bundle.row.nonce, store }, step }
 }
 
 fn revision(bundle: &Bundle) -> u32 {

@@ -8,6 +8,7 @@ mod effects;
 mod facts;
 mod first;
 mod lines;
+mod maker;
 mod origin;
 mod outcome;
 mod parts;
@@ -26,6 +27,7 @@ use crate::{
     text::{brief, line},
 };
 use countersign_port::{Block, Card, Tone, excerpt};
+pub(super) use maker::Maker;
 pub use origin::Origin;
 use sheet::Sheet;
 

@@ -56,7 +56,7 @@ async fn a_changed_command_is_shown_as_a_diff_and_reaches_an_agent_that_takes_it
     assert_eq!(said, "Proposed. The card shows the change: approve it there.");
     offers(&telegram, card.id, "Approve as changed").await;
     let text = telegram.message(GROUP, card.id).text;
-    for part in ["-git push\n", "+git push --dry-run", "Changed by Ana (telegram)", "Digest "] {
+    for part in ["- git push\n", "+ git push --dry-run", "Changed by Ana (telegram)", "Digest "] {
         assert!(text.contains(part), "the card says `{part}`: {text}");
     }
     // What was submitted cannot be approved meanwhile, and a restart forgets nothing.

@@ -1,8 +1,9 @@
 //! The buttons of an ask's card: yes and no at once, everything else behind *More…*.
 
 use super::{
-    super::token::{Pressed, Token},
+    super::token::Pressed,
     effects,
+    maker::{LABEL, Maker},
     origin::Origin,
     parts, question, remembered,
 };
@@ -23,40 +24,22 @@ pub(super) struct Buttons {
     pub more: Vec<Button>,
 }
 
-/// Makes buttons for one step of one card.
-pub(super) struct Maker<'a> {
-    origin: Origin<'a>,
-    step: usize,
-}
-
-impl<'a> Maker<'a> {
-    pub(super) fn new(ask: &Ask, origin: Origin<'a>) -> Self {
-        Self { origin, step: if ask.is_question() { ask.progress.current() } else { 0 } }
-    }
-
-    pub(super) fn button(
-        &self,
-        label: &str,
-        style: ButtonStyle,
-        pressed: Pressed,
-    ) -> Option<Button> {
-        let (nonce, store) = (self.origin.nonce.to_owned(), Some(self.origin.store.to_owned()));
-        let token = Token { nonce, step: self.step, pressed, store }.write()?;
-        Some(Button { token, label: label.to_owned(), style })
-    }
-}
-
 /// All of an open ask.
 pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
-    let maker = Maker::new(ask, origin);
+    let maker = maker(ask, origin);
     match ask.body.call.questions.get(maker.step) {
-        Some(_) => Buttons { rows: options(ask, &maker), more: Vec::new() },
-        None if ask.body.critical => critical(ask, &maker),
-        None => permission(ask, &maker),
+        Some(_) => Buttons { rows: options(ask, maker), more: Vec::new() },
+        None if ask.body.critical => critical(ask, maker),
+        None => permission(ask, maker),
     }
 }
 
-fn options(ask: &Ask, maker: &Maker<'_>) -> Vec<Vec<Button>> {
+/// Makes buttons for the step that an ask is at.
+fn maker<'a>(ask: &Ask, origin: Origin<'a>) -> Maker<'a> {
+    Maker { origin, step: if ask.is_question() { ask.progress.current() } else { 0 } }
+}
+
+fn options(ask: &Ask, maker: Maker<'_>) -> Vec<Vec<Button>> {
     let Some(asked) = ask.body.call.questions.get(maker.step) else { return Vec::new() };
     let options = asked.options.iter().enumerate().map(|(at, option)| {
         let chosen = ask.progress.chosen.contains(&at);
@@ -82,12 +65,12 @@ fn options(ask: &Ask, maker: &Maker<'_>) -> Vec<Vec<Button>> {
 /// The button of a closed ask: what its answer stored can be revoked for some time.
 pub(super) fn closed(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
     let can = ask.answer().is_some_and(|answer| answer.stored.undo_until.is_some());
-    let undo = Maker::new(ask, origin).button("Undo", ButtonStyle::Choice, Pressed::Undo);
+    let undo = maker(ask, origin).button("Undo", ButtonStyle::Choice, Pressed::Undo);
     undo.filter(|_| can).map(|undo| vec![undo]).into_iter().collect()
 }
 
 /// Yes, always and no in one row; all else behind *More…*.
-fn permission(ask: &Ask, maker: &Maker<'_>) -> Buttons {
+fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
     let body = &ask.body;
     let remember = |scope| {
         let label = remembered::label(ask, scope)?;
@@ -128,7 +111,7 @@ fn permission(ask: &Ask, maker: &Maker<'_>) -> Buttons {
 
 /// No first; yes only in a second step.
 // SECURITY: no button of this view approves.
-fn critical(ask: &Ask, maker: &Maker<'_>) -> Buttons {
+fn critical(ask: &Ask, maker: Maker<'_>) -> Buttons {
     let permission = permission(ask, maker);
     let denies = |button: &Button| button.style == ButtonStyle::Deny;
     let reason =
@@ -140,17 +123,17 @@ fn critical(ask: &Ask, maker: &Maker<'_>) -> Buttons {
 
 /// The second step of a critical ask: its yes says what will happen.
 pub(super) fn review(ask: &Ask, origin: Origin<'_>) -> Vec<Vec<Button>> {
-    let maker = Maker::new(ask, origin);
+    let maker = maker(ask, origin);
     let order = effects::order(ask).unwrap_or_else(|| "run it".to_owned());
     // Room for the count of what is cut.
-    let label = format!("Yes, {}", brief(&order, remembered::LABEL - 14));
+    let label = format!("Yes, {}", brief(&order, LABEL - 14));
     vec![
         row([maker.button("‹ Back", ButtonStyle::Open, Pressed::Back)]),
         row([maker.button(&label, ButtonStyle::Confirm, Pressed::Confirm)]),
     ]
 }
 
-fn plain_deny(ask: &Ask, maker: &Maker<'_>) -> Option<Button> {
+fn plain_deny(ask: &Ask, maker: Maker<'_>) -> Option<Button> {
     let label = match ask.body.deny {
         OnDeny::GoOn => "Deny",
         OnDeny::Stop => "Deny and stop",

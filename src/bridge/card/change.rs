@@ -1,4 +1,4 @@
-//! A change of a file, line by line.
+//! A change of a text, line by line.
 
 use crate::gate::call::Call;
 use countersign_policy::tools::{Kind, kind_of};
@@ -12,8 +12,8 @@ const AROUND: usize = 2;
 /// A change is worked out for no longer than this; what is left then is shown less finely.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// What an edit would change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an edit changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileChange {
     /// The file, where the call names one.
     pub path: Option<String>,
@@ -36,8 +36,7 @@ pub(super) fn of(call: &Call) -> Option<FileChange> {
     if kind_of(&call.tool) != Kind::Edit {
         return None;
     }
-    let mut change =
-        FileChange { path: None, added: 0, removed: 0, lines: Vec::new(), shows: Vec::new() };
+    let mut change = FileChange::default();
     if let Some((key, path)) = first(&call.args, PATH) {
         change.path = Some(path.to_owned());
         change.shows.push(key);
@@ -47,6 +46,13 @@ pub(super) fn of(call: &Call) -> Option<FileChange> {
         .or_else(|| change.edits(&call.args))
         .or_else(|| change.patch(&call.args))?;
     Some(change)
+}
+
+/// The lines that differ between two texts, with some around them.
+pub(super) fn between(old: &str, new: &str) -> FileChange {
+    let mut change = FileChange::default();
+    change.compare(old, new);
+    change
 }
 
 /// The first of the names that holds a text.
@@ -219,6 +225,13 @@ mod tests {
         let unified = change("patch", json!(unified)).unwrap();
         assert_eq!((unified.path.as_deref(), unified.added, unified.removed), (Some("x"), 1, 1));
         assert_eq!(change("apply_patch", json!({"input": "ls"})), None);
+    }
+
+    #[test]
+    fn two_texts_are_shown_as_the_lines_that_differ() {
+        let shown = |old, new| diff_text(&between(old, new).lines);
+        assert_eq!(shown("a\nb\nc\nd", "a\nb\nC\nd"), "  a\n  b\n- c\n+ C\n  d");
+        assert_eq!(shown("git push", "git push -n"), "- git push\n+ git push -n");
     }
 
     #[test]

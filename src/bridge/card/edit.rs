@@ -1,10 +1,6 @@
 //! A change that somebody proposes: what would run instead, and the buttons for it.
 
-use super::{
-    super::token::{Pressed, Token},
-    origin::Origin,
-    sheet::Sheet,
-};
+use super::{super::token::Pressed, change, maker::Maker, origin::Origin, sheet::Sheet};
 use crate::{
     gate::{
         answer::EditStep,
@@ -17,7 +13,6 @@ use crate::{
     text::line,
 };
 use countersign_port::{Button, ButtonStyle};
-use similar::TextDiff;
 
 /// How much of a digest people are shown; characters.
 const DIGEST: usize = 12;
@@ -26,7 +21,9 @@ const DIGEST: usize = 12;
 pub(super) fn draw(ask: &Ask, edit: &ProposedEdit, sheet: &mut Sheet) {
     let call = &ask.body.call;
     let new = edited_text(call, &edit.args);
-    sheet.code("change", &diff(editable(call).unwrap_or_default(), &new));
+    let change = change::between(editable(call).unwrap_or_default(), &new);
+    let path = change::first(&call.args, change::PATH).map_or("proposed change", |it| it.1);
+    sheet.change(path, (change.added, change.removed), change.lines);
     let digest: String = edit.digest.chars().take(DIGEST).collect();
     sheet.note(format!("Changed by {}; nothing of it runs yet. Digest {digest}.", line(&edit.by)));
     if edit.critical {
@@ -43,12 +40,8 @@ pub(super) fn draw(ask: &Ask, edit: &ProposedEdit, sheet: &mut Sheet) {
 
 /// The buttons of an ask with a proposed change. What was submitted cannot be approved meanwhile.
 pub(super) fn buttons(ask: &Ask, edit: &ProposedEdit, origin: Origin<'_>) -> Vec<Vec<Button>> {
-    let button = |label: &str, style, pressed, step| {
-        let (nonce, store) = (origin.nonce.to_owned(), Some(origin.store.to_owned()));
-        let token = Token { nonce, step, pressed, store }.write()?;
-        Some(Button { token, label: label.to_owned(), style })
-    };
-    let step = |label, style, step| button(label, style, Pressed::Edit(step), edit.nth);
+    let maker = |step| Maker { origin, step };
+    let step = |label, style, step| maker(edit.nth).button(label, style, Pressed::Edit(step));
     let yes = match (takes_edits(ask), edit.critical, edit.reviewed) {
         (false, ..) => step("Deny, with this text", ButtonStyle::Deny, EditStep::Approve),
         (true, true, false) => step("Review the change…", ButtonStyle::Text, EditStep::Review),
@@ -57,7 +50,7 @@ pub(super) fn buttons(ask: &Ask, edit: &ProposedEdit, origin: Origin<'_>) -> Vec
         }
         (true, false, _) => step("Approve as changed", ButtonStyle::Approve, EditStep::Approve),
     };
-    let no = button("Deny", ButtonStyle::Deny, Pressed::Deny, 0);
+    let no = maker(0).button("Deny", ButtonStyle::Deny, Pressed::Deny);
     let first = if edit.critical { [no, yes] } else { [yes, no] };
     let drop = step("Drop the change", ButtonStyle::Choice, EditStep::Drop);
     vec![first.into_iter().flatten().collect(), drop.into_iter().collect()]
@@ -65,24 +58,4 @@ pub(super) fn buttons(ask: &Ask, edit: &ProposedEdit, origin: Origin<'_>) -> Vec
 
 fn takes_edits(ask: &Ask) -> bool {
     ask.body.call.accepts.contains(&Accepts::UpdatedInput)
-}
-
-/// The lines that differ, with some around them.
-fn diff(old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    let text = diff.unified_diff().context_radius(2).to_string();
-    let lines = text.lines().filter(|line| !line.starts_with("\\ No newline"));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_is_shown_as_the_lines_that_differ() {
-        let shown = diff("a\nb\nc\nd\ne", "a\nb\nC\nd\ne");
-        assert!(shown.ends_with(" a\n b\n-c\n+C\n d\n e"), "{shown}");
-        assert!(diff("git push", "git push --dry-run").ends_with("-git push\n+git push --dry-run"));
-    }
 }

@@ -1,17 +1,15 @@
 //! The choice of the rules that Always stores: a further step of an open card, which holds no state.
 
 use super::{
-    super::token::{MOST_PARTS, Pressed, Token},
-    Origin,
+    super::token::{MOST_PARTS, Pressed},
+    maker::{LABEL, Maker},
+    origin::Origin,
 };
 use crate::{
     gate::ask::{Ask, Body, Scope},
     text::line,
 };
 use countersign_port::{Block, Button, ButtonStyle, Card};
-
-/// What fits on a button on every platform; characters.
-const LABEL: usize = 34;
 
 /// Whether Always opens the choice: there are several rules, or the one is too long for a button.
 pub(super) fn opens(body: &Body) -> bool {
@@ -31,11 +29,7 @@ pub(super) fn all(body: &Body) -> u32 {
 pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card {
     let body = &ask.body;
     let mask = mask & all(body);
-    let button = |label: String, style, pressed| {
-        let (nonce, store) = (origin.nonce.to_owned(), Some(origin.store.to_owned()));
-        let token = Token { nonce, step: 0, pressed, store }.write()?;
-        Some(Button { token, label, style })
-    };
+    let maker = Maker { origin, step: 0 };
     let chosen = |at: usize| mask & 1 << at != 0;
     let mut notes = vec!["Always stores what is marked, and nothing else:".to_owned()];
     for (at, part) in body.parts().enumerate() {
@@ -55,7 +49,7 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
             };
             let rule = line(&part.rule.pattern);
             let label: String = format!("{mark}{} {rule}", at + 1).chars().take(LABEL).collect();
-            button(label, style, Pressed::ChooseParts(mask ^ 1 << at))
+            maker.button(&label, style, Pressed::ChooseParts(mask ^ 1 << at))
         })
         .collect();
     let per_row = toggles.len().div_ceil(4).max(1);
@@ -66,8 +60,8 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
         many => format!("Store these {many} rules"),
     };
     let last = [
-        button(store, ButtonStyle::Always, Pressed::StoreParts(mask)),
-        button("Back".to_owned(), ButtonStyle::Choice, Pressed::Back),
+        maker.button(&store, ButtonStyle::Always, Pressed::StoreParts(mask)),
+        maker.button("Back", ButtonStyle::Choice, Pressed::Back),
     ];
     buttons.push(last.into_iter().flatten().collect());
     let mut blocks = card.blocks;
@@ -79,7 +73,10 @@ pub(super) fn draw(card: Card, ask: &Ask, origin: Origin<'_>, mask: u32) -> Card
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use crate::{bridge::card, gate::call::Call};
+    use crate::{
+        bridge::{card, token::Token},
+        gate::call::Call,
+    };
     use countersign_policy::Rule;
     use serde_json::json;
 

@@ -2,6 +2,7 @@
 
 use super::{
     call::{is_nothing, without},
+    maker::LABEL,
     readable::readable,
     sheet::{Sheet, fact, glance},
 };
@@ -15,8 +16,6 @@ use countersign_policy::tools::SUSPENDED;
 use countersign_port::Field;
 use serde_json::Value;
 
-/// A label that a button holds, in characters.
-const LABEL: usize = 34;
 /// How much of an earlier question stands before its answer.
 const EARLIER: usize = 120;
 

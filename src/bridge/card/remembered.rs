@@ -1,15 +1,15 @@
 //! What a button remembers: on its label, and in words.
 
-use super::sheet::{Sheet, fact};
+use super::{
+    maker::LABEL,
+    sheet::{Sheet, fact},
+};
 use crate::{
     gate::ask::{Ask, Scope},
     text::line,
 };
 use countersign_port::Field;
 use countersign_profiles::GrantLifetime;
-
-/// What fits on a button on every platform; characters.
-pub(super) const LABEL: usize = 34;
 
 /// The label of a button that remembers something, where it is offered: what covers more than this
 /// very call names its rule, and so does Always, where that is short enough.

@@ -1,0 +1,32 @@
+//! Buttons with the tokens of one card.
+
+use super::{
+    super::token::{Pressed, Token},
+    origin::Origin,
+};
+use countersign_port::{Button, ButtonStyle};
+
+/// What fits on a button on every platform; characters.
+pub(super) const LABEL: usize = 34;
+
+/// Makes buttons for one step of one card.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::bridge) struct Maker<'a> {
+    pub(in crate::bridge) origin: Origin<'a>,
+    pub(in crate::bridge) step: usize,
+}
+
+impl Maker<'_> {
+    /// A button; `None` if its token would be too long.
+    pub(in crate::bridge) fn button(
+        self,
+        label: &str,
+        style: ButtonStyle,
+        pressed: Pressed,
+    ) -> Option<Button> {
+        let Origin { nonce, store } = self.origin;
+        let (nonce, store) = (nonce.to_owned(), Some(store.to_owned()));
+        let token = Token { nonce, step: self.step, pressed, store }.write()?;
+        Some(Button { token, label: label.to_owned(), style })
+    }
+}
