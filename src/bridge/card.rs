@@ -15,6 +15,7 @@ mod parts;
 mod question;
 mod readable;
 mod remembered;
+mod review;
 mod sheet;
 mod web;
 
@@ -26,9 +27,10 @@ use crate::{
     },
     text::{brief, line},
 };
-use countersign_port::{Block, Card, Tone, excerpt};
+use countersign_port::{Block, Card, Tone};
 pub(super) use maker::Maker;
 pub use origin::Origin;
+pub use review::review;
 use sheet::Sheet;
 
 /// How much of an agent's reason stands on the card; all of it is in the details.
@@ -103,36 +105,6 @@ fn blocks(ask: &Ask, sheet: Sheet, details: Sheet) -> Vec<Block> {
         blocks.push(Block::Details { blocks: folded });
     }
     blocks
-}
-
-/// A text that is longer is cut in the second step: the first step has shown it, and no platform
-/// has to look it up.
-const REVIEWED: usize = 6_000;
-
-/// The second step of a critical ask: what will happen, once more, on the button that approves.
-#[must_use]
-pub fn review(ask: &Ask, origin: Origin<'_>) -> Card {
-    let mut card = draw(ask, origin);
-    // What was submitted cannot be approved while a change of it is proposed.
-    if !ask.is_open() || ask.progress.edit.is_some() {
-        return card;
-    }
-    card.blocks.retain(|block| !matches!(block, Block::Details { .. }));
-    for block in &mut card.blocks {
-        if let Block::Code { text, .. } | Block::Quote { text, .. } = block {
-            let cut = excerpt(text, REVIEWED);
-            if let Some(tail) = cut.tail {
-                *text = format!("{}\n⋮ {} characters\n{tail}", cut.head, cut.hidden);
-            }
-        }
-        if let Block::Diff { lines, .. } = block {
-            lines.truncate(REVIEWED / 60);
-        }
-    }
-    let text = "Approve this, once? There is no second question.".to_owned();
-    card.blocks.push(Block::Note { text });
-    (card.buttons, card.more) = (buttons::review(ask, origin), Vec::new());
-    card
 }
 
 /// The ask as it stands now, to be looked at: its buttons lead nowhere.
