@@ -9,7 +9,7 @@ use countersign_port::{Block, Card, DiffLine, DiffSide, excerpt};
 const REVIEWED: usize = 6_000;
 /// The same of a change: so many lines, and so much of each.
 const LINES: usize = 100;
-const LINE: usize = 600;
+const LINE: usize = 160;
 
 /// Draws the second step: what will happen, on the button that approves.
 #[must_use]
@@ -103,7 +103,7 @@ mod tests {
         let new = format!("{};rm -rf ~", "x".repeat(1_000));
         let text =
             reviewed("Edit", json!({"file_path": "/x", "old_string": "", "new_string": new}));
-        assert!(text.contains("x ⋯409 characters⋯ x") && text.ends_with(";rm -rf ~"), "{text}");
+        assert!(text.contains("x ⋯849 characters⋯ x") && text.ends_with(";rm -rf ~"), "{text}");
     }
 
     #[test]
