@@ -9,7 +9,9 @@
 //! INVARIANT: only a daemon that leads sends, and what it sent counts only if it still leads then.
 
 mod bundles;
+mod failures;
 mod muting;
+mod one_card;
 mod page;
 mod refused;
 mod remote;
@@ -17,35 +19,25 @@ mod rush;
 mod start;
 mod write_buffer;
 
-use super::{
-    Adapters, Term,
-    card::{self, Origin},
-    outage::{Outage, backoff_ms},
-    receiving::ReceivingState,
-};
+use super::{Adapters, Term, outage::Outage, receiving::ReceivingState};
 use crate::{
-    ask::late::{self, LATE_MS},
     clock,
-    gate::{Gate, ask::Ask},
-    store::{BundleNews, CardRow, Due, SHOWN_WITHIN_MS, Seen, Shown, Store, StoreError},
+    gate::Gate,
+    store::{BundleNews, Due, Shown, Store, StoreError},
 };
-use countersign_port::{
-    Block, CancellationToken, MessageRef, NamedAdapter, Posting, RetryScope, SendError, Target,
-};
+use countersign_port::{CancellationToken, NamedAdapter};
 use page::PAGE;
 use remote::RemoteAsks;
 use rush::Rush;
-use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use write_buffer::WriteBuffer;
 
-const LONGEST_SEND: Duration = Duration::from_secs(60);
-/// How often it is looked all the same.
+/// How often it is looked though nothing is known to be due.
 const LOOK_AGAIN_MS: i64 = 30_000;
 /// How often it is looked for what other daemons changed, when no hint of it came.
 const LOOK_MS: i64 = 1_000;
-/// For how long they are taken to stand as they were read: new asks come before old redraws.
+/// How long cards count as they were read: new asks come before old redraws.
 const FRESH: Duration = Duration::from_millis(10);
 
 /// Delivers to one target for a term. When told to finish it tries what is due once more and ends.
@@ -267,99 +259,6 @@ impl OutboxWorker {
         Ok(if left_out { Page::Broken } else { Page::Done })
     }
 
-    /// Shows one card as its ask stands now. `Some`: nothing more for so long.
-    async fn show(&mut self, row: &CardRow, ask: &Ask) -> Result<Option<Duration>, StoreError> {
-        // A post that was tried may have arrived, though its message is not known.
-        let may_stand = row.attempts > 0;
-        if row.message.is_none() && !ask.is_open() && !may_stand {
-            // Nobody saw it open; nobody needs to see it closed.
-            self.shown.add(shown(row, "", ask));
-            return Ok(None);
-        }
-        if !self.term.holds() {
-            return Ok(Some(Duration::from_secs(1)));
-        }
-        if let Some(left) = self.term.rests_for() {
-            return Ok(Some(left));
-        }
-        let muted = ask.is_open() && self.receiving.mutes();
-        if muted {
-            // Before it is: a crash in between costs a needless edit, and never the buttons.
-            self.store.card_muted(&row.nonce).await?;
-        }
-        let started = self.started(row, ask);
-        let sending = self.send(row, &started, may_stand, muted);
-        let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
-        let message = match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
-            Ok(message) => message,
-            Err(error) => return self.failed(row, error).await,
-        };
-        if row.message.is_none() {
-            self.last_turn.clone_from(&ask.body.call.agent);
-            self.rush.posted(ask);
-        }
-        let seen = self.seen(row, ask);
-        self.shown.add(Shown { muted, seen, ..shown(row, &message.0, ask) });
-        if ask.is_open() {
-            self.receiving.one_drawn(muted);
-        }
-        if row.message.is_none() && self.adapter.keeps_messages() {
-            self.note_shown().await?;
-        }
-        self.store.cards_due(self.outage.is_over()).await?;
-        Ok(None)
-    }
-
-    /// Whether people see a card where it is shown now, and whether its time may start with that.
-    fn seen(&self, row: &CardRow, ask: &Ask) -> Seen {
-        let late = ask.is_open() && clock::now_ms() - ask.created_at > LATE_MS;
-        match (self.adapter.is_watched(), row.seen) {
-            (false, _) => Seen::No,
-            (true, false) if late => Seen::Late,
-            (true, _) => Seen::Yes,
-        }
-    }
-
-    /// The ask with the deadline that it has once it is shown.
-    fn started(&self, row: &CardRow, ask: &Ask) -> Ask {
-        let mut ask = ask.clone();
-        if self.seen(row, &ask) == Seen::Late {
-            ask.deadline_at = late::deadline(ask.created_at, ask.deadline_at, clock::now_ms());
-        }
-        ask
-    }
-
-    fn origin<'a>(&'a self, row: &'a CardRow) -> Origin<'a> {
-        Origin { nonce: &row.nonce, store: self.store.id() }
-    }
-
-    async fn send(
-        &self,
-        row: &CardRow,
-        ask: &Ask,
-        may_stand: bool,
-        muted: bool,
-    ) -> Result<MessageRef, SendError> {
-        let mut card = card::draw(ask, self.origin(row));
-        if muted {
-            card = self.receiving.mute(card, &self.gate);
-        }
-        if row.message.is_none() {
-            card.blocks.extend(late_note(ask, clock::now_ms()));
-        }
-        if let Some(message) = &row.message {
-            let message = MessageRef(message.clone());
-            return self.adapter.update(&message, &card).await.map(|()| message);
-        }
-        let posting = if may_stand { Posting::MayRepeat } else { Posting::First };
-        let message = self.adapter.post(&Target(self.target.clone()), &card, posting).await?;
-        if may_stand {
-            // It may be the first message, as it was drawn then.
-            self.adapter.update(&message, &card).await?;
-        }
-        Ok(message)
-    }
-
     // INVARIANT: what the store does not take is kept and noted first of all when it does again, so
     // that no message is posted twice while this process lives.
     async fn note_shown(&mut self) -> Result<(), StoreError> {
@@ -383,86 +282,4 @@ impl OutboxWorker {
         }
         Ok(())
     }
-
-    async fn failed(
-        &mut self,
-        row: &CardRow,
-        error: SendError,
-    ) -> Result<Option<Duration>, StoreError> {
-        // What the card showed before must not be noted after this.
-        self.note_shown().await?;
-        let store = self.store.clone();
-        let (adapter, ask_id) = (self.adapter.name, &row.ask);
-        match error {
-            SendError::Retry { after, scope } => {
-                tracing::info!(adapter, ask_id, ?after, ?scope, "the platform asks to wait");
-                self.rush.slowed();
-                if scope == RetryScope::Account {
-                    self.term.rest(after);
-                }
-                Ok(Some(after))
-            }
-            SendError::Transient(why) | SendError::Fatal(why) => {
-                let rest = self.outage.failed(&row.nonce, row.attempts);
-                let wait_ms = backoff_ms(row.attempts);
-                tracing::warn!(
-                    adapter,
-                    ask_id,
-                    why,
-                    wait_ms,
-                    ?rest,
-                    "a card could not be shown yet"
-                );
-                store.card_failed(&row.nonce, clock::now_ms() + wait_ms).await?;
-                Ok(rest)
-            }
-            SendError::Moved(Target(new)) => {
-                tracing::warn!(adapter, from = %self.target, to = %new,
-                    "a target moved; put the new one into the config");
-                store.target_moved(adapter, &self.target, &new).await?;
-                self.target = new;
-                Ok(None)
-            }
-            SendError::TargetGone(why) => self.refused(&why).await.map(Some),
-            SendError::Refused(why) => {
-                self.gave_up = true;
-                self.give_up(row, &why).await.map(|()| None)
-            }
-        }
-    }
-
-    /// Where the bot may write has changed: what the platform refused may be taken now.
-    async fn take_up(&mut self) {
-        if !std::mem::take(&mut self.gave_up) {
-            return;
-        }
-        if let Err(error) = self.store.cards_taken_up(self.adapter.name, &self.target).await {
-            tracing::warn!(adapter = self.adapter.name, %error, "given-up cards wait on");
-            self.gave_up = true;
-        }
-    }
-
-    /// Tries a card no more until its ask or the access changes, or the daemon starts anew.
-    async fn give_up(&self, row: &CardRow, why: &str) -> Result<(), StoreError> {
-        let (store, adapter) = (&self.store, self.adapter.name);
-        tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");
-        store.card_gone(&row.nonce, why).await?;
-        let data = json!({"adapter": adapter, "target": self.target, "why": why});
-        store.note(clock::now_ms(), "undelivered", Some(&row.ask), &data).await
-    }
-}
-
-/// Says on a card that it is late.
-fn late_note(ask: &Ask, now: i64) -> Option<Block> {
-    let waited = now - ask.created_at;
-    (ask.is_open() && waited > SHOWN_WITHIN_MS).then(|| {
-        let text = format!("This card is late: it was asked {} ago.", clock::span(waited));
-        Block::Note { text }
-    })
-}
-
-fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
-    let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
-    let message = message.to_owned();
-    Shown { nonce, ask, message, version, muted: false, seen: Seen::No }
 }

@@ -1,5 +1,6 @@
 //! The client side of the HTTP API, used by hook, ask, run and the other commands.
 
+mod approver;
 mod decided;
 mod error;
 mod places;
@@ -16,9 +17,7 @@ pub use settings::{ClientSettings, Server};
 
 use countersign_ask::call::Call;
 use countersign_protocol::{
-    AnswerReply, AnswerRequest, AskView, AsksPage, CallReply, CancelReason, CancelRequest,
-    GrantView, GrantsPage, PauseReply, PauseRequest, ReadyReply, RevokeReply, SessionRequest,
-    SubmitRequest,
+    AskView, CallReply, CancelReason, CancelRequest, ReadyReply, SessionRequest, SubmitRequest,
 };
 use countersign_tokens::secret::Secret;
 use reqwest::Method;
@@ -38,12 +37,12 @@ const FULL: Duration = Duration::from_secs(5);
 const HELD: Duration = Duration::from_secs(55);
 
 /// The timeout of a request that does not wait for a person.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A client of one daemon, or of several that share a store.
 #[derive(Debug, Clone)]
 pub struct Client {
-    transport: Transport,
+    pub(crate) transport: Transport,
 }
 
 impl Client {
@@ -149,56 +148,6 @@ impl Client {
         self.get(&["v1", "asks", id], &[("card", "true".to_owned())]).await
     }
 
-    /// The open asks, oldest first.
-    ///
-    /// # Errors
-    /// [`ClientError`]
-    pub async fn pending(&self) -> Result<Vec<AskView>, ClientError> {
-        self.open_asks(vec![("state", "open".to_owned())]).await
-    }
-
-    /// The open asks with the cards that people see, oldest first.
-    ///
-    /// # Errors
-    /// [`ClientError`]
-    pub async fn cards(&self) -> Result<Vec<AskView>, ClientError> {
-        self.open_asks(vec![("state", "open".to_owned()), ("card", "true".to_owned())]).await
-    }
-
-    async fn open_asks(
-        &self,
-        mut query: Vec<(&'static str, String)>,
-    ) -> Result<Vec<AskView>, ClientError> {
-        let (mut all, first) = (Vec::new(), query.len());
-        loop {
-            let AsksPage { asks, next } = self.get(&["v1", "asks"], &query).await?;
-            all.extend(asks);
-            let Some(next) = next else { return Ok(all) };
-            query.truncate(first);
-            query.push(("after", next));
-        }
-    }
-
-    /// Answers an ask.
-    ///
-    /// # Errors
-    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
-    pub async fn answer(
-        &self,
-        id: &str,
-        answer: &AnswerRequest,
-    ) -> Result<AnswerReply, ClientError> {
-        self.post(&["v1", "asks", id, "answer"], &[], answer, PATIENCE).await
-    }
-
-    /// Takes back what the answer to an ask stored.
-    ///
-    /// # Errors
-    /// [`ClientError`]
-    pub async fn undo(&self, id: &str) -> Result<AnswerReply, ClientError> {
-        self.post(&["v1", "asks", id, "undo"], &[], &Value::Null, PATIENCE).await
-    }
-
     /// Cancels an ask.
     ///
     /// # Errors
@@ -217,42 +166,6 @@ impl Client {
         let body = SessionRequest { agent: agent.to_owned() };
         let path = ["v1", "sessions", session, "end"];
         self.post::<Value>(&path, &[], &body, PATIENCE).await.map(drop)
-    }
-
-    /// The grants in force.
-    ///
-    /// # Errors
-    /// [`ClientError`]
-    pub async fn grants(&self) -> Result<Vec<GrantView>, ClientError> {
-        let GrantsPage { grants } = self.get(&["v1", "grants"], &[]).await?;
-        Ok(grants)
-    }
-
-    /// Revokes a grant.
-    ///
-    /// # Errors
-    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
-    pub async fn revoke(&self, id: &str) -> Result<GrantView, ClientError> {
-        let path = ["v1", "grants", id];
-        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
-        let RevokeReply { revoked } = self.transport.read(reply)?;
-        Ok(revoked)
-    }
-
-    /// Pauses everything.
-    ///
-    /// # Errors
-    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
-    pub async fn pause(&self, request: &PauseRequest) -> Result<PauseReply, ClientError> {
-        self.post(&["v1", "pause"], &[], request, PATIENCE).await
-    }
-
-    /// Ends the pause.
-    ///
-    /// # Errors
-    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
-    pub async fn resume(&self) -> Result<PauseReply, ClientError> {
-        self.post(&["v1", "resume"], &[], &Value::Null, PATIENCE).await
     }
 
     /// The state of the daemon, its store, its rules and its adapters, whether healthy or not.
@@ -305,7 +218,8 @@ impl Client {
         wire::decided(ask).map_err(|why| self.transport.unreadable(why))
     }
 
-    async fn get<T: DeserializeOwned>(
+    /// Reads from the API.
+    pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         path: &[&str],
         query: &[(&str, String)],
@@ -314,7 +228,8 @@ impl Client {
         self.transport.read(reply)
     }
 
-    async fn post<T: DeserializeOwned>(
+    /// Sends to the API.
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
         query: &[(&str, String)],

@@ -1,6 +1,10 @@
 //! Folding: what comes faster than a chat takes messages shares one that is edited in place.
 
-use super::{OutboxWorker, rush::crowd};
+use super::{
+    OutboxWorker,
+    one_card::{LONGEST_SEND, late_note},
+    rush::crowd,
+};
 use crate::{
     ask::late,
     bridge::{bundle, outage::backoff_ms},
@@ -162,8 +166,7 @@ impl OutboxWorker {
             return self.note_bundle(&bundle, None, false).await;
         }
         let muted = open && self.receiving.mutes();
-        let sent =
-            tokio::time::timeout(super::LONGEST_SEND, self.send_bundle(&bundle, muted)).await;
+        let sent = tokio::time::timeout(LONGEST_SEND, self.send_bundle(&bundle, muted)).await;
         match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
             Ok(message) => {
                 let noted = self.note_bundle(&bundle, Some(&message.0), muted).await?;
@@ -181,7 +184,7 @@ impl OutboxWorker {
         }
         let oldest = bundle.members.iter().find(|member| member.ask.is_open());
         if bundle.row.message.is_none() {
-            let note = |member: &Member| super::late_note(&member.ask, clock::now_ms());
+            let note = |member: &Member| late_note(&member.ask, clock::now_ms());
             card.blocks.extend(oldest.and_then(note));
         }
         if let Some(message) = &bundle.row.message {

@@ -1,6 +1,6 @@
 //! What a start makes up for, before anything is sent.
 
-use super::{OutboxWorker, page::PAGE, remote::RemoteAsks, shown};
+use super::{OutboxWorker, one_card::shown, page::PAGE, remote::RemoteAsks};
 use crate::{
     bridge::card,
     store::{Due, StoreError},

@@ -1,0 +1,97 @@
+//! What a person does through the client: lists open asks, answers them, revokes grants, pauses.
+
+use crate::{Client, ClientError, PATIENCE};
+use countersign_protocol::{
+    AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage, PauseReply, PauseRequest,
+    RevokeReply,
+};
+use reqwest::Method;
+use serde_json::Value;
+
+impl Client {
+    /// The open asks, oldest first.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn pending(&self) -> Result<Vec<AskView>, ClientError> {
+        self.open_asks(vec![("state", "open".to_owned())]).await
+    }
+
+    /// The open asks with the cards that people see, oldest first.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn cards(&self) -> Result<Vec<AskView>, ClientError> {
+        self.open_asks(vec![("state", "open".to_owned()), ("card", "true".to_owned())]).await
+    }
+
+    async fn open_asks(
+        &self,
+        mut query: Vec<(&'static str, String)>,
+    ) -> Result<Vec<AskView>, ClientError> {
+        let (mut all, first) = (Vec::new(), query.len());
+        loop {
+            let AsksPage { asks, next } = self.get(&["v1", "asks"], &query).await?;
+            all.extend(asks);
+            let Some(next) = next else { return Ok(all) };
+            query.truncate(first);
+            query.push(("after", next));
+        }
+    }
+
+    /// Answers an ask.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn answer(
+        &self,
+        id: &str,
+        answer: &AnswerRequest,
+    ) -> Result<AnswerReply, ClientError> {
+        self.post(&["v1", "asks", id, "answer"], &[], answer, PATIENCE).await
+    }
+
+    /// Undoes an answer: revokes what it stored.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn undo(&self, id: &str) -> Result<AnswerReply, ClientError> {
+        self.post(&["v1", "asks", id, "undo"], &[], &Value::Null, PATIENCE).await
+    }
+
+    /// The grants in force.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn grants(&self) -> Result<Vec<GrantView>, ClientError> {
+        let GrantsPage { grants } = self.get(&["v1", "grants"], &[]).await?;
+        Ok(grants)
+    }
+
+    /// Revokes a grant.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn revoke(&self, id: &str) -> Result<GrantView, ClientError> {
+        let path = ["v1", "grants", id];
+        let reply = self.transport.send(Method::DELETE, &path, &[], None, PATIENCE).await?;
+        let RevokeReply { revoked } = self.transport.read(reply)?;
+        Ok(revoked)
+    }
+
+    /// Pauses everything.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn pause(&self, request: &PauseRequest) -> Result<PauseReply, ClientError> {
+        self.post(&["v1", "pause"], &[], request, PATIENCE).await
+    }
+
+    /// Ends the pause.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn resume(&self) -> Result<PauseReply, ClientError> {
+        self.post(&["v1", "resume"], &[], &Value::Null, PATIENCE).await
+    }
+}
