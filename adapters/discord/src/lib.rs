@@ -10,7 +10,6 @@ mod config;
 mod doctor;
 mod errors;
 mod gateway;
-mod manners;
 mod markdown;
 mod message;
 mod pace;
@@ -19,6 +18,7 @@ mod platform;
 mod receive;
 mod receiving;
 mod render;
+mod reply_limit;
 mod rest;
 mod shared;
 mod sheet;
@@ -53,8 +53,8 @@ impl Discord {
     pub fn new(config: Config) -> Self {
         let rest = Rest::new(&config.api_url, &config.token);
         let (turns, signals) = (Turns::default(), Signals::default());
-        let (bell, manners, registered) = Default::default();
-        Self(Arc::new(Shared { config, rest, turns, signals, bell, manners, registered }))
+        let (bell, reply_limit, registered) = Default::default();
+        Self(Arc::new(Shared { config, rest, turns, signals, bell, reply_limit, registered }))
     }
 }
 

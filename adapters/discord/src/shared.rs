@@ -2,9 +2,9 @@
 
 use crate::config::Config;
 use crate::errors::Problem;
-use crate::manners::Manners;
 use crate::message::Body;
 use crate::render::{Drawn, draw};
+use crate::reply_limit::ReplyLimit;
 use crate::rest::Rest;
 use crate::turns::Turns;
 use countersign_port::{Bell, Card, MessageRef, SendError, Signals};
@@ -17,7 +17,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     pub(crate) signals: Signals,
     pub(crate) bell: Bell,
-    pub(crate) manners: Manners,
+    pub(crate) reply_limit: ReplyLimit,
     /// Whether our commands were looked after.
     pub(crate) registered: AtomicBool,
 }

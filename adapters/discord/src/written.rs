@@ -64,7 +64,7 @@ pub(crate) async fn take(shared: &Shared, core: &dyn Presses, message: &Message,
 
 /// Says something as a reply; what anybody can make the bot say, not too often.
 async fn say(shared: &Shared, to: &Words, sentence: &str, limited: bool) {
-    let speaks = !limited || shared.manners.may_speak(&to.channel, Instant::now());
+    let speaks = !limited || shared.reply_limit.allows(&to.channel, Instant::now());
     if sentence.trim().is_empty() || !speaks {
         return;
     }

@@ -12,18 +12,18 @@ const PER_CHAT: Duration = Duration::from_secs(5);
 const OVERALL: Duration = Duration::from_millis(500);
 
 /// Keeps strangers from making the bot talk: what it may say where nobody pressed a button.
-pub(crate) struct Manners {
+pub(crate) struct ReplyLimit {
     chats: Recent<i64, Instant>,
     last: Option<Instant>,
 }
 
-impl Manners {
+impl ReplyLimit {
     pub(crate) fn new() -> Self {
         Self { chats: Recent::new(1_024), last: None }
     }
 
     /// Whether the bot may say something in this chat now; a yes is counted.
-    pub(crate) fn may_speak(&mut self, chat: i64, now: Instant) -> bool {
+    pub(crate) fn allows(&mut self, chat: i64, now: Instant) -> bool {
         let soon =
             |last: Option<&Instant>, gap| last.is_some_and(|last| now.duration_since(*last) < gap);
         if soon(self.last.as_ref(), OVERALL) || soon(self.chats.get(&chat), PER_CHAT) {
@@ -87,11 +87,11 @@ mod tests {
 
     #[test]
     fn one_answer_per_chat_and_not_too_many_in_all() {
-        let mut manners = Manners::new();
+        let mut reply_limit = ReplyLimit::new();
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let asked = [(1, 0), (2, 100), (2, 600), (1, 2_000), (1, 5_000), (2, 5_200), (2, 5_600)];
-        let spoke = asked.map(|(chat, ms)| manners.may_speak(chat, at(ms)));
+        let spoke = asked.map(|(chat, ms)| reply_limit.allows(chat, at(ms)));
         assert_eq!(spoke, [true, false, true, false, true, false, true]);
     }
 

@@ -26,6 +26,7 @@ mod render;
 mod retry;
 mod send;
 mod sheet;
+mod telling;
 
 use address::Chat;
 use api::Api;

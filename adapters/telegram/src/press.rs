@@ -2,34 +2,23 @@
 
 use crate::address::{Chat, Place};
 use crate::addressed::Addressed;
-use crate::api::{Api, PATIENCE};
+use crate::api::Api;
 use crate::commands::page;
-use crate::errors;
-use crate::errors::too_late_to_answer;
-use crate::hello::{Manners, asks_for_id, introduction};
+use crate::hello::{ReplyLimit, asks_for_id, introduction};
 use crate::keyboard::Menu;
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
-use crate::retry::patiently;
-use crate::send::{Cards, no_preview};
-use countersign_port::{
-    CommandCall, Outcome, Press, Presser, Presses, Receipt, SendError, TextReply,
-};
-use serde::{Deserialize as _, de::IgnoredAny};
+use crate::send::Cards;
+use crate::telling::{answer, tell, topic};
+use countersign_port::{CommandCall, Outcome, Press, Presser, Presses, Receipt, TextReply};
+use serde::Deserialize as _;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
-use teloxide::payloads::{
-    AnswerCallbackQuery, AnswerCallbackQuerySetters as _, SendMessage, SendMessageSetters as _,
-};
 use teloxide::types::{
-    CallbackQuery, CallbackQueryId, ChatId, InlineKeyboardButtonKind, Message, ParseMode,
-    ReplyParameters, ThreadId, Update, UpdateKind, User,
+    CallbackQuery, CallbackQueryId, InlineKeyboardButtonKind, Message, Update, UpdateKind, User,
 };
 use tokio::task::JoinSet;
-
-/// What Telegram shows in a pop-up; longer texts are refused.
-const ANSWER: usize = 200;
 
 /// Hands what people do to the core, and tells them what came of it.
 pub(crate) struct PressHandler {
@@ -37,7 +26,7 @@ pub(crate) struct PressHandler {
     pub(crate) cards: Arc<Cards>,
     pub(crate) presses: Arc<dyn Presses>,
     pub(crate) me: User,
-    pub(crate) manners: Manners,
+    pub(crate) reply_limit: ReplyLimit,
     /// What is being told to people; the next update does not wait for it.
     pub(crate) telling: JoinSet<()>,
 }
@@ -149,7 +138,7 @@ impl PressHandler {
         }
     }
 
-    /// A command, or words that are none.
+    /// A command, or words without one.
     async fn command(&mut self, message: &Message, name: &str, rest: String, at: Option<Place>) {
         let Some(person) = self.writer(message) else { return };
         let chat = Chat { id: message.chat.id.0, topic: topic(message).map(|t| t.0.0) };
@@ -202,7 +191,7 @@ impl PressHandler {
     }
 
     /// Who wrote a message, where it is known.
-    // SECURITY: whoever writes as the chat cannot be told apart from its other admins.
+    // SECURITY: a person who writes as the chat cannot be told apart from its other admins.
     fn writer(&mut self, message: &Message) -> Option<User> {
         let person = message.from.clone().filter(|_| message.sender_chat.is_none());
         if person.is_none() {
@@ -245,7 +234,7 @@ impl PressHandler {
     }
 
     /// Redraws the message that was pressed, which the core may not know: a card whose sending
-    /// seemed to fail can stand twice.
+    /// seemed to fail can be there twice.
     fn redraw(&mut self, place: Place, receipt: Receipt) {
         let Some(card) = receipt.card else { return };
         let cards = Arc::clone(&self.cards);
@@ -271,41 +260,9 @@ impl PressHandler {
 
     /// Answers a message that anybody could have written, so not too often.
     fn say(&mut self, to: &Message, page: Page) {
-        if self.manners.may_speak(to.chat.id.0, Instant::now()) {
+        if self.reply_limit.allows(to.chat.id.0, Instant::now()) {
             self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
         }
-    }
-}
-
-/// Tells the presser alone. Telegram wants an answer to every press, even an empty one.
-async fn answer(api: Api, query: CallbackQueryId, sentence: String, alert: bool) {
-    let text: String = sentence.chars().take(ANSWER).collect();
-    let answer = AnswerCallbackQuery::new(query).text(text).show_alert(alert);
-    match patiently(|| api.call::<_, IgnoredAny>(&answer, PATIENCE)).await {
-        Ok(_) => {}
-        Err(failure) if too_late_to_answer(&failure) => {
-            tracing::debug!("a press is too old to be answered; it was handled all the same");
-        }
-        Err(failure) => {
-            let why = errors::sentence(&failure);
-            tracing::warn!(why, "a presser could not be told what happened");
-        }
-    }
-}
-
-/// Says something in reply to a message.
-async fn tell(api: Api, cards: Arc<Cards>, to: Message, page: Page) {
-    // A refused card said how long nothing may be sent to this chat.
-    if let Err(SendError::Retry { after, .. }) = cards.may_send(to.chat.id.0) {
-        tokio::time::sleep(after).await;
-    }
-    let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())
-        .parse_mode(ParseMode::Html)
-        .link_preview_options(no_preview())
-        .reply_parameters(ReplyParameters::new(to.id).allow_sending_without_reply());
-    message.message_thread_id = topic(&to);
-    if let Err(failure) = patiently(|| api.call::<_, IgnoredAny>(&message, PATIENCE)).await {
-        tracing::warn!(why = errors::sentence(&failure), "a message could not be answered");
     }
 }
 
@@ -329,9 +286,4 @@ fn shows_card(message: Option<&Message>, card: &str) -> bool {
         }
         _ => false,
     })
-}
-
-/// Only in forums; elsewhere the thread's number only says which reply chain this is.
-fn topic(message: &Message) -> Option<ThreadId> {
-    message.thread_id.filter(|_| message.is_topic_message)
 }

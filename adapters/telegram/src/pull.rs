@@ -5,7 +5,7 @@ use crate::api::{Failure, PATIENCE, Refusal};
 use crate::commands::register;
 use crate::conflict::Conflicts;
 use crate::errors::{pause, refused_token, sentence, token_refused};
-use crate::hello::Manners;
+use crate::hello::ReplyLimit;
 use crate::press::PressHandler;
 use countersign_port::{CancellationToken, Presses};
 use serde::de::IgnoredAny;
@@ -44,7 +44,7 @@ impl Telegram {
             cards: Arc::clone(&self.cards),
             presses,
             me,
-            manners: Manners::new(),
+            reply_limit: ReplyLimit::new(),
             telling,
         };
         self.pull(&mut handler, &stop).await;

@@ -14,11 +14,11 @@ const REMEMBERED: usize = 1_024;
 
 /// When the bot answered last, by channel.
 #[derive(Debug, Default)]
-pub(crate) struct Manners(Mutex<HashMap<String, Instant>>);
+pub(crate) struct ReplyLimit(Mutex<HashMap<String, Instant>>);
 
-impl Manners {
+impl ReplyLimit {
     /// Whether the bot may say something in this channel now; a yes is counted.
-    pub(crate) fn may_speak(&self, channel: &str, now: Instant) -> bool {
+    pub(crate) fn allows(&self, channel: &str, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.retain(|_, at| now.duration_since(*at) < PER_CHANNEL);
         let soon = last.values().any(|at| now.duration_since(*at) < OVERALL);
@@ -36,10 +36,10 @@ mod tests {
 
     #[test]
     fn one_answer_per_channel_and_not_too_many_in_all() {
-        let (manners, start) = (Manners::default(), Instant::now());
+        let (reply_limit, start) = (ReplyLimit::default(), Instant::now());
         let asked = [("1", 0), ("2", 100), ("2", 600), ("1", 2_000), ("1", 5_000), ("2", 5_200)];
         let spoke = asked
-            .map(|(channel, ms)| manners.may_speak(channel, start + Duration::from_millis(ms)));
+            .map(|(channel, ms)| reply_limit.allows(channel, start + Duration::from_millis(ms)));
         assert_eq!(spoke, [true, false, true, false, true, false]);
     }
 }

@@ -1,0 +1,56 @@
+//! Answers to people: to a press, and to a message.
+
+use crate::api::{Api, PATIENCE};
+use crate::errors::{self, too_late_to_answer};
+use crate::page::Page;
+use crate::retry::patiently;
+use crate::send::{Cards, no_preview};
+use countersign_port::SendError;
+use serde::de::IgnoredAny;
+use std::sync::Arc;
+use teloxide::payloads::{
+    AnswerCallbackQuery, AnswerCallbackQuerySetters as _, SendMessage, SendMessageSetters as _,
+};
+use teloxide::types::{
+    CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId,
+};
+
+/// What Telegram shows in a pop-up; longer texts are refused.
+const ANSWER: usize = 200;
+
+/// Tells the presser alone. Telegram wants an answer to every press, even an empty one.
+pub(crate) async fn answer(api: Api, query: CallbackQueryId, sentence: String, alert: bool) {
+    let text: String = sentence.chars().take(ANSWER).collect();
+    let answer = AnswerCallbackQuery::new(query).text(text).show_alert(alert);
+    match patiently(|| api.call::<_, IgnoredAny>(&answer, PATIENCE)).await {
+        Ok(_) => {}
+        Err(failure) if too_late_to_answer(&failure) => {
+            tracing::debug!("a press is too old to be answered; it was handled nonetheless");
+        }
+        Err(failure) => {
+            let why = errors::sentence(&failure);
+            tracing::warn!(why, "a presser could not be told what happened");
+        }
+    }
+}
+
+/// Says something in reply to a message.
+pub(crate) async fn tell(api: Api, cards: Arc<Cards>, to: Message, page: Page) {
+    // A refused card said how long nothing may be sent to this chat.
+    if let Err(SendError::Retry { after, .. }) = cards.may_send(to.chat.id.0) {
+        tokio::time::sleep(after).await;
+    }
+    let mut message = SendMessage::new(ChatId(to.chat.id.0), page.html())
+        .parse_mode(ParseMode::Html)
+        .link_preview_options(no_preview())
+        .reply_parameters(ReplyParameters::new(to.id).allow_sending_without_reply());
+    message.message_thread_id = topic(&to);
+    if let Err(failure) = patiently(|| api.call::<_, IgnoredAny>(&message, PATIENCE)).await {
+        tracing::warn!(why = errors::sentence(&failure), "a message could not be answered");
+    }
+}
+
+/// The topic of a message. Only in forums: elsewhere the thread's number only says which reply chain this is.
+pub(crate) fn topic(message: &Message) -> Option<ThreadId> {
+    message.thread_id.filter(|_| message.is_topic_message)
+}
