@@ -150,7 +150,8 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
 
 async fn write_late(api: &Api, text: &mut String) {
     text.push_str(
-        "# HELP countersign_cards_late Open asks that wait to be shown for longer than they should.\n\
+        "# HELP countersign_cards_late Open asks that wait to be shown for longer than they \
+         should.\n\
          # TYPE countersign_cards_late gauge\n\
          # HELP countersign_cards_late_seconds How long the oldest of them has waited.\n\
          # TYPE countersign_cards_late_seconds gauge\n",

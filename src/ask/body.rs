@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The unchanging part of an ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// The call as handed in.
+    /// The call as submitted.
     pub call: Call,
     /// Why it must be asked, from the ruling.
     pub why: String,

@@ -53,10 +53,10 @@ pub struct Call {
     /// The tool's own policy, for profiles that rule on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Value>,
-    /// The name that the user's policy for it stands under, where that is not the tool's.
+    /// The name of the user's policy for it, where that is not the tool's.
     #[serde(default, rename = "policyKey", skip_serializing_if = "Option::is_none")]
     pub policy_key: Option<String>,
-    /// How far the agent's own host trusts whoever it works for; `None` where that is its owner.
+    /// How far the agent's own host trusts the person it works for; `None` where that is its owner.
     #[serde(default, deserialize_with = "level", skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
     /// The mode that the agent itself is in, such as `plan`. Where it may only read, no rule and no
@@ -177,8 +177,8 @@ impl Call {
             // SECURITY: a card shows a call's questions instead of what the call would run.
             [name, ..] if !asks => {
                 return Err(Malformed(format!(
-                    "`{name}` belongs to tools that only ask, such as `ask_user`, and `{}` is none of \
-                     them; hand the question in as a call of its own",
+                    "`{name}` belongs to tools that only ask, such as `ask_user`, and not to \
+                     `{}`; submit the question as a call of its own",
                     visible(&self.tool)
                 )));
             }

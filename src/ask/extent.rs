@@ -23,7 +23,8 @@ pub(super) fn check(field: &str, value: &Value) -> Result<(), Malformed> {
     match left(value, MOST) {
         Some(_) => Ok(()),
         None => Err(Malformed(format!(
-            "`{field}` holds more than {MOST} values; no more are taken: hand it in as several calls"
+            "`{field}` holds more than {MOST} values; no more are taken: hand it in as several \
+             calls"
         ))),
     }
 }

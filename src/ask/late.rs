@@ -4,10 +4,10 @@
 /// with; milliseconds.
 pub const LATE_MS: i64 = 5_000;
 
-/// The deadline of an ask that nobody has seen before `now`: people have as long from now on as they
-/// would have had from the start. The deadline stays as it is where there is none, where the ask is
-/// not late, and where its time is over: then its caller is told that nobody could be reached. All
-/// times are Unix milliseconds.
+/// The deadline of an ask that nobody has seen before `now`: people have as long from now on as
+/// they would have had from the start. The deadline stays as it is where there is none, where the
+/// ask is not late, and where its time is over: then its caller is told that nobody could be
+/// reached. All times are Unix milliseconds.
 ///
 /// So an ask waits to be shown for at most its own time, and to be answered for at most that again.
 ///

@@ -34,8 +34,8 @@ pub fn is_name(field: &str, name: &str, most: usize) -> Result<(), Malformed> {
     match odd {
         None => Ok(()),
         Some((odd, _)) => Err(Malformed(format!(
-            "`{field}` holds the character U+{:04X}, which is invisible or breaks the line; a name is \
-             plain text on one line",
+            "`{field}` holds the character U+{:04X}, which is invisible or breaks the line; a name \
+             is plain text on one line",
             u32::from(odd)
         ))),
     }

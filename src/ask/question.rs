@@ -112,7 +112,8 @@ impl Question {
         match twice(options.iter().map(|option| option.label.trim())) {
             None => Ok(()),
             Some(label) => Err(Malformed(format!(
-                "`questions[].options` holds the label `{}` twice; nobody could tell which was meant",
+                "`questions[].options` holds the label `{}` twice; nobody could tell which was \
+                 meant",
                 shortened(label)
             ))),
         }
@@ -184,7 +185,7 @@ pub fn all_at_once(
 ) -> Result<Progress, Malformed> {
     if let Some(stray) = answers.keys().find(|key| questions.iter().all(|q| q.question != **key)) {
         return Err(Malformed(format!(
-            "`answers` holds `{stray}`, which is none of the questions"
+            "`answers` holds `{stray}`, which is not one of the questions"
         )));
     }
     questions.iter().try_fold(Progress::default(), |progress, question| {
@@ -254,7 +255,7 @@ mod tests {
         let missing = given(json!({"Which store?": "SQLite"})).unwrap_err();
         assert_eq!(missing.to_string(), "`answers` does not hold an answer to `Which checks?`");
         let stray = given(json!({"Which": "x"})).unwrap_err();
-        assert_eq!(stray.to_string(), "`answers` holds `Which`, which is none of the questions");
+        assert_eq!(stray.to_string(), "`answers` holds `Which`, which is not one of the questions");
         let odd = given(json!({"Which store?": true, "Which checks?": "Lint"})).unwrap_err();
         assert_eq!(odd.to_string(), "the answer to `Which store?` is neither text nor labels");
     }

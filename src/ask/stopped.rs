@@ -1,6 +1,6 @@
-//! A deadline that stands still. Pure.
+//! A deadline that a pause has stopped. Pure.
 
-/// What is left of a deadline that stands still.
+/// What is left of a deadline that a pause has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoppedClock {
     /// Milliseconds; `None` where the ask waits for ever.

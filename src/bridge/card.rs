@@ -33,10 +33,10 @@ pub use origin::Origin;
 pub use review::review;
 use sheet::Sheet;
 
-/// How much of an agent's reason stands on the card; all of it is in the details.
+/// How much of an agent's reason the card shows; all of it is in the details.
 const REASON: usize = 240;
 
-/// Draws the ask as it stands now.
+/// Draws the ask as it is now.
 #[must_use]
 pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     let first = first::of(ask);
@@ -107,7 +107,7 @@ fn blocks(ask: &Ask, sheet: Sheet, details: Sheet) -> Vec<Block> {
     blocks
 }
 
-/// The ask as it stands now, to be looked at: its buttons lead nowhere.
+/// The ask as it is now, to be looked at: its buttons lead nowhere.
 #[must_use]
 pub fn picture(ask: &Ask) -> Card {
     let mut card = draw(ask, Origin::default());

@@ -59,7 +59,7 @@ pub(crate) trait Place {
     fn target(&self) -> String;
     /// Nothing that is sent arrives, or everything does again.
     fn set_down(&self, down: bool);
-    /// The cards that stand, oldest first.
+    /// The cards in the chat, oldest first.
     fn cards(&self) -> Vec<Standing>;
     /// How often something was to be shown, in vain or not.
     fn requests(&self) -> usize;
@@ -75,7 +75,7 @@ pub(crate) struct Standing {
     pub button: Option<String>,
 }
 
-/// One daemon's core with one chat, under a clock that stands still.
+/// One daemon's core with one chat, under a stopped clock.
 pub(crate) struct Scenario {
     pub gate: Arc<Gate>,
     pub handler: Arc<PressHandler>,
@@ -85,7 +85,7 @@ pub(crate) struct Scenario {
     _still: Still,
 }
 
-/// An ask, and whoever waits for its answer.
+/// An ask, and who waits for its answer.
 pub(crate) struct Asked {
     pub id: String,
     /// What its card shows of it, and no other card.
@@ -212,7 +212,7 @@ impl Scenario {
         }
     }
 
-    /// Every card that stands says of its ask what the row says, and no ask has two; every ask that
+    /// Every card in the chat says of its ask what the row says, and no ask has two; every ask that
     /// is open has one.
     pub async fn tells_the_truth(&self, place: &impl Place, asks: &[Asked]) {
         let cards = place.cards();
@@ -256,7 +256,7 @@ fn outcome(ask: &Ask) -> String {
 /// Somebody who may press in every chat.
 const ANA: &str = "4211";
 
-/// The clock stands until this is dropped.
+/// The clock is stopped until this is dropped.
 struct Still(Option<oneshot::Sender<()>>);
 
 impl Still {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 const SENTENCE: usize = 190;
 /// What is told of a card that another store holds.
 const FOREIGN: &str = "This card belongs to another countersign that uses the same bot, so nothing \
-                       changed. Press again; if this comes back, tell whoever runs the bot.";
+                       changed. Press again; if this comes back, tell the person who runs the bot.";
 /// What is told of a press that would approve a critical call at once.
 const CRITICAL: &str = "This is critical, so one press does not approve it. Read the card again, \
                         then press Yes.";

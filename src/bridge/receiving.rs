@@ -97,7 +97,7 @@ pub(super) struct ReceivingState {
     adapters: Adapters,
     follow: watch::Receiver<Receiving>,
     deaf_from: Option<Instant>,
-    /// How all cards that stand are known to be drawn: muted or not.
+    /// How all shown cards are known to be drawn: muted or not.
     drawn: Option<bool>,
 }
 
@@ -112,13 +112,13 @@ impl ReceivingState {
         self.settled() == Some(true)
     }
 
-    /// How the cards that stand are to be drawn anew, where some may be drawn otherwise.
+    /// How the shown cards are to be drawn anew, where some may be drawn otherwise.
     pub(super) fn redraws(&mut self) -> Option<bool> {
         let settled = self.settled().filter(|_| self.adapter.keeps_messages())?;
         (self.drawn != Some(settled)).then_some(settled)
     }
 
-    /// All cards that stand are drawn so.
+    /// All shown cards are drawn so.
     pub(super) fn all_drawn(&mut self, muted: bool) {
         self.drawn = Some(muted);
     }

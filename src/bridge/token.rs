@@ -40,7 +40,7 @@ pub enum Pressed {
     StoreParts(u32),
     /// Back to the card itself.
     Back,
-    /// Take back what the answer stored.
+    /// Revoke what the answer stored.
     Undo,
     /// The second step of a critical ask.
     Review,

@@ -46,7 +46,7 @@ impl Decided {
 }
 
 /// The way in which a call was decided.
-#[expect(clippy::large_enum_variant, reason = "one stands in a `Decided`, which is boxed")]
+#[expect(clippy::large_enum_variant, reason = "it is part of a `Decided`, which is boxed")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     /// Policy decided at once and nobody was asked; with the rule, if there is one.

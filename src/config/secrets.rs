@@ -98,9 +98,9 @@ impl Given<'_> {
 
 fn sentence(one: &Given<'_>, other: &Given<'_>) -> String {
     let why = if one.is("daemon", "approver_token") || other.is("daemon", "approver_token") {
-        "whoever has it could answer their own asks"
+        "an agent that has it could answer its own asks"
     } else {
-        "whoever is given the one has the other too"
+        "what is given the one has the other too"
     };
     format!(
         "{}: {} is the same token as {} ({}); {why}. Give each a token of its own, such as \
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(
                 shared_in(&toml),
                 ["c:3:18: [daemon] `approver_token` is the same token as [daemon] `agent_token` \
-                  (c:2:15); whoever has it could answer their own asks. Give each a token of its \
+                  (c:2:15); an agent that has it could answer its own asks. Give each a token of its \
                   own, such as `openssl rand -hex 32` prints"]
             );
         }
@@ -149,8 +149,8 @@ mod tests {
     fn the_tokens_of_clients_and_bots_are_compared_too() {
         let both = |one: &str, other: &str| shared_in(&format!("{one} = 'same'\n{other} = 'same'"));
         for (one, other, why) in [
-            ("daemon.approver_token", "client.token", "answer their own asks"),
-            ("daemon.approver_token", "telegram.token", "answer their own asks"),
+            ("daemon.approver_token", "client.token", "answer its own asks"),
+            ("daemon.approver_token", "telegram.token", "answer its own asks"),
             ("daemon.agent_token", "discord.token", "has the other too"),
             ("client.token", "telegram.token", "has the other too"),
             ("telegram.token", "discord.token", "has the other too"),

@@ -384,7 +384,7 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[policy]\napprove_on_timeout = [\"*\"]",
-            "2:22: [policy] `approve_on_timeout` wants whole names of tools; \"*\" is none",
+            "2:22: [policy] `approve_on_timeout` wants whole names of tools, not \"*\"",
         ),
         (
             "[telegram]\napi_url = \"x\"",

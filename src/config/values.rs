@@ -107,7 +107,7 @@ pub(super) fn tools(node: &ConfigNode) -> Result<Vec<String>, String> {
     match tools.iter().find(|tool| tool.contains(['*', '?', '[']) || tool.trim().is_empty()) {
         None => Ok(tools),
         // FAIL-CLOSED: only tools that the operator names are ever approved without a person.
-        Some(tool) => Err(format!("wants whole names of tools; \"{tool}\" is none")),
+        Some(tool) => Err(format!("wants whole names of tools, not \"{tool}\"")),
     }
 }
 

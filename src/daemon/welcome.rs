@@ -107,7 +107,7 @@ fn happened(ask: &Ask) -> String {
             "Nobody pressed, so it was denied: an agent would be told that nobody answered."
                 .to_owned()
         }
-        _ => "It was taken back.".to_owned(),
+        _ => "It was cancelled.".to_owned(),
     };
     format!(
         "\n{what} ({})\n\nNext:\n  \

@@ -226,7 +226,7 @@ pub fn already(answer: &Answer) -> String {
         (By::Timeout | By::NoApprover, Decision::Approve | Decision::Answer | Decision::Edit) => {
             format!("Too late: it was approved by the deadline at {at}, as configured.")
         }
-        (By::Caller, _) => format!("This is no longer pending: its caller took it back at {at}."),
+        (By::Caller, _) => format!("This is no longer pending: its caller cancelled it at {at}."),
         (by, Decision::Answer) => format!("Already answered by {by} at {at}."),
         (by, Decision::Approve) => format!("Already approved by {by} at {at}."),
         (by, Decision::Edit) => format!("Already approved with a change by {by} at {at}."),

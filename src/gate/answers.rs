@@ -56,8 +56,8 @@ impl Answers {
                 tracing::error!(ask_id = id, %error, "a press could not be recorded");
                 let sentence = match error {
                     StoreError::Uncertain(_) => {
-                        "Connection to the database lost. Press again to see whether your answer was \
-                         recorded."
+                        "Connection to the database lost. Press again to see whether your answer \
+                         was recorded."
                     }
                     error if error.is_of_a_row() => DAMAGED,
                     _ => "This could not be recorded; nothing changed. Try again.",

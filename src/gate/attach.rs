@@ -44,7 +44,7 @@ enum AttachmentEnd {
 }
 
 impl AttachedCaller {
-    /// Waits until the ask is closed, or as long as told, and returns it as it stands then.
+    /// Waits until the ask is closed, or as long as told, and returns it as it is then.
     ///
     /// # Errors
     /// When the store fails.
@@ -96,7 +96,7 @@ impl Callers {
         AttachedCaller { callers: self.clone(), ask: id.to_owned(), end: AttachmentEnd::Dropped }
     }
 
-    /// Cancels an ask for its caller, whoever else waits for it. Returns the ask as it is now.
+    /// Cancels an ask for its caller, even if others wait for it. Returns the ask as it is now.
     ///
     /// # Errors
     /// When the store fails.
@@ -121,7 +121,7 @@ impl Callers {
                 () = self.open.stopping.cancelled() => return,
             }
             if let Err(error) = self.cancel_orphans_now().await {
-                tracing::warn!(%error, "asks whose callers are gone stay open until their deadline");
+                tracing::warn!(%error, "asks without callers stay open until their deadline");
             }
             // A daemon that has the store to itself can only find those of the one before it.
             if !self.open.store.is_shared() {
@@ -182,7 +182,7 @@ impl Callers {
 
     /// The last caller of an ask here is gone: another one may wait elsewhere.
     async fn detach(&self, id: &str, left: bool) -> Result<(), StoreError> {
-        // INVARIANT: whoever comes from now on reads the row after this has changed it.
+        // INVARIANT: a caller that comes from now on reads the row after this has changed it.
         let _under_way = self.open.waiters.detachments.begin(id).await;
         while !self.open.waiters.attached.contains_key(id)
             && let Some(ask) = self.open.store.ask(id).await?

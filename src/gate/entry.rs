@@ -46,7 +46,7 @@ impl Gate {
         self.open.waiters.callers()
     }
 
-    /// Cancels an ask for its caller, whoever else waits for it. Returns the ask as it is now.
+    /// Cancels an ask for its caller, even if others wait for it. Returns the ask as it is now.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,4 +1,4 @@
-//! Ruling on a call with the policy, the grants and the mode as they stand now, and the words that
+//! Ruling on a call with the policy, the grants and the mode as they are now, and the words that
 //! the agent's model gets.
 
 use super::{
@@ -45,10 +45,10 @@ pub(super) struct Evaluator {
     approvers: Arc<Approvers>,
     /// The mode of sessions that have none of their own.
     mode: Option<String>,
-    /// The home folder of whoever runs the agents.
+    /// The home folder of the user who runs the agents.
     home: Option<String>,
     large: Large,
-    /// Held by whoever rules in a mode whose turns are counted.
+    /// Held while a call is decided on in a mode whose turns are counted.
     turns: tokio::sync::Mutex<()>,
 }
 
@@ -108,7 +108,7 @@ impl Evaluator {
     }
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
-    /// where what is granted stands in one.
+    /// where what is granted is in one.
     pub(super) async fn decide_anew(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
         let Policy::Workers(workers, _) = &*self.policy else { return self.decide(call).await };
         let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
@@ -133,7 +133,7 @@ impl Evaluator {
         facts
     }
 
-    /// How the session stands now that a call is made in; without a mode of its own it has the
+    /// The state of the session that a call is made in; without a mode of its own it has the
     /// configured one.
     async fn standing(&self, call: &Call) -> Result<SessionContext, StoreError> {
         let mut standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;

@@ -1,7 +1,7 @@
 //! Deadlines. The compare-and-set in the store holds them; the reaper only tidies up.
 //!
-//! A deadline that denies goes by the wall clock alone: a clock that jumps forward denies early, and
-//! that is safe. A deadline that approves goes by the monotonic clock too.
+//! A deadline that denies goes by the wall clock alone: a clock that jumps forward denies early,
+//! and that is safe. A deadline that approves goes by the monotonic clock too.
 
 use super::{
     OnTimeout,
@@ -41,12 +41,12 @@ impl Deadlines {
         while !stop.is_cancelled() {
             let expired = self.expire_overdue().await;
             if let Err(error) = &expired {
-                tracing::debug!(%error, "the reaper is late; deadlines hold all the same");
+                tracing::debug!(%error, "the reaper is late; deadlines hold nonetheless");
             }
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause(&expired, self.until_next_deadline().await)) => {}
-                // Many changes at once are looked at once: whoever waits has its own eye on its
+                // Many changes at once are looked at once: each waiter has its own eye on its
                 // deadline.
                 _ = changes.changed() => tokio::time::sleep(BREATH).await,
             }
@@ -94,8 +94,8 @@ impl Deadlines {
         if self.open.store.is_shared() { Looker::OneOfSeveral } else { Looker::First }
     }
 
-    /// Expires an ask whose deadline has passed, as the operator chose; or gives it the time that it
-    /// did not have, because the wall clock jumped or no daemon was there.
+    /// Expires an ask whose deadline has passed, as the operator chose; or gives it the time that
+    /// it did not have, because the wall clock jumped or no daemon was there.
     pub(super) async fn expire(&self, ask: &Ask, looker: Looker) -> Result<Expiry, StoreError> {
         let now = clock::now_ms();
         if !ask.is_open() || ask.deadline_at.is_none_or(|at| at > now) {
@@ -140,8 +140,8 @@ impl Deadlines {
                     open.monotonic.count(&ask.id, since, more);
                 }
                 tracing::warn!(ask_id = %ask.id, deadline = %clock::rfc3339(until),
-                    "the clock says that silence approves this ask now, but people have not had the \
-                     whole time to deny it; its deadline is moved");
+                    "the clock says that silence approves this ask now, but people have not had \
+                     the whole time to deny it; its deadline is moved");
                 open.waiters.wake(&ask.id);
                 open.changed();
             }
@@ -207,7 +207,7 @@ impl Deadlines {
         Ok(Answer { reason: Some(reason), ..Answer::new(Decision::Deny, by, now) })
     }
 
-    /// Whether a card stands where somebody could have pressed it.
+    /// Whether a card is where somebody could have pressed it.
     async fn reached_anybody(&self, ask: &Ask) -> Result<bool, StoreError> {
         let cards = self.open.store.cards_of(&ask.id).await?;
         Ok(cards.iter().any(|card| card.shown && self.approvers.may_answer_on(&card.adapter)))

@@ -70,7 +70,8 @@ pub(super) fn of_prefix(category: &str, text: &str) -> Rule {
 }
 
 /// Whether a grant was made in the session of this call.
-// SECURITY: whoever says another one's agent and session has another session of the same name.
+// SECURITY: a caller that names another one's agent and session has another session of the same
+// name.
 pub(super) fn is_of(grant: &Grant, call: &Call) -> bool {
     grant.agent == call.agent && grant.session == call.session && grant.owner == call.owner
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub enum Revoked {
     /// It no longer holds.
     Done(Box<Grant>),
-    /// The store forgot it, but the rule still stands in the file, for this reason.
+    /// The store forgot it, but the rule is still in the file, for this reason.
     FileKeepsIt(Box<Grant>, String),
     /// There is no such grant in force.
     Unknown,
@@ -35,7 +35,7 @@ pub(super) struct StoredGrants {
     pub(super) policy: Arc<Policy>,
     pub(super) approvers: Arc<Approvers>,
     pub(super) evaluator: Arc<Evaluator>,
-    /// Held by whoever writes to the rules file what the store says: a rule that is revoked
+    /// Held while the rules file is brought up to what the store says: a rule that is revoked
     /// meanwhile is not written after it was taken out.
     pub(super) file: tokio::sync::Mutex<()>,
 }
@@ -63,7 +63,7 @@ impl StoredGrants {
     /// Takes the rules of revoked grants out of the rules file, unless another grant in force has
     /// the same rule. What cannot be taken out is tried again at the next revocation and the next
     /// start; why is returned.
-    // INVARIANT: a rule that was taken back is out of the file in the end, though the process dies
+    // INVARIANT: a rule that was revoked is out of the file in the end, though the process dies
     // between the commit and the file.
     pub(super) async fn remove_pending(&self) -> Result<(), String> {
         if self.store.is_shared() {
@@ -93,7 +93,8 @@ impl StoredGrants {
             match removed {
                 None | Some(Ok(())) => self.store.grant_removed(&grant.id).await?,
                 Some(Err(problem)) => {
-                    tracing::warn!(grant = %grant.id, problem, "a revoked rule is in the file still");
+                    let grant = &grant.id;
+                    tracing::warn!(%grant, problem, "a revoked rule is still in the file");
                     kept = Err(problem);
                 }
             }
@@ -193,7 +194,7 @@ impl StoredGrants {
     async fn note_written(&self, grants: &[Grant]) {
         for grant in grants {
             if let Err(error) = self.store.grant_written(&grant.id).await {
-                tracing::warn!(grant = %grant.id, %error, "it is not noted that a grant was written");
+                tracing::warn!(grant = %grant.id, %error, "a written grant is not noted as such");
             }
         }
     }

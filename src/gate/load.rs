@@ -163,8 +163,8 @@ impl Counted {
         let (agent, one) = (limits.asks_a_minute_per_agent, limits.asks_a_minute_per_session);
         let too_fast = |who, key, limit| {
             let why = format!(
-                "{who} asks more than {limit} times a minute ([limits] {key} = {limit}), so this call \
-                 was not put before anybody; try again in a moment, with fewer calls at once"
+                "{who} asks more than {limit} times a minute ([limits] {key} = {limit}), so this \
+                 call was not put before anybody; try again in a moment, with fewer calls at once"
             );
             move |after| TooMuch { why, after }
         };

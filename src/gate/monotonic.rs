@@ -1,6 +1,6 @@
 //! How long asks that silence approves have waited, by the monotonic clock.
 //!
-//! SECURITY: a wall clock that jumps forward makes every deadline pass at once, before anybody could
+//! SECURITY: a wall clock that jumps forward makes every deadline pass at once, before anybody can
 //! deny. So silence approves only what this process itself has seen waiting for the whole time.
 
 use crate::ask::Ask;
@@ -45,7 +45,7 @@ pub(super) enum Waited {
 pub(super) enum Looker {
     /// A timer of a daemon that has the store to itself, or an approver who answers right now.
     First,
-    /// A timer of one of several daemons: whoever opened the ask comes first.
+    /// A timer of one of several daemons: the daemon that opened the ask comes first.
     OneOfSeveral,
 }
 

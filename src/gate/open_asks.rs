@@ -44,7 +44,7 @@ impl OpenAsks {
         })
     }
 
-    /// Closes an ask if its row is as seen, and sends it to whoever waits for it.
+    /// Closes an ask if its row is as seen, and sends it to its waiters.
     // INVARIANT: they get it though the one who closed it has left meanwhile.
     pub(super) async fn close(
         self: &Arc<Self>,

@@ -42,7 +42,7 @@ pub struct Native {
 
 impl Policy {
     /// Opens the policy of a profile. `file` is the rules file of `standard` and of profiles with
-    /// workers, and the system's own configuration otherwise; its defaults are in force where there is none.
+    /// workers, and the system's own configuration otherwise; without one its defaults.
     ///
     /// # Errors
     /// When the file is there and cannot be read, is open to others, or holds an error.

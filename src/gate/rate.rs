@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_rests_is_forgotten() {
+    async fn a_caller_that_rests_is_forgotten() {
         let mut rates = Rates::default();
         (0..MANY).for_each(|n| rates.count(n, 60));
         tokio::time::advance(Duration::from_secs(2)).await;

@@ -37,7 +37,7 @@ impl OpenAsks {
         }
     }
 
-    /// Wakes whoever waits for an ask that something happened to; whether anything happened.
+    /// Wakes the waiters of an ask that something happened to; whether anything happened.
     async fn news(&self, tail: &mut Tail) -> Result<bool, StoreError> {
         let events = tail.next(&self.store).await?;
         for ask in events.iter().filter_map(|event| event.ask.as_ref()) {

@@ -175,7 +175,7 @@ fn load(
 }
 
 /// The rules as a person wrote them, without those that grants have added.
-// SECURITY: no grant lifts a deny that a person wrote, however much later it stands in the file.
+// SECURITY: no grant lifts a deny that a person wrote, wherever it is in the file.
 pub(super) fn by_hand(
     text: &str,
     name: &str,
@@ -188,7 +188,7 @@ pub(super) fn by_hand(
 }
 
 /// The text of a file that only its owner can write.
-// SECURITY: whoever can write the policy can allow anything.
+// SECURITY: a user who can write the policy can allow anything.
 pub(super) fn guarded(path: &Path, stamp: &Stamp) -> Result<String, String> {
     if let Stamp::File { mode, .. } = stamp
         && mode & 0o022 != 0

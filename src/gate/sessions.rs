@@ -13,9 +13,9 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Why an ask is taken back whose worker is gone.
+/// Why an ask is cancelled whose worker is gone.
 pub const WORKER_GONE: &str = "its worker disconnected";
-/// Why an ask is taken back whose session is over.
+/// Why an ask is cancelled whose session is over.
 pub const SESSION_ENDED: &str = "its session ended";
 
 /// What became of a wish for another mode.
@@ -118,7 +118,7 @@ impl Sessions {
         Ok(open.len())
     }
 
-    /// Takes back what a worker's sessions ask, and ends what was granted to them.
+    /// Cancels what a worker's sessions ask, and ends what was granted to them.
     ///
     /// # Errors
     /// When the store fails.

@@ -21,7 +21,7 @@ pub struct GateSettings {
     /// The mode of sessions that have none of their own, in the profile's own words; its default
     /// where `None`.
     pub mode: Option<String>,
-    /// The home folder of whoever runs the agents.
+    /// The home folder of the user who runs the agents.
     pub home: Option<String>,
     /// This machine's name: only of calls from here can be seen where their paths lead.
     pub host: String,

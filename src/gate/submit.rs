@@ -107,7 +107,8 @@ impl Submissions {
             ruling.verdict = Verdict::Ask;
             ruling.reason = "a question is answered by a person".to_owned();
         }
-        // INVARIANT: read after the ruling, so that what is told after the pause is none of before.
+        // INVARIANT: read after the decision, so that no decision from before the pause is told
+        // after it.
         let held = match self.open.store.pause().await? {
             Some(pause) => self.while_paused(&call, &mut ruling, &pause).await?,
             None => false,
@@ -158,7 +159,7 @@ impl Submissions {
     }
 
     /// What becomes of a call while everything is paused; whether it is held though it was allowed.
-    // FAIL-CLOSED: a denial stays one, and nothing else is allowed. A call that was handed in
+    // FAIL-CLOSED: a denial stays one, and nothing else is allowed. A call that was submitted
     // before gets the ask that it has.
     async fn while_paused(
         &self,
@@ -189,8 +190,8 @@ impl Submissions {
         self.open.store.knows_key(&call.agent, &call.session, key).await
     }
 
-    /// What a person said a moment ago to the same call. A caller that comes back under its key gets
-    /// its own ask instead.
+    /// What a person said to the same call a moment ago. A caller that comes back under its key
+    /// gets its own ask instead.
     async fn denied_before(&self, call: &Call, digest: &str) -> Result<Option<String>, StoreError> {
         let said = self.open.denials.recall(digest).filter(|_| call.questions.is_empty());
         if let (Some(_), Some(key)) = (&said, &call.key)

@@ -1,4 +1,4 @@
-//! Undoing an answer: for ten minutes an approver can take back the rules that it stored.
+//! Undoing an answer: for ten minutes an approver can revoke the rules that it stored.
 
 use super::{
     approvers::{Approver, person},
@@ -43,7 +43,7 @@ fn stored_nothing(ask: &Ask, answer: &Answer) -> bool {
     ask.body.stored_rules(answer).is_empty()
 }
 
-/// What is said to whoever undid an answer. `kept` says why its rule still stands in the file.
+/// What the person who undid an answer is told. `kept` says why its rule is still in the file.
 pub(super) fn sentence(ask: &Ask, kept: Option<&str>) -> String {
     let rules = ask.answer().map(|answer| ask.body.stored(answer)).unwrap_or_default();
     let hold = if rules.len() == 1 { "holds" } else { "hold" };

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 /// Who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiter {
-    /// One of those that the ask is for: as long as they wait it is not taken back.
+    /// One of those that the ask is for: while they wait it is not cancelled.
     Caller,
     /// Somebody who watches.
     Watcher,
@@ -21,7 +21,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// Waits until the ask is closed, or as long as told, and returns it as it stands then.
+    /// Waits until the ask is closed, or as long as told, and returns it as it is then.
     ///
     /// # Errors
     /// When the store fails.
@@ -51,7 +51,7 @@ impl Waits {
             if !ask.is_open() {
                 return Ok(Some(ask));
             }
-            // Whoever waits holds no body: there may be as many as there are connections.
+            // A waiter holds no body: there may be as many as there are connections.
             let deadline_at = ask.deadline_at;
             drop(ask);
             let left = deadline_at.map(|at| at.saturating_sub(clock::now_ms()).max(0));
@@ -70,8 +70,8 @@ impl Waits {
         }
     }
 
-    /// Notes in the row that its caller waits here, unless that stands there already. The ask as it
-    /// stands then.
+    /// Notes in the row that its caller waits here, unless it says so already. Returns the ask as
+    /// it is then.
     pub(super) async fn attach(&self, mut ask: Ask) -> Result<Ask, StoreError> {
         let OpenAsks { store, daemon: here, .. } = &*self.open;
         while ask.is_open() && ask.attended && !ask.attached.has(here) {

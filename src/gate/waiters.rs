@@ -5,7 +5,7 @@ use crate::ask::Ask;
 use dashmap::DashMap;
 use tokio::sync::oneshot;
 
-/// Who waits for which ask, and how many callers stand behind it.
+/// Who waits for which ask, and how many callers there are behind it.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<Wakeup>>>,
@@ -31,12 +31,12 @@ impl Waiters {
         woken
     }
 
-    /// Brings a closed ask to whoever waits for it here.
+    /// Brings a closed ask to its waiters here.
     pub(super) fn bring(&self, closed: &Ask) {
         self.send(&closed.id, || Wakeup::Closed(Box::new(closed.clone())));
     }
 
-    /// Lets whoever waits for this ask here look at its row.
+    /// Lets the waiters of this ask here look at its row.
     pub(super) fn wake(&self, id: &str) {
         self.send(id, || Wakeup::Look);
     }

@@ -19,7 +19,7 @@ use std::{
 pub struct Workers {
     profile: Profile,
     files: WorkerFiles,
-    /// The file for calls that name no worker; the folder of the others stands beside it.
+    /// The file for calls that name no worker; the folder of the others is beside it.
     main: PathBuf,
     home: Option<String>,
     guardrail: Guardrail,
@@ -60,7 +60,7 @@ impl Worker {
 }
 
 impl Workers {
-    /// Takes the main file; the others stand in the folder `workers` beside it.
+    /// Takes the main file; the others are in the folder `workers` beside it.
     ///
     /// # Errors
     /// When the main file is there and cannot be read, is open to others, or holds an error.
@@ -137,7 +137,7 @@ impl Workers {
         })
     }
 
-    /// Where a worker's rules stand.
+    /// Where a worker's rules are.
     // SECURITY: the name comes from outside; it names one folder and nothing above or below it.
     fn path(&self, worker: Option<&str>) -> Result<PathBuf, String> {
         let Some(worker) = worker else { return Ok(self.main.clone()) };
@@ -147,8 +147,8 @@ impl Workers {
         }
         if !worker.chars().all(plain) {
             return Err(format!(
-                "the worker {worker:?} names no folder for its rules; letters, digits, `-`, `_` and \
-                 `.` do"
+                "the worker {worker:?} names no folder for its rules; letters, digits, `-`, `_` \
+                 and `.` do"
             ));
         }
         let folder = self.main.parent().unwrap_or(Path::new("."));
@@ -206,7 +206,8 @@ impl Workers {
         if look()? == Stamp::Missing {
             rules_file::replace(path, self.files.seed)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            tracing::info!(file = %path.display(), "a worker's rules begin with the profile's defaults");
+            let file = path.display();
+            tracing::info!(%file, "a worker's rules start as the profile's defaults");
         }
         look()
     }

@@ -1,4 +1,4 @@
-//! Examples that stand beside rules, checked against the whole set: `countersign policy test`.
+//! Examples beside rules, checked against the whole set: `countersign policy test`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// An example whose decision is not what its rule says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Surprise {
-    /// The rule beside which the example stands.
+    /// The rule that the example is beside.
     pub rule: String,
     /// The example.
     pub example: String,

@@ -30,7 +30,7 @@ pub fn claude_settings(text: &str) -> Result<String, ImportError> {
         .and_then(Value::as_object)
         .ok_or(ImportError::Nothing("\"permissions\" of Claude Code"))?;
     let mut lists = Map::new();
-    // What no list names asks, and stands first so that every list wins over it.
+    // What no list names asks, and comes first so that every list wins over it.
     lists.insert("*".to_owned(), json!("ask"));
     for list in ["allow", "ask", "deny"] {
         let Some(value) = permissions.get(list) else { continue };
@@ -46,7 +46,7 @@ pub fn claude_settings(text: &str) -> Result<String, ImportError> {
 /// opencode's `opencode.json`: its `permission` object, last match wins as here.
 ///
 /// # Errors
-/// When the text holds no such object, or an action that is none of ours.
+/// When the text holds no such object, or an action that is not one of ours.
 pub fn opencode(text: &str) -> Result<String, ImportError> {
     let config = parse(text)?;
     let permission =

@@ -79,7 +79,7 @@ pub enum AskState {
     Answered,
     /// Nobody did in time.
     Expired,
-    /// Its caller took it back.
+    /// Its caller cancelled it.
     Cancelled,
 }
 

@@ -8,7 +8,7 @@ pub const ASKS: &str = "/v1/asks";
 pub const ASK: &str = "/v1/asks/{id}";
 /// Answers an ask.
 pub const ANSWER: &str = "/v1/asks/{id}/answer";
-/// Takes back what the answer to an ask stored.
+/// Undoes the answer to an ask: revokes what it stored.
 pub const UNDO: &str = "/v1/asks/{id}/undo";
 /// Cancels an ask.
 pub const CANCEL: &str = "/v1/asks/{id}/cancel";

@@ -74,7 +74,7 @@ pub struct ReadyLate {
     pub adapter: String,
     /// The target, in the adapter's spelling.
     pub target: String,
-    /// The number of open asks that stand nowhere there yet.
+    /// The number of open asks that are shown nowhere there yet.
     pub cards: u64,
     /// When the oldest of them was opened, RFC 3339.
     pub since: String,

@@ -79,7 +79,7 @@ const FEW: i64 = 16;
 pub enum Inserted {
     /// It is new.
     New(Ask),
-    /// The same key was handed in before: this is that ask.
+    /// The same key was submitted before: this is that ask.
     Known(Ask),
 }
 
@@ -143,8 +143,8 @@ impl Store {
         rows.iter().map(overdue).collect()
     }
 
-    /// Sets the daemons at which callers of an open ask wait, if they are as `seen` in its row; whether
-    /// they were.
+    /// Sets the daemons at which callers of an open ask wait, if they are as `seen` in its row;
+    /// whether they were.
     ///
     /// # Errors
     /// When the store fails.
@@ -206,7 +206,7 @@ impl Store {
         self.all(open).await?.iter().map(of).collect()
     }
 
-    /// Whether a call was handed in under this key before.
+    /// Whether a call was submitted under this key before.
     ///
     /// # Errors
     /// When the store fails.

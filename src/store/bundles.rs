@@ -99,7 +99,8 @@ macro_rules! bundle_where {
 }
 
 impl Store {
-    /// The newest bundle of this crowd that has room, is not older than `since` and has an open ask.
+    /// The newest bundle of this crowd that has room, is not older than `since` and has an open
+    /// ask.
     ///
     /// # Errors
     /// When the store fails.

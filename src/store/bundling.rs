@@ -12,9 +12,9 @@ use crate::clock;
 use sqlx::Row;
 
 impl Store {
-    /// Puts these cards into the bundle `into`, or into a new one for this crowd. Returns its nonce;
-    /// `None` if the caller does not lead any more, or none of the cards is free. A card with a
-    /// message of its own hands it to a new bundle.
+    /// Puts these cards into the bundle `into`, or into a new one for this crowd. Returns its
+    /// nonce; `None` if the caller does not lead any more, or none of the cards is free. A card
+    /// with a message of its own hands it to a new bundle.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.

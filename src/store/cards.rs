@@ -32,7 +32,7 @@ pub struct CardRow {
     pub attempts: i64,
     /// Whether it has been shown, as far as is noted.
     pub shown: bool,
-    /// Whether any card of its ask has stood where people look.
+    /// Whether any card of its ask has been where people look.
     pub seen: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Delivery {
 
 impl Store {
     /// The ask of the card with this nonce at this adapter, unless the message that the card is
-    /// said to stand in holds another.
+    /// said to be in holds another.
     ///
     /// # Errors
     /// As [`Store::ask`].
@@ -74,7 +74,7 @@ impl Store {
         row.as_ref().map(rows::ask).transpose()
     }
 
-    /// The card that stands at this message, by the first part of its tokens, and its ask.
+    /// The card in this message, by the first part of its tokens, and its ask.
     ///
     /// # Errors
     /// As [`Store::ask`].
@@ -91,12 +91,13 @@ impl Store {
         Ok(ask.map(|ask| (nonce, ask)))
     }
 
-    /// The cards of an ask that stand somewhere.
+    /// The cards of an ask that are somewhere.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, seen FROM card WHERE ask = $1";
+        let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, seen FROM card \
+                     WHERE ask = $1";
         let rows = self.all(sqlx::query(query).bind(ask)).await?;
         rows.iter().map(card).collect()
     }
@@ -161,8 +162,8 @@ impl Store {
 }
 
 /// The turn that a new card of this ask has at its target: behind the last card of its session, or
-/// where its agent has come to. `$new` names the row with adapter and target, `$of` that with agent,
-/// session and whether it is critical.
+/// where its agent has come to. `$new` names the row with adapter and target, `$of` that with
+/// agent, session and whether it is critical.
 macro_rules! turn {
     ($new:literal, $of:literal) => {
         concat!(
@@ -190,8 +191,8 @@ macro_rules! turn {
     };
 }
 
-/// Puts cards of a stored ask in; its age is their place among those of its session, and its size is
-/// theirs.
+/// Puts cards of a stored ask in; its age is their place among those of its session, and its size
+/// is theirs.
 pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &[NewCard]) -> Result<(), StoreError> {
     if new.is_empty() {
         return Ok(());
@@ -218,7 +219,7 @@ pub(super) async fn insert(tx: &mut Tx, ask: &str, new: &[NewCard]) -> Result<()
 
 /// All cards of the ask have to show its newest version, and may be tried at once, those too that
 /// were given up: what the platform refused was an earlier version. One whose posting was tried
-/// stays known as such: a message may stand that nobody knows.
+/// stays known as such: there may be a message that nobody knows.
 pub(super) async fn want(tx: &mut Tx, ask: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE card SET wanted = (SELECT version FROM ask WHERE id = $1), \

@@ -20,9 +20,9 @@ fn ids(asks: &[Ask]) -> Vec<&str> {
     asks.iter().map(|ask| ask.id.as_str()).collect()
 }
 
-const ANOTHER_CALL: &str = "the ask `bad` is damaged in the store (its call is not the one that was \
-                            handed in), so it cannot be shown or answered; look at the disk, and have \
-                            its agent ask again";
+const ANOTHER_CALL: &str = "the ask `bad` is damaged in the store (its call is not the one that \
+                            was submitted), so it cannot be shown or answered; look at the disk, \
+                            and have its agent ask again";
 
 #[tokio::test]
 async fn an_ask_whose_stored_call_was_changed_is_refused_by_name_and_hides_no_other() {

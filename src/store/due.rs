@@ -4,7 +4,7 @@ use super::{CardRow, Fence, Store, StoreError, cards, rows, rows::columns};
 use crate::ask::Ask;
 use sqlx::{Row, any::AnyRow};
 
-/// A card that is behind, and its ask as it stands.
+/// A card that is behind, and its ask.
 #[derive(Debug)]
 pub struct Due {
     /// The card.
@@ -43,8 +43,8 @@ macro_rules! redraws {
     () => {
         "SELECT * FROM (SELECT 1 AS redraw, due_at AS place, 0 AS lap, '' AS line, \
      nonce, ask, adapter, target, message, attempts, shown, bytes FROM card \
-     WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown > 0 AND shown < wanted AND bundle IS NULL \
-     AND (attempts = 0 OR due_at <= $3) \
+     WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown > 0 AND shown < wanted \
+     AND bundle IS NULL AND (attempts = 0 OR due_at <= $3) \
      AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
      ORDER BY due_at LIMIT $7) AS behind"
     };
@@ -55,8 +55,8 @@ macro_rules! redraws {
 macro_rules! fitting {
     ($cards:expr, $most:literal) => {
         concat!(
-            "SELECT nonce, due.ask, adapter, target, message, attempts, shown, CAST(CASE WHEN EXISTS \
-             (SELECT 1 FROM card AS other WHERE other.ask = due.ask AND other.seen = 1) THEN 1 \
+            "SELECT nonce, due.ask, adapter, target, message, attempts, shown, \
+             CAST(CASE WHEN EXISTS (SELECT 1 FROM card AS other WHERE other.ask = due.ask AND other.seen = 1) THEN 1 \
              ELSE 0 END AS BIGINT) AS seen, found, ",
             columns!(),
             " FROM (SELECT cards.*, count(*) OVER () AS found, sum(bytes) OVER (ORDER BY redraw, \
@@ -69,7 +69,7 @@ macro_rules! fitting {
     };
 }
 
-/// What stands somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose
+/// What is somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose
 /// index has that order, instead of sorting all cards for every page.
 const STANDING: &str = fitting!(
     "SELECT 0 AS redraw, created_at AS place, 0 AS lap, '' AS line, nonce, ask, adapter, target, \
@@ -80,7 +80,7 @@ const STANDING: &str = fitting!(
     "$6"
 );
 
-/// What stands muted and should not, or the other way round.
+/// What is muted and should not be, or the other way round.
 const OTHERWISE: &str = concat!(
     "SELECT nonce, ask, adapter, target, message, attempts, shown, seen, ",
     columns!(),
@@ -121,7 +121,7 @@ impl Store {
         page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
     }
 
-    /// The cards at this target that the rows say stand there and whose asks are open, the oldest
+    /// The cards at this target that the rows say are there and whose asks are open, the oldest
     /// ask first, after that of the last page.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Store {
         page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)
     }
 
-    /// The cards of open asks that stand at this target, may be tried now, and are muted or not
+    /// The cards of open asks that are at this target, may be tried now, and are muted or not
     /// otherwise than this.
     ///
     /// # Errors

@@ -80,8 +80,8 @@ pub enum StoreError {
     },
     /// The row of an ask differs from what was written; the ask is not used.
     #[error(
-        "the ask `{ask}` is damaged in the store ({why}), so it cannot be shown or answered; look at \
-         the disk, and have its agent ask again"
+        "the ask `{ask}` is damaged in the store ({why}), so it cannot be shown or answered; look \
+         at the disk, and have its agent ask again"
     )]
     DamagedAsk {
         /// The ask's id.

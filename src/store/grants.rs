@@ -49,7 +49,7 @@ pub enum GrantScope {
     Session,
     /// That session, until it expires.
     Timed,
-    /// Every session: it stands in the rules file.
+    /// Every session: it is in the rules file.
     Always,
 }
 
@@ -79,7 +79,7 @@ impl Store {
         .await
     }
 
-    /// Grants that stand in the store but not yet in the rules file.
+    /// Grants that are in the store but not yet in the rules file.
     ///
     /// # Errors
     /// As [`Store::grants`].
@@ -90,7 +90,7 @@ impl Store {
         .await
     }
 
-    /// Notes that a grant stands in the rules file.
+    /// Notes that a grant is in the rules file.
     ///
     /// # Errors
     /// When the store fails.
@@ -100,7 +100,7 @@ impl Store {
         self.execute(statement).await.map(drop)
     }
 
-    /// Revoked grants whose rules may still stand in the rules file.
+    /// Revoked grants whose rules may still be in the rules file.
     ///
     /// # Errors
     /// As [`Store::grants`].
@@ -111,7 +111,7 @@ impl Store {
         .await
     }
 
-    /// Notes that the rule of a revoked grant stands in the rules file no more.
+    /// Notes that the rule of a revoked grant is no longer in the rules file.
     ///
     /// # Errors
     /// When the store fails.
@@ -188,8 +188,8 @@ pub(super) fn grant(row: &AnyRow) -> Result<Grant, StoreError> {
 
 pub(super) async fn insert(tx: &mut Tx, grant: &Grant) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, created_at, \
-         expires_at, written, owner, undo_until) \
+        "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, granted_by, \
+         created_at, expires_at, written, owner, undo_until) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(&grant.id)

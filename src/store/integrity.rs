@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_takes_the_index_away_starts_with_what_is_left() {
+    async fn without_its_index_a_file_starts_with_what_is_left() {
         let (_folder, database) = killed(20).await;
         let log = beside(database.file().unwrap(), "-wal");
         let bytes = fs::read(&log).unwrap();

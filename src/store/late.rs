@@ -1,4 +1,5 @@
-//! Late cards: what has waited for a while to be shown anywhere, and the time that people have then.
+//! Late cards: what has waited for a while to be shown anywhere, and the time that people have
+//! then.
 
 use super::{Store, StoreError, Tx, events};
 use crate::{
@@ -35,7 +36,7 @@ impl Store {
         Ok(self.one(sqlx::query(oldest)).await?.try_get("at")?)
     }
 
-    /// The cards of asks that were opened before `before`, are open and stand nowhere at their
+    /// The cards of asks that were opened before `before`, are open and are shown nowhere at their
     /// target yet.
     ///
     /// # Errors
@@ -61,9 +62,9 @@ pub(super) fn is_late(ask: &Ask, now: i64) -> bool {
     ask.is_open() && ask.created_at < now - LATE_MS
 }
 
-/// Starts the time of those of these asks that nobody has seen until now; their ids. Their cards are
-/// noted as shown after this.
-// INVARIANT: the time of an ask starts with its first card, whichever target it stands at.
+/// Starts the time of those of these asks that nobody has seen until now; their ids. Their cards
+/// are noted as shown after this.
+// INVARIANT: the time of an ask starts with its first card, whichever target that is at.
 pub(super) async fn start(tx: &mut Tx, asks: &[String]) -> Result<HashSet<String>, StoreError> {
     let (now, mut moved) = (clock::now_ms(), HashSet::new());
     for ask in asks {

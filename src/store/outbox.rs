@@ -14,20 +14,21 @@ pub struct Shown {
     pub message: String,
     /// The version of its ask.
     pub version: i64,
-    /// Whether it stands without buttons, because presses are not received there.
+    /// Whether it is shown without buttons, because presses are not received there.
     pub muted: bool,
     /// Whether people see it there.
     pub seen: Seen,
 }
 
-/// Whether people see a card where it stands now.
+/// Whether people see a card where it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// Nobody looks there.
     No,
     /// They do.
     Yes,
-    /// They do, and the ask has waited for a while: if nobody has seen it anywhere, its time starts.
+    /// They do, and the ask has waited for a while: if nobody has seen it anywhere, its time
+    /// starts.
     Late,
 }
 
@@ -51,7 +52,7 @@ impl Store {
     }
 
     /// Notes what cards show now; false: the one who showed it leads no more, and they are to be
-    /// redrawn by whoever does.
+    /// redrawn by the daemon that does.
     ///
     /// # Errors
     /// When the store fails; then nothing is noted.

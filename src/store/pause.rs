@@ -1,8 +1,8 @@
 //! The kill switch in the store: every daemon sees it, and it outlives them.
 //!
-//! INVARIANT: what is committed after the pause approves nothing. Whatever approves reads the row of
-//! the pause in its own transaction; where several daemons share the store, with a lock on that row
-//! that the pause waits for.
+//! INVARIANT: what is committed after the pause approves nothing. Whatever approves reads the row
+//! of the pause in its own transaction; where several daemons share the store, with a lock on that
+//! row that the pause waits for.
 
 use super::{
     Store, StoreError, Tx, cards,
@@ -28,7 +28,7 @@ impl Store {
         pause_of(&self.one(sqlx::query(ROW)).await?)
     }
 
-    /// Switches the pause on, or changes what becomes of calls: all open asks' deadlines stand
+    /// Switches the pause on, or changes what becomes of calls: all open asks' deadlines stop
     /// still. Returns the pause as it was before.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(read(&endless.id).await.stopped, stopped(None));
             assert_eq!((new.deadline_at, new.stopped), (None, stopped(Some(1_999))));
             assert_eq!(read(&new.id).await, new);
-            // Whoever read it before the pause, and whoever reads it now: neither can approve it.
+            // Read before the pause or read now: neither can approve it.
             let yes = answered(crate::ask::Decision::Approve, 500);
             for seen in [&short, &now] {
                 let closed = store.close_ask(seen, &yes, &[]).await.unwrap();

@@ -53,7 +53,8 @@ pub fn files(file: &Path) -> Result<(), String> {
         };
         if found.is_symlink() {
             return Err(format!(
-                "{} is a link, and somebody may let it lead elsewhere; name the file itself in [store] url",
+                "{} is a link, and somebody may let it lead elsewhere; name the file itself in \
+                 [store] url",
                 path.display()
             ));
         }
@@ -132,7 +133,8 @@ fn is_ours(path: &Path, found: &Metadata, folder: &Path) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{path} belongs to another user (uid {}, and the daemon is uid {us}); `chown` it, or move it away",
+        "{path} belongs to another user (uid {}, and the daemon is uid {us}); `chown` it, or move \
+         it away",
         found.uid(),
         path = path.display()
     ))

@@ -75,8 +75,8 @@ async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErro
          WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown = 0 \
          AND message IS NULL AND attempts = 0 AND bundle IS NULL GROUP BY agent, critical) AS line \
          WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown = 0 AND message IS NULL \
-         AND attempts = 0 AND bundle IS NULL AND agent = who AND critical = kind AND turn <= first + $3 \
-         AND due_at <= oldest + $4",
+         AND attempts = 0 AND bundle IS NULL AND agent = who AND critical = kind \
+         AND turn <= first + $3 AND due_at <= oldest + $4",
     )
     .bind(adapter)
     .bind(target)

@@ -32,7 +32,7 @@ pub(super) fn ask(row: &AnyRow) -> Result<Ask, StoreError> {
     };
     match as_written(row) {
         Ok(ask) if ask.body.call.digest() == ask.digest => Ok(ask),
-        Ok(_) => Err(damaged("its call is not the one that was handed in".to_owned())),
+        Ok(_) => Err(damaged("its call is not the one that was submitted".to_owned())),
         Err(error) => Err(damaged(error.to_string())),
     }
 }
@@ -84,7 +84,7 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
     })
 }
 
-/// What is left of a deadline that stands still, as its column has it.
+/// What is left of a stopped deadline, as its column has it.
 fn stopped(left_ms: Option<i64>) -> Option<StoppedClock> {
     left_ms.map(|left| StoppedClock { left_ms: (left >= 0).then_some(left) })
 }

@@ -443,7 +443,7 @@ async fn an_answer_is_undone_with_exactly_its_own_grants_and_once() {
         assert!(matches!(store.undo(&asks[0], &undone).await.unwrap(), Closed::Lost(_)));
         let left: Vec<_> = store.grants(10).await.unwrap().into_iter().map(|it| it.id).collect();
         assert_eq!(left, ["two-always", "two-session"]);
-        // What may stand in the rules file is to be taken out of it, whoever does it.
+        // What may be in the rules file is to be taken out of it by any daemon.
         let gone = store.unremoved_grants().await.unwrap();
         assert_eq!(gone.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["one-always"]);
         store.grant_written("one-always").await.unwrap();

@@ -91,15 +91,15 @@ impl Trouble {
             StoreError::LogCut { log, index, .. } => (
                 format!("{} does not hold all that was committed last ({error})", log.display()),
                 format!(
-                    "put that file back as it was, or a backup in the place of {database}; removing \
-                     {} starts without what is missing",
+                    "put that file back as it was, or a backup in the place of {database}; \
+                     removing {} starts without what is missing",
                     index.display()
                 ),
             ),
             StoreError::Gone { .. } => (
                 format!("the store {database} is gone: {error}"),
-                "put it back, or a backup of it in its place; `countersign serve --new-store` starts \
-                 afresh, without the asks and grants that were in it"
+                "put it back, or a backup of it in its place; `countersign serve --new-store` \
+                 starts afresh, without the asks and grants that were in it"
                     .to_owned(),
             ),
             StoreError::Another { .. } => (
@@ -111,8 +111,8 @@ impl Trouble {
             StoreError::Marker { file, .. } => (
                 error.to_string(),
                 format!(
-                    "let the daemon read and write {}; where its content is lost, `countersign serve \
-                     --new-store` takes the store that it finds",
+                    "let the daemon read and write {}; where its content is lost, `countersign \
+                     serve --new-store` takes the store that it finds",
                     file.display()
                 ),
             ),

@@ -6,12 +6,12 @@ use serde_json::json;
 use sqlx::Row;
 
 impl Store {
-    /// Takes back what the answer of this ask stored, if the row is still as seen: row, grants,
+    /// Revokes what the answer of this ask stored, if the row is still as seen: row, grants,
     /// event and cards in one transaction.
     ///
     /// # Errors
     /// When the store fails; then nothing is changed.
-    // INVARIANT: exactly the grants of this answer are revoked, and those that may stand in the
+    // INVARIANT: exactly the grants of this answer are revoked, and those that may be in the
     // rules file are noted as still to be taken out of it.
     pub async fn undo(&self, seen: &Ask, undone: &Undone) -> Result<Closed, StoreError> {
         let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };

@@ -126,7 +126,7 @@ async fn serve(mut writing: Writing, mut commands: mpsc::Receiver<WriterCommand>
         }
         // Work queued behind a `Close` in the same batch is still done.
         if !jobs.is_empty() && !writing.commit_together(jobs).await {
-            writing.mend().await;
+            writing.recover().await;
         }
         if !closing.is_empty() {
             let _ = writing.connection.close().await;
@@ -201,7 +201,7 @@ impl Writing {
     }
 
     /// Recovers after a failed commit: rolls back, and replaces a broken connection.
-    async fn mend(&mut self) {
+    async fn recover(&mut self) {
         let _ = self.execute("ROLLBACK").await;
         // A missing file is not created again: it would be an empty store.
         let mut options = self.options.clone();

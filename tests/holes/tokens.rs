@@ -43,7 +43,7 @@ const BOTH: [&str; 4] = [
     "[daemon] `approver_token` is the same token as [daemon] `agent_token`",
     "countersign.toml:2:",
     "countersign.toml:3:",
-    "whoever has it could answer their own asks",
+    "an agent that has it could answer its own asks",
 ];
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 const FOREIGN: &str = "This card belongs to another countersign that uses the same bot, so nothing \
-                       changed. Press again; if this comes back, tell whoever runs the bot.";
+                       changed. Press again; if this comes back, tell the person who runs the bot.";
 const UNKNOWN: &str = "This button no longer belongs to anything pending.";
 const LOGGED: &str = "a press on a card of another store";
 /// How many stores the log names within an hour.

@@ -148,7 +148,7 @@ impl Answering<'_> {
         self.shared.rest.follow_up(application, token, &Body::whisper(sentence)).await
     }
 
-    /// The press counts all the same: the core has it, and redraws every copy of the card.
+    /// The press still counts: the core has it, and redraws every copy of the card.
     fn missed(&self, problem: &Problem) {
         let after = self.began.elapsed();
         if *problem == Problem::Deposed || matches!(problem.code(), Some(ANSWERED | TOO_LATE)) {

@@ -59,7 +59,8 @@ pub async fn invite_url(config: &Config) -> Result<String, String> {
     let origin = config.api_url.trim_end_matches('/');
     let permissions = NEEDED.bits();
     Ok(format!(
-        "{origin}/oauth2/authorize?client_id={id}&scope=bot%20applications.commands&permissions={permissions}"
+        "{origin}/oauth2/authorize?client_id={id}&scope=bot%20applications.commands\
+         &permissions={permissions}"
     ))
 }
 

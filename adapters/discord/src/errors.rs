@@ -81,7 +81,7 @@ impl Problem {
             Self::Wait { after, scope } => SendError::Retry { after: *after, scope: *scope },
             Self::Unreachable(_) | Self::Deposed => SendError::Transient(self.to_string()),
             Self::Refused { code, status, .. } => match gone(*code, *status) {
-                Some(mend) => SendError::TargetGone(format!("Discord channel {channel}: {mend}")),
+                Some(fix) => SendError::TargetGone(format!("Discord channel {channel}: {fix}")),
                 // An unknown route, such as behind a proxy that is not ready.
                 None if *status == 404 => SendError::Transient(self.to_string()),
                 None => SendError::Refused(self.to_string()),
@@ -90,7 +90,7 @@ impl Problem {
     }
 }
 
-/// How to mend a channel that cannot be reached, where it is the channel's fault.
+/// How to fix a channel that cannot be reached, where it is the channel's fault.
 pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
     Some(match code {
         10003 => "there is no such channel (any more); correct `[discord] targets`",

@@ -24,7 +24,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// What the connection reports.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// It stands (again); whose it is, where Discord says so.
+    /// It is up (again); whose it is, where Discord says so.
     Up(Option<String>),
     /// Somebody did something.
     Interaction(Box<Interaction>),
@@ -84,7 +84,7 @@ impl Gateway {
         self.notices.recv().await.unwrap_or(Notice::Ended(None))
     }
 
-    /// What serenity says of the connection: whether it stands, and its latency, which changes with
+    /// What serenity says of the connection: whether it is up, and its latency, which changes with
     /// every heartbeat.
     pub(crate) async fn life(&self) -> (bool, Option<Duration>) {
         let runners = self.shards.runners.lock().await;

@@ -41,7 +41,7 @@ pub(crate) struct Body {
     pub files: Vec<File>,
 }
 
-/// A file that stands with a message already.
+/// A file that a message has already.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Standing {
     /// Discord's id of it.
@@ -59,7 +59,7 @@ struct Reference {
     fail_if_not_exists: bool,
 }
 
-/// An attachment of the message after the request: one that stands, or the n-th upload.
+/// An attachment of the message after the request: one that is there, or the n-th upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Keep {
     id: String,
@@ -170,7 +170,7 @@ pub(crate) enum Reply {
     Ask(Modal),
     /// Say nothing.
     Nothing,
-    /// Tell whoever wrote a command that its answer takes a moment.
+    /// Tell the person who wrote a command that its answer takes a moment.
     Wait,
 }
 

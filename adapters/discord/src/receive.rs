@@ -21,7 +21,7 @@ pub(crate) struct Incoming {
     pub application: String,
     /// What answers it, for 15 minutes.
     pub token: String,
-    /// The files that stand with the pressed message.
+    /// The files of the pressed message.
     pub files: Vec<Standing>,
 }
 

@@ -48,7 +48,7 @@ fn rows(card: &Card) -> Vec<CreateActionRow> {
     buttons.map(row).chain(more).collect()
 }
 
-/// What stands behind *More…*. Each option carries its button's token.
+/// What is behind *More…*. Each option carries its button's token.
 fn select(card: &Card) -> Option<CreateActionRow> {
     let option = |button: &Button| CreateSelectMenuOption::new(label(button), &button.token);
     let options: Vec<_> = card.more.iter().take(OPTIONS).map(option).collect();

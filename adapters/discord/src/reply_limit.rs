@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// One answer a channel in this time.
 const PER_CHANNEL: Duration = Duration::from_secs(5);
-/// One answer in this time, whoever asks.
+/// One answer in this time, to all together.
 const OVERALL: Duration = Duration::from_millis(500);
 /// More channels than this are not remembered.
 const REMEMBERED: usize = 1_024;

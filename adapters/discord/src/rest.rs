@@ -2,7 +2,7 @@
 //!
 //! Not serenity's client: with its limiter on it ignores another API address and waits inside a
 //! call without bound, with it off its errors lack Retry-After; it knows no time limit per call and
-//! an edit of it cannot say which files stay. The bodies are built from its types all the same.
+//! an edit of it cannot say which files stay. The bodies are still built from its types.
 
 use crate::errors::Problem;
 use crate::message::{Body, Reply, Standing};
@@ -113,7 +113,7 @@ impl Rest {
         self.send(call).await.map(drop)
     }
 
-    /// The files that stand with a message.
+    /// The files of a message.
     pub(crate) async fn files(
         &self,
         channel: &str,

@@ -44,7 +44,7 @@ impl Shared {
     }
 
     async fn edit(&self, channel: &str, id: &str, drawn: Drawn) -> Result<(), Problem> {
-        // Which files stand there already only Discord knows: this process may be a new one.
+        // Which files are there already only Discord knows: this process may be a new one.
         let standing = match drawn.files.is_empty() {
             true => Vec::new(),
             false => match self.rest.files(channel, id).await {

@@ -12,7 +12,7 @@ const FILES: usize = 10;
 /// What a text is cut to before whole blocks are left out.
 pub(crate) const LEAST: usize = 16;
 
-/// A text that stands with a message.
+/// A text attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct File {
     /// Letters, digits, `-`, `_` and `.`, so that Discord keeps it.
@@ -130,7 +130,7 @@ impl<'a> Sheet<'a> {
                 let text = self.short(seen());
                 self.say(&text);
             }
-            // It stands on the line of the title.
+            // It is on the line of the title.
             Block::Outcome { .. } => {}
             Block::Details { blocks } => self.details(blocks, texts),
         }

@@ -40,14 +40,14 @@ impl Watch {
         Self { patience, first_up: None, up_now: false, away_since: Some(now), heard }
     }
 
-    /// Discord says that it stands (again).
+    /// Discord says that it is up (again).
     pub(crate) fn up(&mut self, now: Instant) {
         self.first_up.get_or_insert(now);
         (self.up_now, self.away_since) = (true, None);
         self.heard.0 = now;
     }
 
-    /// Whether it stood long enough for the next connection not to be a hasty one.
+    /// Whether it was up long enough for the next connection not to be a hasty one.
     pub(crate) fn settled(&self) -> bool {
         self.first_up.is_some_and(|up| up.elapsed() >= SETTLED)
     }

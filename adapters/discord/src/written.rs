@@ -1,4 +1,4 @@
-//! From what somebody wrote in a channel to the answer to it, which stands there as a reply.
+//! From what somebody wrote in a channel to the answer to it, which is posted as a reply.
 
 use crate::commands::spoken;
 use crate::message::Body;
@@ -22,7 +22,7 @@ struct Words {
     text: String,
     /// The message of ours that it replies to.
     to: Option<MessageRef>,
-    /// Where it stands.
+    /// Where it is.
     channel: String,
     id: String,
     /// Whether nobody else sees the answer.
@@ -86,7 +86,7 @@ fn writer(message: &Message) -> Presser {
 
 /// What a message says to the bot `me`; `None` where it is not meant for it.
 // Without the privileged intent Discord leaves the text out, unless the message mentions the bot,
-// as replies do by default, or stands in a private channel.
+// as replies do by default, or is in a private channel.
 fn words(message: &Message, me: &str) -> Option<Words> {
     if message.author.bot || message.webhook_id.is_some() {
         return None;

@@ -24,7 +24,7 @@ const CLOSED_KEPT: usize = 50;
 #[derive(Default)]
 pub(crate) struct Board {
     cards: Mutex<Cards>,
-    /// Counts changes; whoever follows the board waits for it to grow.
+    /// Counts changes; those that follow the board wait for it to grow.
     version: watch::Sender<u64>,
 }
 

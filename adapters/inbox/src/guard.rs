@@ -70,7 +70,7 @@ pub(crate) async fn data(
         return no_access();
     }
     // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a
-    // preflight that is never answered); the origin is checked all the same.
+    // preflight that is never answered); the origin is checked nonetheless.
     if !same_origin(&parts.method, &parts.headers) {
         return refusal(
             StatusCode::FORBIDDEN,

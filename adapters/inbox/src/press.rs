@@ -93,7 +93,7 @@ impl Pressed {
     }
 }
 
-/// Whoever has come in by the inbox's address.
+/// Everybody who has come in by the inbox's address.
 pub(crate) fn local() -> Presser {
     Presser { id: "local".to_owned(), name: "the local inbox".to_owned(), roles: vec![] }
 }

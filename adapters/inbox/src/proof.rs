@@ -6,8 +6,9 @@
 //! then carries a proof over that challenge, the method, the path with its query, and the body, and
 //! every event of the stream carries one too.
 //
-// SECURITY: whoever takes the port while the daemon is away sees nonces and at most one request
-// with its proof. Neither opens anything, neither there nor at another daemon nor at a later start.
+// SECURITY: a program that takes the port while the daemon is gone sees nonces and at most one
+// request with its proof. Neither opens anything, neither there nor at another daemon nor at a
+// later start.
 
 use crate::session::{Access, Session, same};
 use axum::http::{HeaderMap, Method};

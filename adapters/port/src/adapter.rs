@@ -19,8 +19,8 @@ pub trait Adapter: Send + Sync {
         true
     }
 
-    /// How fast this target takes messages; `None` where that is no matter. Requests that come faster
-    /// share messages there.
+    /// How fast this target takes messages; `None` where that is no matter. Requests that come
+    /// faster share messages there.
     fn pace(&self, _target: &Target) -> Option<Pace> {
         None
     }
@@ -85,14 +85,14 @@ impl fmt::Debug for NamedAdapter {
     }
 }
 
-/// Whether a card may stand at its target already.
+/// Whether a card may be at its target already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posting {
     /// Nobody has tried to post this card there.
     First,
     /// An earlier try may have arrived, though its answer was lost or its process died. A platform
     /// that knows the card's id shows it once; one that can search looks before it posts; elsewhere
-    /// the card stands twice, and a press on the unknown copy redraws it (see
+    /// the card is there twice, and a press on the unknown copy redraws it (see
     /// [`crate::Receipt::card`]).
     MayRepeat,
 }

@@ -1,4 +1,4 @@
-//! Where cards go and where they stand, in the adapter's own spelling.
+//! Where cards go and where they are, in the adapter's own spelling.
 
 use serde::{Deserialize, Serialize};
 

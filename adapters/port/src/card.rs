@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// [`Card::title`] and the text in [`Block::Code`], [`Block::Quote`] and [`Block::Diff`] come from
 /// an agent and are not to be trusted: an adapter shows them literally, so that they can neither
 /// format, ping, link nor pass for the card's own words. Everything else is the bridge's own words
-/// (plain text, to be escaped all the same).
+/// (plain text, to be escaped too).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// Opaque and unique per ask and target, at most 22 characters `[A-Za-z0-9_-]`. The same card
@@ -29,10 +29,10 @@ pub struct Card {
     pub origin: String,
     /// The content, top to bottom.
     pub blocks: Vec<Block>,
-    /// Rows of buttons. At most 4 rows of at most 5 buttons where there is [`Card::more`], else 5. A
-    /// closed card may have some too, such as *Undo*.
+    /// Rows of buttons. At most 4 rows of at most 5 buttons where there is [`Card::more`], else 5.
+    /// A closed card may have some too, such as *Undo*.
     pub buttons: Vec<Vec<Button>>,
-    /// What stands behind *More…*, at most 24: a second keyboard in place, a select or a menu. A
+    /// What is behind *More…*, at most 24: a second keyboard in place, a select or a menu. A
     /// platform that redraws a message for it gets the card by [`crate::Presses::card`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<Button>,
@@ -80,7 +80,7 @@ pub enum Block {
     },
     /// The agent's words to people, such as a reason or a question.
     Quote {
-        /// What it is, such as `question`; empty for the agent's reason, which stands in quotes.
+        /// What it is, such as `question`; empty for the agent's reason, which is shown in quotes.
         label: String,
         /// The text.
         text: String,
@@ -112,7 +112,7 @@ pub enum Block {
         /// The text.
         text: String,
     },
-    /// The end of the story: who decided, when, what was stored. It stands on the line of the title.
+    /// The end of the story: who decided, when, what was stored. Shown on the line of the title.
     Outcome {
         /// The text.
         text: String,
@@ -131,13 +131,13 @@ pub struct Field {
 /// A line of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
-    /// Where it stands.
+    /// Where it is.
     pub side: DiffSide,
     /// The line without its end. An agent's text, but for what is skipped.
     pub text: String,
 }
 
-/// Where a line of a change stands.
+/// Where a line of a change is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiffSide {

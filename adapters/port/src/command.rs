@@ -10,11 +10,11 @@ pub struct BotCommand {
     pub name: &'static str,
     /// What it does, in one line of at most 100 characters.
     pub description: &'static str,
-    /// What may stand behind it, in order.
+    /// What may follow it, in order.
     pub parameters: &'static [CommandParameter],
 }
 
-/// What may stand behind a command's name.
+/// What may follow a command's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandParameter {
     /// Its name, 1 to 32 characters `[a-z]`.
@@ -35,10 +35,10 @@ pub struct CommandCall {
     pub targets: Vec<Target>,
     /// The message that they reply to, where they reply to one of the bot's.
     pub message: Option<MessageRef>,
-    /// The command's name without a slash; empty where the words are none of
+    /// The command's name without a slash; empty where the words name none of
     /// `Presses::commands`.
     pub name: String,
-    /// What stands behind it, as it was written; the values of the parameters in order, with a
+    /// What follows it, as it was written; the values of the parameters in order, with a
     /// blank between, where the platform has fields for them.
     pub rest: String,
 }
@@ -56,7 +56,7 @@ pub struct CommandReply {
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyPiece {
-    /// The bridge's own words; plain text, to be escaped all the same.
+    /// The bridge's own words; plain text, to be escaped too.
     Words(String),
     /// Text of an agent or a person, on one line: shown literally, so that it can neither format,
     /// ping, link nor pass for the bridge's own words.
@@ -83,7 +83,7 @@ impl CommandReply {
     }
 }
 
-/// The command among these that a text begins with, and what stands behind it: `/deny a7f3 no` is
+/// The command among these that a text begins with, and what follows it: `/deny a7f3 no` is
 /// `deny` and `a7f3 no`.
 #[must_use]
 pub fn command_in<'t>(text: &'t str, commands: &[BotCommand]) -> Option<(&'static str, &'t str)> {

@@ -12,8 +12,8 @@ pub trait Lead: Send + Sync {
 }
 
 /// Asked directly before every call to a platform: a daemon that was frozen past its lease sends
-/// nothing, acknowledgements included, because another one may have done so. Open for whoever never
-/// leads, such as `doctor`. Cheap to clone.
+/// nothing, acknowledgements included, because another one may have done so. Open for those that
+/// never leads, such as `doctor`. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct SendGuard(Arc<Mutex<Option<Arc<dyn Lead>>>>);
 

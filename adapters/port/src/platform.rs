@@ -92,7 +92,7 @@ pub enum Absent {
 pub struct ApproverList {
     /// Its key: the platform's name, or that with an ending, such as `discord_roles`.
     pub key: &'static str,
-    /// What stands in it.
+    /// What is in it.
     pub names: Names,
     /// How an entry is spelled.
     pub form: IdForm,
@@ -105,7 +105,7 @@ pub struct ApproverList {
 pub enum Names {
     /// A person, by [`crate::Presser::id`].
     People,
-    /// Whoever has a role, by [`crate::Presser::roles`].
+    /// Everybody with a role, by [`crate::Presser::roles`].
     Roles,
 }
 

@@ -37,7 +37,7 @@ pub struct Receipt {
     /// One sentence for the presser, at most 190 characters; empty where the redrawn card says it
     /// all.
     pub sentence: String,
-    /// The card as it stands now, where the presser may see it. The adapter redraws the pressed
+    /// The card as it is now, where the presser may see it. The adapter redraws the pressed
     /// message with it, early or late. INVARIANT: above all where the press did not apply: the core
     /// edits the copies that it knows, and the pressed one may be a copy that a crash left behind,
     /// with buttons that nobody else takes away. It may also be a view of the card, such as the
@@ -70,7 +70,7 @@ pub trait Presses: Send + Sync {
         CommandReply::silence()
     }
 
-    /// A card of this adapter as its ask stands now, for a platform that would else have to keep
+    /// A card of this adapter as its ask is now, for a platform that would else have to keep
     /// large cards; `None` where there is none, or it cannot be read.
     async fn card(&self, _id: &str) -> Option<Card> {
         None

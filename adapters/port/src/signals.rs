@@ -1,4 +1,4 @@
-//! What an adapter reports of its connection to the platform, for whoever follows it.
+//! What an adapter reports of its connection to the platform, for those that follow it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;

@@ -58,7 +58,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// As [`visible`], on one line: for names and facts that stand within other words.
+/// As [`visible`], on one line: for names and facts that are within other words.
 ///
 /// ```
 /// assert_eq!(countersign_port::line("a\nb\tc"), "a ⏎ b\\u{9}c");
@@ -141,7 +141,7 @@ impl Properties {
         !c.is_ascii() && self.pictographic.contains(c) && !self.hides(c)
     }
 
-    /// What stands there once this character does; `None` where it has to be spelled out.
+    /// What is there once this character is; `None` where it has to be spelled out.
     fn after(&self, before: Before, c: char, joins: bool) -> Option<Before> {
         match (c, before) {
             ('\n' | '\t' | ' ', _) => Some(Before::Nothing),

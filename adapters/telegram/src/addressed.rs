@@ -7,7 +7,7 @@ use teloxide::types::{Message, User};
 /// What a message wants of the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Addressed {
-    /// A command of the core's, what stands behind it, and the message of ours that it replies to.
+    /// A command of the core's, what follows it, and the message of ours that it replies to.
     Command { name: &'static str, rest: String, at: Option<Place> },
     /// A reply to a message of ours that is no prompt.
     Reply { at: Place, text: String },

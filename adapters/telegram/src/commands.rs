@@ -27,7 +27,7 @@ struct There {
 pub(crate) async fn register(api: Api, commands: &'static [BotCommand]) {
     if let Err(failure) = try_register(&api, commands).await {
         let why = sentence(&failure);
-        tracing::warn!(why, "telegram does not list the bot's commands; they work all the same");
+        tracing::warn!(why, "telegram does not list the bot's commands; they work nonetheless");
     }
 }
 

@@ -3,7 +3,7 @@
 use countersign_port::Tone;
 use jiff::{SignedDuration, Timestamp};
 
-/// What stands before the first line.
+/// What comes before the first line.
 pub(crate) fn sign(tone: Tone) -> &'static str {
     match tone {
         Tone::Open => "🔔 ",

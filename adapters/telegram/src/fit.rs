@@ -2,7 +2,7 @@
 
 use countersign_port::{Excerpt, excerpt, visible};
 
-/// The text made visible and cut so that at most `room` characters stand there; `hidden` counts the
+/// The text made visible and cut so that at most `room` characters are left; `hidden` counts the
 /// text's own characters.
 pub(crate) fn fit(text: &str, room: usize) -> Excerpt {
     let mut budget = room;

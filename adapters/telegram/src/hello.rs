@@ -8,7 +8,7 @@ use teloxide::types::{Message, User};
 
 /// One answer a chat in this time.
 const PER_CHAT: Duration = Duration::from_secs(5);
-/// One answer in this time, whoever asks.
+/// One answer in this time, to all together.
 const OVERALL: Duration = Duration::from_millis(500);
 
 /// Keeps strangers from making the bot talk: what it may say where nobody pressed a button.

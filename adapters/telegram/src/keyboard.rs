@@ -12,7 +12,7 @@ const LABEL: usize = 60;
 pub(crate) enum Menu {
     /// The card's buttons, and *More…*.
     Main,
-    /// What stands behind *More…*, and *Back*.
+    /// What is behind *More…*, and *Back*.
     More,
 }
 

@@ -130,7 +130,7 @@ impl<'a> Sheet<'a> {
             }
             Block::Fields { fields } => fields.iter().for_each(|field| self.field(field)),
             Block::Note { text } => self.own(text),
-            // It stands on the line of the title.
+            // It is on the line of the title.
             Block::Outcome { .. } => {}
             Block::Details { blocks } => {
                 self.page.add(Style::Plain, "\n");

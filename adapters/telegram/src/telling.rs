@@ -11,9 +11,7 @@ use std::sync::Arc;
 use teloxide::payloads::{
     AnswerCallbackQuery, AnswerCallbackQuerySetters as _, SendMessage, SendMessageSetters as _,
 };
-use teloxide::types::{
-    CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId,
-};
+use teloxide::types::{CallbackQueryId, ChatId, Message, ParseMode, ReplyParameters, ThreadId};
 
 /// What Telegram shows in a pop-up; longer texts are refused.
 const ANSWER: usize = 200;
@@ -50,7 +48,8 @@ pub(crate) async fn tell(api: Api, cards: Arc<Cards>, to: Message, page: Page) {
     }
 }
 
-/// The topic of a message. Only in forums: elsewhere the thread's number only says which reply chain this is.
+/// The topic of a message. Only in forums: elsewhere the thread's number only says which reply
+/// chain this is.
 pub(crate) fn topic(message: &Message) -> Option<ThreadId> {
     message.thread_id.filter(|_| message.is_topic_message)
 }

@@ -206,7 +206,10 @@ impl EngineSession {
     }
 
     fn suspended(&mut self, wanted: Suspension, token: ResumeToken) -> Vec<Step> {
-        let known = |open: &OpenRequest| matches!(open, OpenRequest::Suspended(_, known) if *known == token);
+        let known = |open: &OpenRequest| match open {
+            OpenRequest::Suspended(_, known) => *known == token,
+            _ => false,
+        };
         // `suspend` and `approval_required` announce the same request, in either order.
         if self.open.values().any(known) {
             return Vec::new();

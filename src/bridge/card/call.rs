@@ -107,7 +107,7 @@ pub(super) fn plan(call: &Call) -> Option<&str> {
     call.args.get("plan").filter(|_| plans)?.as_str()
 }
 
-/// The command text of a call and the argument that it stands in, if it stands in one.
+/// The command text of a call and the argument that holds it, if one does.
 // SECURITY: a tool that is known to do something else has no command, whatever it is handed; of
 // several commands this is the one that rules look at, and the others are shown as arguments.
 pub(super) fn command(call: &Call) -> Option<(Option<&'static str>, String)> {

@@ -24,7 +24,7 @@ pub(super) struct FileChange {
     pub shows: Vec<&'static str>,
 }
 
-/// The names under which agents hand in what stands there and what is to stand there.
+/// The names under which agents hand in what is there and what is to be there.
 const OLD: &[&str] = &["old_string", "old_text", "old_str"];
 const NEW: &[&str] = &["new_string", "new_text", "new_str", "new_source"];
 /// The names under which they hand in a patch.
@@ -99,7 +99,7 @@ impl FileChange {
         Some(())
     }
 
-    /// A patch as it stands, every line of it.
+    /// A patch as it is, every line of it.
     fn patch(&mut self, args: &Value) -> Option<()> {
         let whole = args.as_str().map(|text| ("", text));
         let (key, text) = whole.or_else(|| first(args, PATCH))?;

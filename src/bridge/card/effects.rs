@@ -6,12 +6,12 @@ use crate::{
     text::{brief, line},
 };
 
-/// How many effects stand on the card at once, how many in its details, and how much of each.
+/// How many effects the card shows at once, how many in its details, and how much of each.
 const FEW: usize = 3;
 const MOST: usize = 40;
 const LENGTH: usize = 72;
 
-/// Writes them; those that find no room on the card stand in its details.
+/// Writes them; those that find no room on the card are in its details.
 pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     let mut words = ask.body.effects.iter().map(|effect| plain(effect));
     words.by_ref().take(FEW).for_each(|effect| sheet.note(format!("→ {effect}")));

@@ -1,4 +1,5 @@
-//! The choice of the rules that Always stores: a further step of an open card, which holds no state.
+//! The choice of the rules that Always stores: a further step of an open card, which holds no
+//! state.
 
 use super::{
     super::token::{MOST_PARTS, Pressed},

@@ -16,7 +16,7 @@ use countersign_policy::tools::SUSPENDED;
 use countersign_port::Field;
 use serde_json::Value;
 
-/// How much of an earlier question stands before its answer.
+/// How much of an earlier question is shown before its answer.
 const EARLIER: usize = 120;
 
 /// Writes the question that waits, and what has been answered before it; `told` where the first
@@ -152,7 +152,7 @@ pub(super) fn label(question: &Question, at: usize, option: &Choice) -> String {
     }
 }
 
-/// Whether an option reads like a button that stands under every question.
+/// Whether an option reads like a button under every question.
 fn collides(question: &Question) -> bool {
     question.options.iter().any(|option| UNDER_QUESTIONS.contains(&&*letters(option)))
 }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-/// Deeper values stand in one line; so do all where spreading them out would make them mostly
+/// Deeper values are written in one line; so do all where spreading them out would make them mostly
 /// blanks.
 const DEEPEST: usize = 12;
 const SPREAD: usize = 16 * 1024;
-/// A list of short values stands in one line.
+/// A list of short values is written in one line.
 const SHORT: usize = 60;
 
 /// The value as lines of `key: value`.
@@ -42,7 +42,7 @@ fn lines(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
-/// A key, or the dash of a list, and what stands behind it.
+/// A key, or the dash of a list, and what follows it.
 fn entry(key: &str, value: &Value, depth: usize, out: &mut String) {
     indent(depth, out);
     out.push_str(key);

@@ -54,7 +54,8 @@ pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
     },
     BotCommand {
         name: "undo",
-        description: "Revoke what an answer stored, within ten minutes; also as a reply to its card",
+        description: "Revoke what an answer stored, within ten minutes; also as a reply to its \
+                      card",
         parameters: &[ID],
     },
     BotCommand { name: "status", description: "How countersign is", parameters: &[] },

@@ -14,7 +14,7 @@ pub(in crate::bridge) fn said(ask: &Ask, text: String) -> Action {
     }
 }
 
-/// The first word, and what stands behind it.
+/// The first word, and what follows it.
 pub(super) fn first_word(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());

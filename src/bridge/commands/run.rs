@@ -25,7 +25,7 @@ use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 
 /// How many asks or grants are listed.
 const LISTED: usize = 15;
-/// How much of a text of an agent stands in a list; characters.
+/// How much of an agent's text a list shows; characters.
 const SHORT: usize = 60;
 
 /// What is said to words that are no command.
@@ -147,7 +147,7 @@ impl CommandRun<'_> {
             };
             let lines = vec![
                 vec![words_of("This is critical: "), literal(&card::picture(&ask).title)],
-                words(format!("To approve it all the same, send {again}")),
+                words(format!("To approve it nonetheless, send {again}")),
             ];
             return Ok(CommandReply { outcome: Outcome::Noted, lines });
         }

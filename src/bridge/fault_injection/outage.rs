@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_secs(31);
 /// With a rest of 30 s between two tries an hour has room for 120; the first come sooner.
 const TRIES_OF_AN_HOUR: usize = 130;
 
-/// The chat cannot be reached for an hour, while asks come, are answered elsewhere, are taken back and
+/// The chat cannot be reached for an hour, while asks come, are answered elsewhere, cancelled and
 /// expire.
 async fn an_hour_away(scenario: &Scenario, place: &impl Place) {
     let mut asks: Vec<Asked> = Vec::new();

@@ -1,4 +1,4 @@
-//! Cards that stand with buttons where presses are not received any more, or without where they are
+//! Cards with buttons where presses are not received any more, or without where they are
 //! again.
 
 use super::{OutboxWorker, Page};

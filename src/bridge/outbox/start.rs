@@ -50,7 +50,7 @@ impl OutboxWorker {
                     Ok(message) => self.shown.add(shown(&row, &message.0, &ask)),
                     Err(error) => {
                         tracing::warn!(adapter = name, ask_id = %ask.id, %error,
-                            "a card that stood does not stand yet");
+                            "a card that was shown is not shown yet");
                         store.card_lost(&row.nonce).await?;
                     }
                 }

@@ -107,7 +107,8 @@ impl PressHandler {
         Ok(receipt(outcome, &format!("Denied {applied} requests with your words.")))
     }
 
-    /// Answers these asks alike: first one alone, which says whether its presser may, then the rest.
+    /// Answers these asks alike: first one alone, which says whether its presser may, then the
+    /// rest.
     async fn answer_all(&self, asks: Vec<Ask>, presser: &Presser, action: Action) -> All {
         let (who, of) = (self.who(presser), asks.len());
         let mut asks = asks.into_iter();

@@ -1,4 +1,4 @@
-//! The workers that are known at the moment. What one is ruled by stands in its file, so it can be
+//! The workers that are known at the moment. The rules of one are in its file, so it can be
 //! forgotten whenever there is no room, and nobody is locked out by names that somebody made up.
 
 use std::{
@@ -25,7 +25,7 @@ impl<W> Default for Known<W> {
 }
 
 impl<W> Known<W> {
-    /// The worker whose rules stand there, if it is known.
+    /// The worker whose rules are there, if it is known.
     pub(super) fn get(&self, path: &Path) -> Option<Arc<W>> {
         self.by_path.get(path).map(|(worker, _)| worker.clone())
     }
@@ -39,7 +39,7 @@ impl<W> Known<W> {
         self.by_path.insert(path.to_owned(), (worker, now));
     }
 
-    /// Forgets the idle, and so many more that there is room for one; where their rules stand.
+    /// Forgets the idle, and so many more that there is room for one; where their rules are.
     pub(super) fn make_room(&mut self, main: &Path, now: Instant) -> Vec<PathBuf> {
         let age = |path: &Path| (path != main).then(|| self.by_path.get(path).map(|(_, at)| *at));
         let mut others: Vec<(Instant, PathBuf)> =

@@ -13,15 +13,16 @@ pub(super) const BATCH_STOPPED: &str =
 /// The text for a question without an answer.
 // An earlier wording of ConnectOnion's could be read as consent.
 const NOT_ANSWERED: &str = "This is not approval. \
-    Do not send, post, publish, delete, overwrite, deploy, or spend anything that this question was \
-    gating. Continue with any part of the task that does not depend on the answer, then end your \
-    turn by stating the question and what you would have done, so the user can decide.";
+    Do not send, post, publish, delete, overwrite, deploy, or spend anything that this question \
+    was gating. Continue with any part of the task that does not depend on the answer, then end \
+    your turn by stating the question and what you would have done, so the user can decide.";
 
 const EXPLAIN: &str = "\n\n<system-reminder>\
     User clicked 'Explain' - they don't understand what you're doing.\n\n\
     IMPORTANT: The user may have NO technical background. Explain like teaching a 15-year-old:\n\n\
     1. CONTEXT: What are you trying to accomplish overall? (the big picture)\n\
-    2. CONCEPT: What is this type of action? (e.g., 'A bash command is like giving instructions to your computer through text')\n\
+    2. CONCEPT: What is this type of action? (e.g., 'A bash command is like giving instructions \
+    to your computer through text')\n\
     3. THIS STEP: What specifically will this do? Use simple analogies.\n\
     4. WHY NEEDED: Why is this step necessary to complete the task?\n\
     5. CONSEQUENCE: What happens after this runs? Is it reversible?\n\n\
@@ -34,7 +35,8 @@ const OFFER_OTHERS: &str = "Call ask_user to let the user choose direction:\n\
     - Think about what the rejected tool was trying to accomplish\n\
     - Offer 2-4 specific alternatives as options (not vague)\n\
     - Always include a 'Skip this entirely' option\n\n\
-    ask_user(question=\"...contextual question...\", options=[\"alt 1\", \"alt 2\", \"Skip this entirely\"])\n\n\
+    ask_user(question=\"...contextual question...\", options=[\"alt 1\", \"alt 2\", \
+    \"Skip this entirely\"])\n\n\
     Do not respond with text instead of calling ask_user.\
     </system-reminder>";
 
@@ -56,7 +58,8 @@ pub(super) fn told(call: &Call, end: &CallEnd<'_>) -> Option<String> {
             format!("NOT ANSWERED — nobody is available to reply. {NOT_ANSWERED}")
         }
         CallEnd::TimedOut { after_s } => format!(
-            "Nobody answered within {after_s} seconds whether '{tool}' may run. This is not approval."
+            "Nobody answered within {after_s} seconds whether '{tool}' may run. This is not \
+             approval."
         ),
         CallEnd::Unreachable => {
             format!("Nobody could be asked whether '{tool}' may run. This is not approval.")
@@ -79,8 +82,8 @@ fn rejected(tool: &str, feedback: Option<&str>, then: OnDeny) -> String {
             format!("User wants explanation for tool '{tool}'.{}{EXPLAIN}", said("Context"))
         }
         OnDeny::GoOn => format!(
-            "User rejected tool '{tool}'.{}\n\n<system-reminder>User skipped '{tool}'. Do not retry \
-             it.\n\n{OFFER_OTHERS}",
+            "User rejected tool '{tool}'.{}\n\n<system-reminder>User skipped '{tool}'. Do not \
+             retry it.\n\n{OFFER_OTHERS}",
             said("Feedback")
         ),
     }

@@ -4,7 +4,7 @@
 //! with the engine of the profile `standard` over the same rules. The stricter decision counts. It
 //! is therefore never looser than molf, with one exception: a pattern that Always stores covers the
 //! command it was made from. Bypasses of molf's globs do not bypass it. With `compat` only the
-//! first decision counts. Guardrails stand above both.
+//! first decision counts. Guardrails are above both.
 
 pub mod approvals;
 pub mod commands;
@@ -147,7 +147,7 @@ impl Molf {
             _ => &layers,
         };
         let RuleAction::Known(verdict) = ruleset::evaluate(tool, pieces, deciding)? else {
-            // FAIL-CLOSED: molf runs a call whose action is none of its three words.
+            // FAIL-CLOSED: molf runs a call whose action is not one of its three words.
             return Err("a rule says neither allow nor ask nor deny".to_owned());
         };
         let mut decision = self.facts(call, pieces, context);

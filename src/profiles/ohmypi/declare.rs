@@ -126,7 +126,7 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Reads the system's word for a verdict: trimmed, in any case. Any other word is none.
+/// Reads the system's word for a verdict: trimmed, in any case. Any other word counts as absent.
 #[must_use]
 pub fn from_word(word: &str) -> Option<Verdict> {
     match word.trim().to_lowercase().as_str() {

@@ -153,7 +153,8 @@ impl FakePlatform for StandIn {
 async fn the_stricter_stand_in_sees_the_contract_kept() {
     let Some(fake) = stand_in().await else { return };
     conformance(&fake).await;
-    // A process that was just started learns of the limits that an earlier one used up by being told.
+    // A process that was just started learns of the limits that an earlier one used up by being
+    // told.
     let mut violations = fake.violations().await;
     violations.retain(|it| it["kind"] != "ratelimited");
     assert_eq!(violations, Vec::<Value>::new());

@@ -61,7 +61,7 @@ pub trait TestCore: Send + Sync {
     /// Says what came of it.
     async fn take(&self, received: Received) -> Receipt;
 
-    /// A card as it stands now.
+    /// A card as it is now.
     async fn card(&self, _id: &str) -> Option<Card> {
         None
     }

@@ -14,10 +14,11 @@ pub trait FakePlatform: Send + Sync {
     fn somebody(&self) -> Presser;
     /// A chat where the adapter may post.
     fn target(&self) -> Target;
-    /// What stands at a message now.
+    /// What a message shows now.
     async fn shown(&self, message: &MessageRef) -> Shown;
-    /// Presses the button with this label as this person, behind *More…* where it stands there, waits for the answer, and returns what
-    /// the presser was told. `None` when the platform showed no words.
+    /// Presses the button with this label as this person, behind *More…* where it stands there,
+    /// waits for the answer, and returns what the presser was told. `None` when the platform showed
+    /// no words.
     async fn press(&self, message: &MessageRef, label: &str, person: &Presser) -> Option<String>;
     /// Gives the text that a text button asked for, as this person.
     async fn give_text(&self, message: &MessageRef, text: &str, person: &Presser)
@@ -54,6 +55,6 @@ pub struct Shown {
     pub text: String,
     /// The labels of the buttons that can be pressed, without the platform's own way to *More…*.
     pub buttons: Vec<String>,
-    /// The content of the files that stand with it.
+    /// The content of the files attached to it.
     pub files: Vec<String>,
 }

@@ -13,7 +13,7 @@ fn told(outcome: Outcome, sentence: &str, card: Option<Card>) -> Receipt {
     Receipt { outcome, sentence: sentence.to_owned(), card }
 }
 
-/// A card of its own: nothing of an earlier promise stands in its way.
+/// A card of its own: nothing of an earlier promise is in its way.
 fn card(nth: u32, command: &str) -> Card {
     of_its_own(nth, sample_card(command))
 }
@@ -211,7 +211,7 @@ pub(super) async fn a_card_that_is_posted_again_stands_once_or_closes_where_it_i
     after.update(&second, &closed(&card)).await;
     assert!(fake.shown(&second).await.buttons.is_empty());
     if first != second {
-        // The first is an orphan: only whoever presses it finds out.
+        // The first is an orphan: only a person who presses it finds out.
         let said = fake.press(&first, "Approve", &ana).await;
         assert_eq!(said.as_deref(), Some("Ben was first: denied."));
         assert_eq!(after.next().await.message, Some(first.clone()));
