@@ -139,8 +139,8 @@ mod tests {
             assert_eq!(
                 shared_in(&toml),
                 ["c:3:18: [daemon] `approver_token` is the same token as [daemon] `agent_token` \
-                  (c:2:15); an agent that has it could answer its own asks. Give each a token of its \
-                  own, such as `openssl rand -hex 32` prints"]
+                  (c:2:15); an agent that has it could answer its own asks. Give each a token of \
+                  its own, such as `openssl rand -hex 32` prints"]
             );
         }
     }

@@ -91,7 +91,7 @@ async fn row_5_a_clients_or_a_bots_token_is_never_the_approvers() {
         "[telegram] `token` is the same token as [daemon] `agent_token`",
         "countersign.toml:2:",
         "countersign.toml:5:",
-        "whoever is given the one has the other too",
+        "what is given the one has the other too",
     ];
     refused(&bot, &[], named).await;
 }
