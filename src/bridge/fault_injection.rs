@@ -38,7 +38,9 @@ use crate::{
     store::{Store, Tail, fault_injection::Faults},
 };
 use countersign_policy::Guardrail;
-use countersign_port::{Block, CancellationToken, NamedAdapter, Press, Presser, Presses, Receipt};
+use countersign_port::{
+    Block, CancellationToken, MessageRef, NamedAdapter, Press, Presser, Presses, Receipt, TextReply,
+};
 use countersign_profiles::Profile;
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
@@ -173,6 +175,13 @@ impl Scenario {
     /// Ana presses what this button carries.
     pub async fn press(&self, button: &str) -> Receipt {
         self.handler.press(self.press_of(button)).await
+    }
+
+    /// Ana replies to this message with words.
+    pub async fn reply(&self, message: &str, text: &str) -> Receipt {
+        let Press { presser, .. } = self.press_of("");
+        let (message, text) = (Some(MessageRef(message.to_owned())), text.to_owned());
+        self.handler.reply(TextReply { presser, message, token: None, text }).await
     }
 
     pub fn press_of(&self, button: &str) -> Press {

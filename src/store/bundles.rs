@@ -30,6 +30,8 @@ pub struct Member {
     pub card: String,
     /// The first revision of the bundle that shows it; 0: none yet.
     pub joined: i64,
+    /// Whether people have seen it, here or on a card of its own.
+    pub seen: bool,
     /// The ask as it is now.
     pub ask: Ask,
 }
@@ -231,7 +233,7 @@ impl Store {
 
 /// The members of a bundle, for [`member`].
 pub(super) const MEMBERS: &str = concat!(
-    "SELECT nonce, joined, ",
+    "SELECT nonce, joined, seen, ",
     columns!(),
     " FROM card JOIN ask ON id = card.ask WHERE card.bundle = $1 ORDER BY created_at, id"
 );
@@ -249,5 +251,6 @@ pub(super) fn bundle_row(row: &AnyRow) -> Result<BundleRow, StoreError> {
 pub(super) fn member(row: &AnyRow) -> Option<Member> {
     let ask = rows::whole(row)?;
     let (card, joined) = (row.try_get("nonce").ok()?, row.try_get("joined").ok()?);
-    Some(Member { card, joined, ask })
+    let seen = row.try_get::<i64, _>("seen").ok()? > 0;
+    Some(Member { card, joined, seen, ask })
 }

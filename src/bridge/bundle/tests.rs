@@ -25,6 +25,7 @@ fn bundle(revision: i64, members: &[(i64, &str)]) -> Bundle {
     let member = |(at, (joined, command)): (usize, &(i64, &str))| Member {
         card: format!("card-{at:017}"),
         joined: *joined,
+        seen: *joined > 0,
         ask: ask_to_run(command),
     };
     Bundle { row, members: members.iter().enumerate().map(member).collect() }

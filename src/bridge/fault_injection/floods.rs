@@ -160,6 +160,40 @@ async fn the_same_call_again_shares_its_card_and_one_press_answers_both() {
 }
 
 #[tokio::test]
+async fn words_at_a_shared_message_deny_all_that_was_seen_in_it_and_nothing_that_was_not_yet() {
+    on_both(async |store| {
+        let chat = InTelegram::start_limited(store.faults()).await;
+        let scenario = Scenario::open(&store, &chat).await;
+        let first = scenario.ask("same", None).await;
+        scenario.pass(SECOND).await;
+        let message = store.cards_of(&first.id).await.unwrap().remove(0).message.unwrap();
+        // The second one joins the first, but the chat cannot be told.
+        chat.set_down(true);
+        let second = scenario.ask("same", None).await;
+        scenario.pass(SECOND * 5).await;
+        assert_eq!(store.cards_of(&first.id).await.unwrap().remove(0).message, None);
+        let receipt = scenario.reply(&message, "not on a Friday").await;
+        assert_eq!(receipt.outcome, Outcome::Applied, "{receipt:?}");
+        let why = |ask: &crate::ask::Ask| ask.answer().and_then(|answer| answer.reason.clone());
+        assert_eq!(why(&scenario.read(&first).await), Some("not on a Friday".to_owned()));
+        assert!(scenario.read(&second).await.is_open(), "nobody has seen it");
+
+        chat.set_down(false);
+        scenario.pass(SECOND * 60).await;
+        let third = scenario.ask("same", None).await;
+        scenario.pass(SECOND * 20).await;
+        let receipt = scenario.reply(&message, "nor on a Monday").await;
+        assert_eq!(receipt.sentence, "Denied 2 requests with your words.");
+        for asked in [&second, &third] {
+            assert_eq!(why(&scenario.read(asked).await), Some("nor on a Monday".to_owned()));
+        }
+        let receipt = scenario.reply(&message, "never").await;
+        assert_eq!(receipt.outcome, Outcome::AlreadyAnswered);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_time_of_an_ask_that_is_shown_late_starts_when_it_is_shown() {
     on_both(async |store| {
         let chat = InTelegram::start_limited(store.faults()).await;

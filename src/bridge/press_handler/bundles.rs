@@ -20,6 +20,7 @@ use futures::{StreamExt, future::ready, stream};
 
 /// So many answers are on their way to the store at once: they share its commits.
 const AT_ONCE: usize = 16;
+const ANSWERED: &str = "These requests are answered already.";
 /// How long a bundle is left as it is while a person goes through it; milliseconds.
 const READING_MS: i64 = 20_000;
 
@@ -44,8 +45,7 @@ impl PressHandler {
         }
         let chosen = bundle::shown_by(&pressed, token.step);
         let [first, rest @ ..] = chosen.as_slice() else {
-            let sentence = "These requests are answered already.";
-            return Ok(with(Outcome::AlreadyAnswered, sentence, bundle::draw(&pressed, store)));
+            return Ok(with(Outcome::AlreadyAnswered, ANSWERED, bundle::draw(&pressed, store)));
         };
         let approves = !matches!(
             token.pressed,
@@ -83,7 +83,8 @@ impl PressHandler {
         Ok(with(outcome, &sentence, card))
     }
 
-    /// A reply to the message of a bundle: a denial of all that it shows, with these words.
+    /// A reply to the message of a bundle: a denial of all its requests that people have seen, with
+    /// these words. A bundle that was drawn in vain so far shows fewer than it has.
     // FAIL-CLOSED: words alone never approve anything.
     pub(super) async fn reply_to_bundle(
         &self,
@@ -92,15 +93,18 @@ impl PressHandler {
         text: String,
     ) -> Result<Receipt, StoreError> {
         let by = BundleKey::Message { adapter: self.adapter, message: &at.0 };
-        let found = self.store.find_bundle(by).await?;
-        let shown = found.iter().flat_map(|bundle| bundle::shown_by(bundle, usize::MAX));
-        let asks: Vec<_> = shown.map(|member| member.ask.clone()).collect();
-        if asks.is_empty() {
+        let Some(bundle) = self.store.find_bundle(by).await? else {
             return Ok(receipt(Outcome::Unknown, NO_CARD));
+        };
+        let mut members = bundle.members;
+        members.retain(|member| member.seen && member.ask.is_open());
+        let asks: Vec<_> = members.into_iter().map(|member| member.ask).collect();
+        if asks.is_empty() {
+            return Ok(receipt(Outcome::AlreadyAnswered, ANSWERED));
         }
         let action = Action::Deny { reason: Some(text), then: None };
-        let All { reply, applied, .. } = self.answer_all(asks, presser, action).await;
-        if !is_over(reply.told) {
+        let All { reply, applied, of } = self.answer_all(asks, presser, action).await;
+        if !is_over(reply.told) || of == 1 {
             return Ok(receipt_of(reply, Origin::default()));
         }
         let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
