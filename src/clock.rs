@@ -45,14 +45,31 @@ pub fn from_rfc3339(text: &str) -> Option<i64> {
 /// A duration for people, such as `5 minutes`.
 #[must_use]
 pub fn span(ms: i64) -> String {
+    let (count, unit) = parts(ms);
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}
+
+fn parts(ms: i64) -> (i64, &'static str) {
     let seconds = (ms + 500) / 1000;
-    let (count, unit) = match seconds {
+    match seconds {
         ..120 => (seconds, "second"),
         120..7200 => (seconds / 60, "minute"),
         7200..172_800 => (seconds / 3600, "hour"),
         _ => (seconds / 86_400, "day"),
+    }
+}
+
+/// A duration for people where room is short, such as `5 min`.
+#[must_use]
+pub fn brief_span(ms: i64) -> String {
+    let (count, unit) = parts(ms);
+    let unit = match unit {
+        "second" => "s",
+        "minute" => "min",
+        "hour" => "h",
+        _ => "d",
     };
-    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+    format!("{count} {unit}")
 }
 
 fn zoned(at_ms: i64, format: &str) -> String {
@@ -86,5 +103,7 @@ mod tests {
     fn spans_read_as_a_person_would_say_them() {
         let said = [1_000, 90_000, 300_000, 7_200_000, 172_800_000].map(span);
         assert_eq!(said, ["1 second", "90 seconds", "5 minutes", "2 hours", "2 days"]);
+        let brief = [1_000, 90_000, 300_000, 7_200_000, 172_800_000].map(brief_span);
+        assert_eq!(brief, ["1 s", "90 s", "5 min", "2 h", "2 d"]);
     }
 }

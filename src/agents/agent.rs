@@ -45,11 +45,11 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// As [`HookAgent::connect`].
     fn disconnect(&self, settings: &str) -> Result<String, String>;
 
-    /// The command that our hooks run, if all of them are installed.
+    /// Our hooks in the settings; `None` without any.
     ///
     /// # Errors
     /// As [`HookAgent::connect`].
-    fn installed(&self, settings: &str) -> Result<Option<String>, String>;
+    fn installed(&self, settings: &str) -> Result<Option<Hooks>, String>;
 
     /// Decodes the event that the agent wrote to stdin.
     ///
@@ -70,6 +70,15 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     fn process_variable(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// Our hooks in an agent's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hooks {
+    /// The command that they run.
+    pub command: String,
+    /// Whether there is one for every event.
+    pub complete: bool,
 }
 
 /// The agent's description for people.

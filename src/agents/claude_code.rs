@@ -1,10 +1,11 @@
 //! Claude Code: its hooks, their input, and the location of its settings.
 
 mod events;
+mod one_line;
 mod request;
 mod settings;
 
-use super::agent::{AgentTitle, HookAgent, HookEvent};
+use super::agent::{AgentTitle, HookAgent, HookEvent, Hooks};
 use events::{SERVED, TELLING};
 use request::{NAME, PermissionRequest};
 use serde::Deserialize;
@@ -48,7 +49,7 @@ impl HookAgent for ClaudeCode {
         settings::disconnect(settings)
     }
 
-    fn installed(&self, settings: &str) -> Result<Option<String>, String> {
+    fn installed(&self, settings: &str) -> Result<Option<Hooks>, String> {
         settings::installed(settings)
     }
 

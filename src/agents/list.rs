@@ -14,7 +14,7 @@ pub fn find(name: &str) -> Option<&'static dyn HookAgent> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
+    use super::{super::Hooks, *};
 
     const COMMAND: &str = "/opt/countersign hook";
 
@@ -33,7 +33,8 @@ mod tests {
         for agent in AGENTS {
             let command = format!("{COMMAND} {}", agent.name());
             let connected = agent.connect("", &command).unwrap();
-            assert_eq!(agent.installed(&connected), Ok(Some(command.clone())), "{}", agent.name());
+            let hooks = Hooks { command: command.clone(), complete: true };
+            assert_eq!(agent.installed(&connected), Ok(Some(hooks)), "{}", agent.name());
             assert_eq!(agent.connect(&connected, &command), Ok(connected.clone()));
             let gone = agent.disconnect(&connected).unwrap();
             assert_eq!(agent.installed(&gone), Ok(None), "{}", agent.name());

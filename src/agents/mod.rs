@@ -6,5 +6,5 @@ mod claude_code;
 mod list;
 pub mod wcore;
 
-pub use agent::{AgentTitle, HookAgent, HookEvent, HookReply, HookRequest};
+pub use agent::{AgentTitle, HookAgent, HookEvent, HookReply, HookRequest, Hooks};
 pub use list::{AGENTS, find};

@@ -173,7 +173,7 @@ fn touches(asks: &[&Ask]) -> Option<String> {
     let more = effects.len().saturating_sub(EFFECTS);
     let some: Vec<_> = effects.into_iter().take(EFFECTS).map(line).collect();
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!some.is_empty()).then(|| format!("Touches: {}{more}", some.join("; ")))
+    (!some.is_empty()).then(|| format!("→ {}{more}", some.join("; ")))
 }
 
 /// How those ended that have ended.

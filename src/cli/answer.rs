@@ -1,6 +1,6 @@
 //! `countersign approve`, `deny` and `answer`: a person answers from the command line.
 
-use super::{Context, Exit, edit, exit::Misused, say, token};
+use super::{Context, Exit, complete, edit, exit::Misused, say, token};
 use crate::ask::{Decision, Scope, question::Question};
 use anyhow::Result;
 use countersign_protocol::{AnswerReply, AnswerRequest};
@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 #[derive(Debug, clap::Args)]
 pub(super) struct ApproveArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = complete::asks())]
     ask: String,
-    /// What it covers: once, session, always, or a time such as 10m
+    /// What it covers: once, session, always, always_prefix (commands that begin alike), exact (this
+    /// very call), or a time such as 10m
     #[arg(long, default_value = "once")]
     scope: Scope,
     /// With `--scope always`: which of its rules are stored, by their places, such as 1,3
@@ -28,7 +29,7 @@ pub(super) struct ApproveArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct DenyArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = complete::asks())]
     ask: String,
     /// Why, in words for the agent
     #[arg(long, value_name = "TEXT")]
@@ -49,12 +50,15 @@ A command of an agent, changed; what changes is shown before it is approved:
   countersign answer a1b2 --edit 'git push --dry-run'")]
 pub(super) struct AnswerArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = complete::asks())]
     ask: String,
-    /// One answer for each question, in order: a choice, choices with commas between, or your own
-    /// words
+    /// One answer for each question, in order: an option, or options with commas between where
+    /// several may be taken
     #[arg(value_name = "ANSWER", required_unless_present = "edit")]
     answers: Vec<String>,
+    /// Send your own words where a question has options
+    #[arg(long)]
+    text: bool,
     /// Approve this text instead of the agent's: a command, or a file's new text
     #[arg(long, value_name = "TEXT", conflicts_with = "answers")]
     edit: Option<String>,
@@ -99,7 +103,7 @@ pub(super) async fn answer(context: &Context, args: AnswerArgs) -> Result<Exit> 
         return edit::run(context, &args.ask, text, args.yes, args.json).await;
     }
     let ask = token::approver(context)?.ask(&args.ask).await?;
-    let answers = Some(by_question(&ask.call.questions, &args.answers)?);
+    let answers = Some(by_question(&ask.call.questions, &args.answers, args.text)?);
     let answer = AnswerRequest { answers, ..AnswerRequest::new(Decision::Approve) };
     send(context, &args.ask, &answer, args.json).await
 }
@@ -130,7 +134,11 @@ fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {
 }
 
 /// The given answers under their questions' own texts.
-fn by_question(questions: &[Question], given: &[String]) -> Result<Map<String, Value>> {
+fn by_question(
+    questions: &[Question],
+    given: &[String],
+    words: bool,
+) -> Result<Map<String, Value>> {
     if questions.len() != given.len() {
         let say = match questions.len() {
             0 => "it asks no questions; approve or deny it".to_owned(),
@@ -138,19 +146,30 @@ fn by_question(questions: &[Question], given: &[String]) -> Result<Map<String, V
         };
         return Err(Misused(say).into());
     }
-    let answer =
-        |(question, given): (&Question, &String)| (question.question.clone(), one(question, given));
-    Ok(questions.iter().zip(given).map(answer).collect())
+    let answer = |(question, given): (&Question, &String)| {
+        Ok((question.question.clone(), one(question, given, words)?))
+    };
+    questions.iter().zip(given).map(answer).collect()
 }
 
-/// Choices where several may be taken and all parts are some; else the words as they stand.
-fn one(question: &Question, given: &str) -> Value {
+/// An option, or several where several may be taken; words only where there are no options or they
+/// are wanted.
+fn one(question: &Question, given: &str, words: bool) -> Result<Value> {
     let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
     let parts: Vec<&str> = given.split(',').map(str::trim).collect();
     if question.multi_select && parts.iter().all(|part| labels.contains(part)) {
-        return parts.into();
+        return Ok(parts.into());
     }
-    given.into()
+    if words || labels.is_empty() || labels.contains(&given) {
+        return Ok(given.into());
+    }
+    let options: Vec<String> = labels.iter().map(|label| say::literal(label)).collect();
+    Err(Misused(format!(
+        "`{}` is no option; the options are: {}. Add --text to send your own words",
+        say::literal(given),
+        options.join(", ")
+    ))
+    .into())
 }
 
 #[cfg(test)]
@@ -169,20 +188,24 @@ mod tests {
 
     #[test]
     fn answers_go_under_their_questions_as_choices_or_as_words() {
-        let given = |one: &str, many: &str| {
-            Value::Object(by_question(&questions(), &[one.into(), many.into()]).unwrap())
+        let given = |one: &str, many: &str, words: bool| {
+            by_question(&questions(), &[one.into(), many.into()], words).map(Value::Object)
         };
         let choices = json!({"One?": "Lint", "Many?": ["Lint", "Docs"]});
-        assert_eq!(given("Lint", "Lint, Docs"), choices);
+        assert_eq!(given("Lint", "Lint, Docs", false).unwrap(), choices);
         let words = json!({"One?": "Lint,Docs", "Many?": "Lint, or not"});
-        assert_eq!(given("Lint,Docs", "Lint, or not"), words);
+        assert_eq!(given("Lint,Docs", "Lint, or not", true).unwrap(), words);
+        let refused = given("lint", "Docs", false).unwrap_err().to_string();
+        let wanted = "`lint` is no option; the options are: Lint, Docs. Add --text to send your \
+                      own words";
+        assert_eq!(refused, wanted);
     }
 
     #[test]
     fn a_wrong_number_of_answers_is_refused() {
-        let refused = by_question(&questions(), &["Lint".into()]).unwrap_err().to_string();
+        let refused = by_question(&questions(), &["Lint".into()], false).unwrap_err().to_string();
         assert_eq!(refused, "it asks 2 questions, and 1 answers are given");
-        let none = by_question(&[], &["x".into()]).unwrap_err().to_string();
+        let none = by_question(&[], &["x".into()], false).unwrap_err().to_string();
         assert_eq!(none, "it asks no questions; approve or deny it");
     }
 }

@@ -78,7 +78,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
         return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
     }
     let waited = asking::wait(&client, &call, |id| {
-        say::aside(&format!("waiting for an answer to {id}; Ctrl-C takes it back"));
+        say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     });
     match waited.await? {
         Some(decided) => print(&call, &decided, json),
@@ -89,13 +89,19 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
 /// Submits without attaching as the waiting caller, so that the ask stays open when the wait is
 /// over.
 async fn wait_at_most(client: &Client, call: &Call, longest: Duration, json: bool) -> Result<Exit> {
+    let mut signals = asking::InterruptSignals::new()?;
     let id = match client.submit_and_leave(call).await? {
         Submitted::Decided(decided) => return print(call, &decided, json),
         Submitted::Ask(id) => id,
     };
-    match tokio::time::timeout(longest, client.decided(call, &id)).await {
-        Ok(decided) => print(call, &decided?, json),
-        Err(_) => pending(&id, json),
+    say::aside(&format!("waiting for an answer to {id}; Ctrl-C leaves it open"));
+    tokio::select! {
+        decided = asking::shown(client, call, &id) => print(call, &decided?, json),
+        () = tokio::time::sleep(longest) => pending(&id, json),
+        () = signals.any() => {
+            say::aside(&format!("Still open: {id} can be answered until its deadline."));
+            Ok(Exit::Interrupted)
+        }
     }
 }
 

@@ -6,13 +6,13 @@ use crate::{
         ask::{By, Decision, Scope},
         call::Call,
     },
-    protocol::CancelReason,
+    protocol::{AskState, CancelReason},
 };
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Exit, say, terminal};
+use super::{Exit, say, terminal, waiting_line};
 
 /// Submits the call and waits; `opened` receives the id of the ask. A signal cancels the ask and
 /// returns no decision.
@@ -27,21 +27,51 @@ pub(super) async fn wait(
             Submitted::Decided(decided) => return Ok(Some(*decided)),
             Submitted::Ask(id) => id,
         },
-        // The connection is dropped, and the daemon cancels an ask that it may have opened.
-        () = signals.any() => return Ok(None),
+        () = signals.any() => {
+            // The connection is dropped, which the daemon takes for a caller that has left.
+            say::aside("Interrupted: the daemon cancels the ask if it had opened one.");
+            return Ok(None);
+        }
     };
     opened(&id);
-    let shown_and_decided = async {
-        show(client, &id).await;
-        client.decided(call, &id).await
-    };
     tokio::select! {
-        decided = shown_and_decided => Ok(Some(decided?)),
+        decided = shown(client, call, &id) => Ok(Some(decided?)),
         () = signals.any() => {
-            // If this fails, the daemon still notices that its caller is gone.
-            let _ = client.cancel(&id, CancelReason::Aborted).await;
+            say::aside(&cancel(client, &id).await);
             Ok(None)
         }
+    }
+}
+
+/// Shows the card and waits for the decision, with a line about the wait on a terminal.
+pub(super) async fn shown(client: &Client, call: &Call, id: &str) -> Result<Decided> {
+    show(client, id).await;
+    tokio::select! {
+        decided = client.decided(call, id) => Ok(decided?),
+        never = waiting_line::run(client, id) => match never {},
+    }
+}
+
+/// Cancels the ask; returns a sentence that says what became of it.
+async fn cancel(client: &Client, id: &str) -> String {
+    let cancelled = async {
+        client.cancel(id, CancelReason::Aborted).await?;
+        client.ask(id).await
+    };
+    match cancelled.await {
+        Ok(ask) if ask.state == AskState::Cancelled => {
+            "Cancelled: nobody can approve it any more.".to_owned()
+        }
+        Ok(ask) if ask.state == AskState::Open => {
+            format!("Still open: {id} can be answered until its deadline. Nothing is run here.")
+        }
+        Ok(ask) => {
+            let how = ask.reason.unwrap_or_default();
+            format!("Too late to cancel: {how}. Nothing is run here.")
+        }
+        Err(error) => format!(
+            "Not cancelled: {error}\n{id} may still be open. Nothing is run here, whatever the answer."
+        ),
     }
 }
 
@@ -107,8 +137,7 @@ fn spoken(decided: &Decided) -> String {
         Ending::Answered(AnswerView { scope: Some(scope), .. }) if *scope != Scope::Once => {
             format!("{} ({scope})", decided.reason)
         }
-        Ending::Expired => format!("expired: {}", decided.reason),
-        Ending::Answered(_) | Ending::Cancelled => decided.reason.clone(),
+        Ending::Answered(_) | Ending::Expired | Ending::Cancelled => decided.reason.clone(),
     }
 }
 

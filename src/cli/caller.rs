@@ -1,5 +1,6 @@
 //! The caller of a command line: agent, session, host and working directory.
 
+use super::complete;
 use crate::{gate::call::Call, ids};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ pub(super) struct Caller {
     #[arg(long, default_value = "cli")]
     agent: String,
     /// The conversation that approvals "for this session" cover [default: this terminal's shell]
-    #[arg(long)]
+    #[arg(long, add = complete::sessions())]
     session: Option<String>,
     /// Why, in words for the person who answers
     #[arg(long, value_name = "TEXT")]

@@ -41,9 +41,9 @@ pub(super) fn connect(context: &Context, args: &ConnectArgs) -> Result<Exit> {
     };
     let AgentTitle { name, connected: note, .. } = args.agent.title();
     say::out(&match connected {
-        Changed::Already => format!("{name} asks here already.\n\n{}", rules()),
+        Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
         Changed::Done => format!(
-            "{name} asks here from its next start on. {note}\n\n{}\n\n\
+            "{name} is connected from its next start on. {note}\n\n{}\n\n\
              Undo it with `countersign disconnect {}`.",
             rules(),
             args.agent.name()
@@ -57,11 +57,23 @@ pub(super) fn disconnect(args: &ConnectArgs) -> Result<Exit> {
     let gone = change(args, |text| args.agent.disconnect(text))?;
     let name = args.agent.title().name;
     say::out(&match gone {
-        Changed::Already => format!("{name} does not ask here."),
-        Changed::Done => format!("{name} asks here no longer, from its next start on."),
+        Changed::Already => format!("{name} is not connected."),
+        Changed::Done => format!("{name} is disconnected from its next start on."),
         Changed::No => "Nothing was changed.".to_owned(),
     })?;
     Ok(Exit::Good)
+}
+
+/// Puts all hooks into the agent's settings again, with the arguments of `command` and this program.
+pub(super) fn reconnect(agent: &'static dyn HookAgent, command: &str) -> Result<()> {
+    let mut words = shlex::split(command).context("the hook's command cannot be read")?;
+    let program = text(&std::env::current_exe().context("this program cannot find itself")?)?;
+    words.first_mut().map(|first| *first = program).context("the hook has no command")?;
+    let command = shlex::try_join(words.iter().map(String::as_str))?;
+    let file = agent.settings_file().map_err(anyhow::Error::msg)?;
+    let settings = read(&file)?;
+    let after = agent.connect(&settings, &command);
+    write(&file, &after.map_err(|why| anyhow!("{}:{why}", file.display()))?)
 }
 
 enum Changed {
@@ -78,11 +90,7 @@ fn change(
         Some(file) => file.clone(),
         None => args.agent.settings_file().map_err(anyhow::Error::msg)?,
     };
-    let before = match fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| file.display().to_string()),
-    };
+    let before = read(&file)?;
     let after = edit(&before).map_err(|why| anyhow!("{}:{why}", file.display()))?;
     if after == before {
         return Ok(Changed::Already);
@@ -93,6 +101,14 @@ fn change(
     }
     write(&file, &after)?;
     Ok(Changed::Done)
+}
+
+/// The settings; empty where there are none yet.
+fn read(file: &Path) -> Result<String> {
+    match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.with_context(|| file.display().to_string()),
+    }
 }
 
 fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {

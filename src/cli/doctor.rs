@@ -2,6 +2,7 @@
 
 mod chats;
 mod finding;
+mod fix;
 mod local;
 
 use super::{Context, Exit, say};
@@ -17,15 +18,23 @@ pub(super) struct DoctorArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
+    /// Fix what is safe to fix (file modes, missing hooks of a connected agent), and say what was done
+    #[arg(long)]
+    pub(super) fix: bool,
 }
 
 pub(super) async fn run(context: &Context, args: &DoctorArgs) -> Result<Exit> {
-    let findings = examine(context).await;
+    let mut findings = examine(context).await;
+    let repairs = findings.iter().filter_map(|finding| finding.repair.as_ref());
+    let fixed = if args.fix { fix::apply(repairs) } else { Vec::new() };
+    if !fixed.is_empty() {
+        findings = examine(context).await;
+    }
     let failed = findings.iter().any(|finding| finding.state == CheckState::Fail);
     if args.json {
-        say::json(&json!({ "ok": !failed, "checks": findings }))?;
+        say::json(&json!({ "ok": !failed, "checks": findings, "fixed": fixed }))?;
     } else {
-        let lines: Vec<_> = findings.iter().map(show).collect();
+        let lines: Vec<_> = fixed.into_iter().chain(findings.iter().map(show)).collect();
         say::out(&lines.join("\n"))?;
     }
     Ok(if failed { Exit::Fault } else { Exit::Good })

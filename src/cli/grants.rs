@@ -1,8 +1,9 @@
 //! `countersign grants`: what was approved for longer than once.
 
-use super::{Context, Exit, say, token};
+use super::{Context, Exit, complete, say, token};
 use crate::{ask::By, client::Client};
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use countersign_protocol::{GrantReach, GrantView};
 use serde_json::json;
 
@@ -12,6 +13,10 @@ pub(super) struct GrantsArgs {
     /// Print them as JSON
     #[arg(long)]
     json: bool,
+    /// Only those of one scope
+    // `--scope=VALUE` alone: the guardrail takes a separate word for a sub-command.
+    #[arg(long, value_name = "SCOPE", require_equals = true, value_parser = scope())]
+    scope: Option<GrantReach>,
     #[command(subcommand)]
     command: Option<GrantsCommand>,
 }
@@ -28,7 +33,7 @@ enum GrantsCommand {
     /// Take a grant back; needs the approver's token. It works at once
     Revoke {
         /// The grant, as `countersign grants` shows it
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", add = complete::grants())]
         grant: String,
     },
 }
@@ -40,7 +45,8 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }
         None => {
-            let grants = reader(context)?.grants().await?;
+            let mut grants = reader(context)?.grants().await?;
+            grants.retain(|grant| args.scope.is_none_or(|scope| grant.scope == scope));
             if args.json {
                 say::json(&json!({ "grants": grants }))?;
             } else if grants.is_empty() {
@@ -54,8 +60,17 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Approvers see every grant. Whoever has no approver's token sees what may cover agents of any
-/// session.
+/// The scopes by name.
+fn scope() -> impl TypedValueParser<Value = GrantReach> {
+    PossibleValuesParser::new(["session", "timed", "always"]).map(|name| match &*name {
+        "session" => GrantReach::Session,
+        "timed" => GrantReach::Timed,
+        _ => GrantReach::Always,
+    })
+}
+
+/// Approvers see every grant. Without an approver's token, only those are seen that may cover agents
+/// of any session.
 fn reader(context: &Context) -> Result<Client> {
     match token::approver(context) {
         Err(error) if error.is::<token::NoToken>() => context.client(),

@@ -22,6 +22,16 @@ pub(super) struct InboxArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &InboxArgs) -> Result<Exit> {
+    let link = link(context).await?;
+    match args.json {
+        true => say::json(&json!({ "inbox": link }))?,
+        false => say::out(&link)?,
+    }
+    Ok(Exit::Good)
+}
+
+/// The inbox's address at the running daemon, with the token that opens it.
+pub(super) async fn link(context: &Context) -> Result<String> {
     let config = context.config()?;
     let server = Server::Unix(config.daemon.socket.clone());
     // Always the daemon's own socket, whatever `[client]` names: only the daemon's user can create
@@ -32,10 +42,5 @@ pub(super) async fn run(context: &Context, args: &InboxArgs) -> Result<Exit> {
     let token = fs::read_to_string(&file).with_context(|| {
         format!("cannot read {}; run this as the user of the daemon", file.display())
     })?;
-    let address = format!("{}/?token={}", say::literal(&ready.inbox), token.trim());
-    match args.json {
-        true => say::json(&json!({ "inbox": address }))?,
-        false => say::out(&address)?,
-    }
-    Ok(Exit::Good)
+    Ok(format!("{}/?token={}", say::literal(&ready.inbox), token.trim()))
 }

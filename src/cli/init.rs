@@ -10,7 +10,7 @@ use crate::{
 use anyhow::{Context as _, Result, bail};
 use std::{
     fs::{self, OpenOptions},
-    io::Write,
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -20,7 +20,7 @@ use std::{
 Writes the config with two fresh tokens as hashes, the agent token itself under [client], and the
 approver token itself into approver.token beside it; all readable by you alone.")]
 pub(super) struct InitArgs {
-    /// Write over a config that is there; its tokens stop working
+    /// Replace a config that is there, after a copy of it; its tokens stop working
     #[arg(long)]
     force: bool,
 }
@@ -29,13 +29,18 @@ pub(super) struct InitArgs {
 pub(super) struct Made {
     pub(super) config: PathBuf,
     pub(super) token: PathBuf,
+    /// The copies of what was there before.
+    pub(super) backups: Vec<PathBuf>,
 }
 
 pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
     let made = write(&Config::file(context.flag.as_deref())?, args.force)?;
+    for backup in &made.backups {
+        say::out(&format!("Kept what was there as {}.", backup.display()))?;
+    }
     say::out(&format!(
         "Made {config} and {token}.\n\n\
-         Whoever has the token in {token} may answer asks: keep it from your agents.\n\n\
+         The token in {token} lets its owner answer asks: keep it from your agents.\n\n\
          Next:\n  \
          countersign serve --demo          run the daemon, with a first ask to press\n  \
          countersign connect claude-code   let Claude Code ask here\n  \
@@ -65,18 +70,35 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     let token = config.with_file_name("approver.token");
     if !force && let Some(there) = [config, token.as_path()].into_iter().find(|file| file.exists())
     {
-        bail!("{} is there already; --force writes over it", there.display());
+        bail!("{} is there already; --force replaces it", there.display());
     }
     if let Some(folder) = config.parent().filter(|folder| !folder.exists()) {
         let mut private = fs::DirBuilder::new();
         private.recursive(true).mode(0o700);
         private.create(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
+    let backups = [config, token.as_path()].map(back_up).into_iter();
+    let backups = backups.filter_map(Result::transpose).collect::<Result<_>>()?;
     let (agent, approver) = (ids::token(), ids::token());
     private_file(config, &fill(&agent, &approver))?;
     // A file of its own, because agents' clients read the config.
     private_file(&token, &format!("{approver}\n"))?;
-    Ok(Made { config: config.into(), token })
+    Ok(Made { config: config.into(), token, backups })
+}
+
+/// Copies a file that is there to the first free name beside it, for its owner alone.
+fn back_up(file: &Path) -> Result<Option<PathBuf>> {
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+    };
+    let name = |at: u32| PathBuf::from(format!("{}.{at}.bak", file.display()));
+    let Some(backup) = (1..1_000).map(name).find(|backup| !backup.exists()) else {
+        bail!("{} has too many backups; remove some", file.display());
+    };
+    private_file(&backup, &text)?;
+    Ok(Some(backup))
 }
 
 /// The template with the tokens inserted.
@@ -107,7 +129,7 @@ fn private_file(path: &Path, text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
 
     #[test]
@@ -131,9 +153,18 @@ mod tests {
         let file = folder.path().join("countersign.toml");
         fs::write(&file, "# mine\n").unwrap();
         let refused = write(&file, false).err().unwrap().to_string();
-        assert_eq!(refused, format!("{} is there already; --force writes over it", file.display()));
+        assert_eq!(refused, format!("{} is there already; --force replaces it", file.display()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
-        write(&file, true).unwrap();
+        let [first, second] = [(), ()].map(|()| write(&file, true).unwrap());
+        let names = |made: &Made| -> Vec<String> {
+            let names = made.backups.iter().filter_map(|path| path.file_name());
+            names.map(|name| name.to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(names(&first), ["countersign.toml.1.bak"]);
+        assert_eq!(names(&second), ["countersign.toml.2.bak", "approver.token.1.bak"]);
+        assert_eq!(fs::read_to_string(&first.backups[0]).unwrap(), "# mine\n");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert!(second.backups.iter().all(|backup| mode(backup) == 0o600));
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

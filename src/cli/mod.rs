@@ -6,6 +6,7 @@ mod ask;
 mod asking;
 mod backup;
 mod caller;
+mod complete;
 mod completions;
 mod connect;
 mod context;
@@ -18,6 +19,8 @@ mod host;
 mod inbox;
 mod init;
 mod log;
+mod man;
+mod open;
 mod pause;
 mod pending;
 mod policy;
@@ -28,9 +31,11 @@ mod serve;
 pub(crate) mod terminal;
 mod token;
 mod wait;
+mod waiting_line;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 use context::Context;
 use exit::Exit;
 use std::{path::PathBuf, process::ExitCode};
@@ -38,7 +43,7 @@ use wait::wait;
 
 /// The approval bridge between AI agents and the people who answer for them.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, after_help = FIRST_STEPS)]
+#[command(version = VERSION, propagate_version = true, after_help = FIRST_STEPS)]
 struct Cli {
     /// The config file [default: $COUNTERSIGN_CONFIG, else ~/.config/countersign/countersign.toml]
     #[arg(long, global = true, value_name = "FILE")]
@@ -47,12 +52,16 @@ struct Cli {
     command: CliCommand,
 }
 
+/// The version with the commit and its date, where the build knew them.
+const VERSION: &str = env!("COUNTERSIGN_VERSION");
+
 const FIRST_STEPS: &str = "\
 First steps:
   countersign serve --demo                run the daemon, with a first ask to press
   countersign ask -- rm -rf build         ask a person; the exit code is the answer
   countersign connect claude-code         let Claude Code ask here
-  countersign doctor                      see what is set up, and how to mend what is not
+  countersign open                        open the inbox in the browser
+  countersign doctor                      see what is set up, and how to fix what is not
 
 Exit codes of ask and run: 0 allowed, 1 fault, 2 usage, 3 denied, 4 refused token, 5 expired,
 8 still pending, 130 interrupted.";
@@ -79,7 +88,9 @@ enum CliCommand {
     Disconnect(connect::ConnectArgs),
     /// List what waits for an answer
     Pending(pending::PendingArgs),
-    /// Print the inbox's address, for you alone: whoever has it may answer
+    /// Open the inbox in the browser
+    Open(open::OpenArgs),
+    /// Print the inbox's address, for you alone: it lets in anyone who has it
     Inbox(inbox::InboxArgs),
     /// Approve what waits; needs the approver's token
     Approve(answer::ApproveArgs),
@@ -101,6 +112,8 @@ enum CliCommand {
     Policy(policy::PolicyArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
+    /// Write the manual pages
+    Man(man::ManArgs),
     /// Print the description of the HTTP API for machines
     Schema(schema::SchemaArgs),
 }
@@ -108,6 +121,8 @@ enum CliCommand {
 /// Parses the arguments, runs the command, and prints its error.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Ends the process where a shell asks for completions.
+    CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
     let Cli { config: flag, command } = Cli::parse();
     let context = Context::new(flag);
     match dispatch(&context, command) {
@@ -134,6 +149,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Connect(args) => connect::connect(context, &args),
         CliCommand::Disconnect(args) => connect::disconnect(&args),
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
+        CliCommand::Open(args) => wait(open::run(context, &args)),
         CliCommand::Inbox(args) => wait(inbox::run(context, &args)),
         CliCommand::Approve(args) => wait(answer::approve(context, args)),
         CliCommand::Deny(args) => wait(answer::deny(context, args)),
@@ -144,7 +160,8 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Grants(args) => wait(grants::run(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
         CliCommand::Policy(args) => policy::run(context, args),
-        CliCommand::Completions(args) => completions::run::<Cli>(&args),
+        CliCommand::Completions(args) => completions::run(&args),
+        CliCommand::Man(args) => man::run::<Cli>(&args),
         CliCommand::Schema(args) => schema::run(&args),
     }
 }
@@ -153,7 +170,6 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -220,10 +236,13 @@ mod tests {
         for (name, does) in COMMANDS {
             let Known::Has(harmless) = does else { continue };
             let command = ours.find_subcommand(name).unwrap();
-            // No option of its own may take a value: the guardrail would read the value as a
-            // command.
+            // No option of its own may take a word of its own as its value: the guardrail would read
+            // that word as a command.
             let own = command.get_arguments().filter(takes);
-            assert!(own.filter(|arg| !arg.is_global_set()).count() == 0, "{name}");
+            assert!(
+                own.filter(|arg| !arg.is_global_set() && !arg.is_require_equals_set()).count() == 0,
+                "{name}"
+            );
             let inner: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
             assert!(harmless.iter().all(|known| inner.contains(known)), "{name}: {inner:?}");
         }
@@ -260,7 +279,11 @@ mod tests {
             "connect",
             "claude-code",
             "doctor",
+            "--fix",
             "backup",
+            "open",
+            "inbox",
+            "man",
             "hook",
             "pause",
             "resume",
@@ -291,8 +314,12 @@ mod tests {
                 | CliCommand::Serve(_)
                 | CliCommand::Connect(_)
                 | CliCommand::Disconnect(_)
+                | CliCommand::Open(_)
+                | CliCommand::Inbox(_)
+                | CliCommand::Man(_)
                 | CliCommand::Backup(_) => true,
                 CliCommand::Grants(args) => args.revokes(),
+                CliCommand::Doctor(args) => args.fix,
                 _ => false,
             };
             let ruled = decide_briefly(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;

@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     let call = caller.call("shell_exec", caller::shell(&command)?)?;
     let client = context.client()?;
     let waited = wait(asking::wait(&client, &call, |id| {
-        say::aside(&format!("waiting for an answer to {id}; Ctrl-C takes it back"));
+        say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     }))?;
     let Some(decided) = waited else { return Ok(Exit::Interrupted) };
     say::aside(&asking::sentence(&decided));

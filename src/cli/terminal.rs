@@ -74,7 +74,8 @@ fn part(lines: &mut Vec<String>, block: &Block) {
     }
 }
 
-fn row(name: &str, value: &str) -> String {
+/// A line of ours with a value that is one line already.
+pub(super) fn row(name: &str, value: &str) -> String {
     format!("    {:<10} {value}", line(name))
 }
 

@@ -43,11 +43,25 @@ fn files(config: &Config, rules: &Path) -> Vec<PathBuf> {
     }
     if let Some(file) = &config.path {
         paths.push(file.clone());
+        paths.extend(backups(file));
         paths.extend(file.parent().map(|folder| folder.join("approver.token")));
     }
     paths.extend(config::secret_files(config.path.as_deref()));
     paths.extend(crate::client::session::key_file());
     paths
+}
+
+/// The copies that `init --force` made of the config and the token beside it.
+fn backups(config: &Path) -> Vec<PathBuf> {
+    let entries = config.parent().and_then(|folder| folder.read_dir().ok());
+    let names = [config.file_name().unwrap_or_default(), "approver.token".as_ref()];
+    let is_backup = |path: &PathBuf| {
+        // Two endings: `countersign.toml.1.bak`.
+        let stem = path.file_stem().map(Path::new).and_then(Path::file_stem);
+        path.extension().is_some_and(|end| end == "bak")
+            && stem.is_some_and(|it| names.contains(&it))
+    };
+    entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_backup).collect()
 }
 
 /// The parent folders of the files, unless other programs have files there too.

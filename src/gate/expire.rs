@@ -77,7 +77,7 @@ impl Deadlines {
     /// Expires an ask that nobody can read any more, so that it is not overdue for ever.
     async fn expire_damaged(&self, id: &str, error: &StoreError) -> Result<(), StoreError> {
         let answer = Answer {
-            reason: Some(format!("{error}; this is not a person's decision")),
+            reason: Some(format!("{error}: not approved")),
             ..Answer::new(Decision::Deny, By::Timeout, clock::now_ms())
         };
         if self.open.store.expire_damaged(id, &answer).await? {
@@ -191,17 +191,13 @@ impl Deadlines {
     }
 
     async fn denied(&self, ask: &Ask, now: i64) -> Result<Answer, StoreError> {
-        let waited = clock::span(now - ask.created_at);
+        let waited = clock::brief_span(now - ask.created_at);
         let (reason, by) = if self.reached_anybody(ask).await? {
-            let reason =
-                format!("nobody answered within {waited}; this is not a person's decision");
-            (reason, By::Timeout)
+            (format!("Timed out after {waited}: not approved"), By::Timeout)
         } else {
             let why = self.open.store.why_gone(&ask.id).await?;
             let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
-            let reason = format!(
-                "no approver was reachable within {waited}{why}; this is not a person's decision"
-            );
+            let reason = format!("No approver was reachable for {waited}{why}: not approved");
             (reason, By::NoApprover)
         };
         Ok(Answer { reason: Some(reason), ..Answer::new(Decision::Deny, by, now) })
@@ -222,9 +218,8 @@ impl Deadlines {
 
 fn approved(ask: &Ask, waited: Duration, now: i64) -> Answer {
     let reason = format!(
-        "nobody answered within {}; approved by the deadline, because the operator lists `{}` in \
-         approve_on_timeout",
-        clock::span(ms(waited)),
+        "Timed out after {}: approved, because approve_on_timeout lists `{}`",
+        clock::brief_span(ms(waited)),
         ask.body.call.tool
     );
     Answer {

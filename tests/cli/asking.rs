@@ -52,7 +52,7 @@ async fn nobody_answering_ends_with_5() {
     let daemon = Daemon::start("").await;
     let ended = run(&daemon, &["ask", "--expires", "1s", "--", "git", "push"]).await;
     assert_eq!(ended.code, Some(5), "{ended:?}");
-    assert!(ended.stdout.starts_with("expired: nobody answered"), "{ended:?}");
+    assert!(ended.stdout.starts_with("Timed out after "), "{ended:?}");
 }
 
 #[tokio::test]
@@ -76,6 +76,9 @@ async fn a_signal_takes_the_ask_back_and_ends_with_130() {
         ask.signal(signal);
         let ended = ask.ends().await;
         assert_eq!(ended.short(), (Some(130), ""), "{signal}");
+        let last = ended.stderr.lines().last();
+        assert_eq!(last, Some("Cancelled: nobody can approve it any more."), "{signal}");
+        assert!(!ended.stderr.contains('\u{1b}'), "no line that updates in a pipe");
         let closed = daemon.read(&id).await;
         let told = (&closed["state"], &closed["verdict"]);
         assert_eq!(told, (&json!("cancelled"), &json!("deny")), "{signal}");
@@ -101,8 +104,47 @@ async fn a_question_prints_the_answer() {
     let id = ask.waits_for().await;
     let approved = run(&daemon, &["approve", &id]).await;
     assert_ne!(approved.code, Some(0), "questions are never approved without answers");
+    let shown = run(&daemon, &["pending"]).await.stdout;
+    let options = format!(
+        "    options    SQLite\n               Postgres\n    answer     countersign answer {id} OPTION\n"
+    );
+    assert!(shown.ends_with(&options), "{shown}");
+    let refused = run(&daemon, &["answer", &id, "Oracle"]).await;
+    let said = "error: `Oracle` is no option; the options are: SQLite, Postgres. Add --text to send \
+                your own words\n";
+    assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), said));
     assert_eq!(run(&daemon, &["answer", &id, "SQLite"]).await.code, Some(0));
     assert_eq!(ask.ends().await.short(), (Some(0), "SQLite\n"));
+}
+
+#[tokio::test]
+async fn a_wait_that_is_interrupted_leaves_the_ask_open_and_says_so() {
+    let daemon = Daemon::start("").await;
+    let mut ask = start(&daemon, &["ask", "--wait", "1h", "--", "git", "push"]);
+    let id = ask.waits_for().await;
+    ask.signal("INT");
+    let ended = ask.ends().await;
+    let said = format!("Still open: {id} can be answered until its deadline.\n");
+    assert_eq!((ended.code, ended.stderr.ends_with(&said)), (Some(130), true), "{ended:?}");
+    assert_eq!(daemon.read(&id).await["state"], "open");
+}
+
+#[tokio::test]
+async fn own_words_answer_a_question_with_options_when_they_are_marked_as_such() {
+    let daemon = Daemon::start("").await;
+    let mut ask = start(&daemon, &["ask", "--question", "Which?", "--option", "SQLite"]);
+    let id = ask.waits_for().await;
+    let answered = run(&daemon, &["answer", &id, "--text", "whatever is there"]).await;
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    assert_eq!(ask.ends().await.short(), (Some(0), "whatever is there\n"));
+}
+
+#[tokio::test]
+async fn a_mistyped_command_gets_a_suggestion() {
+    let daemon = Daemon::start("").await;
+    let ended = run(&daemon, &["pendign"]).await;
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("'pending'"), "{ended:?}");
 }
 
 #[tokio::test]
@@ -213,7 +255,7 @@ async fn pending_shows_what_waits() {
         "session    one",
         "folder     /home/ana/shop",
         "tool       shell_exec",
-        "asked because",
+        "why        ",
         "    → ",
         " left",
         "offers     Approve · Always: git push",
@@ -237,6 +279,9 @@ async fn a_grant_is_listed_used_and_revoked() {
         serde_json::from_str(&run(&daemon, &["grants", "--json"]).await.stdout).unwrap();
     let grant = grants["grants"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
+    let listed = run(&daemon, &["grants", "--scope=session"]).await.stdout;
+    assert!(listed.starts_with(&grant), "{listed}");
+    assert_eq!(run(&daemon, &["grants", "--scope=always"]).await.stdout, "There are no grants.\n");
     let revoked = run(&daemon, &["grants", "revoke", &grant]).await;
     assert!(revoked.stdout.starts_with("Revoked: "), "{revoked:?}");
     assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "ask");

@@ -78,7 +78,7 @@ async fn answers_to_questions_go_back_as_updated_input() {
     let (hook, id) = asking(&daemon, &stdin(&golden)).await;
     let blank = run(&daemon, &["approve", &id]).await;
     assert_ne!(blank.code, Some(0), "an approval without answers is refused: {blank:?}");
-    let answered = run(&daemon, &["answer", &id, "DuckDB, embedded", "Lint,Docs"]).await;
+    let answered = run(&daemon, &["answer", &id, "--text", "DuckDB, embedded", "Lint,Docs"]).await;
     assert_eq!(answered.code, Some(0), "{answered:?}");
     assert_eq!(printed(&hook.ends().await), golden["frames"][1]["data"]);
 }

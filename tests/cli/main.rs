@@ -27,3 +27,4 @@ mod process;
 mod programs;
 mod settings;
 mod setup;
+mod terminal;

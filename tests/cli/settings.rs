@@ -36,7 +36,10 @@ async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
     let with_hooks = fs::read_to_string(&file).unwrap();
     let again = countersign(home.path(), &["connect", "claude-code"]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
-    assert!(again.stdout.starts_with("Claude Code asks here already.\n\nAsked:   "), "{again:?}");
+    assert!(
+        again.stdout.starts_with("Claude Code is connected already.\n\nAsked:   "),
+        "{again:?}"
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), with_hooks);
 
     let gone = countersign(home.path(), &["disconnect", "claude-code", "--yes"]).await;

@@ -28,7 +28,7 @@ async fn init_says_what_it_made_and_never_writes_over_it() {
     assert_eq!((made.code, made.stdout.lines().next()), (Some(0), Some(said.as_str())));
     let before = fs::read_to_string(&config).unwrap();
     let again = Process::start(at_home(home.path(), &["init"])).ends().await;
-    let refused = format!("error: {} is there already; --force writes over it\n", config.display());
+    let refused = format!("error: {} is there already; --force replaces it\n", config.display());
     assert_eq!((again.code, again.stderr), (Some(1), refused));
     assert_eq!(fs::read_to_string(&config).unwrap(), before);
 }
@@ -133,11 +133,122 @@ async fn on_a_machine_with_agents_only_the_doctor_looks_at_each_daemon_and_for_n
     assert_eq!(checks, expected, "{report:#}");
 }
 
+/// What the script of `completions bash` offers for a command line whose last word is being typed.
+async fn completed(daemon: &Daemon, words: &[&str]) -> Vec<String> {
+    let mut command = daemon.command(&["--", "countersign"]);
+    command.args(words).env("COUNTERSIGN_COMPLETE", "bash");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    command.env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_SPACE", "true");
+    command.env("COUNTERSIGN_CONFIG", daemon.config());
+    let ended = Process::start(command).ends().await;
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    ended.stdout.lines().map(|word| word.trim().to_owned()).collect()
+}
+
 #[tokio::test]
-async fn completions_are_a_script_that_bash_takes() {
+async fn completions_are_a_script_that_bash_takes_and_know_ids_and_sessions() {
     let home = tempfile::tempdir().unwrap();
     let script = Process::start(at_home(home.path(), &["completions", "bash"])).ends().await.stdout;
     let checked = std::process::Command::new("bash").args(["-n", "-c", &script]).status().unwrap();
     assert!(checked.success());
-    assert!(script.contains("claude-code"));
+    let daemon = Daemon::start("").await;
+    let id = daemon.ask(&crate::daemon::shell("git push")).await;
+    assert_eq!(completed(&daemon, &["pend"]).await, ["pending"]);
+    assert_eq!(completed(&daemon, &["approve", &id[..2]]).await, [id.as_str()]);
+    assert_eq!(completed(&daemon, &["ask", "--session", "o"]).await, ["one"]);
+}
+
+#[tokio::test]
+async fn the_version_names_the_commit_and_its_date() {
+    let home = tempfile::tempdir().unwrap();
+    let version = Process::start(at_home(home.path(), &["--version"])).ends().await.stdout;
+    let git = |args: &[&str]| {
+        let out = std::process::Command::new("git").args(args).output().ok()?;
+        out.status.success().then(|| String::from_utf8(out.stdout).unwrap().trim().to_owned())
+    };
+    let top = git(&["rev-parse", "--show-toplevel"]);
+    let commit = match top.is_some_and(|top| top == env!("CARGO_MANIFEST_DIR")) {
+        true => format!(" ({})", git(&["show", "--no-patch", "--format=%h %cs", "HEAD"]).unwrap()),
+        false => String::new(),
+    };
+    assert_eq!(version, format!("countersign {}{commit}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[tokio::test]
+async fn every_command_gets_a_manual_page() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("man1");
+    let args = ["man", folder.to_str().unwrap()];
+    let made = Process::start(at_home(home.path(), &args)).ends().await;
+    let said = format!("Made the manual pages in {}.\n", folder.display());
+    assert_eq!(made.short(), (Some(0), said.as_str()));
+    for page in ["countersign.1", "countersign-ask.1", "countersign-policy-explain.1"] {
+        let page = fs::read_to_string(folder.join(page)).unwrap();
+        assert!(page.contains(".SH SYNOPSIS"), "{page}");
+    }
+    let first = Process::start(at_home(home.path(), &["man"])).ends().await.stdout;
+    assert_eq!(
+        first.trim_end(),
+        fs::read_to_string(folder.join("countersign.1")).unwrap().trim_end()
+    );
+}
+
+#[tokio::test]
+async fn open_gives_the_browser_a_private_page_and_never_the_link_itself() {
+    let daemon = Daemon::start("").await;
+    let link = run(&daemon, &["inbox"]).await.stdout;
+    assert_eq!(run(&daemon, &["open"]).await.short(), (Some(0), link.as_str()), "no display");
+    let opener = daemon.dir.path().join("bin/xdg-open");
+    fs::create_dir(opener.parent().unwrap()).unwrap();
+    fs::write(&opener, "#!/bin/sh\necho \"$@\" > \"$0.args\"\ncp \"$1\" \"$0.page\"\n").unwrap();
+    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    let opened = |args: &'static [&'static str]| {
+        let mut command = daemon.command(args);
+        let path = format!("{}:/usr/bin:/bin", opener.parent().unwrap().display());
+        command.env("DISPLAY", ":7").env("PATH", path);
+        Process::start(command).ends()
+    };
+    assert_eq!(opened(&["open", "--print"]).await.short(), (Some(0), link.as_str()));
+    if cfg!(target_os = "macos") {
+        return;
+    }
+    let said = opened(&["open"]).await;
+    assert_eq!(said.short(), (Some(0), "The inbox is open in your browser.\n"), "{said:?}");
+    let page = fs::read_to_string(opener.with_extension("args")).unwrap();
+    let mode = fs::metadata(page.trim()).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode, page.contains("token=")), (0o600, false), "{page}");
+    let text = fs::read_to_string(opener.with_extension("page")).unwrap();
+    assert!(text.contains(&format!("url={}\"", link.trim())), "{text}");
+}
+
+#[tokio::test]
+async fn doctor_fix_closes_files_and_puts_missing_hooks_back_and_says_so() {
+    let daemon = Daemon::start("").await;
+    run(&daemon, &["connect", "claude-code", "--yes"]).await;
+    let settings = daemon.dir.path().join(".claude/settings.json");
+    let connected = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, connected.replace("\"Stop\"", "\"Else\"")).unwrap();
+    fs::set_permissions(daemon.config(), fs::Permissions::from_mode(0o664)).unwrap();
+    let (code, report) = doctor(&daemon).await;
+    assert_eq!((code, &finding(&report, "claude-code")["state"]), (Some(1), &json!("fail")));
+    let fixed = run(&daemon, &["doctor", "--fix", "--json"]).await;
+    let report: Value = serde_json::from_str(&fixed.stdout).unwrap();
+    let said = json!([
+        format!("Fixed: {} is for you alone.", daemon.config().display()),
+        "Fixed: Claude Code has all of its hooks.",
+    ]);
+    assert_eq!((fixed.code, &report["fixed"]), (Some(0), &said), "{report:#}");
+    let mode = fs::metadata(daemon.config()).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    assert_eq!(finding(&report, "claude-code")["state"], "ok");
+    let again = run(&daemon, &["doctor", "--fix", "--json"]).await;
+    let report: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(report["fixed"], json!([]));
+}
+
+#[tokio::test]
+async fn doctor_fix_connects_no_agent_that_was_not_connected() {
+    let daemon = Daemon::start("").await;
+    run(&daemon, &["doctor", "--fix"]).await;
+    assert!(!daemon.dir.path().join(".claude/settings.json").exists());
 }

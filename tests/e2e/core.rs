@@ -79,7 +79,7 @@ async fn nobody_answering_is_a_denial_that_says_so() {
     let ask = daemon.ask_reaches(&id, "expired").await;
     assert_eq!(ask["verdict"], "deny");
     assert_eq!(ask["answer"]["by"], json!({"kind": "timeout"}));
-    assert_eq!(ask["reason"], "nobody answered within 1 second; this is not a person's decision");
+    assert_eq!(ask["reason"], "Timed out after 1 s: not approved");
     let (_, late) = daemon.answer(&id, &json!({"decision": "approve"})).await;
     assert_eq!(late["applied"], false);
     assert!(late["message"].as_str().unwrap().starts_with("Too late: nobody answered"), "{late}");

@@ -89,7 +89,7 @@ async fn nobody_pressing_ends_the_card_as_expired() {
     let card = card(&discord).await;
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&discord, &card.reference).await;
-    assert!(after.text.contains("nobody answered"), "{}", after.text);
+    assert!(after.text.contains("Timed out after"), "{}", after.text);
     let told = discord.press_token(&card.reference, &card.tokens[0], &ana()).await;
     assert!(told.words().unwrap().starts_with("Too late: nobody answered"));
 }

@@ -94,7 +94,7 @@ async fn nobody_pressing_ends_the_card_as_expired_and_a_late_press_is_told_so() 
     let approve = telegram.button(GROUP, card.id, "Approve");
     assert_eq!(daemon.closed(&id).await["verdict"], "deny");
     let after = closed(&telegram, card.id).await;
-    assert!(after.text.contains("nobody answered"), "{}", after.text);
+    assert!(after.text.contains("Timed out after"), "{}", after.text);
     let query = telegram.press_data(GROUP, card.id, &approve, ANA);
     let told = telegram.told(&query).await;
     assert!(told.text.starts_with("Too late: nobody answered"), "{}", told.text);
@@ -185,7 +185,7 @@ async fn a_card_whose_ask_ended_while_the_daemon_was_down_tells_the_truth_after_
     daemon.kill().await;
     tokio::time::sleep(Duration::from_millis(1_100)).await; // the deadline itself
     daemon.run().await;
-    assert!(closed(&telegram, card.id).await.text.contains("expired"));
+    assert!(closed(&telegram, card.id).await.text.contains("Timed out after"));
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn a_chat_that_is_gone_is_said_and_the_ask_is_denied_with_that_reason() {
     assert_eq!(ask["answer"]["by"], json!({"kind": "no_approver"}));
     let reason = ask["reason"].as_str().unwrap();
     assert!(
-        reason.contains("no approver was reachable") && reason.contains("telegram"),
+        reason.contains("No approver was reachable") && reason.contains("telegram"),
         "{reason}"
     );
 }

@@ -139,7 +139,7 @@ async fn row_0_in_plan_mode_the_hook_waits_for_a_person_whatever_the_rules_allow
         tokio::task::yield_now().await;
     };
     let asked = daemon.read(ask["id"].as_str().unwrap()).await;
-    assert!(asked["why"].to_string().contains("in its mode"), "{asked}");
+    assert!(asked["why"].to_string().contains("mode, which only allows reading"), "{asked}");
     assert!(asked["always"].as_array().is_none_or(Vec::is_empty), "nothing to remember: {asked}");
     daemon.answer(ask["id"].as_str().unwrap(), &json!({"decision": "deny"})).await;
     let ended = waits.ends().await;

@@ -20,7 +20,7 @@ async fn row_14_a_call_with_105_000_paths_is_asked_about_and_has_a_card() {
     let world = World::start("").await;
     let paths: Vec<String> = (0..105_000).map(|n| format!("f{n}")).collect();
     let (ask, shown) = world.asked(&call("read_many_files", &json!({ "paths": paths }))).await;
-    shown.all_say("names more than rules look at");
+    shown.all_say("names more than rules check");
     world.close(&ask).await;
     world.is_clean();
 }

@@ -192,7 +192,7 @@ fn more_paths_than_rules_look_at_ask_whatever_allows_them_and_no_button_remember
     assert_eq!(asked.verdict, Verdict::Ask);
     assert_eq!(
         asked.reason,
-        "Read names more than rules look at, which is 1,000 values and 128 KiB of them."
+        "Read names more than rules check, which is 1,000 values and 128 KiB of them."
     );
     assert_eq!((asked.always, asked.exact), (vec![], vec![]));
     let unknown = asked.effects.iter().any(|e| e.to_string().contains("more than is looked at"));

@@ -389,7 +389,7 @@ fn critical_commands_ask_whatever_is_allowed_and_are_never_offered() {
     let ruling = ruled_in(&Call::shell("rm -rf ~"), r#"{ "*": "allow" }"#, Mode::Default);
     assert_eq!(ruling.verdict, Ask);
     assert!(ruling.critical && ruling.always.is_empty() && ruling.exact.is_empty());
-    assert!(ruling.reason.ends_with("that always wants a person."), "{}", ruling.reason);
+    assert!(ruling.reason.ends_with("It always needs a person."), "{}", ruling.reason);
 }
 
 #[test]

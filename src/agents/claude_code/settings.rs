@@ -1,6 +1,7 @@
 //! Adds, finds and removes our entries in Claude Code's settings file, and leaves the rest
 //! unchanged.
 
+use super::{super::agent::Hooks, one_line};
 use jsonc_parser::{
     ParseOptions,
     cst::{CstArray, CstInputValue, CstObject, CstRootNode},
@@ -26,14 +27,21 @@ pub fn connect(text: &str, command: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     // Old entries are removed first, because the program may have moved since.
-    let root = tree(&disconnect(text)?)?;
+    let without = disconnect(text)?;
+    let groups = EVENTS.map(|event| (event, group(event, command)));
+    if one_line::is_one_line(&without)
+        && let Some(connected) = one_line::insert(&without, &groups)
+    {
+        return Ok(connected);
+    }
+    let root = tree(&without)?;
     let settings = root.object_value_or_set();
     let wrong = |what: &str| format!("`{what}` is not what Claude Code takes; fix it first");
     let hooks = settings.object_value_or_create("hooks").ok_or_else(|| wrong("hooks"))?;
-    for event in EVENTS {
+    for (event, group) in groups {
         let groups =
             hooks.array_value_or_create(event).ok_or_else(|| wrong(&format!("hooks.{event}")))?;
-        groups.append(input(&group(event, command)));
+        groups.append(input(&group));
     }
     Ok(ending(text, root.to_string()))
 }
@@ -46,7 +54,15 @@ pub fn disconnect(text: &str) -> Result<String, String> {
     if hooks(&parse(text)?).is_empty() {
         return Ok(text.to_owned());
     }
-    let root = tree(text)?;
+    let alone = match one_line::is_one_line(text) {
+        true => one_line::remove(text, is_ours),
+        false => text.to_owned(),
+    };
+    if hooks(&parse(&alone)?).is_empty() {
+        return Ok(alone);
+    }
+    // A group that the user shares with us is left.
+    let root = tree(&alone)?;
     if let Some(settings) = root.object_value()
         && let Some(hooks) = settings.object_value("hooks")
         && clear(&hooks)
@@ -57,15 +73,15 @@ pub fn disconnect(text: &str) -> Result<String, String> {
     Ok(root.to_string())
 }
 
-/// The command of our hook, if it is installed for every event.
+/// Our hooks; `None` without any.
 ///
 /// # Errors
 /// As [`connect`].
-pub fn installed(text: &str) -> Result<Option<String>, String> {
+pub fn installed(text: &str) -> Result<Option<Hooks>, String> {
     let hooks = hooks(&parse(text)?);
-    let all = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
+    let complete = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
     let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
-    Ok(command.filter(|_| all).map(str::to_owned))
+    Ok(command.map(|command| Hooks { command: command.to_owned(), complete }))
 }
 
 /// Removes our handlers from every event; returns whether nothing is left.
@@ -224,7 +240,8 @@ mod tests {
         let text = connect("", COMMAND).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
         assert!(text.ends_with("}\n"), "{text}");
-        assert_eq!(installed(&text), Ok(Some(COMMAND.into())));
+        let hooks = Hooks { command: COMMAND.into(), complete: true };
+        assert_eq!(installed(&text), Ok(Some(hooks)));
     }
 
     #[test]
@@ -254,7 +271,8 @@ mod tests {
             {"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}});
         let text = disconnect(&mixed).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), left);
-        assert_eq!(installed(&mixed), Ok(None));
+        assert_eq!(installed(&mixed).unwrap().map(|hooks| hooks.complete), Some(false));
+        assert_eq!(installed(&text), Ok(None));
     }
 
     #[test]

@@ -32,11 +32,7 @@ pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
 
 /// An effect as a sentence; no long name takes the room of another effect.
 fn plain(effect: &str) -> String {
-    let effect = line(effect);
-    let effect = match effect.strip_prefix("unknown: ") {
-        Some(why) => format!("cannot tell: {why}"),
-        None => effect.replace("outside the workspace", "outside the project"),
-    };
+    let effect = line(effect).replace("outside the workspace", "outside the project");
     let mut letters = effect.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     brief(&format!("{}{}", first.unwrap_or_default(), letters.as_str()), LENGTH)

@@ -43,7 +43,7 @@ pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
     facts.extend(call.cwd.as_deref().map(|cwd| fact("folder", cwd)));
     facts.push(fact("tool", &call.tool));
     if !ask.is_question() {
-        facts.push(fact("asked because", &ask.body.why));
+        facts.push(fact("why", &ask.body.why));
     }
     facts.extend(ask.body.rule.as_deref().map(|rule| fact("rule", rule)));
     facts.extend(call.batch_remaining.as_ref().and_then(batch).map(|text| fact("batch", &text)));

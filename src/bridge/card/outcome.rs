@@ -27,8 +27,9 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         if reason.is_empty() { String::new() } else { format!(": {}", brief(&reason, MOST)) };
     match (&ask.state, answer.decision, &answer.by) {
         (State::Cancelled(_), ..) => format!("cancelled at {at}{because}"),
-        (State::Expired(_), Decision::Approve, _) => format!("approved at {at}{because}"),
-        (State::Expired(_), ..) => format!("expired at {at}{because}"),
+        (State::Expired(_), ..) if reason.is_empty() => format!("expired, {at}"),
+        // The reason says already that the time is over, and what came of it.
+        (State::Expired(_), ..) => format!("{}, {at}", brief(&reason, MOST)),
         (_, Decision::Approve, By::Policy { grant }) => {
             format!("approved at {at} by the grant {}", brief(&line(grant), MOST))
         }

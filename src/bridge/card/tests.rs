@@ -200,12 +200,12 @@ fn a_closed_card_says_in_one_line_who_when_and_what_was_stored_and_folds_the_res
         (Tone::Denied, "denied by Ana, T: use a pull request".into())
     );
     let late = Answer {
-        reason: Some("nobody answered within 5 minutes".into()),
+        reason: Some("Timed out after 5 min: not approved".into()),
         ..answer(Decision::Deny, None, By::Timeout)
     };
     assert_eq!(
         ended(State::Expired(late)),
-        (Tone::Expired, "expired at T: nobody answered within 5 minutes".into())
+        (Tone::Expired, "Timed out after 5 min: not approved, T".into())
     );
     let grant = By::Policy { grant: "shell: git push *".into() };
     assert_eq!(

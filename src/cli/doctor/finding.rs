@@ -1,5 +1,6 @@
 //! The result of one check.
 
+use super::fix::Repair;
 use crate::{
     cli::say::{Colour, paint},
     text::visible,
@@ -7,7 +8,7 @@ use crate::{
 use serde::Serialize;
 
 /// The result of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct DoctorCheck {
     pub(super) check: String,
     pub(super) state: CheckState,
@@ -15,6 +16,16 @@ pub(super) struct DoctorCheck {
     /// The command or edit that fixes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mend: Option<String>,
+    /// The same as something that `--fix` does.
+    #[serde(skip)]
+    pub(super) repair: Option<Repair>,
+}
+
+impl DoctorCheck {
+    /// The same result, which `--fix` can fix.
+    pub(super) fn repaired_by(self, repair: Repair) -> Self {
+        Self { repair: Some(repair), ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,17 +37,35 @@ pub(super) enum CheckState {
 }
 
 pub(super) fn ok(check: &str, says: impl Into<String>) -> DoctorCheck {
-    DoctorCheck { check: check.into(), state: CheckState::Ok, says: says.into(), mend: None }
+    DoctorCheck {
+        check: check.into(),
+        state: CheckState::Ok,
+        says: says.into(),
+        mend: None,
+        repair: None,
+    }
 }
 
 pub(super) fn warn(check: &str, says: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
     let mend = Some(mend.into());
-    DoctorCheck { check: check.into(), state: CheckState::Warn, says: says.into(), mend }
+    DoctorCheck {
+        check: check.into(),
+        state: CheckState::Warn,
+        says: says.into(),
+        mend,
+        repair: None,
+    }
 }
 
 pub(super) fn fail(check: &str, says: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
     let mend = Some(mend.into());
-    DoctorCheck { check: check.into(), state: CheckState::Fail, says: says.into(), mend }
+    DoctorCheck {
+        check: check.into(),
+        state: CheckState::Fail,
+        says: says.into(),
+        mend,
+        repair: None,
+    }
 }
 
 /// The result as a line, with its fix on a second one.

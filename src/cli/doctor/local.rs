@@ -1,8 +1,11 @@
 //! Checks on this machine: files, store, daemon, approvers, hooks.
 
-use super::finding::{DoctorCheck, fail, ok, warn};
+use super::{
+    finding::{DoctorCheck, fail, ok, warn},
+    fix::Repair,
+};
 use crate::{
-    agents::{AGENTS, HookAgent},
+    agents::{AGENTS, HookAgent, Hooks},
     cli::{Context, say, token},
     client::{Client, ClientError},
     config::{ChatAccount, ClientSettings, Config, Server},
@@ -60,7 +63,8 @@ fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     let mend = format!("chmod {mode:o} {}", path.display());
     if found.permissions().mode() & 0o077 != 0 {
         let open = format!("may be used by others (mode {:o})", found.permissions().mode() & 0o777);
-        return Some(fail("files", says(open), mend));
+        let repair = Repair::Close(path.to_owned());
+        return Some(fail("files", says(open), mend).repaired_by(repair));
     }
     // Root can read everything, so only other users must own the files that they rely on.
     // The owner of `/proc/self` is our user: the standard library has no `geteuid`.
@@ -252,7 +256,7 @@ pub(super) fn hooks(context: &Context) -> Vec<DoctorCheck> {
     agents.into_iter().map(|agent| hook(context, *agent)).collect()
 }
 
-fn hook(context: &Context, agent: &dyn HookAgent) -> DoctorCheck {
+fn hook(context: &Context, agent: &'static dyn HookAgent) -> DoctorCheck {
     let name = agent.name();
     let connect = format!("countersign connect {name}");
     let file = match agent.settings_file() {
@@ -262,15 +266,19 @@ fn hook(context: &Context, agent: &dyn HookAgent) -> DoctorCheck {
     let text = fs::read_to_string(&file).unwrap_or_default();
     match agent.installed(&text) {
         Err(why) => fail(name, format!("{}:{why}", file.display()), "edit it"),
-        Ok(None) => warn(name, "does not ask here", connect),
-        Ok(Some(command)) => {
+        Ok(None) => warn(name, format!("{} is not connected", agent.title().name), connect),
+        Ok(Some(Hooks { command, complete })) => {
             let program = shlex::split(&command).and_then(|words| words.into_iter().next());
-            match program {
-                Some(program) if Path::new(&program).exists() => {
-                    ok(name, format!("asks here through {program}{}", named(context)))
+            let says = match program {
+                Some(program) if Path::new(&program).exists() && complete => {
+                    return ok(name, format!("asks here through {program}{}", named(context)));
                 }
-                _ => fail(name, format!("`{command}` is not there any more"), connect),
-            }
+                Some(program) if Path::new(&program).exists() => {
+                    format!("some hooks of {} are missing", agent.title().name)
+                }
+                _ => format!("`{command}` is not there any more"),
+            };
+            fail(name, says, connect).repaired_by(Repair::Reconnect(agent, command))
         }
     }
 }

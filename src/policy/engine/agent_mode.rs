@@ -22,9 +22,7 @@ pub fn holds(call: &Call) -> Option<String> {
     let letters: String = letters.map(|c| c.to_ascii_lowercase()).collect();
     (STRICTER.contains(&&*letters) && !only_reads(call)).then(|| {
         let mode: String = mode.chars().take(40).collect();
-        format!(
-            "The agent is in its mode {mode:?}, in which only reading is allowed without a person."
-        )
+        format!("The agent is in {mode:?} mode, which only allows reading without a person.")
     })
 }
 

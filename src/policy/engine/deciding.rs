@@ -16,7 +16,7 @@ impl Subject<'_> {
             && let Some(why) = agent_mode::holds(self.call)
         {
             let rule = decision.part.rule;
-            let allowed = rule.map(|rule| format!(" The rule {} allows it otherwise.", rule.label));
+            let allowed = rule.map(|rule| format!(" The rule {} would allow it.", rule.label));
             decision.part =
                 PartDecision { rule, ..PartDecision::ask(why + &allowed.unwrap_or_default()) };
         }
@@ -28,11 +28,12 @@ impl Subject<'_> {
     pub(super) fn sentence(&self, part: PartDecision<'_>) -> String {
         match (part.verdict, part.reason.is_empty()) {
             (Verdict::Allow, true) => match &self.scan {
-                Some((_, scan)) if scan.commands.len() > 1 => "Every command is covered.",
-                _ => "Covered.",
+                Some((_, scan)) if scan.commands.len() > 1 => "Rules allow every command.",
+                _ => "A rule allows this.",
             }
             .to_owned(),
-            (_, true) => "Nothing allows it.".to_owned(),
+            (Verdict::Ask, true) => "No rule allows this (default: ask).".to_owned(),
+            (Verdict::Deny, true) => "No rule allows this (default: deny).".to_owned(),
             (_, false) => part.reason.into_owned(),
         }
     }

@@ -88,8 +88,8 @@ pub fn facts(call: &Call) -> Decision {
     let subject = Subject::new(call, &layers);
     let decision = subject.decide(&layers, Mode::Default);
     let reason = match &decision.critical {
-        Some(found) => format!("This {}; that always wants a person.", found.reason),
-        None => "Nothing allows it.".to_owned(),
+        Some(found) => format!("This {}. It always needs a person.", found.reason),
+        None => "No rule allows this (default: ask).".to_owned(),
     };
     subject.describe(CallDecision { part: PartDecision::ask(reason), ..decision })
 }

@@ -47,13 +47,13 @@ impl<'c> Subject<'c> {
         // Each check below can turn an allow into an ask; a deny always stays.
         let part = match &critical {
             Some(found) if part.verdict == Verdict::Allow => {
-                PartDecision::ask(format!("This {}; that always wants a person.", found.reason))
+                PartDecision::ask(format!("This {}. It always needs a person.", found.reason))
             }
             _ => part,
         };
         let part = match self.reads_through_a_link(all) {
             Some(path) if part.verdict == Verdict::Allow => PartDecision::ask(format!(
-                "{} is a link out of the project, or to a secret.",
+                "{} is a link to a secret or out of the project folder.",
                 shorten(path, 80)
             )),
             _ => part,
@@ -114,7 +114,7 @@ impl<'c> Subject<'c> {
         let unread = decision.part.blind && decision.guarded;
         if decision.part.verdict == Verdict::Ask && self.call.kind() != Kind::Question && !unread {
             let asked = &decision.part;
-            let reason = format!("Yolo mode allows what would ask: {}", asked.reason).into();
+            let reason = format!("Allowed by yolo mode; otherwise: {}", asked.reason).into();
             decision.part = PartDecision { reason, ..PartDecision::allow(asked.rule) };
         }
     }

@@ -2,6 +2,8 @@
 
 use crate::engine::critical::CriticalMatch;
 use crate::engine::stack::Hit;
+use crate::facts::excerpt::shorten;
+use crate::facts::followers;
 use crate::facts::obeyed;
 use crate::facts::paths::{self, Directories};
 use crate::facts::tools::Kind;
@@ -21,16 +23,16 @@ pub fn critical(
     let (seen, beyond) = values.in_view();
     if !beyond.is_empty() {
         // FAIL-CLOSED: one of the files that nobody has looked at may be such a file.
-        let reason = "changes more files than are looked at";
+        let reason = "names more files than can be checked";
         return Some(CriticalMatch { reason: reason.into(), span: 0..0 });
     }
     let named = seen.iter().filter(|value| value.is_path).map(|value| &value.text);
     named.chain(resolved).find_map(|path| {
         // `paths::system` knows no workspace: one in `/srv` is not part of the system.
         let reason = if paths::startup(path, dirs) {
-            "writes a file that is obeyed when a shell or a service starts"
+            "writes a file that shells or services run when they start"
         } else if paths::system(&paths::clean(path, dirs)) && paths::outside(path, dirs) {
-            "writes a file of the system"
+            "writes a system file"
         } else {
             return None;
         };
@@ -38,7 +40,7 @@ pub fn critical(
     })
 }
 
-/// Returns why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover
+/// Says why an allow of the tool for every path (`write_file: {"*": "allow"}`) does not cover
 /// this path. A rule that names the path covers it, and so does an allow for every tool. No
 /// wildcard covers files that others run or obey.
 pub(crate) fn beyond_every_path(
@@ -46,23 +48,22 @@ pub(crate) fn beyond_every_path(
     hit: &Hit<'_>,
     path: &str,
     dirs: Directories<'_>,
-) -> Option<&'static str> {
+) -> Option<String> {
     let changes = matches!(kind, Kind::Write | Kind::Edit);
     if changes && hit.verdict == Verdict::Allow && obeyed::is_obeyed(path) && !hit.names_a_file() {
-        return Some("others run or obey that file, and only a rule that names it covers it");
+        return Some(followers::sentence(path));
     }
     let names_the_tool = hit.entry.is_some_and(|entry| entry.rule.tool != "*");
     if !(hit.allows_all() && names_the_tool && dirs.cwd.is_some()) {
         return None;
     }
     let outside = paths::outside(path, dirs) && !paths::sink(path);
-    match kind {
-        Kind::Write | Kind::Edit if outside => Some("it lies outside the workspace"),
-        Kind::Read if outside && paths::secret(path, dirs) => {
-            Some("it lies outside the workspace and looks like a secret")
-        }
-        _ => None,
-    }
+    let secret = match kind {
+        Kind::Write | Kind::Edit if outside => "",
+        Kind::Read if outside && paths::secret(path, dirs) => ", may hold secrets",
+        _ => return None,
+    };
+    Some(["Outside the project folder", secret, ": ", &shorten(path, 80), "."].concat())
 }
 
 #[cfg(test)]

@@ -41,17 +41,20 @@ impl<'r> PartDecision<'r> {
         let reason = match (hit.verdict, hit.entry, hit.maybe) {
             (Verdict::Allow, entry, _) => return Self::allow(entry),
             (Verdict::Ask, _, Some(maybe)) => {
-                let known = ": a word of it is only known when it runs.";
-                [&subject(), " may fall under the rule ", &maybe.label, known].concat()
+                let known = ": one of its words is only known when it runs.";
+                ["The rule ", &maybe.label, " may ask for ", &subject(), known].concat()
             }
-            (Verdict::Ask, None, None) => ["No rule covers ", &subject(), "."].concat(),
-            (Verdict::Ask, Some(entry), None) => {
-                [&subject(), " meets the rule ", &entry.label, "."].concat()
+            (Verdict::Ask, Some(entry), None) if !entry.pattern.is_all() => {
+                ["The rule ", &entry.label, " asks for ", &subject(), "."].concat()
             }
+            // A rule for everything is the default of its file; the card names it in its details.
+            (Verdict::Ask, ..) => ["No rule allows ", &subject(), " (default: ask)."].concat(),
             (Verdict::Deny, Some(entry), _) => {
-                [&subject(), " is forbidden by the rule ", &entry.label, "."].concat()
+                ["The rule ", &entry.label, " denies ", &subject(), "."].concat()
             }
-            (Verdict::Deny, None, _) => [&subject(), " is forbidden."].concat(),
+            (Verdict::Deny, None, _) => {
+                ["No rule allows ", &subject(), " (default: deny)."].concat()
+            }
         };
         // An ask names the rule that may match, because that is what the person has to judge.
         let rule = match hit.verdict {

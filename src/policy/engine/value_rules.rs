@@ -15,7 +15,7 @@ impl Subject<'_> {
         let tool = &self.call.tool;
         let every = || {
             let hit = stack.every_search(self.call.kind(), self.dirs);
-            PartDecision::of(hit, || format!("Every call of {tool}"))
+            PartDecision::of(hit, || tool.clone())
         };
         let (seen, beyond) = self.values.in_view();
         let found = seen
@@ -27,7 +27,7 @@ impl Subject<'_> {
         // FAIL-CLOSED: a shell call without its text, or a file tool without its path.
         if self.values.missing || self.call.kind() == Kind::Shell {
             return found.max(PartDecision::blind(format!(
-                "{tool} came without the argument that its rules look at, or with a wrong one."
+                "{tool} has no valid argument for its rules to check."
             )));
         }
         found
@@ -38,21 +38,17 @@ impl Subject<'_> {
         let path = value.is_path.then_some(&*value.text);
         let beyond =
             path.and_then(|path| files::beyond_every_path(self.call.kind(), &hit, path, self.dirs));
-        let what = || format!("{} of {}", self.call.tool, shorten(&value.text, 80));
+        let what = || format!("{} on {}", self.call.tool, shorten(&value.text, 80));
         let found = match (beyond, hit.entry) {
             (Some(why), Some(entry)) => PartDecision {
                 rule: Some(entry),
-                ..PartDecision::ask(format!(
-                    "{} goes beyond the rule {}: {why}.",
-                    what(),
-                    entry.label
-                ))
+                ..PartDecision::ask(format!("{why} The rule {} does not cover it.", entry.label))
             },
             _ => PartDecision::of(hit, what),
         };
         // `/proc/self/root/etc/passwd` is `/etc/passwd`, which no pattern can see.
         if value.is_alias() {
-            let odd = "The path is another name that the kernel gives some file.";
+            let odd = "The path is an alias of the kernel for another file.";
             return found.max(PartDecision::blind(odd));
         }
         found
@@ -68,9 +64,9 @@ impl Subject<'_> {
             Verdict::Allow if beyond.iter().all(|value| !value.is_path) => {
                 PartDecision::allow(hit.entry)
             }
-            Verdict::Deny => PartDecision::of(hit, || format!("Every call of {tool}")),
+            Verdict::Deny => PartDecision::of(hit, || tool.clone()),
             Verdict::Allow | Verdict::Ask => PartDecision::blind(format!(
-                "{tool} names more than rules look at, which is {}.",
+                "{tool} names more than rules check, which is {}.",
                 values::LIMIT
             )),
         }

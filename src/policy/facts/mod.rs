@@ -7,6 +7,7 @@ pub mod builtins;
 pub mod call;
 pub mod effects;
 pub(crate) mod excerpt;
+pub(crate) mod followers;
 pub mod links;
 pub mod obeyed;
 pub mod options;

@@ -50,7 +50,7 @@ impl End {
         match (self.kind.as_str(), self.approves()) {
             ("answered", true) => format!(" · {by}, {at}"),
             ("answered", false) => format!(" · denied by {by}, {at}"),
-            ("expired", false) => format!(" · expired at {at}"),
+            ("expired", false) => format!(": not approved, {at}"),
             (kind, yes) => {
                 format!("{kind} at {at}, approved: {yes}, which nobody should have done")
             }

@@ -13,7 +13,9 @@ use crate::facts::wrappers::{Passage, Unwrapped, base};
 use crate::rules::verdict::Verdict;
 use crate::shell::{Word, WordKind};
 
-const TOO_MANY_WAYS: &str = "It may run commands behind commands in more ways than are followed.";
+const TOO_MANY_WAYS: &str =
+    "Could not fully analyse this command: it may run others in too many ways.";
+const NOT_COVERED: &str = " does not cover that.";
 
 impl<'r> Judge<'r, '_> {
     /// Decides one argument vector: its own rule first, then what it runs.
@@ -79,7 +81,7 @@ impl<'r> Judge<'r, '_> {
                 Passage::Outer => self.plain(hit, argv, open),
                 Passage::DenyOnly => PartDecision {
                     blind: inner.blind,
-                    ..self.ask(|| quote(argv) + " runs other commands with more rights or unseen.")
+                    ..self.ask(|| [&quote(argv), " ", runs_out_of_sight(argv), "."].concat())
                 },
             },
             _ => self.plain(hit, argv, open),
@@ -94,8 +96,8 @@ impl<'r> Judge<'r, '_> {
             && !self.named(hit, argv, why)
         {
             let rule = hit.entry.map_or("", |entry| &*entry.label);
-            let mut found = self
-                .ask(|| [&quote(argv), " goes beyond the rule ", rule, ": ", why, "."].concat());
+            let mut found =
+                self.ask(|| [&quote(argv), ": ", why, ". The rule ", rule, NOT_COVERED].concat());
             found.rule = hit.entry;
             return found;
         }
@@ -145,6 +147,24 @@ impl<'r> Judge<'r, '_> {
                     // A hidden folder is often one that tools obey, such as `.git`.
                     && !to.split('/').any(|part| part.starts_with('.') && part != ".")
             })
+    }
+}
+
+/// Describes a command behind which no rule allows anything.
+fn runs_out_of_sight(argv: &[Word<'_>]) -> &'static str {
+    let program = argv.first().and_then(Word::literal).map(base).and_then(programs::exact);
+    if !program.is_some_and(|program| program.is(Role::Privilege)) {
+        return "runs other commands, which could not be fully analysed";
+    }
+    // `su ana` and `sudo -u ana` name a user; only the plain form is certain to mean root.
+    let plain = match argv {
+        [_, next, ..] => next.literal().is_some_and(|word| !word.starts_with('-')),
+        _ => false,
+    };
+    match argv.first().and_then(Word::literal).map(base) {
+        Some("sudo") if plain => "runs as root (sudo)",
+        Some("doas") if plain => "runs as root (doas)",
+        _ => "runs as another user",
     }
 }
 

@@ -7,12 +7,15 @@ use crate::shell::{self, Command, Dialect, RedirectOp, Word};
 
 /// Depth limit for scripts inside scripts.
 const MAX_DEPTH: u32 = 4;
+const TOO_DEEP: &str = "Could not fully analyse this command: it is nested too deeply.";
+const UNSEEN: &str = "Could not fully analyse this command: a shell reads commands from elsewhere.";
+const UNKNOWN: &str = "What the command runs is only known when it runs.";
 
 impl<'r> Judge<'r, '_> {
     /// Decides everything that runs behind a wrapper; the strictest part counts.
     pub(super) fn behind(&self, behind: &Unwrapped<'_, '_>, at: At<'_, '_>) -> PartDecision<'r> {
         if at.depth >= MAX_DEPTH {
-            return PartDecision::blind("Commands run inside commands inside commands.");
+            return PartDecision::blind(TOO_DEEP);
         }
         behind
             .inner
@@ -25,12 +28,12 @@ impl<'r> Judge<'r, '_> {
                 Inner::Script { text, dialect } => self.script(text, *dialect, at.depth),
                 Inner::Input(dialect) => match script_input(at.command) {
                     Some(text) => self.script(text, *dialect, at.depth),
-                    None => PartDecision::blind("A shell reads commands that are not in the text."),
+                    None => PartDecision::blind(UNSEEN),
                 },
-                Inner::Unknown => PartDecision::blind("What it runs is only known when it runs."),
+                Inner::Unknown => PartDecision::blind(UNKNOWN),
             })
             .reduce(PartDecision::max)
-            .unwrap_or_else(|| PartDecision::blind("What it runs is not known."))
+            .unwrap_or_else(|| PartDecision::blind(UNKNOWN))
     }
 
     fn script(&self, text: &str, dialect: Dialect, depth: u32) -> PartDecision<'r> {

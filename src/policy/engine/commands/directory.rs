@@ -27,9 +27,7 @@ impl<'r> Judge<'r, '_> {
             // FAIL-CLOSED: it may be any directory.
             let unseen = !hit.allows_all() && changed(command, behind).next().is_some();
             return if unseen {
-                self.ask(|| {
-                    "It changes files of a directory that is only known when it runs.".into()
-                })
+                self.ask(|| "Changes files of a folder that is only known when it runs.".into())
             } else {
                 PartDecision::allow(None)
             };
@@ -53,7 +51,7 @@ impl<'r> Judge<'r, '_> {
         });
         match outside {
             Some((_, path)) => self.ask(|| {
-                ["It changes ", &shorten(&path.text, 60), ", outside the workspace."].concat()
+                ["Changes ", &shorten(&path.text, 60), ", outside the project folder."].concat()
             }),
             None => found,
         }
@@ -66,7 +64,7 @@ impl<'r> Judge<'r, '_> {
         cwd: &WorkingDirectory,
     ) -> PartDecision<'r> {
         let WorkingDirectory::To(directory) = cwd else {
-            return self.ask(|| "It reads a directory that is only known when it runs.".into());
+            return self.ask(|| "Reads a folder that is only known when it runs.".into());
         };
         let to = paths::clean(directory, self.dirs);
         let home = self.dirs.cwd.is_some_and(|cwd| paths::clean(cwd, Default::default()) == to);
@@ -74,7 +72,7 @@ impl<'r> Judge<'r, '_> {
         let program = command.argv.first().and_then(|name| programs::exact(base(&name.text)));
         let obeys = program.is_some_and(|program| program.is(Role::ObeysFolder));
         match paths::outside(directory, self.dirs) || obeys && !home {
-            true => self.ask(|| ["It reads in ", &shorten(directory, 60), "."].concat()),
+            true => self.ask(|| ["Reads in ", &shorten(directory, 60), "."].concat()),
             false => PartDecision::allow(None),
         }
     }

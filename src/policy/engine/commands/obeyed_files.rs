@@ -4,7 +4,7 @@ use super::behind::inner;
 use super::judge::Judge;
 use crate::engine::part_decision::PartDecision;
 use crate::facts::access::{self, Access};
-use crate::facts::excerpt::shorten;
+use crate::facts::followers;
 use crate::facts::obeyed;
 use crate::facts::programs;
 use crate::facts::programs::files::Files::Transfer;
@@ -35,8 +35,7 @@ impl<'r> Judge<'r, '_> {
     }
 
     pub(super) fn obeyed(&self, path: &str) -> PartDecision<'r> {
-        let why = ", which others run or obey; only a rule that names it covers it.";
-        self.ask(|| ["It writes ", &shorten(path, 60), why].concat())
+        self.ask(|| followers::sentence(path))
     }
 }
 

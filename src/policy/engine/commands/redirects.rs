@@ -30,7 +30,7 @@ impl<'r> Judge<'r, '_> {
         let Some(path) = paths::of_word(&redirect.target, self.dirs) else {
             return match reads || hit.allows_all() {
                 true => PartDecision::allow(None),
-                false => PartDecision::ask("It writes to a file that is only known when it runs."),
+                false => PartDecision::ask("Writes a file that is only known when it runs."),
             };
         };
         if paths::sink(&path) {
@@ -47,7 +47,7 @@ impl<'r> Judge<'r, '_> {
         let rule = files.value(kind, &value, self.dirs);
         // A deny that names files applies to redirects as well.
         if rule.verdict == Verdict::Deny && rule.entry.is_some_and(|e| !e.pattern.is_all()) {
-            return self.part(rule, || format!("The redirect to {path}"));
+            return self.part(rule, || format!("the redirect to {path}"));
         }
         if self.care.get() == Care::Denies {
             return PartDecision::allow(None);
@@ -69,7 +69,7 @@ impl<'r> Judge<'r, '_> {
                 || path.starts_with("/dev/")
                 || path.starts_with("/proc/");
             return match odd {
-                true => self.ask(|| ["It reads ", &shorten(&path, 60), "."].concat()),
+                true => self.ask(|| ["Reads ", &shorten(&path, 60), self.place(&path)].concat()),
                 false => PartDecision::allow(None),
             };
         }
@@ -77,7 +77,12 @@ impl<'r> Judge<'r, '_> {
         let plain = redirect.target.kind == WordKind::Literal && !paths::outside(&path, self.dirs);
         match plain && rule.verdict == Verdict::Allow {
             true => PartDecision::allow(rule.entry),
-            false => self.ask(|| ["It writes to ", &shorten(&path, 60), "."].concat()),
+            false => self.ask(|| ["Writes ", &shorten(&path, 60), self.place(&path)].concat()),
         }
+    }
+
+    /// Ends a sentence about a file with where it is.
+    fn place(&self, path: &str) -> &'static str {
+        if paths::outside(path, self.dirs) { ", outside the project folder." } else { "." }
     }
 }

@@ -45,13 +45,13 @@ impl<'r> Judge<'r, '_> {
                 self.no_command()
             }
             (Some(_), _) if before < Care::Reasons => PartDecision::blind(""),
-            (Some(refusal), _) => PartDecision::blind(format!(
-                "The command text cannot be read with certainty: {refusal}."
-            )),
+            (Some(refusal), _) => {
+                PartDecision::blind(format!("Could not fully analyse this command: {refusal}."))
+            }
             (None, Some(found)) => found,
             // opencode ran a text without any recognized command unchecked (its issue 39931).
             (None, None) if depth == 0 => self.no_command(),
-            (None, None) => PartDecision::ask("There is no command in the text."),
+            (None, None) => PartDecision::ask("The text contains no command."),
         }
     }
 
@@ -60,8 +60,8 @@ impl<'r> Judge<'r, '_> {
     fn no_command(&self) -> PartDecision<'r> {
         let every = self.commands.every_search(Kind::Shell, self.dirs);
         match every.verdict {
-            Verdict::Deny => PartDecision::of(every, || "Every shell call".to_owned()),
-            Verdict::Allow | Verdict::Ask => PartDecision::ask("There is no command in the text."),
+            Verdict::Deny => PartDecision::of(every, || "an empty command".to_owned()),
+            Verdict::Allow | Verdict::Ask => PartDecision::ask("The text contains no command."),
         }
     }
 

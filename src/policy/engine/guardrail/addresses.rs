@@ -79,7 +79,7 @@ impl Addresses {
         match meant {
             Meant::No => None,
             Meant::Maybe => Some(GuardrailHit::Asks(format!(
-                "It reaches for port {}, which may be the bridge's own.",
+                "It may connect to countersign's own port {}.",
                 own.port
             ))),
             Meant::Yes => Some(GuardrailHit::Denied(own.reason())),
@@ -141,7 +141,7 @@ impl Addresses {
 
 impl Address {
     fn reason(&self) -> String {
-        format!("{} is the bridge's own address; agents have their own way in.", self.shown)
+        format!("{} is countersign's own address. Agents may not use it.", self.shown)
     }
 }
 

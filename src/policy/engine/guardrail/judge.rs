@@ -45,7 +45,7 @@ impl<'g> GuardrailJudge<'g> {
         let ours = all.find_map(|lie| if let Lie::Ours(own) = lie { Some(own) } else { None });
         if let Some(own) = ours {
             self.denies(format!(
-                "The working directory lies in {own}, which belongs to the bridge."
+                "The working directory is in a protected countersign folder: {own}."
             ));
         }
     }
@@ -76,10 +76,10 @@ impl<'g> GuardrailJudge<'g> {
             Lie::Above(found) if usage == Usage::Walks || found.walks => {
                 let own = &found.own;
                 let reason =
-                    format!("{} holds {own}, which belongs to the bridge", shorten(text, 60));
+                    format!("{} contains a protected countersign file ({own})", shorten(text, 60));
                 match found.below_home {
-                    true => self.denies(reason + "; agents must not go through it."),
-                    false => self.asks(|| reason + "; that always wants a person."),
+                    true => self.denies(reason + ". Agents may not go through it."),
+                    false => self.asks(|| reason + ". It always needs a person."),
                 }
                 remember(above, route);
             }
@@ -184,7 +184,7 @@ impl<'g> GuardrailJudge<'g> {
         match self.links.of(path) {
             None => {}
             Some(LinkTarget::Unknown(why)) if operand.usage != Usage::Names => {
-                self.asks(|| format!("Where {} leads cannot be told: {why}.", shorten(path, 60)));
+                self.asks(|| format!("The link {} cannot be followed: {why}.", shorten(path, 60)));
             }
             Some(LinkTarget::Unknown(_)) => {}
             Some(LinkTarget::To(paths)) => {

@@ -10,6 +10,8 @@ use crate::shell::{Word, WordKind};
 pub enum OwnCommand {
     /// Prints, and changes nothing.
     Tells,
+    /// Prints, and changes nothing, unless this option is given.
+    TellsWithout(&'static str),
     /// Asks the daemon that its config names.
     Asks,
     /// Has sub-commands, of which only these are harmless; without one it only prints.
@@ -22,8 +24,9 @@ pub enum OwnCommand {
 pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("serve", OwnCommand::Decides),
     ("init", OwnCommand::Decides),
+    ("open", OwnCommand::Decides),
     ("inbox", OwnCommand::Decides),
-    ("doctor", OwnCommand::Tells),
+    ("doctor", OwnCommand::TellsWithout("--fix")),
     ("ask", OwnCommand::Asks),
     ("run", OwnCommand::Asks),
     ("hook", OwnCommand::Asks),
@@ -41,6 +44,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("backup", OwnCommand::Decides),
     ("policy", OwnCommand::Has(&["check", "explain", "test", "import", "score"])),
     ("completions", OwnCommand::Tells),
+    ("man", OwnCommand::Decides),
     ("schema", OwnCommand::Tells),
     ("help", OwnCommand::Tells),
 ];
@@ -160,9 +164,9 @@ impl OwnProgram {
             (*does == OwnCommand::Decides || *command == "grants") && has_word(text, command)
         }) {
             Some((command, _)) => Some(GuardrailHit::Denied(decides(name, command))),
-            None => Some(GuardrailHit::Asks(format!(
-                "The text of {name} may run the bridge's own program."
-            ))),
+            None => {
+                Some(GuardrailHit::Asks(format!("The text of {name} may run countersign itself.")))
+            }
         }
     }
 }
@@ -210,7 +214,8 @@ fn does<'w>(words: &[&'w str]) -> Line<'w> {
     let known = COMMANDS.iter().find(|(name, _)| *name == command);
     let configured = configured || asks_another(rest);
     match known.map(|(_, does)| *does) {
-        Some(OwnCommand::Tells) => Line::Tells,
+        Some(OwnCommand::TellsWithout(option)) if rest.contains(&option) => Line::Decides(option),
+        Some(OwnCommand::Tells | OwnCommand::TellsWithout(_)) => Line::Tells,
         Some(OwnCommand::Asks) if configured => Line::AsksAnother,
         Some(OwnCommand::Asks) => Line::Asks,
         Some(OwnCommand::Has(harmless)) => match self::command(rest) {

@@ -5,20 +5,20 @@ use crate::facts::paths::{self, Directories};
 
 pub(super) fn belongs(text: &str, own: &str) -> String {
     match paths::clean(text, Directories::default()) == own || text.len() > 60 {
-        true => format!("{own} belongs to the bridge; agents must not touch it."),
+        true => format!("Protected countersign file: {own}. Agents may not use it."),
         false => {
-            format!("{text} reaches {own}, which belongs to the bridge; agents must not touch it.")
+            format!("Protected countersign file: {own}, reached by {text}. Agents may not use it.")
         }
     }
 }
 
 pub(super) fn may_name(text: &str, own: &str) -> String {
-    format!("{} may name {own}, which belongs to the bridge.", shorten(text, 60))
+    format!("{} may be a protected countersign file ({own}).", shorten(text, 60))
 }
 
 pub(super) fn only_known(text: &str) -> String {
     format!(
-        "What {} names is only known when it runs; it may belong to the bridge.",
+        "What {} names is only known when it runs; it may be a protected countersign file.",
         shorten(text, 60)
     )
 }

@@ -66,7 +66,7 @@ impl Sink for GuardrailJudge<'_> {
     }
 
     fn unseen(&mut self, why: &'static str) {
-        self.asks(|| format!("A part of it {why}, and may reach what belongs to the bridge."));
+        self.asks(|| format!("A part of it {why}, and may reach a protected countersign file."));
     }
 
     fn is_done(&self) -> bool {

@@ -45,7 +45,7 @@ pub enum Effect {
     Background,
     /// The effect cannot be determined from the call.
     Unknown {
-        /// The reason.
+        /// The reason; empty where there is no more to say.
         why: String,
     },
 }
@@ -94,7 +94,8 @@ impl fmt::Display for Effect {
             Self::Publishes { what, to } => write!(f, "publishes to {to} ({what})"),
             Self::Privilege { how } => write!(f, "runs as another user ({how})"),
             Self::Background => f.write_str("continues in the background"),
-            Self::Unknown { why } => write!(f, "unknown: {why}"),
+            Self::Unknown { why } if why.is_empty() => f.write_str("effects unknown"),
+            Self::Unknown { why } => write!(f, "effects unknown: {why}"),
         }
     }
 }

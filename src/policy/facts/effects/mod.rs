@@ -75,7 +75,7 @@ pub fn of_values(act: Act, values: &[&str], more: bool, dirs: Directories<'_>) -
         }
     }
     if act == Act::Unknown {
-        list.unknown("what this tool does is not known");
+        list.unknown("");
     } else if more {
         list.unknown("the call names more than is looked at");
     } else if values.is_empty() {

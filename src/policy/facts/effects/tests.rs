@@ -68,21 +68,27 @@ fn of_too_many_the_worst_are_kept_and_the_others_counted_by_kind() {
     ];
     assert_eq!(all.get(..3), Some(&worst.map(str::to_owned)[..]));
     assert_eq!(all.len(), 41);
-    let more = "unknown: not listed: 2 more programs, 23 more writes";
+    let more = "effects unknown: not listed: 2 more programs, 23 more writes";
     assert_eq!(all.last().map(String::as_str), Some(more));
     let files: String = (0..100).map(|n| format!(" f{n}")).collect();
     let all = told(&format!("rm{files} > out"));
     assert!(all.iter().take(40).all(|one| one.starts_with("deletes f")), "{all:?}");
-    let more = "unknown: not listed: 60 more deletions, 1 more programs, 1 more writes";
+    let more = "effects unknown: not listed: 60 more deletions, 1 more programs, 1 more writes";
     assert_eq!(all.last().map(String::as_str), Some(more));
 }
 
 #[test]
 fn what_is_not_known_is_said_to_be_unknown() {
-    assert_eq!(told("rm -rf $x"), ["runs rm", "deletes $x", "unknown: which files $x stands for"]);
-    assert_eq!(told("bash build.sh"), ["runs bash", "unknown: what bash runs"]);
+    assert_eq!(
+        told("rm -rf $x"),
+        ["runs rm", "deletes $x", "effects unknown: which files $x stands for"]
+    );
+    assert_eq!(told("bash build.sh"), ["runs bash", "effects unknown: what bash runs"]);
     let refused = told("ls 'open");
-    assert!(refused.last().is_some_and(|last| last.starts_with("unknown: ")), "{refused:?}");
+    assert!(
+        refused.last().is_some_and(|last| last.starts_with("effects unknown: ")),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -93,5 +99,5 @@ fn other_tools_are_told_by_what_they_do() {
     assert_eq!(of(Act::Write, &["src/a.rs"]), ["writes src/a.rs"]);
     assert_eq!(of(Act::Read, &["src/a.rs", ".env"]), ["reads .env (holds secrets)"]);
     assert_eq!(of(Act::Fetch, &["https://x.org/a"]), ["reaches x.org"]);
-    assert_eq!(of(Act::Unknown, &["x"]), ["unknown: what this tool does is not known"]);
+    assert_eq!(of(Act::Unknown, &["x"]), ["effects unknown"]);
 }
