@@ -8,6 +8,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "../support/browser.rs"]
+mod browser;
 #[path = "../support/connectonion.rs"]
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod connectonion_peer;
@@ -51,6 +53,7 @@ mod grants;
 mod history;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod inbox;
+mod inbox_pages;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod molf;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -120,6 +120,26 @@ impl Page {
         }
     }
 
+    /// Waits until a promise brings true.
+    pub async fn until_done(&self, promise: &str) {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            while self.eval(promise).await != json!(true) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        assert!(waited.await.is_ok(), "`{promise}` did not come true");
+    }
+
+    /// Takes the page's Content-Security-Policy away, as of the next load: an attacker has none.
+    pub async fn bypass_policy(&self) {
+        self.call("Page.setBypassCSP", json!({ "enabled": true })).await;
+    }
+
+    /// What the browser finds wrong with the page's manifest.
+    pub async fn manifest_errors(&self) -> Value {
+        self.call("Page.getAppManifest", json!({})).await["errors"].clone()
+    }
+
     /// The text of the page.
     pub async fn text(&self) -> String {
         self.eval("document.body.innerText").await.as_str().unwrap().to_owned()

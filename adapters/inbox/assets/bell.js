@@ -3,6 +3,7 @@
 const PLACE = "countersign-bell";
 const bell = document.getElementById("bell");
 let rings = false;
+let count = null;
 
 /** Shows the bell where the browser can notify at all; `say` tells what a click did. */
 export function hangBell(say) {
@@ -30,6 +31,13 @@ export function ring(card) {
     window.focus();
     note.close();
   });
+}
+
+/** Shows on the app's icon how many requests wait, where the system has badges. */
+export function showCount(open) {
+  if (open === count || !navigator.setAppBadge) return;
+  count = open;
+  (open > 0 ? navigator.setAppBadge(open) : navigator.clearAppBadge()).catch(() => {});
 }
 
 function set(on) {

@@ -3,6 +3,7 @@
 // The key never leaves this page. Before every request countersign proves that it holds the key as well,
 // and whoever else answers at this address is sent nothing that could be used.
 
+import { install, uninstall } from "./install.js";
 import { canProve, fresh, proofOf } from "./proof.js";
 
 const HEADER = "x-countersign-inbox";
@@ -12,17 +13,18 @@ const SILENCE = 25_000;
 const PRESS_LIMIT = 20_000;
 const LONGEST_PAUSE = 5_000;
 
-const NO_KEY = "This tab has not come in by the inbox's address. Open the one that `countersign inbox` prints.";
+const NO_KEY = "This tab has no access. Open the link printed by `countersign open`.";
 const NO_PROOFS = "A browser proves itself only on this machine or over https. Open the inbox as http://127.0.0.1 " +
   "(from another machine through `ssh -L 7117:127.0.0.1:7117 HOST`), or through a proxy with TLS.";
 const STRANGER = "countersign was started again, or something else answers at its address. Nothing was sent " +
-  "to it. Close this tab and open the address that `countersign inbox` prints.";
+  "to it. Close this tab and open the link printed by `countersign open`.";
 
 /** Whoever answers cannot prove to be the countersign that let this page in. */
 class Stranger extends Error {}
 
+let installed = null;
+
 const key = takeKey();
-forgetWorkers();
 
 /**
  * Follows the board for ever. `on.board({now, cards, notice})` comes first on every connection, then
@@ -41,8 +43,12 @@ export async function follow(on) {
       const response = await fetch("/inbox/events", { headers, cache: "no-store", signal: silence.signal });
       if (response.status === 401 || response.status === 403) refusal = await sentenceOf(response);
       if (response.ok) {
-        await read(response.body, challenge, silence, {
-          board: (data) => { pause = 250; on.board(data); },
+        await listen(response.body, challenge, silence, {
+          board: (data) => {
+            pause = 250;
+            installed ??= install();
+            on.board(data);
+          },
           card: on.card,
           notice: on.notice,
         });
@@ -53,6 +59,8 @@ export async function follow(on) {
     } finally {
       silence.stop();
     }
+    // What is not the countersign of this page may have put a worker here, or change ours.
+    if (refusal === STRANGER) await uninstall();
     if (refusal) on.refused(refusal);
     else on.lost();
     await wakeUpOr(pause);
@@ -68,6 +76,29 @@ export async function press(card, token, text) {
 /** Gives a command, such as `pause`; says what came of it. */
 export async function command(name) {
   return await send("/inbox/command", { name });
+}
+
+/** Reads a record, such as `history?agent=codex`: `{status, body}`; a sentence of what is wrong is `body.error`. */
+export async function read(path) {
+  return await ask("GET", `/inbox/api/${path}`);
+}
+
+/** Revokes a grant. */
+export async function revoke(id) {
+  return await ask("DELETE", `/inbox/api/grants/${encodeURIComponent(id)}`);
+}
+
+async function ask(method, path) {
+  const signal = AbortSignal.timeout(PRESS_LIMIT);
+  try {
+    const { headers } = await proven(method, path, "", signal);
+    const response = await fetch(path, { method, headers, cache: "no-store", signal });
+    const body = await response.json().catch(() => ({ error: `countersign refused this (${response.status}).` }));
+    return { status: response.status, body };
+  } catch (problem) {
+    const error = problem instanceof Stranger ? STRANGER : "Not connected to countersign. Try again when it is back.";
+    return { status: 0, body: { error } };
+  }
 }
 
 async function send(path, what) {
@@ -106,7 +137,9 @@ async function proven(method, path, body, signal) {
 /** The address brings the key once; it is kept where only this tab can read it, and dies with its daemon. */
 function takeKey() {
   const found = /^#key=([\w-]+)$/.exec(location.hash);
-  if (location.hash || location.search) history.replaceState(null, "", "/");
+  // A page of the inbox (`#/history`) stays in the address.
+  const place = location.hash.startsWith("#/") ? location.hash : "";
+  if (location.search || (location.hash && !place)) history.replaceState(null, "", `/${place}`);
   try {
     localStorage.removeItem(PLACE);
     if (found) sessionStorage.setItem(PLACE, found[1]);
@@ -116,13 +149,7 @@ function takeKey() {
   }
 }
 
-/** The inbox has no service workers: one that is there was left by somebody else who answered here. */
-async function forgetWorkers() {
-  const workers = await navigator.serviceWorker?.getRegistrations().catch(() => []);
-  for (const worker of workers ?? []) worker.unregister();
-}
-
-async function read(body, challenge, silence, on) {
+async function listen(body, challenge, silence, on) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let [rest, number] = ["", 0];
   for (;;) {

@@ -1,23 +1,25 @@
 // Nothing is pressed by accident: a card that has just come, moved or changed takes no press for a
-// moment, and a press counts from where it began (a finger that came down before the card did).
+// moment, and a press counts from where it began (a finger that came down before the card did). What
+// settles carries a name in `data-settle`.
 
 const SETTLE = 700;
 const readyAt = new Map();
 let begun = null;
 
-/** Runs a change of the page; whatever stands elsewhere afterwards has to settle. */
-export function moving(cards, change) {
-  const before = new Map([...cards()].map((card) => [card.dataset.id, card.getBoundingClientRect().top]));
+/** Runs a change of the page; what is elsewhere afterwards has to settle. */
+export function moving(change) {
+  const cards = () => [...document.querySelectorAll("[data-settle]")].filter((card) => card.offsetParent);
+  const before = new Map(cards().map((card) => [card.dataset.settle, card.getBoundingClientRect().top]));
   change();
   for (const card of cards()) {
-    const top = before.get(card.dataset.id);
+    const top = before.get(card.dataset.settle);
     if (top === undefined || Math.abs(top - card.getBoundingClientRect().top) > 2) unsettle(card);
   }
 }
 
 /** The card takes no press for a moment. */
 export function unsettle(card) {
-  const { id } = card.dataset;
+  const { settle: id } = card.dataset;
   const until = performance.now() + SETTLE;
   readyAt.set(id, until);
   card.classList.add("settling");
@@ -28,10 +30,16 @@ export function unsettle(card) {
   }, SETTLE);
 }
 
+/** The card takes presses at once: somebody has gone to it by a key, so no finger is over it. */
+export function settle(card) {
+  readyAt.delete(card.dataset.settle);
+  card.classList.remove("settling");
+}
+
 /** Whether a press that happens now began after the card had settled. */
 export function settled(card) {
   const start = begun && card.contains(begun.target) ? begun.time : performance.now();
-  return start >= (readyAt.get(card.dataset.id) ?? 0);
+  return start >= (readyAt.get(card.dataset.settle) ?? 0);
 }
 
 const begin = (event) => {

@@ -28,7 +28,7 @@ pub(crate) async fn every(
     } else {
         refusal(
             StatusCode::FORBIDDEN,
-            "This host name is not the inbox's. Open it as `countersign inbox` prints it.",
+            "This host name is not the inbox's. Open the link printed by `countersign open`.",
         )
     };
     for (name, value) in HEADERS {
@@ -48,8 +48,7 @@ pub(crate) async fn data(
     let no_access = || {
         refusal(
             StatusCode::UNAUTHORIZED,
-            "This page has no access. Open the inbox's address again as `countersign inbox` \
-             prints it.",
+            "This page has no access. Open the link printed by `countersign open`.",
         )
     };
     let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
@@ -88,14 +87,15 @@ pub(crate) fn refusal(status: StatusCode, sentence: &str) -> Response {
 }
 
 /// Scripts and styles come from this origin's files alone; nothing may frame, sniff, keep or learn
-/// of the page; and `trusted-types` makes the browser itself refuse to parse text as HTML.
+/// of the page; and `trusted-types` makes the browser itself refuse to parse text as HTML. The one
+/// policy that may exist, `worker`, makes no HTML: it names the page's service worker.
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src \
-         'self'; \
+         'self'; manifest-src 'self'; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-         require-trusted-types-for 'script'; trusted-types 'none'",
+         require-trusted-types-for 'script'; trusted-types worker",
     ),
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

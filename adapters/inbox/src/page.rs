@@ -8,7 +8,7 @@ use crate::{
 use axum::{
     Json,
     extract::{Path, Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
@@ -18,22 +18,59 @@ use std::sync::Arc;
 const PAGE: &str = include_str!("../assets/page.html");
 const DOOR: &str = include_str!("../assets/door.html");
 
+/// Up to where the page's worker may reach.
+const WORKER_SCOPE: HeaderName = HeaderName::from_static("service-worker-allowed");
+
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
+/// A file of the pages by its name.
+macro_rules! file {
+    ($name:literal, $kind:expr) => {
+        ($name, $kind, include_bytes!(concat!("../assets/", $name)) as &[u8])
+    };
+}
+
 /// The files of both pages: name, type, content. They hold no secret, so anybody may have them.
-const FILES: [(&str, &str, &str); 11] = [
-    ("inbox.css", STYLE, include_str!("../assets/inbox.css")),
-    ("inbox.js", SCRIPT, include_str!("../assets/inbox.js")),
-    ("bell.js", SCRIPT, include_str!("../assets/bell.js")),
-    ("card.js", SCRIPT, include_str!("../assets/card.js")),
-    ("keep.js", SCRIPT, include_str!("../assets/keep.js")),
-    ("line.js", SCRIPT, include_str!("../assets/line.js")),
-    ("pause.js", SCRIPT, include_str!("../assets/pause.js")),
-    ("proof.js", SCRIPT, include_str!("../assets/proof.js")),
-    ("settle.js", SCRIPT, include_str!("../assets/settle.js")),
-    ("door.js", SCRIPT, include_str!("../assets/door.js")),
-    ("icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+const FILES: &[(&str, &str, &[u8])] = &[
+    file!("base.css", STYLE),
+    file!("inbox.css", STYLE),
+    file!("card.css", STYLE),
+    file!("pages.css", STYLE),
+    file!("inbox.js", SCRIPT),
+    file!("act.js", SCRIPT),
+    file!("asks.js", SCRIPT),
+    file!("bell.js", SCRIPT),
+    file!("blocks.js", SCRIPT),
+    file!("buttons.js", SCRIPT),
+    file!("card.js", SCRIPT),
+    file!("detail.js", SCRIPT),
+    file!("dom.js", SCRIPT),
+    file!("door.js", SCRIPT),
+    file!("filter.js", SCRIPT),
+    file!("grants.js", SCRIPT),
+    file!("history.js", SCRIPT),
+    file!("install.js", SCRIPT),
+    file!("keep.js", SCRIPT),
+    file!("keys.js", SCRIPT),
+    file!("line.js", SCRIPT),
+    file!("list.js", SCRIPT),
+    file!("pages.js", SCRIPT),
+    file!("parts.js", SCRIPT),
+    file!("pause.js", SCRIPT),
+    file!("proof.js", SCRIPT),
+    file!("record.js", SCRIPT),
+    file!("route.js", SCRIPT),
+    file!("sessions.js", SCRIPT),
+    file!("settle.js", SCRIPT),
+    file!("several.js", SCRIPT),
+    file!("sight.js", SCRIPT),
+    file!("status.js", SCRIPT),
+    file!("time.js", SCRIPT),
+    file!("worker.js", SCRIPT),
+    file!("icon.svg", "image/svg+xml"),
+    file!("icon.png", "image/png"),
+    file!("manifest.webmanifest", "application/manifest+json"),
 ];
 
 #[derive(Deserialize)]
@@ -90,7 +127,10 @@ pub(crate) async fn hello(
 pub(crate) async fn file(Path(name): Path<String>) -> Response {
     match FILES.iter().find(|(file, ..)| *file == name) {
         Some((_, kind, content)) => {
-            ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], *content).into_response()
+            let kind = (header::CONTENT_TYPE, HeaderValue::from_static(kind));
+            // The worker serves `/`, which is above its own folder; of other files this says nothing.
+            let whole = (WORKER_SCOPE, HeaderValue::from_static("/"));
+            ([kind, whole], *content).into_response()
         }
         None => refusal(StatusCode::NOT_FOUND, "The inbox has no such file."),
     }
@@ -130,4 +170,35 @@ fn door(inbox: &Shared) -> Response {
 // addresses.
 fn html(inbox: &Shared, page: &str) -> Html<String> {
     Html(page.replace("\"/inbox/", &format!("\"/inbox/{}/", inbox.session.start())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worker_keeps_every_file_of_the_page_and_nothing_else() {
+        let kept = include_str!("../assets/worker.js");
+        let kept = kept.split("const FILES = [").nth(1).and_then(|rest| rest.split("];").next());
+        let kept: Vec<&str> =
+            kept.unwrap_or_default().split(',').map(|name| name.trim().trim_matches('"')).collect();
+        let own = ["door.js", "worker.js"];
+        let files = FILES.iter().map(|(name, ..)| *name).filter(|name| !own.contains(name));
+        assert_eq!(
+            kept.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
+            files.collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn every_module_that_a_file_imports_is_served() {
+        for (name, kind, content) in FILES {
+            let text =
+                if *kind == SCRIPT { str::from_utf8(content).unwrap_or_default() } else { "" };
+            for import in text.split("from \"./").skip(1).filter_map(|rest| rest.split('"').next())
+            {
+                assert!(FILES.iter().any(|(file, ..)| *file == import), "{name} imports {import}");
+            }
+        }
+    }
 }

@@ -61,7 +61,7 @@ async fn the_cookie_alone_opens_the_empty_page_but_no_card_and_no_press() {
             assert_eq!(refused.status(), 401);
             assert_eq!(
                 refused.json::<Value>().await.unwrap(),
-                json!({ "error": "This page has no access. Open the inbox's address again as `countersign inbox` prints it." })
+                json!({ "error": "This page has no access. Open the link printed by `countersign open`." })
             );
         }
     }
@@ -176,7 +176,7 @@ async fn a_host_name_that_is_not_the_inboxs_is_refused_on_every_path() {
 async fn every_answer_keeps_the_page_to_itself() {
     let desk = Desk::open().await;
     let client = reqwest::Client::new();
-    for path in ["/", "/inbox/inbox.js", "/inbox/inbox.css", "/inbox/events", "/inbox/nothing"] {
+    for path in ["/", "/inbox/inbox.js", "/inbox/base.css", "/inbox/events", "/inbox/nothing"] {
         let answer = client.get(format!("http://{}{path}", desk.at)).send().await.unwrap();
         let header = |name: &str| answer.headers()[name].to_str().unwrap();
         let policy = header("content-security-policy");

@@ -9,8 +9,12 @@
 )]
 
 mod access;
+mod axe;
 mod contract;
+mod install;
+mod list;
 mod page;
+mod pages;
 mod pictures;
 mod press;
 mod stream;

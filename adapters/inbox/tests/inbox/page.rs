@@ -8,6 +8,7 @@ use crate::support::{
 use serde_json::json;
 
 const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
+const WIDTHS: &str = "[document.documentElement.scrollWidth, innerWidth]";
 const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
 
 /// A browser with the inbox open; `None` when there is no browser.
@@ -16,6 +17,12 @@ async fn look(desk: &Desk) -> Option<(Browser, Page)> {
     let page = browser.open(&desk.address()).await;
     page.until(LIVE).await;
     Some((browser, page))
+}
+
+/// Opens a request of the list.
+async fn open(page: &Page, id: &str) {
+    page.click(&format!(".item[data-ask={id}] a")).await;
+    page.until(&format!("document.querySelector('[data-id={id}]')")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,7 +44,7 @@ async fn a_click_on_approve_answers_and_the_card_says_so() {
     page.eval(
         "void new MutationObserver(() => { \
            window.receipt = document.querySelector('.receipt')?.textContent || window.receipt; \
-         }).observe(document.querySelector('#open'), { subtree: true, childList: true })",
+         }).observe(document.querySelector('#detail'), { subtree: true, childList: true })",
     )
     .await;
     page.click("[data-slot=Approve]").await;
@@ -48,7 +55,7 @@ async fn a_click_on_approve_answers_and_the_card_says_so() {
     assert_eq!(page.eval("document.querySelectorAll('.buttons').length").await, 0);
     assert!(page.text().await.contains("Approved once by the local inbox at 12:03"));
     assert_eq!(page.eval("document.title").await, "countersign");
-    page.until("document.querySelector('#closed .was')").await;
+    page.until("document.querySelector('#closed [data-ask=one]')").await;
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -105,7 +112,7 @@ async fn a_card_that_has_just_come_takes_no_press() {
            button.focus(); \
            button.click(); \
            button.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true })); \
-         }).observe(document.querySelector('#open'), { childList: true })",
+         }).observe(document.querySelector('#detail'), { childList: true })",
     )
     .await;
     desk.post(&command("one", "ls")).await;
@@ -124,27 +131,26 @@ async fn a_card_that_has_just_come_takes_no_press() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_card_that_slides_under_the_cursor_takes_no_press() {
+    use countersign_port::Adapter;
     let mut desk = Desk::open().await;
     let Some((_browser, page)) = look(&desk).await else { return };
     desk.post(&command("one", "first")).await;
-    desk.post(&command("two", &"a longer second command\n".repeat(4))).await;
-    page.until("document.title === '(2) countersign'").await;
+    page.until("document.querySelector('[data-id=one]')").await;
     page.until(STILL).await;
-    // The first card grows, so that the second moves; it is pressed in that very moment.
+    // A notice comes above the card, so that it moves; it is pressed in that very moment.
     page.eval(
-        "const two = document.querySelector('[data-id=two]'); \
-         window.was = two.getBoundingClientRect().top; \
+        "const one = document.querySelector('[data-id=one]'); \
+         window.was = one.getBoundingClientRect().top; \
          void new MutationObserver((_, observer) => { \
-           if (!two.classList.contains('settling')) return; \
+           if (!one.classList.contains('settling')) return; \
            observer.disconnect(); \
-           window.moved = two.getBoundingClientRect().top - was; \
-           two.querySelector('[data-slot=Approve]').click(); \
-         }).observe(two, { attributes: true })",
+           window.moved = one.getBoundingClientRect().top - was; \
+           one.querySelector('[data-slot=Approve]').click(); \
+         }).observe(one, { attributes: true })",
     )
     .await;
-    let grown = command("one", &"first, grown\n".repeat(5));
-    desk.update(&countersign_port::Card { revision: 2, ..grown }).await;
-    page.until("document.querySelector('[data-id=two] .receipt').textContent.includes('moved')")
+    desk.inbox.notice(&["Telegram does not hear presses.".to_owned()]);
+    page.until("document.querySelector('[data-id=one] .receipt').textContent.includes('moved')")
         .await;
     assert!(page.eval("window.moved").await.as_f64().unwrap() > 20.0, "the card moved");
     assert!(desk.presses.try_recv().is_err(), "the moved card was not pressed");
@@ -272,13 +278,21 @@ async fn a_phone_shows_everything_without_sideways_scrolling_light_and_dark() {
     long.title = format!("{} wants to use {}", "agent".repeat(20), "tool".repeat(20));
     desk.post(&long).await;
     page.until("document.title === '(3) countersign'").await;
-    page.until(STILL).await;
-    let widths = "[document.documentElement.scrollWidth, innerWidth]";
-    assert_eq!(page.eval(widths).await, json!([375, 375]));
-    let small = "[...document.querySelectorAll('.row button')].filter((b) => { \
-                 const r = b.getBoundingClientRect(); return r.height < 36 || r.left < 0 || \
-                 r.right > 375 }).length";
-    assert_eq!(page.eval(small).await, 0, "all buttons fit a thumb");
+    let small = "[...document.querySelectorAll('.row button, .menu summary')].filter((b) => { \
+                 const r = b.getBoundingClientRect(); return r.height < 44 || r.left < 0 || \
+                 r.right > 375 || r.bottom > innerHeight }).length";
+    for id in ["one", "several", "long"] {
+        open(&page, id).await;
+        page.until(STILL).await;
+        assert_eq!(page.eval(WIDTHS).await, json!([375, 375]), "{id}");
+        assert_eq!(page.eval(small).await, 0, "all buttons of {id} are in reach of a thumb");
+        if id == "long" {
+            break;
+        }
+        page.click("#back").await;
+        page.until("document.body.dataset.view === 'list'").await;
+        assert_eq!(page.eval(WIDTHS).await, json!([375, 375]));
+    }
     let whole = "document.querySelector('[data-id=long] pre').textContent.length";
     assert_eq!(page.eval(whole).await, "printf '%s\\n' \"$line\"\n".len() * 300);
     assert!(page.text().await.contains("characters: scroll to read, or Show all"));
@@ -304,6 +318,7 @@ async fn a_long_command_shows_head_and_tail_and_padding_pushes_nothing_out_of_si
     let padded = format!("ls{}rm -rf ~", "\n".repeat(300));
     desk.post(&command("padded", &padded)).await;
     page.until("document.title === '(2) countersign'").await;
+    open(&page, "long").await;
     let text = page.text().await;
     for shown in
         ["201 lines, ", "It ends:", "echo 197\necho 198\necho 199\necho 200\nrm -rf ~/Docu"]
@@ -317,12 +332,33 @@ async fn a_long_command_shows_head_and_tail_and_padding_pushes_nothing_out_of_si
         )
     };
     assert_eq!(page.eval(&in_sight("[data-id=long] .end-of", "rm -rf ~/Documents")).await, true);
+    open(&page, "padded").await;
+    let text = page.text().await;
     assert_eq!(page.eval(&in_sight("[data-id=padded] pre", "rm -rf ~")).await, true);
     assert!(text.contains("⋮ 299 empty lines") && text.contains("blanks are counted"), "{text}");
     page.click("[data-id=padded] .more").await;
     let exact = page.eval("document.querySelector('[data-id=padded] pre').textContent").await;
     assert_eq!(exact, json!(padded));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_approved_only_after_its_end_was_in_sight() {
+    let mut desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    page.size(1000, 420).await;
+    desk.post(&command("one", &"echo step\n".repeat(60))).await;
+    page.until("document.querySelector('[data-id=one]')").await;
+    page.until(STILL).await;
+    let top = "document.querySelector('#detail').scrollTop";
+    assert_eq!(page.eval(top).await, 0);
+    page.eval("document.querySelector('[data-slot=Approve]').click()").await;
+    page.until("document.querySelector('.receipt').innerText.includes('not in sight')").await;
+    assert!(page.eval(top).await.as_f64().unwrap() > 0.0, "the end is shown");
+    assert!(desk.presses.try_recv().is_err(), "nothing was pressed");
+    page.until(STILL).await;
+    page.click("[data-slot=Approve]").await;
+    assert_eq!(desk.presses.recv().await.unwrap().token, "one.1.a");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -350,7 +386,7 @@ async fn the_page_lives_through_a_restart_and_says_when_it_is_not_connected() {
         "document.querySelector('[data-id=kept] [data-slot=Approve]').ariaDisabled === 'false'",
     )
     .await;
-    page.until("document.querySelector('#closed [data-id=gone]')").await;
+    page.until("document.querySelector('#closed [data-ask=gone]')").await;
     assert_eq!(page.eval("document.title").await, "(1) countersign");
     page.until(STILL).await;
     page.click("[data-id=kept] [data-slot=Deny]").await;
@@ -381,7 +417,7 @@ async fn a_link_from_another_site_lets_in_and_the_door_is_closed_without_one() {
     let Some(browser) = Browser::start().await else { return };
     // `localhost` is another site than `127.0.0.1`; its door is closed.
     let page = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
-    assert!(page.text().await.contains("This inbox opens with its own address"));
+    assert!(page.text().await.contains("Open the link printed by countersign open"));
     page.eval(&format!("void setTimeout(() => location.assign({:?}))", desk.address())).await;
     page.until(
         "location.hostname === '127.0.0.1' && \

@@ -5,6 +5,7 @@
 #[path = "../../../../../tests/support/browser.rs"]
 pub mod browser;
 pub mod cards;
+pub mod records;
 #[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
@@ -14,11 +15,13 @@ use countersign_port::{
     Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Receipt, Target, Tone,
     async_trait,
 };
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
+use records::Records;
+use std::{net::SocketAddr, sync::Arc};
+use tokio::{
+    net::TcpListener,
+    sync::{Mutex, mpsc},
+    task::JoinHandle,
 };
-use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use visitor::Visitor;
 
 pub const TOKEN: &str = "a-token-of-the-tests";
@@ -28,6 +31,7 @@ pub struct Desk {
     pub inbox: Inbox,
     pub at: SocketAddr,
     pub core: Arc<Core>,
+    pub records: Arc<Records>,
     pub presses: mpsc::UnboundedReceiver<Received>,
     stop: CancellationToken,
     running: JoinHandle<()>,
@@ -46,15 +50,17 @@ impl Desk {
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();
         let (core, presses) = Core::new();
+        let records = Arc::new(Records::default());
         let stop = CancellationToken::new();
         let serving = tokio::spawn({
-            let (router, stop) = (inbox.router(), stop.clone());
+            let api = inbox.guarded(records::routes(records.clone()));
+            let (router, stop) = (inbox.router().merge(api), stop.clone());
             async move {
                 let served = axum::serve(listener, router);
                 served.with_graceful_shutdown(stop.cancelled_owned()).await.unwrap();
             }
         });
-        Self { inbox, at, core, presses, stop, running: tokio::spawn(async {}), serving }
+        Self { inbox, at, core, records, presses, stop, running: tokio::spawn(async {}), serving }
     }
 
     pub async fn start(mut self) -> Self {
@@ -84,7 +90,7 @@ impl Desk {
 
     /// Puts a card up, for the core to answer.
     pub async fn post(&self, card: &Card) {
-        self.core.cards.lock().unwrap().push(card.clone());
+        self.core.cards.lock().await.push(card.clone());
         self.inbox.post(&Target("inbox".to_owned()), card, Posting::First).await.unwrap();
     }
 
@@ -112,7 +118,7 @@ impl Core {
 impl TestCore for Core {
     async fn take(&self, press: Received) -> Receipt {
         self.heard.send(press.clone()).unwrap();
-        let mut cards = self.cards.lock().unwrap();
+        let mut cards = self.cards.lock().await;
         let said = |outcome, sentence: &str, card: Option<&Card>| Receipt {
             outcome,
             sentence: sentence.to_owned(),

@@ -1,0 +1,71 @@
+//! axe-core on every page, on a desk and on a phone, by day and by night.
+
+use crate::support::{
+    Desk,
+    browser::{Browser, Page},
+    cards::{command, question},
+};
+use serde_json::json;
+
+const AXE: &str = include_str!("../../../../tests/support/assets/axe.min.js");
+const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
+const STILL: &str = "!document.querySelector('.settling, [aria-busy=true]')";
+/// The bar of the time that is left moves all the time.
+const AT_REST: &str = "document.getAnimations().every(({ transitionProperty, playState }) => \
+     transitionProperty === 'transform' || playState !== 'running')";
+
+/// What axe finds; `only`: the rules that it tries.
+fn run(only: &str) -> String {
+    format!(
+        "axe.run(document, {only}).then(({{ violations }}) => violations.flatMap(({{ id, nodes }}) => \
+         nodes.map(({{ target, failureSummary }}) => `${{id}} ${{target}}: ${{failureSummary}}`)))"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
+    let desk = Desk::open().await;
+    let Some(browser) = Browser::start().await else { return };
+    let door = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
+    door.eval(AXE).await;
+    assert_eq!(door.eval(&run("{}")).await, json!([]), "the door");
+    let page = browser.open(&desk.address()).await;
+    page.until(LIVE).await;
+    page.eval(AXE).await;
+    clean(&page, "no request", "true").await;
+    desk.post(&command("long", &"echo a long command\n".repeat(80))).await;
+    desk.post(&question("several")).await;
+    desk.post(&command("past", "ls")).await;
+    desk.visitor().await.press("past", "past.1.w", None).await;
+    page.until("document.title === '(2) countersign' && document.querySelector('#closed .item')")
+        .await;
+    for (hash, drawn) in [
+        ("#/", "document.querySelector('#open .item')"),
+        ("#/ask/long", "document.querySelector('[data-id=long]')"),
+        ("#/ask/several", "document.querySelector('[data-id=several]')"),
+        ("#/ask/past", "document.querySelector('[data-id=past] .outcome')"),
+        ("#/history", "document.querySelector('.records .item')"),
+        ("#/history/k3f0", "document.querySelector('.record')"),
+        ("#/grants", "document.querySelector('.tile')"),
+        ("#/sessions", "document.querySelector('.tile')"),
+        ("#/status", "document.querySelector('.verdict')"),
+    ] {
+        page.eval(&format!("location.hash = '{hash}'")).await;
+        clean(&page, hash, drawn).await;
+    }
+}
+
+/// Holds what is shown to axe's rules, in both sizes and both schemes.
+async fn clean(page: &Page, name: &str, drawn: &str) {
+    for width in [1280, 375] {
+        page.size(width, 800).await;
+        // The schemes differ in colours alone.
+        for (scheme, only) in [("light", "{}"), ("dark", "{ runOnly: ['color-contrast'] }")] {
+            page.scheme(scheme).await;
+            page.until(drawn).await;
+            page.until(STILL).await;
+            page.until(AT_REST).await;
+            assert_eq!(page.eval(&run(only)).await, json!([]), "{name} at {width}, {scheme}");
+        }
+    }
+}

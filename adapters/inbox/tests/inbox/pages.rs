@@ -1,0 +1,201 @@
+//! The pages of records in a real browser: History, Grants, Sessions, Status.
+
+use crate::support::{
+    Desk,
+    browser::{Browser, Page},
+    cards::command,
+};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+const LIVE: &str = "document.querySelector('#line').dataset.state === 'live'";
+
+async fn look(desk: &Desk) -> Option<(Browser, Page)> {
+    let browser = Browser::start().await?;
+    let page = browser.open(&desk.address()).await;
+    page.until(LIVE).await;
+    Some((browser, page))
+}
+
+/// Goes to a page by its link.
+async fn go(page: &Page, name: &str) {
+    page.click(&format!(".pages a[data-page={name}]")).await;
+    page.until(&format!("document.querySelector('#{name} h2')")).await;
+}
+
+const IDS: &str = "[...document.querySelectorAll('.records .item')].map((row) => row.dataset.ask)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_history_comes_in_pages_and_its_filters_reach_the_daemon() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    go(&page, "history").await;
+    page.until(&format!("{IDS}.length === 2")).await;
+    page.click(".more-records").await;
+    page.until(&format!("{IDS}.length === 4")).await;
+    page.click(".more-records").await;
+    page.until("document.querySelector('.more-records').hidden").await;
+    assert_eq!(page.eval(IDS).await, json!(["k3f0", "k3f1", "k3f2", "k3f3", "k3f4"]));
+    let said = "[...document.querySelectorAll('.records .hint')].map((hint) => hint.innerText)";
+    assert_eq!(
+        page.eval(said).await,
+        json!([
+            "Allowed · Ana (telegram) · stored shell: git push * · undone by Ana (telegram)",
+            "Denied · Ana (telegram) · “Not on a Friday”",
+            "Timed out · Ana (telegram)",
+            "Allowed · Ana (telegram)",
+            "Cancelled · Ana (telegram)",
+        ])
+    );
+    assert!(page.text().await.contains("git push <b>0</b>"), "what agents write is shown as it is");
+    page.click("[name=agent]").await;
+    page.write("codex").await;
+    page.until(&format!("JSON.stringify({IDS}) === '[\"k3f1\"]'")).await;
+    page.click("[name=person]").await;
+    page.write("Ana").await;
+    page.eval(
+        "(() => { const verdict = document.querySelector('[name=verdict]'); \
+         verdict.value = 'allow'; verdict.dispatchEvent(new Event('change')) })()",
+    )
+    .await;
+    page.until("document.querySelector('#history .said').innerText.includes('No closed request')")
+        .await;
+    let last = desk.records.filters.lock().unwrap().last().unwrap().clone();
+    let expected = [("agent", "codex"), ("person", "Ana"), ("verdict", "allow")];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(last, BTreeMap::from(expected));
+    page.click("[name=rule]").await;
+    page.write("(").await;
+    page.until("document.querySelector('#history .wrong')?.innerText === '`rule` is not a rule.'")
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_of_the_history_opens_in_whole_and_back_leads_to_the_list() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    go(&page, "history").await;
+    page.until(&format!("{IDS}.length === 2")).await;
+    page.click(".item[data-ask=k3f0] a").await;
+    page.until("document.querySelector('.record')").await;
+    assert_eq!(page.eval("location.hash").await, "#/history/k3f0");
+    let text = page.text().await;
+    for shown in [
+        "git push <b>0</b>",
+        "stored: git push *",
+        "“Ship it”",
+        "By\nAna (telegram)",
+        "Through\ntelegram",
+        "Scope\nalways",
+        "Stored\nshell: git push *",
+        "Undone by\nAna (telegram)",
+        "telegram -1001 · delivered",
+        "discord 77 · not delivered: the bot may not write",
+        "\"command\": \"git push <b>\"",
+        "9f86d081884c7d65",
+    ] {
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
+    }
+    page.eval("history.back()").await;
+    page.until("location.hash === '#/history' && document.querySelector('.records')").await;
+    page.eval("location.hash = '#/history/nothing'").await;
+    page.until("document.querySelector('#history .wrong')").await;
+    assert!(page.text().await.contains("There is no ask `nothing`."));
+    assert!(page.complaints().iter().all(|said| said.contains("/history/nothing")), "its 404");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grant_is_revoked_after_a_second_press_and_a_refusal_is_shown() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    go(&page, "grants").await;
+    page.until("document.querySelectorAll('.tile').length === 2").await;
+    let text = page.text().await;
+    for shown in [
+        "Until\nthe session ends",
+        "Until\nit is revoked",
+        "By\nBen (discord)",
+        "Used\n3 times",
+        "git push origin main",
+        "Does not hold: its line was edited",
+    ] {
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
+    }
+    *desk.records.refuses.lock().unwrap() = Some("This inbox may not answer.");
+    page.click("[data-grant=g1] .quiet").await;
+    page.until("document.activeElement.innerText === 'Keep'").await;
+    page.click("[data-grant=g1] .danger").await;
+    page.until("document.querySelector('#grants .wrong')").await;
+    assert!(page.text().await.contains("This inbox may not answer."));
+    *desk.records.refuses.lock().unwrap() = None;
+    page.click("[data-grant=g1] .quiet").await;
+    page.click("[data-grant=g1] .danger").await;
+    page.until("document.querySelectorAll('.tile').length === 1").await;
+    assert!(page.text().await.contains("Revoked: shell: git push *"));
+    let left: Vec<_> =
+        desk.records.grants.lock().unwrap().iter().map(|g| g["id"].clone()).collect();
+    assert_eq!(left, ["g2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_lead_to_what_they_wait_for() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    // Its ask is `a7f3`.
+    desk.post(&command("one", "ls")).await;
+    page.until("document.querySelector('.item')").await;
+    go(&page, "sessions").await;
+    page.until("document.querySelectorAll('.tile').length === 2").await;
+    let text = page.text().await;
+    for shown in
+        ["claude-code", "2 waiting", "Mode\nyolo", "Folder\n/home/ana/shop", "nothing waits"]
+    {
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
+    }
+    let links = "[...document.querySelectorAll('.waits-for a')].map((link) => \
+                 [link.getAttribute('href'), link.innerText])";
+    let expected =
+        json!([["#/ask/one", "claude-code wants to run a command"], ["#/history/zz99", "zz99"]]);
+    assert_eq!(page.eval(links).await, expected);
+    page.click(".waits-for a").await;
+    page.until("document.querySelector('[data-id=one]').checkVisibility()").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_names_what_is_wrong_and_how_to_fix_it() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    go(&page, "status").await;
+    page.until("document.querySelector('.verdict')").await;
+    let text = page.text().await;
+    for shown in [
+        "2 problems",
+        "Presses in discord are not received.",
+        "The store: The disk is full. Fix: Free some space.",
+        "telegram\nworking\nLed by\nmill-1f.k3",
+        "discord\nnot working\n\nthe token was refused",
+        "3 cards for telegram -1001, since",
+        "Version\n0.1.0",
+        "Waiting\n4 requests",
+    ] {
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_is_still_there_after_a_reload_and_keys_lead_to_each() {
+    let desk = Desk::open().await;
+    let Some((_browser, page)) = look(&desk).await else { return };
+    let titles = ["Waiting for you", "History", "Grants", "Sessions", "Status"];
+    for (key, title) in [("2", 1), ("3", 2), ("4", 3), ("5", 4), ("1", 0)] {
+        page.key("g").await;
+        page.key(key).await;
+        let shown = "[...document.querySelectorAll('main h2')].find((h) => h.checkVisibility())";
+        page.until(&format!("{shown}?.innerText === '{}'", titles[title])).await;
+    }
+    assert!(page.complaints().iter().all(|said| said.contains("/inbox/api/status")), "its 503");
+    go(&page, "grants").await;
+    page.eval("void setTimeout(() => location.reload())").await;
+    page.until("document.querySelectorAll('.tile').length === 2").await;
+    assert_eq!(page.eval("location.hash").await, "#/grants");
+}
