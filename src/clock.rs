@@ -1,6 +1,6 @@
 //! The only module that reads the clock.
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 /// Milliseconds since the Unix epoch.
 #[must_use]
@@ -40,6 +40,36 @@ pub fn rfc3339(at_ms: i64) -> String {
 #[must_use]
 pub fn from_rfc3339(text: &str) -> Option<i64> {
     text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+}
+
+/// A time for people in this machine's zone, such as `2026-11-22 18:03:11`.
+#[must_use]
+pub fn local(at_ms: i64) -> String {
+    zoned(at_ms, "%Y-%m-%d %H:%M:%S")
+}
+
+/// A time as people say it at this one: `3 min ago`, `in 2 h`, and the date where it is long ago.
+#[must_use]
+pub fn relative(at_ms: i64, now_ms: i64) -> String {
+    let minutes = (now_ms - at_ms).unsigned_abs() / 60_000;
+    let span = match minutes {
+        0 if at_ms <= now_ms => return "just now".to_owned(),
+        0 => "1 min".to_owned(),
+        1..60 => format!("{minutes} min"),
+        60..1440 => format!("{} h", minutes / 60),
+        1440..10_080 => format!("{} d", minutes / 1440),
+        _ => return zoned(at_ms, "%Y-%m-%d"),
+    };
+    if at_ms <= now_ms { format!("{span} ago") } else { format!("in {span}") }
+}
+
+/// Reads a time that a person wrote: a date, or a date and a time, in this machine's zone, or RFC
+/// 3339; `None` for anything else.
+#[must_use]
+pub fn from_local(text: &str) -> Option<i64> {
+    let zoned = |at: DateTime| Some(at.to_zoned(TimeZone::system()).ok()?.timestamp());
+    let read = text.parse::<DateTime>().ok().filter(|_| !text.ends_with(['Z', 'z']));
+    from_rfc3339(text).or_else(|| Some(zoned(read?)?.as_millisecond()))
 }
 
 /// A duration for people, such as `5 minutes`.
@@ -97,6 +127,28 @@ mod tests {
         for text in ["", "yesterday", "2025-11-22", "2025-11-22T10:00:41"] {
             assert_eq!(from_rfc3339(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_reads_as_people_say_it_at_another() {
+        let (now, minute) = (1_763_805_641_120, 60_000);
+        let said = |minutes: i64| relative(now - minutes * minute, now);
+        assert_eq!(
+            [0, 1, 59, 60, 1439, 1440, 10_079].map(said),
+            ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 d ago", "6 d ago"]
+        );
+        assert_eq!([-1, -90].map(said), ["in 1 min", "in 1 h"]);
+        assert_eq!(relative(now + 5, now), "in 1 min");
+        assert_eq!(relative(0, now), zoned(0, "%Y-%m-%d"));
+    }
+
+    #[test]
+    fn a_local_time_reads_back_and_a_date_is_its_midnight() {
+        let at = 1_763_805_641_000;
+        assert_eq!(from_local(&local(at)), Some(at));
+        assert_eq!(from_local("2026-11-22"), from_local("2026-11-22 00:00:00"));
+        assert_eq!(from_local("2026-11-22T18:00:00Z"), from_rfc3339("2026-11-22T18:00:00Z"));
+        assert_eq!(from_local("22.11.2026"), None);
     }
 
     #[test]

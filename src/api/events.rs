@@ -1,6 +1,6 @@
 //! `GET /v1/events`: the event log as server-sent events.
 //!
-//! A new reader gets every open ask first. A reader that resumes with `Last-Event-ID` gets what it
+//! A new reader gets every open ask first, or with `last` so many of the latest events. A reader that resumes with `Last-Event-ID` gets what it
 //! missed. If those events are no longer stored, it gets one event `forgotten` and starts again.
 //!
 //! The `id:` of an event is the id to resume after, which is not always the event's own: on
@@ -8,36 +8,40 @@
 
 use super::{
     fault::Fault,
-    live::{self, Backlog, Feed, News},
+    live::{self, Backlog, Feed, News, StreamEnd},
     state::Api,
     view::view,
 };
 use crate::store::{Resumed, Tail};
 use axum::{
-    extract::State,
+    extract::{Query, State, rejection::QueryRejection},
     http::HeaderMap,
     response::sse::{Event, Sse},
 };
-use countersign_protocol::{EventView, ForgottenView};
+use countersign_protocol::{EventView, EventsQuery, ForgottenView};
 use futures::Stream;
 use serde::Serialize;
 use std::convert::Infallible;
 
 pub(super) async fn stream(
     State(api): State<Api>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
+    let Query(EventsQuery { last: latest, follow }) = query?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let (tail, backlog) = match last {
-        Some(after) => match Tail::resume_after(&api.store, after).await? {
+    let (tail, backlog) = match (last, latest) {
+        (None, Some(latest)) => (Tail::of_last(&api.store, latest).await?, Backlog::Sent),
+        (Some(after), _) => match Tail::resume_after(&api.store, after).await? {
             Resumed::There(tail) => (tail, Backlog::Sent),
             Resumed::Forgotten(tail) => (tail, Backlog::Forgotten),
         },
         // The position is taken before the open asks are read: an ask that closes in between is in
         // the log.
-        None => (Tail::of_now(&api.store).await?, Backlog::From(None)),
+        (None, None) => (Tail::of_now(&api.store).await?, Backlog::From(None)),
     };
-    Ok(live::serve(&api, tail, backlog, EveryEvent))
+    let end = if follow == Some(false) { StreamEnd::CaughtUp } else { StreamEnd::Never };
+    Ok(live::serve_until(end, &api, tail, backlog, EveryEvent))
 }
 
 /// Sends every event of the log with its ask.

@@ -47,6 +47,15 @@ pub(in crate::api) enum Backlog {
     Sent,
 }
 
+/// When a stream ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::api) enum StreamEnd {
+    /// It follows what happens.
+    Never,
+    /// Once everything that has happened was sent.
+    CaughtUp,
+}
+
 /// Streams events until the daemon stops or the store fails; the reader reconnects then.
 pub(in crate::api) fn serve<F: Feed>(
     api: &Api,
@@ -54,8 +63,19 @@ pub(in crate::api) fn serve<F: Feed>(
     backlog: Backlog,
     feed: F,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
+    serve_until(StreamEnd::Never, api, tail, backlog, feed)
+}
+
+/// The same with an end of its own.
+pub(in crate::api) fn serve_until<F: Feed>(
+    end: StreamEnd,
+    api: &Api,
+    tail: Tail,
+    backlog: Backlog,
+    feed: F,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
     let (gate, store, turns) = (api.gate.clone(), api.store.clone(), api.turns.clone());
-    let live = Live::new(gate, store, turns, tail, backlog, feed);
+    let live = Live { end, ..Live::new(gate, store, turns, tail, backlog, feed) };
     Sse::new(stream::unfold(live, Live::next).map(Ok)).keep_alive(KeepAlive::default())
 }
 
@@ -71,6 +91,7 @@ pub(in crate::api) struct Live<F> {
     next: VecDeque<Next>,
     /// Held while the last event is written, if it is large.
     turn: Option<LargeReply>,
+    end: StreamEnd,
     feed: F,
 }
 
@@ -89,8 +110,8 @@ impl<F: Feed> Live<F> {
         backlog: Backlog,
         feed: F,
     ) -> Self {
-        let (changes, next) = (gate.changes(), VecDeque::new());
-        Self { gate, store, turns, changes, tail, backlog, next, turn: None, feed }
+        let (changes, next, end) = (gate.changes(), VecDeque::new(), StreamEnd::Never);
+        Self { gate, store, turns, changes, tail, backlog, next, turn: None, end, feed }
     }
 
     /// Waits for the next event; `None` ends the stream, and the reader reconnects.
@@ -113,6 +134,9 @@ impl<F: Feed> Live<F> {
             self.changes.mark_unchanged();
             if self.look().await.ok()? {
                 continue;
+            }
+            if self.end == StreamEnd::CaughtUp {
+                return None;
             }
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,

@@ -1,7 +1,7 @@
 //! `countersign grants`: what was approved for longer than once.
 
 use super::{Context, Exit, complete, say, token};
-use crate::{ask::By, client::Client};
+use crate::{ask::By, clock};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use countersign_protocol::{GrantReach, GrantView};
@@ -45,14 +45,15 @@ pub(super) async fn run(context: &Context, args: GrantsArgs) -> Result<Exit> {
             say::out(&format!("Revoked: {}", say::literal(&gone.rule)))?;
         }
         None => {
-            let mut grants = reader(context)?.grants().await?;
+            let mut grants = token::reader(context)?.grants().await?;
             grants.retain(|grant| args.scope.is_none_or(|scope| grant.scope == scope));
             if args.json {
                 say::json(&json!({ "grants": grants }))?;
             } else if grants.is_empty() {
                 say::out("There are no grants.")?;
             } else {
-                let shown: Vec<_> = grants.iter().map(show).collect();
+                let now = clock::now_ms();
+                let shown: Vec<_> = grants.iter().map(|grant| show(grant, now)).collect();
                 say::out(&shown.join("\n"))?;
             }
         }
@@ -69,18 +70,9 @@ fn scope() -> impl TypedValueParser<Value = GrantReach> {
     })
 }
 
-/// Approvers see every grant. Without an approver's token, only those are seen that may cover agents
-/// of any session.
-fn reader(context: &Context) -> Result<Client> {
-    match token::approver(context) {
-        Err(error) if error.is::<token::NoToken>() => context.client(),
-        client => client,
-    }
-}
-
-fn show(grant: &GrantView) -> String {
+fn show(grant: &GrantView, now_ms: i64) -> String {
     let GrantView { id, rule, created_at, .. } = grant;
-    let until = grant.expires_at.as_ref().map(|at| format!(" until {at}")).unwrap_or_default();
+    let until = grant.expires_at.as_ref().map(|at| format!(" until {}", until(at, now_ms)));
     let (scope, session) = match grant.scope {
         GrantReach::Always => ("always", String::new()),
         GrantReach::Session => ("session", format!(" in {}", grant.session)),
@@ -90,11 +82,27 @@ fn show(grant: &GrantView) -> String {
         By::Person { name, .. } => name,
         _ => "nobody",
     };
+    let given = match clock::from_rfc3339(created_at) {
+        Some(at) => clock::relative(at, now_ms),
+        None => created_at.clone(),
+    };
     let missing = grant.missing.as_ref().map(|why| format!(" — does not hold: {why}"));
     say::literal(&format!(
-        "{id}  {rule}  {scope}{session}{until}, by {name} at {created_at}{}",
+        "{id}  {rule}  {scope}{session}{}, by {name} {given}{}",
+        until.unwrap_or_default(),
         missing.unwrap_or_default()
     ))
+}
+
+/// A time that is to come: of this day without its date.
+fn until(rfc3339: &str, now_ms: i64) -> String {
+    let Some(at) = clock::from_rfc3339(rfc3339) else { return rfc3339.to_owned() };
+    let (then, now) = (clock::local(at), clock::local(now_ms));
+    let (Some((day, time)), Some((today, _))) = (then.split_once(' '), now.split_once(' ')) else {
+        return then;
+    };
+    let time = time.get(..5).unwrap_or(time);
+    if day == today { time.to_owned() } else { format!("{day} {time}") }
 }
 
 #[cfg(test)]
@@ -102,17 +110,24 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
-    #[test]
-    fn a_grant_shows_its_rule_its_reach_and_who_gave_it() {
+    /// A grant that was given at `now` and holds for so many milliseconds.
+    fn shown(now: i64, lasts: i64, later: i64) -> String {
         let grant = json!({"id": "g1", "rule": "shell: git push *", "scope": "session",
             "ask": "a1", "tool": "shell_exec", "pattern": "git push *", "verdict": "allow",
             "agent": "claude-code", "session": "s9",
             "by": {"kind": "person", "platform": "telegram", "id": "5", "name": "Ana"},
-            "created_at": "2026-11-21T00:00:00Z", "expires_at": "2026-11-21T01:00:00Z"});
-        assert_eq!(
-            show(&serde_json::from_value(grant).unwrap()),
-            "g1  shell: git push *  session in s9 until 2026-11-21T01:00:00Z, by Ana at \
-             2026-11-21T00:00:00Z"
-        );
+            "created_at": clock::rfc3339(now), "expires_at": clock::rfc3339(now + lasts)});
+        show(&serde_json::from_value(grant).unwrap(), now + later)
+    }
+
+    #[test]
+    fn a_grant_shows_its_rule_its_reach_and_who_gave_it_when() {
+        const HOUR: i64 = 3_600_000;
+        // Noon in this machine's zone: an hour later is the same day.
+        let noon = clock::from_local("2026-11-21 12:00").unwrap();
+        let wanted = "g1  shell: git push *  session in s9 until 13:00, by Ana 2 min ago";
+        assert_eq!(shown(noon, HOUR, 120_000), wanted);
+        let wanted = "g1  shell: git push *  session in s9 until 2026-11-22 12:00, by Ana 2 h ago";
+        assert_eq!(shown(noon, 24 * HOUR, 2 * HOUR), wanted);
     }
 }

@@ -1,67 +1,205 @@
-//! The daemon's log on stderr: one line per event, whatever agents and people are called.
+//! `countersign log`: what happened, event by event.
 
-use crate::text::{line, visible};
-use std::io::{self, IsTerminal, Write};
-use tracing_subscriber::{EnvFilter, field::MakeExt, fmt::format};
+use super::{
+    Context, Exit,
+    say::{self, Colour},
+    table::{self, Cell},
+};
+use crate::{
+    client::{Client, ClientError, Happened},
+    clock,
+    text::brief,
+};
+use anyhow::Result;
+use countersign_protocol::{AskView, EventView};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, time::Duration};
 
-/// Starts the log, as text or JSON.
-pub(super) fn init(filter: EnvFilter) {
-    let colour =
-        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour);
-    let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");
-    if json {
-        log.json().with_writer(|| Escaped(io::stderr())).init();
-    } else {
-        // SECURITY: a name with a line break could look like an event of ours, and a control
-        // character could change what the terminal shows.
-        let fields = format::debug_fn(|out, field, value| {
-            let value = line(&format!("{value:?}"));
-            match field.name() {
-                "message" => write!(out, "{value}"),
-                // Added by tracing-log to the records of other crates; they repeat target and
-                // position.
-                log if log.starts_with("log.") => Ok(()),
-                name => write!(out, "{name}={value}"),
+/// The pause before a lost stream is followed again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How much of a command stands on a line, in characters.
+const COMMAND: usize = 80;
+/// How many ids of events are known, so that none is shown twice.
+const KNOWN: usize = 4_096;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Kinds of events: asked, answered, expired, cancelled, postponed, undone, refused (somebody who may
+not answer tried to), ruled (policy denied a call), revoked, mode, paused, resumed.
+It reads a stream, which only the daemon's socket and https prove.")]
+pub(super) struct LogArgs {
+    /// Go on with what happens from now on, until interrupted
+    #[arg(long, short)]
+    follow: bool,
+    /// How many of the latest events it begins with
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+    /// Events of this kind; repeat it for several
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<String>,
+    /// Events of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Events of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Events of this ask; its first letters are enough
+    #[arg(long, value_name = "ID")]
+    ask: Option<String>,
+    /// Print each event as JSON, one a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(context: &Context, args: LogArgs) -> Result<Exit> {
+    let client = context.client()?;
+    let mut reader = Reader { client, args, last: None, known: BTreeSet::new() };
+    let mut lost = false;
+    loop {
+        let ended = reader.read().await;
+        match ended {
+            Ok(()) if !reader.args.follow => return Ok(Exit::Good),
+            Ok(()) => {}
+            Err(error) if reader.args.follow && reader.last.is_some() && is_lost(&error) => {
+                if !std::mem::replace(&mut lost, true) {
+                    say::aside(&format!("{error:#}; trying again"));
+                }
             }
-        });
-        let fields = fields.delimited(" ");
-        log.fmt_fields(fields).with_target(false).with_writer(io::stderr).init();
+            Err(error) => return Err(error),
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// A writer of JSON lines that escapes every hidden character.
-struct Escaped<W>(W);
-
-impl<W: Write> Write for Escaped<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // tracing writes each event in one call, so no character is split between two.
-        let text = String::from_utf8_lossy(bytes);
-        self.0.write_all(escaped(&text).as_bytes())?;
-        // The caller counts its own bytes, not the escaped ones.
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
+/// Whether the daemon may come back.
+fn is_lost(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref::<ClientError>(),
+        Some(ClientError::Unreachable { .. } | ClientError::Lost { .. })
+    )
 }
 
-/// Escapes the hidden characters that JSON leaves unescaped, in JSON's own form.
-pub(super) fn escaped(json: &str) -> String {
-    let mut out = String::with_capacity(json.len() + 16);
-    let mut letter = [0; 4];
-    for c in json.chars() {
-        let text = &*c.encode_utf8(&mut letter);
-        if matches!(c, '\n' | '\t' | ' '..='~') || visible(text) == text {
-            out.push(c);
-        } else {
-            c.encode_utf16(&mut [0; 2])
-                .iter()
-                .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+/// Reads the stream, over and over.
+struct Reader {
+    client: Client,
+    args: LogArgs,
+    /// The id to resume after.
+    last: Option<i64>,
+    /// The latest events that were shown: a resumed stream may repeat some.
+    known: BTreeSet<i64>,
+}
+
+impl Reader {
+    /// Shows events until the stream ends.
+    async fn read(&mut self) -> Result<()> {
+        let LogArgs { follow, limit, .. } = self.args;
+        let mut events = self.client.events(self.last, limit, follow).await?;
+        while let Some(happened) = events.next().await? {
+            self.last = happened.resume.or(self.last);
+            if self.known.insert(happened.event.id) && self.wants(&happened) {
+                self.show(&happened)?;
+            }
+            if self.known.len() > KNOWN {
+                self.known.pop_first();
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, Happened { kind, event, .. }: &Happened) -> bool {
+        let LogArgs { kind: kinds, agent, session, ask, .. } = &self.args;
+        let is = |wanted: &Option<String>, name: &str| {
+            wanted.as_ref().is_none_or(|wanted| of(event, name) == Some(wanted))
+        };
+        let id = event.ask.as_ref().map_or("", |ask| ask.id.as_str());
+        (kinds.is_empty() || kinds.contains(kind))
+            && is(agent, "agent")
+            && is(session, "session")
+            && ask.as_ref().is_none_or(|ask| !ask.is_empty() && id.starts_with(ask.as_str()))
+    }
+
+    fn show(&self, happened: &Happened) -> Result<()> {
+        match self.args.json {
+            true => say::json_line(&as_json(happened)),
+            false => say::out(&table::draw(&[row(happened)])),
         }
     }
-    out
+}
+
+/// The agent or session of an event: its ask's, or its own.
+fn of<'e>(event: &'e EventView, name: &str) -> Option<&'e str> {
+    match (&event.ask, name) {
+        (Some(ask), "agent") => Some(&ask.call.agent),
+        (Some(ask), _) => Some(&ask.call.session),
+        (None, name) => event.data.get(name)?.as_str(),
+    }
+}
+
+fn as_json(Happened { kind, event, .. }: &Happened) -> Value {
+    let at = clock::rfc3339(event.at);
+    json!({"id": event.id, "at": at, "kind": kind, "data": event.data, "ask": event.ask})
+}
+
+fn row(Happened { kind, event, .. }: &Happened) -> Vec<Cell> {
+    let id = event.ask.as_ref().map_or("-", |ask| ask.id.as_str());
+    vec![
+        Cell::plain(&clock::local(event.at)),
+        Cell::coloured(colour(kind), &format!("{kind:<9}")),
+        Cell::plain(id),
+        Cell::plain(of(event, "agent").unwrap_or("-")),
+        Cell::plain(&told(kind, event)),
+    ]
+}
+
+fn colour(kind: &str) -> Colour {
+    match kind {
+        "answered" => Colour::Green,
+        "refused" | "ruled" => Colour::Red,
+        "expired" | "paused" | "cancelled" => Colour::Yellow,
+        _ => Colour::Plain,
+    }
+}
+
+/// What happened, on the rest of the line.
+fn told(kind: &str, event: &EventView) -> String {
+    let text = |name: &str| event.data.get(name).and_then(Value::as_str);
+    let by = event.data.get("by").and_then(|by| by.get("name")?.as_str());
+    match (kind, &event.ask) {
+        ("refused", _) => {
+            let (name, place) = (text("name").unwrap_or("?"), text("platform").unwrap_or("?"));
+            format!("{name} ({place}) may not answer")
+        }
+        ("answered" | "expired" | "cancelled", Some(ask)) => {
+            let reason = ask.reason.clone().unwrap_or_default();
+            format!("{reason}: {}", command(ask))
+        }
+        ("postponed" | "asked", Some(ask)) => command(ask),
+        ("ruled", _) => {
+            let (tool, why) = (text("tool").unwrap_or("?"), text("reason").unwrap_or_default());
+            format!("denied {tool}: {why}")
+        }
+        ("revoked", _) => match (text("rule"), by) {
+            (Some(rule), Some(by)) => format!("{rule}, by {by}"),
+            (rule, _) => rule.unwrap_or_default().to_owned(),
+        },
+        ("mode", _) => format!("is in the mode {} now", text("mode").unwrap_or("?")),
+        (_, Some(ask)) => match by {
+            Some(by) => format!("by {by}: {}", command(ask)),
+            None => command(ask),
+        },
+        (_, None) => by.map(|by| format!("by {by}")).unwrap_or_default(),
+    }
+}
+
+/// What the ask is about, on part of a line.
+fn command(ask: &AskView) -> String {
+    let call = &ask.call;
+    let question = call.questions.first().map(|question| question.question.clone());
+    let args = || match call.args.get("command").and_then(Value::as_str) {
+        Some(command) => command.to_owned(),
+        None => format!("{} {}", call.tool, call.args),
+    };
+    brief(&say::literal(&question.unwrap_or_else(args)), COMMAND)
 }
 
 #[cfg(test)]
@@ -69,13 +207,32 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
+    fn happened(kind: &str, data: Value) -> String {
+        told(kind, &EventView { id: 1, at: 0, data, ask: None })
+    }
+
     #[test]
-    fn hidden_characters_are_escaped_as_json_does_it_and_read_back() {
-        let said =
-            serde_json::json!({"agent": "a\u{202e}b\u{1b}[2K\n\u{e0041}ü👍\u{2028}"}).to_string();
-        let written = escaped(&said);
-        assert_eq!(written, r#"{"agent":"a\u202eb\u001b[2K\n\udb40\udc41ü👍\u2028"}"#);
-        let back = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
-        assert_eq!(back(&written), back(&said));
+    fn an_event_without_an_ask_says_what_happened_in_its_own_words() {
+        let ana = json!({"kind": "person", "platform": "telegram", "id": "4", "name": "Ana"});
+        let cases = [
+            (
+                "ruled",
+                json!({"tool": "Bash", "reason": "a rule denies it"}),
+                "denied Bash: a rule denies it",
+            ),
+            ("revoked", json!({"rule": "shell: ls *", "by": ana}), "shell: ls *, by Ana"),
+            ("revoked", json!({"rule": "shell: ls *", "by": null}), "shell: ls *"),
+            ("mode", json!({"mode": "yolo"}), "is in the mode yolo now"),
+            ("paused", json!({"how": "hold", "by": ana}), "by Ana"),
+            (
+                "refused",
+                json!({"platform": "discord", "id": "7", "name": "Eve"}),
+                "Eve (discord) may not answer",
+            ),
+            ("unheard_of", json!({}), ""),
+        ];
+        for (kind, data, wanted) in cases {
+            assert_eq!(happened(kind, data), wanted, "{kind}");
+        }
     }
 }

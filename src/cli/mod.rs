@@ -14,11 +14,13 @@ mod doctor;
 mod edit;
 mod exit;
 mod grants;
+mod history;
 mod hook;
 mod host;
 mod inbox;
 mod init;
 mod log;
+mod logging;
 mod man;
 mod open;
 mod pause;
@@ -28,10 +30,13 @@ mod run;
 mod say;
 mod schema;
 mod serve;
+mod status;
+mod table;
 pub(crate) mod terminal;
 mod token;
 mod wait;
 mod waiting_line;
+mod when;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -86,8 +91,14 @@ enum CliCommand {
     Connect(connect::ConnectArgs),
     /// Take the hooks out of an agent's settings
     Disconnect(connect::ConnectArgs),
+    /// Say how the daemon is, and what is wrong
+    Status(status::StatusArgs),
     /// List what waits for an answer
     Pending(pending::PendingArgs),
+    /// List what was asked before, or show one ask in whole
+    History(history::HistoryArgs),
+    /// Show what happens, event by event
+    Log(log::LogArgs),
     /// Open the inbox in the browser
     Open(open::OpenArgs),
     /// Print the inbox's address, for you alone: it lets in anyone who has it
@@ -148,8 +159,11 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Host(args) => wait(host::run(context, args)),
         CliCommand::Connect(args) => connect::connect(context, &args),
         CliCommand::Disconnect(args) => connect::disconnect(&args),
+        CliCommand::Status(args) => wait(status::run(context, &args)),
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
         CliCommand::Open(args) => wait(open::run(context, &args)),
+        CliCommand::History(args) => wait(history::run(context, args)),
+        CliCommand::Log(args) => wait(log::run(context, args)),
         CliCommand::Inbox(args) => wait(inbox::run(context, &args)),
         CliCommand::Approve(args) => wait(answer::approve(context, args)),
         CliCommand::Deny(args) => wait(answer::deny(context, args)),

@@ -3,6 +3,7 @@
 use super::{
     Context, Exit, say,
     terminal::{self, row},
+    when::when,
 };
 use crate::ask::question::{Choice, Question};
 use anyhow::{Context as _, Result};
@@ -26,9 +27,9 @@ pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
     // Without an answer to this the list is worth as much.
     if let Ok(ready) = client.ready().await {
         if let Some(pause) = ready.paused {
-            let since = say::literal(&pause.since);
+            let since = say::literal(&when(&pause.since));
             let by = say::literal(&pause.by.to_string());
-            say::out(&format!("! Everything is paused by {by} since {since}."))?;
+            say::out(&format!("! Everything is paused by {by}, {since}."))?;
         }
         for problem in ready.problems {
             say::out(&format!("! {}", say::literal(&problem)))?;

@@ -1,6 +1,6 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
-use super::log::escaped;
+use super::logging::escaped;
 use crate::text::{line, visible};
 use anyhow::Result;
 use std::io::{self, IsTerminal, Write};
@@ -23,6 +23,11 @@ pub(super) fn answer(text: &str) -> Result<()> {
 /// Writes JSON to stdout, with hidden characters escaped in case it is a terminal.
 pub(super) fn json(value: &serde_json::Value) -> Result<()> {
     out(&escaped(&serde_json::to_string_pretty(value)?))
+}
+
+/// The same on one line.
+pub(super) fn json_line(value: &serde_json::Value) -> Result<()> {
+    out(&escaped(&value.to_string()))
 }
 
 /// Writes a message to stderr that is not the answer.

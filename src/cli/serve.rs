@@ -1,6 +1,6 @@
 //! `countersign serve`: runs the daemon in the foreground.
 
-use super::{Context, Exit, init, log, say};
+use super::{Context, Exit, init, logging, say};
 use crate::{
     config::Config,
     daemon::{self, Inherited, ServeOptions},
@@ -53,7 +53,7 @@ fn begin_log(demo: bool) {
         Ok(quiet) => filter.add_directive(quiet),
         Err(_) => filter,
     };
-    log::init(filter);
+    logging::init(filter);
 }
 
 fn warn_if_open_to_others(config: &Config) {

@@ -23,6 +23,15 @@ pub(super) fn approver(context: &Context) -> Result<Client> {
     Ok(Client::new(&config.client, Duration::from_secs(5))?.with_token(token))
 }
 
+/// A client that sees all that this user may see: with the approver's token where there is one, else
+/// with an agent's handle.
+pub(super) fn reader(context: &Context) -> Result<Client> {
+    match approver(context) {
+        Err(error) if error.is::<NoToken>() => context.client(),
+        client => client,
+    }
+}
+
 /// The file beside the config in which `init` writes the token.
 pub(super) fn file(context: &Context) -> Result<PathBuf> {
     Ok(Config::file(context.flag.as_deref())?.with_file_name("approver.token"))

@@ -3,7 +3,9 @@
 mod approver;
 mod decided;
 mod error;
+mod events;
 mod places;
+mod records;
 pub mod session;
 mod settings;
 mod transport;
@@ -12,6 +14,7 @@ mod wire;
 pub use countersign_protocol::AnswerView;
 pub use decided::{Decided, Ending, Submitted};
 pub use error::ClientError;
+pub use events::{Events, Happened};
 pub use places::{NoHome, Places};
 pub use settings::{ClientSettings, Server};
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use connection::{ApiRequest, DaemonConnection};
 use countersign_tokens::secret::Secret;
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
 use std::{
     sync::{
@@ -64,10 +64,54 @@ impl Transport {
         if status.is_success() {
             return serde_json::from_str(&text).map_err(|error| self.unreadable(error));
         }
-        let body = serde_json::from_str::<Value>(&text).ok();
+        Err(self.refusal(turn, status, &text))
+    }
+
+    /// Opens a stream of events, after the one with this id.
+    pub(super) async fn stream(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+        after: Option<i64>,
+    ) -> Result<Response, ClientError> {
+        let (method, timeout) = (Method::GET, Duration::MAX);
+        let request = ApiRequest { method, path, query, body: None, timeout };
+        let first = self.current.load(Ordering::Relaxed);
+        let mut failed = None;
+        let count = self.connections.len();
+        for turn in first..first + count {
+            let Some(connection) = self.connections.get(turn % count) else { break };
+            match connection.stream(&request, self.token.as_ref(), after).await {
+                Err(away @ ClientError::Unreachable { .. }) => failed = Some(away),
+                Err(error) => return Err(error),
+                Ok(reply) if reply.status().is_success() => {
+                    self.current.store(turn % count, Ordering::Relaxed);
+                    return Ok(reply);
+                }
+                Ok(reply) => {
+                    let status = reply.status();
+                    return Err(self.refusal(
+                        turn,
+                        status,
+                        &reply.text().await.unwrap_or_default(),
+                    ));
+                }
+            }
+        }
+        Err(failed.unwrap_or_else(|| ClientError::SetUp("[client] url names no daemon".into())))
+    }
+
+    /// The error of a stream that broke.
+    pub(super) fn lost(&self, error: &reqwest::Error) -> ClientError {
+        ClientError::Lost { server: self.server(), why: error.to_string() }
+    }
+
+    /// The error of a reply that is no success.
+    fn refusal(&self, turn: usize, status: StatusCode, text: &str) -> ClientError {
+        let body = serde_json::from_str::<Value>(text).ok();
         let error = body.as_ref().and_then(|body| body.get("error")?.as_str());
         let sentence = error.map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
-        Err(match status {
+        match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ClientError::Refused(sentence),
             // A daemon that is stopping, or a proxy in front of one that is starting.
             StatusCode::BAD_GATEWAY
@@ -78,7 +122,7 @@ impl Transport {
             }
             StatusCode::TOO_MANY_REQUESTS => ClientError::TooMuch(sentence),
             _ => ClientError::Rejected(sentence),
-        })
+        }
     }
 
     /// Reads a status route, whether its status code is good or not.

@@ -5,6 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The query of `GET /v1/events`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct EventsQuery {
+    /// Begins with so many of the latest events, and with no open asks.
+    pub last: Option<u32>,
+    /// `false` ends the stream after the events that are there; it goes on where absent.
+    pub follow: Option<bool>,
+}
+
 /// Something that happened. The name of the event says what. Two names have other data: `ask` (the
 /// open asks that a new reader gets first) an [`AskView`], `forgotten` a [`ForgottenView`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

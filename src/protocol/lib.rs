@@ -21,7 +21,7 @@ pub use asks::{
     CancelRequest, EditView, WaitQuery,
 };
 pub use calls::{CallReply, SubmitRequest};
-pub use events::{EventView, ForgottenView};
+pub use events::{EventView, EventsQuery, ForgottenView};
 pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
 pub use history::{
     AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,

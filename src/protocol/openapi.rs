@@ -3,9 +3,9 @@
 
 use crate::{
     AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
-    CancelledReply, ErrorReply, EventView, ForgottenView, GrantsPage, HistoryPage, HistoryQuery,
-    ModeReply, ModeRequest, NonceReply, PauseReply, PauseRequest, ReadyReply, RevokeReply,
-    SessionRequest, SessionsPage, SubmitRequest, WaitQuery, routes,
+    CancelledReply, ErrorReply, EventView, EventsQuery, ForgottenView, GrantsPage, HistoryPage,
+    HistoryQuery, ModeReply, ModeRequest, NonceReply, PauseReply, PauseRequest, ReadyReply,
+    RevokeReply, SessionRequest, SessionsPage, SubmitRequest, WaitQuery, routes,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -119,11 +119,13 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("post", routes::CANCEL, "Take an ask back", RouteAccess::Agent)
             .body::<CancelRequest>(generator)
             .reply::<AskView>(generator, "200", "The ask"),
-        Operation::new("get", routes::EVENTS, "Follow what happens", RouteAccess::Agent).stream(
-            generator.subschema_for::<EventView>(),
-            "Server-sent events; the data of each is an EventView, in events named `ask` an \
+        Operation::new("get", routes::EVENTS, "Follow what happens", RouteAccess::Agent)
+            .query::<EventsQuery>(generator)
+            .stream(
+                generator.subschema_for::<EventView>(),
+                "Server-sent events; the data of each is an EventView, in events named `ask` an \
              AskView, in events named `forgotten` a ForgottenView",
-        ),
+            ),
         Operation::new("get", routes::HISTORY, "List closed asks", RouteAccess::Agent)
             .query::<HistoryQuery>(generator)
             .reply::<HistoryPage>(generator, "200", "A page of closed asks"),

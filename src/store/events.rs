@@ -87,6 +87,16 @@ impl Store {
         Ok(row.map(|row| row.try_get("id")).transpose()?.unwrap_or(0))
     }
 
+    /// The id of the event before the latest `latest` ones; 0 if there are no more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn event_before_last(&self, latest: u32) -> Result<i64, StoreError> {
+        let before = sqlx::query("SELECT id FROM event ORDER BY id DESC LIMIT 1 OFFSET $1");
+        let row = self.maybe(before.bind(i64::from(latest))).await?;
+        Ok(row.map(|row| row.try_get("id")).transpose()?.unwrap_or(0))
+    }
+
     /// The number of events of each kind, including those that were pruned.
     ///
     /// # Errors

@@ -61,6 +61,17 @@ impl Tail {
         Ok(if id < forgotten { Resumed::Forgotten(tail) } else { Resumed::There(tail) })
     }
 
+    /// Follows the log from before its latest `latest` events on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of_last(store: &Store, latest: u32) -> Result<Self, StoreError> {
+        let id = store.event_before_last(latest).await?;
+        Ok(match Self::resume_after(store, id).await? {
+            Resumed::There(tail) | Resumed::Forgotten(tail) => tail,
+        })
+    }
+
     /// Follows the log from now on. An event that is being committed now is returned later, even if
     /// newer ones are already stored.
     ///

@@ -25,6 +25,7 @@ mod model;
 mod policy;
 mod process;
 mod programs;
+mod records;
 mod settings;
 mod setup;
 mod terminal;

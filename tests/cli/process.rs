@@ -51,6 +51,20 @@ impl Process {
         rest.split([';', '\n']).next().unwrap().to_owned()
     }
 
+    /// The next line of its stdout.
+    pub async fn line(&mut self) -> String {
+        let (stdout, mut line) = (self.child.stdout.as_mut().unwrap(), Vec::new());
+        timeout(LONG, async {
+            // Byte by byte, so that nothing is read that a later line needs.
+            while line.last() != Some(&b'\n') {
+                line.push(stdout.read_u8().await.unwrap());
+            }
+        })
+        .await
+        .unwrap();
+        String::from_utf8(line).unwrap()
+    }
+
     /// Sends it a signal, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().unwrap().to_string();

@@ -9,7 +9,7 @@ use countersign_tokens::{
     proof::{self, SCHEME},
     secret::{Secret, TokenHash},
 };
-use reqwest::{Method, Request, StatusCode, header::AUTHORIZATION, redirect::Policy};
+use reqwest::{Method, Request, Response, StatusCode, header::AUTHORIZATION, redirect::Policy};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -130,6 +130,35 @@ impl DaemonConnection {
             }
             false => Err(self.stranger("its reply is not proved")),
         }
+    }
+
+    /// Opens a stream of events.
+    // SECURITY: a stream has no end that could be proved, so it is read only where something else
+    // proves the server: TLS, or the socket, which only the daemon's user can make.
+    pub(super) async fn stream(
+        &self,
+        asked: &ApiRequest<'_>,
+        special: Option<&Secret>,
+        after: Option<i64>,
+    ) -> Result<Response, ClientError> {
+        let mut request = self.request(asked)?;
+        *request.timeout_mut() = None;
+        match (special.or(self.token.as_ref()), &self.server) {
+            (_, Server::Unix(_)) => {}
+            (Some(token), Server::Http(url)) if url.scheme() == "https" => {
+                self.set(&mut request, &format!("Bearer {}", token.reveal()))?;
+            }
+            (_, Server::Http(_)) => {
+                return Err(ClientError::Refused(format!(
+                    "{} proves no stream of events; read it over the daemon's socket or https",
+                    self.server
+                )));
+            }
+        }
+        if let Some(after) = after {
+            request.headers_mut().insert("last-event-id", after.into());
+        }
+        self.http.execute(request).await.map_err(|error| self.unreachable(&error))
     }
 
     /// A nonce; or the reply of a daemon that is stopping, or of a proxy in front of one that is

@@ -1,0 +1,182 @@
+//! `countersign history`: what was asked, and what became of it.
+
+mod record;
+
+use super::{
+    Context, Exit,
+    say::{self, Colour},
+    table::{self, Cell},
+    token,
+    when::{past, when},
+};
+use crate::{
+    ask::{Decision, Scope},
+    client::Client,
+};
+use anyhow::Result;
+use countersign_protocol::{HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict};
+use serde_json::json;
+use std::path::Path;
+
+/// The largest page of the API.
+const PAGE: usize = 200;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  countersign history --since 2h --verdict deny
+  countersign history --folder . --text 'git push'
+  countersign history k3f9                  one in whole: its card, who, when and where it was shown
+
+With the approver's token it shows all asks, without it those that came in over the socket or with
+the agents' token.")]
+pub(super) struct HistoryArgs {
+    /// One ask in whole, open or closed; its first letters are enough
+    #[arg(value_name = "ID", conflicts_with_all = FILTERS)]
+    ask: Option<String>,
+    /// Asks of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Asks of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Asks from this folder and those in it; a name alone is the last part of one
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<String>,
+    /// Asks of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// What this person decided: a part of the name, or the whole id
+    #[arg(long, value_name = "NAME")]
+    person: Option<String>,
+    /// How it ended: allow, deny, expired or cancelled
+    #[arg(long, value_name = "VERDICT", value_parser = verdict)]
+    verdict: Option<HistoryVerdict>,
+    /// Asks with this in a rule that asked, or that was stored
+    #[arg(long, value_name = "TEXT")]
+    rule: Option<String>,
+    /// Asks with this in the command, another argument, a reason or a note
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Closed since then: 30m, 2h or 7d ago, or a date
+    #[arg(long, value_name = "TIME", value_parser = past)]
+    since: Option<String>,
+    /// Closed until then
+    #[arg(long, value_name = "TIME", value_parser = past)]
+    until: Option<String>,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The options that say which asks are listed.
+const FILTERS: [&str; 10] =
+    ["agent", "session", "folder", "tool", "person", "verdict", "rule", "text", "since", "until"];
+
+pub(super) async fn run(context: &Context, args: HistoryArgs) -> Result<Exit> {
+    let client = token::reader(context)?;
+    if let Some(id) = &args.ask {
+        return record::run(&client, id, args.json).await;
+    }
+    let json = args.json;
+    let asks = closed(&client, args).await?;
+    if json {
+        say::json(&json!({ "asks": asks }))?;
+    } else if asks.is_empty() {
+        say::out("Nothing was found.")?;
+    } else {
+        say::out(&table::draw(&asks.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    Ok(Exit::Good)
+}
+
+/// The asks that are looked for, latest first.
+async fn closed(client: &Client, args: HistoryArgs) -> Result<Vec<HistoryEntry>> {
+    let most = usize::try_from(args.limit)?;
+    let mut query = query(args)?;
+    let mut asks: Vec<HistoryEntry> = Vec::new();
+    loop {
+        query.limit = Some((most - asks.len()).min(PAGE).to_string());
+        let HistoryPage { asks: page, next, .. } = client.history(&query).await?;
+        asks.extend(page);
+        query.before = next;
+        if query.before.is_none() || asks.len() >= most {
+            return Ok(asks);
+        }
+    }
+}
+
+fn query(args: HistoryArgs) -> Result<HistoryQuery> {
+    let HistoryArgs { agent, session, tool, person, rule, text, since, until, .. } = args;
+    let verdict = args.verdict.map(|verdict| verdict.word().to_owned());
+    let folder = args.folder.map(|folder| place(&folder)).transpose()?;
+    let (before, limit) = (None, None);
+    Ok(HistoryQuery {
+        agent,
+        session,
+        folder,
+        tool,
+        person,
+        verdict,
+        rule,
+        text,
+        since,
+        until,
+        before,
+        limit,
+    })
+}
+
+/// A folder as agents name it: one that is given from here, such as `.`, by its whole path.
+fn place(folder: &str) -> Result<String> {
+    match folder.starts_with('.') {
+        true => Ok(Path::new(folder).canonicalize()?.display().to_string()),
+        false => Ok(folder.to_owned()),
+    }
+}
+
+fn verdict(word: &str) -> Result<HistoryVerdict, String> {
+    word.parse()
+}
+
+fn row(ask: &HistoryEntry) -> Vec<Cell> {
+    let folder = ask.cwd.as_deref().and_then(|cwd| Path::new(cwd).file_name()?.to_str());
+    let origin = match folder {
+        Some(folder) => format!("{} · {folder}", ask.agent),
+        None => ask.agent.clone(),
+    };
+    vec![
+        Cell::plain(&ask.id),
+        Cell::plain(&when(&ask.closed)),
+        Cell::coloured(colour(ask.verdict), outcome(ask)),
+        Cell::plain(&ask.by.to_string()),
+        Cell::plain(&origin),
+        Cell::plain(&ask.title),
+    ]
+}
+
+/// How it ended, in a word.
+fn outcome(ask: &HistoryEntry) -> &'static str {
+    match (ask.verdict, ask.decision) {
+        (HistoryVerdict::Allow, Decision::Edit) => "edited",
+        (HistoryVerdict::Allow, Decision::Answer) => "answered",
+        (HistoryVerdict::Allow, _) if ask.scope.is_some_and(lasts) => "always",
+        (verdict, _) => verdict.word(),
+    }
+}
+
+fn lasts(scope: Scope) -> bool {
+    matches!(scope, Scope::Always | Scope::Exact | Scope::Prefix)
+}
+
+fn colour(verdict: HistoryVerdict) -> Colour {
+    match verdict {
+        HistoryVerdict::Allow => Colour::Green,
+        HistoryVerdict::Deny => Colour::Red,
+        HistoryVerdict::Expired => Colour::Yellow,
+        HistoryVerdict::Cancelled => Colour::Plain,
+    }
+}
