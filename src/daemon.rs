@@ -120,6 +120,9 @@ pub async fn run(
         gate.end_undo_windows(stop).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.forget(stop).await });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
+        gate.keep_grant_uses(stop).await;
+    });
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();

@@ -5,7 +5,7 @@ use crate::{
     ask::owner::Owner,
     clock,
     gate::Revoked,
-    store::{Grant, GrantScope},
+    store::{Grant, GrantScope, GrantUse, StoreError},
 };
 use axum::{
     Extension, Json,
@@ -13,6 +13,7 @@ use axum::{
     http::StatusCode,
 };
 use countersign_protocol::{GrantReach, GrantView, GrantsPage, RevokeReply};
+use std::collections::HashMap;
 
 /// Lists grants: approvers see every grant; agents see those that may cover their calls.
 pub(super) async fn list(
@@ -27,8 +28,32 @@ pub(super) async fn list(
             || grant.owner.as_ref() == Some(&owner)
     });
     let missing = api.gate.missing_rules(&grants);
-    let one = |(grant, missing)| GrantView { missing, ..view(grant) };
+    // SECURITY: the last call of a grant for always may be another agent's.
+    let uses = if handle.sees_all() { uses(&api).await? } else { None };
+    let one = |(grant, missing): (&Grant, _)| {
+        let used = uses.as_ref().map(|uses| uses.get(&grant.id));
+        let last = used.flatten();
+        GrantView {
+            missing,
+            used: used.map(|found| found.map_or(0, |found| found.used)),
+            last_used_at: last.map(|last| clock::rfc3339(last.last_at)),
+            last_call: last.map(|last| last.last_call.clone()),
+            ..view(grant)
+        }
+    };
     Ok(Json(GrantsPage { grants: grants.iter().zip(missing).map(one).collect() }))
+}
+
+/// How often each grant was used until now; `None` where that is not counted.
+async fn uses(api: &Api) -> Result<Option<HashMap<String, GrantUse>>, StoreError> {
+    if !api.gate.counts_uses() {
+        return Ok(None);
+    }
+    // A store that takes no writes now can still be read.
+    if let Err(error) = api.gate.write_grant_uses().await {
+        tracing::debug!(%error, "the latest uses of grants are not shown");
+    }
+    api.store.grant_uses().await.map(Some)
 }
 
 pub(super) async fn revoke(
@@ -69,5 +94,8 @@ fn view(grant: &Grant) -> GrantView {
         expires_at: grant.expires_at.map(clock::rfc3339),
         rule: grant.rule.to_string(),
         missing: None,
+        used: None,
+        last_used_at: None,
+        last_call: None,
     }
 }

@@ -88,10 +88,23 @@ fn show(grant: &GrantView, now_ms: i64) -> String {
     };
     let missing = grant.missing.as_ref().map(|why| format!(" — does not hold: {why}"));
     say::literal(&format!(
-        "{id}  {rule}  {scope}{session}{}, by {name} {given}{}",
+        "{id}  {rule}  {scope}{session}{}, by {name} {given}{}{}",
         until.unwrap_or_default(),
+        used(grant, now_ms).unwrap_or_default(),
         missing.unwrap_or_default()
     ))
+}
+
+/// How often it was used; `None` where nobody counts.
+fn used(grant: &GrantView, now_ms: i64) -> Option<String> {
+    let used = match grant.used? {
+        0 => return Some(", never used".to_owned()),
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let at = grant.last_used_at.as_deref().and_then(clock::from_rfc3339)?;
+    let (last, call) = (clock::relative(at, now_ms), grant.last_call.as_deref()?);
+    Some(format!(", used {used}, last {last} for `{call}`"))
 }
 
 /// A time that is to come: of this day without its date.
@@ -129,5 +142,22 @@ mod tests {
         assert_eq!(shown(noon, HOUR, 120_000), wanted);
         let wanted = "g1  shell: git push *  session in s9 until 2026-11-22 12:00, by Ana 2 h ago";
         assert_eq!(shown(noon, 24 * HOUR, 2 * HOUR), wanted);
+    }
+
+    #[test]
+    fn a_grant_shows_how_often_it_was_used_and_for_what_last() {
+        let now = clock::now_ms();
+        let used = |more: serde_json::Value| {
+            let mut grant = json!({"id": "g1", "rule": "shell: ls *", "scope": "always",
+                "ask": "a1", "tool": "shell_exec", "pattern": "ls *", "verdict": "allow",
+                "agent": "a", "session": "s", "by": {"kind": "timeout"}, "created_at": ""});
+            grant.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            used(&serde_json::from_value(grant).unwrap(), now)
+        };
+        assert_eq!(used(json!({})), None);
+        assert_eq!(used(json!({"used": 0})).as_deref(), Some(", never used"));
+        let at = clock::rfc3339(now - 180_000);
+        let twice = json!({"used": 2, "last_used_at": at, "last_call": "ls src"});
+        assert_eq!(used(twice).as_deref(), Some(", used 2 times, last 3 min ago for `ls src`"));
     }
 }

@@ -19,6 +19,7 @@ use super::{
     reconsider::approve_allowed,
     reply::{DAMAGED, Reply, Told, applied_sentence, refuse, reply, words},
     undo,
+    uses::GrantUses,
 };
 use crate::{
     clock,
@@ -40,6 +41,7 @@ pub(super) struct Answers {
     pub(super) evaluator: Arc<Evaluator>,
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) grants: Arc<StoredGrants>,
+    pub(super) uses: Arc<GrantUses>,
 }
 
 impl Answers {
@@ -239,7 +241,8 @@ impl Answers {
         let Call { agent, session, .. } = &granted.body.call;
         let covered = async {
             let asks = self.open.store.open_in_session(agent, session).await?;
-            approve_allowed(&self.open, &self.evaluator, &asks, Some(&words(granted))).await
+            let (open, uses, granted) = (&self.open, &self.uses, words(granted));
+            approve_allowed(open, &self.evaluator, uses, &asks, Some(&granted)).await
         };
         if let Err(error) = covered.await {
             tracing::warn!(ask_id = %granted.id, %error, "asks that a grant covers stay open");

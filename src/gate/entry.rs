@@ -1,7 +1,7 @@
 //! What callers, people and the daemon do at the gate. Each part does its own work.
 
 use super::{
-    AttachedCaller, Gate, ModeError, ModeSet, PauseOutcome, Reply, Revoked, SubmitError,
+    AttachedCaller, Gate, ModeError, ModeSet, PauseOutcome, Policy, Reply, Revoked, SubmitError,
     SubmitOutcome,
     answer::Action,
     approvers::{Approver, Stranger, Who},
@@ -122,6 +122,21 @@ impl Gate {
     pub fn missing_rules(&self, grants: &[Grant]) -> Vec<Option<String>> {
         self.grants.missing(grants)
     }
+
+    /// Whether it is counted how often grants are used: decisions of other profiles do not name the
+    /// grant behind them.
+    #[must_use]
+    pub fn counts_uses(&self) -> bool {
+        matches!(*self.policy, Policy::Rules(..))
+    }
+
+    /// Writes how often grants were used until now.
+    ///
+    /// # Errors
+    /// When the store fails; then it is written later.
+    pub async fn write_grant_uses(&self) -> Result<(), StoreError> {
+        self.uses.write().await
+    }
 }
 
 /// What happens to sessions.
@@ -195,6 +210,11 @@ impl Gate {
     /// Expires asks at their deadlines until told to stop.
     pub async fn reap(&self, stop: CancellationToken) {
         self.deadlines.reap(stop).await;
+    }
+
+    /// Writes how often grants are used until told to stop.
+    pub async fn keep_grant_uses(&self, stop: CancellationToken) {
+        self.uses.keep_written(stop).await;
     }
 
     /// Ends the times in which answers can be undone until told to stop.

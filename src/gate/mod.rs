@@ -40,6 +40,7 @@ mod settings;
 mod submit;
 mod submit_error;
 mod undo;
+mod uses;
 mod wait;
 mod waiters;
 mod workers;
@@ -72,6 +73,7 @@ use sessions::Sessions;
 use std::sync::Arc;
 use submit::Submissions;
 use tokio::sync::watch;
+use uses::GrantUses;
 use wait::Waits;
 
 /// The core, one per daemon: the way in to the parts that do the work.
@@ -88,6 +90,7 @@ pub struct Gate {
     answers: Arc<Answers>,
     submissions: Arc<Submissions>,
     pause: Arc<PauseSwitch>,
+    uses: Arc<GrantUses>,
     sessions: Sessions,
     retention: Retention,
 }
@@ -123,6 +126,7 @@ impl Gate {
             evaluator: evaluator.clone(),
             file: tokio::sync::Mutex::default(),
         });
+        let uses = Arc::new(GrantUses::new(store.clone()));
         let answers = Arc::new(Answers {
             open: open.clone(),
             policy: policy.clone(),
@@ -130,6 +134,7 @@ impl Gate {
             evaluator: evaluator.clone(),
             deadlines: deadlines.clone(),
             grants: grants.clone(),
+            uses: uses.clone(),
         });
         let submissions = Arc::new(Submissions {
             open: open.clone(),
@@ -137,6 +142,7 @@ impl Gate {
             evaluator: evaluator.clone(),
             deadlines: deadlines.clone(),
             callers: callers.clone(),
+            uses: uses.clone(),
             audience,
             limits,
         });
@@ -144,6 +150,7 @@ impl Gate {
             open: open.clone(),
             approvers: approvers.clone(),
             evaluator: evaluator.clone(),
+            uses: uses.clone(),
         });
         let sessions = Sessions {
             store,
@@ -165,6 +172,7 @@ impl Gate {
             answers,
             submissions,
             pause,
+            uses,
             sessions,
             retention,
         })

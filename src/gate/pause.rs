@@ -9,6 +9,7 @@ use super::{
     evaluate::Evaluator,
     open_asks::{OpenAsks, to_the_end},
     reconsider::approve_allowed,
+    uses::GrantUses,
 };
 use crate::{clock, store::StoreError, text::line};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(super) struct PauseSwitch {
     pub(super) open: Arc<OpenAsks>,
     pub(super) approvers: Arc<Approvers>,
     pub(super) evaluator: Arc<Evaluator>,
+    pub(super) uses: Arc<GrantUses>,
 }
 
 impl PauseSwitch {
@@ -99,7 +101,7 @@ impl PauseSwitch {
             }
         };
         self.open.store.each_ask_in("open", note).await?;
-        approve_allowed(&self.open, &self.evaluator, &held, None).await
+        approve_allowed(&self.open, &self.evaluator, &self.uses, &held, None).await
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     ask::{Answer, Ask, By, Decision, Scope, State},
     evaluate::Evaluator,
     open_asks::OpenAsks,
+    uses::GrantUses,
 };
 use crate::{
     clock,
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub(super) async fn approve_allowed(
     open: &Arc<OpenAsks>,
     evaluator: &Evaluator,
+    uses: &GrantUses,
     asks: &[String],
     grant: Option<&str>,
 ) -> Result<(), StoreError> {
@@ -40,6 +42,7 @@ pub(super) async fn approve_allowed(
         if decided.verdict != Verdict::Allow {
             continue;
         }
+        let rule = decided.rule.clone();
         let unnamed = || grant.map_or(decided.reason, str::to_owned);
         let by = By::Policy { grant: decided.rule.unwrap_or_else(unnamed) };
         let answer = Answer {
@@ -47,6 +50,7 @@ pub(super) async fn approve_allowed(
             ..Answer::new(Decision::Approve, by, clock::now_ms())
         };
         if let Closed::Won(ask) = open.close(&ask, State::Answered(answer)).await? {
+            uses.count(&ask.body.call, rule.as_deref());
             tracing::info!(ask_id = %ask.id, "policy has come to allow an open ask");
         }
     }

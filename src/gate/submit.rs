@@ -13,6 +13,7 @@ use super::{
     granted_rules, large, load,
     open_asks::OpenAsks,
     pause::sentence,
+    uses::GrantUses,
 };
 use crate::{
     clock, ids,
@@ -47,6 +48,7 @@ pub(super) struct Submissions {
     pub(super) evaluator: Arc<Evaluator>,
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) callers: Arc<Callers>,
+    pub(super) uses: Arc<GrantUses>,
     /// Where every ask is shown.
     pub(super) audience: Vec<Audience>,
     pub(super) limits: Limits,
@@ -115,6 +117,9 @@ impl Submissions {
         };
         if ruling.verdict != Verdict::Ask {
             self.note_ruling(&call, &ruling).await?;
+            if ruling.verdict == Verdict::Allow {
+                self.uses.count(&call, ruling.rule.as_deref());
+            }
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
         let digest = self.evaluator.beside(bytes, || call.digest()).await;

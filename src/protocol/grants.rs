@@ -36,6 +36,16 @@ pub struct GrantView {
     /// taken out of it. Absent where it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// How many calls it let run; for approvers, and absent under a profile that does not count
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<u64>,
+    /// When it last let one run, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<String>,
+    /// The last one in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<String>,
 }
 
 /// How far a grant reaches.

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 17] = [
+const STEPS: [(i64, &str, &str); 18] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -25,6 +25,7 @@ const STEPS: [(i64, &str, &str); 17] = [
     (15, "pause", include_str!("migrations/0015_pause.sql")),
     (16, "bundle", include_str!("migrations/0016_bundle.sql")),
     (17, "undo", include_str!("migrations/0017_undo.sql")),
+    (18, "uses", include_str!("migrations/0018_uses.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write

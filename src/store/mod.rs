@@ -39,6 +39,7 @@ mod shared;
 mod tail;
 mod trouble;
 mod undo;
+mod uses;
 mod writer;
 
 pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
@@ -61,6 +62,7 @@ pub use remembered::Remembered;
 pub use sessions::SessionContext;
 pub use tail::{Resumed, Tail};
 pub use trouble::Trouble;
+pub use uses::GrantUse;
 
 pub use database::Database;
 

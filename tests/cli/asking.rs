@@ -280,7 +280,9 @@ async fn a_grant_is_listed_used_and_revoked() {
     let grant = grants["grants"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
     let listed = run(&daemon, &["grants", "--scope=session"]).await.stdout;
-    assert!(listed.starts_with(&grant), "{listed}");
+    let used = "  session in one, by the approver's token just now, used once, last just now for \
+                `git push origin main`\n";
+    assert!(listed.starts_with(&grant) && listed.ends_with(used), "{listed}");
     assert_eq!(run(&daemon, &["grants", "--scope=always"]).await.stdout, "There are no grants.\n");
     let revoked = run(&daemon, &["grants", "revoke", &grant]).await;
     assert!(revoked.stdout.starts_with("Revoked: "), "{revoked:?}");

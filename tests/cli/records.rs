@@ -83,8 +83,10 @@ async fn history_pages_on_until_it_has_as_many_as_it_shows() {
 #[tokio::test]
 async fn history_of_one_ask_shows_its_card_who_answered_and_where_it_was_shown() {
     let daemon = Daemon::start("").await;
-    let always = json!({"decision": "approve", "scope": "always"});
-    let id = closed(&daemon, "cargo test", always).await;
+    let id = daemon.ask(&shell("cargo test")).await;
+    let path = format!("/v1/history/{id}");
+    daemon.until(&path, |record| record["deliveries"][0]["shown"] == true).await;
+    daemon.answer(&id, &json!({"decision": "approve", "scope": "always"})).await;
     let shown = run(&daemon, &["history", &id[..3]]).await;
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for part in [
@@ -93,7 +95,7 @@ async fn history_of_one_ask_shows_its_card_who_answered_and_where_it_was_shown()
         " (just now) by the approver's token\n",
         "through    api\n",
         "result     approved by the approver's token\n",
-        "stored     shell: cargo test *\n",
+        "stored     shell: cargo test\n",
         "shown      inbox\n",
     ] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
@@ -153,6 +155,7 @@ async fn log_follows_what_happens_also_over_a_restart_and_shows_nothing_twice() 
 #[tokio::test]
 async fn status_is_six_lines_where_all_is_well_and_fails_where_something_is_not() {
     let mut daemon = Daemon::start("").await;
+    daemon.until("/readyz", |ready| ready["adapters"]["inbox"]["state"] == "up").await;
     let good = run(&daemon, &["status"]).await;
     let lines: Vec<&str> = good.stdout.lines().collect();
     assert_eq!((good.code, lines.len()), (Some(0), 6), "{good:?}");

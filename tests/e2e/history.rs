@@ -158,9 +158,8 @@ async fn one_ask_comes_in_whole_with_its_card_and_where_it_is_shown() {
     let card = board.card(|card| card["card"]["tone"] == "open").await;
     visitor.press_label(&card, "Always", None).await;
     daemon.closed(&id).await;
-    let short = &id[..3];
-    let (status, record) = daemon.get(&format!("/v1/history/{short}"), APPROVER).await;
-    assert_eq!(status, 200, "{record}");
+    let short = format!("/v1/history/{}", &id[..3]);
+    let record = daemon.until(&short, |record| record["deliveries"][0]["shown"] == true).await;
     let part = |name: &str| record[name].clone();
     assert_eq!(
         json!([part("id"), part("state"), part("verdict"), part("through"), part("critical")]),
@@ -275,4 +274,46 @@ async fn where_the_inbox_is_no_approver_its_page_reads_and_revokes_nothing() {
     );
     let (status, page) = visitor.api(Method::GET, "/inbox/api/grants").await;
     assert_eq!((status, &page["grants"][0]["id"]), (200, &json!(id)));
+}
+
+/// The uses of the only grant: how many calls it let run, and the last one.
+async fn uses(daemon: &Daemon) -> Value {
+    let (_, page) = daemon.get("/v1/grants", APPROVER).await;
+    let [grant] = page["grants"].as_array().unwrap().as_slice() else { panic!("{page}") };
+    json!([grant["used"], grant["last_call"], grant["last_used_at"].is_string()])
+}
+
+#[tokio::test]
+async fn a_grant_says_how_often_it_was_used_when_last_and_for_what_also_after_a_restart() {
+    let mut daemon = Daemon::start("").await;
+    let session = json!({"decision": "approve", "scope": "session"});
+    closed(&daemon, &shell("git push origin main"), &session).await;
+    assert_eq!(uses(&daemon).await, json!([0, null, false]));
+    let allowed = async |call: &Value| {
+        let (_, reply) = daemon.call(call).await;
+        assert_eq!(reply["verdict"], "allow", "{reply}");
+    };
+    for _ in 0..3 {
+        allowed(&shell("git push origin main")).await;
+    }
+    allowed(&shell("ls -l")).await;
+    assert_eq!(uses(&daemon).await, json!([3, "git push origin main", true]));
+    allowed(&shell("git push origin main")).await;
+    assert!(daemon.stop().await);
+    daemon.run().await;
+    assert_eq!(uses(&daemon).await, json!([4, "git push origin main", true]));
+}
+
+#[tokio::test]
+async fn a_grant_for_always_counts_in_every_session_and_one_for_a_session_in_its_own() {
+    let daemon = Daemon::start("").await;
+    grant(&daemon).await;
+    assert_eq!(uses(&daemon).await, json!([0, null, false]));
+    let mut elsewhere = shell("cargo test");
+    elsewhere["session"] = json!("two");
+    assert_eq!(daemon.call(&elsewhere).await.1["verdict"], "allow");
+    assert_eq!(uses(&daemon).await, json!([1, "cargo test", true]));
+    let (_, page) = daemon.get("/v1/grants", AGENT).await;
+    let seen = &page["grants"][0];
+    assert!(seen["used"].is_null() && seen["last_call"].is_null(), "agents see no uses: {page}");
 }

@@ -253,6 +253,21 @@ impl Daemon {
         (status, response.json().await.unwrap_or(Value::Null))
     }
 
+    /// The reply to an approver's GET, once it is as wanted: what the store is told a moment later
+    /// has no event of its own.
+    #[allow(dead_code, reason = "not every test program has need of it")]
+    pub async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let since = tokio::time::Instant::now();
+        loop {
+            let (_, reply) = self.get(path, APPROVER).await;
+            if wanted(&reply) {
+                return reply;
+            }
+            assert!(since.elapsed() < LONG, "{path} stays {reply}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Sends a POST with a token.
     pub async fn post(&self, path: &str, token: &str, body: &Value) -> (u16, Value) {
         let request = self.http.post(format!("{}{path}", self.url)).bearer_auth(token);

@@ -4,7 +4,7 @@ use super::rules;
 use crate::profiles::Profile;
 use crate::profiles::check::Options;
 use crate::{
-    cli::{Exit, log::escaped, say},
+    cli::{Exit, logging::escaped, say},
     clock, links,
     policy::Verdict,
 };
