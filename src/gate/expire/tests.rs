@@ -126,7 +126,10 @@ async fn after_a_jump_silence_approves_once_the_true_wait_is_over() {
         let answer = ask.answer().unwrap();
         assert_eq!((ask.state.name(), answer.decision), ("expired", Decision::Approve));
         let reason = answer.reason.as_deref().unwrap();
-        assert!(reason.starts_with("Timed out after 0 s: approved"), "{reason}");
+        assert!(
+            reason.starts_with("Timed out after ") && reason.contains(": approved"),
+            "{reason}"
+        );
         assert_eq!(kinds(&store).await, ["asked", "postponed", "expired"]);
     })
     .await;
