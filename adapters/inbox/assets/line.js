@@ -3,7 +3,6 @@
 // The key never leaves this page. Before every request countersign proves that it holds the key as well,
 // and whoever else answers at this address is sent nothing that could be used.
 
-import { install, uninstall } from "./install.js";
 import { canProve, fresh, proofOf } from "./proof.js";
 
 const HEADER = "x-countersign-inbox";
@@ -22,9 +21,8 @@ const STRANGER = "countersign was started again, or something else answers at it
 /** Whoever answers cannot prove to be the countersign that let this page in. */
 class Stranger extends Error {}
 
-let installed = null;
-
 const key = takeKey();
+forgetWorkers();
 
 /**
  * Follows the board for ever. `on.board({now, cards, notice})` comes first on every connection, then
@@ -44,11 +42,7 @@ export async function follow(on) {
       if (response.status === 401 || response.status === 403) refusal = await sentenceOf(response);
       if (response.ok) {
         await listen(response.body, challenge, silence, {
-          board: (data) => {
-            pause = 250;
-            installed ??= install();
-            on.board(data);
-          },
+          board: (data) => { pause = 250; on.board(data); },
           card: on.card,
           notice: on.notice,
         });
@@ -59,8 +53,6 @@ export async function follow(on) {
     } finally {
       silence.stop();
     }
-    // What is not the countersign of this page may have put a worker here, or change ours.
-    if (refusal === STRANGER) await uninstall();
     if (refusal) on.refused(refusal);
     else on.lost();
     await wakeUpOr(pause);
@@ -147,6 +139,15 @@ function takeKey() {
   } catch {
     return found ? found[1] : "";
   }
+}
+
+/**
+ * SECURITY: the inbox has no service worker. To keep the page's files one fetches them without a proof, from
+ * whatever answers then; an impostor's files would outlive it. One that is there was left by somebody else.
+ */
+async function forgetWorkers() {
+  const workers = await navigator.serviceWorker?.getRegistrations().catch(() => []);
+  for (const worker of workers ?? []) worker.unregister();
 }
 
 async function listen(body, challenge, silence, on) {

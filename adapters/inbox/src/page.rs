@@ -8,7 +8,7 @@ use crate::{
 use axum::{
     Json,
     extract::{Path, Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
@@ -17,9 +17,6 @@ use std::sync::Arc;
 
 const PAGE: &str = include_str!("../assets/page.html");
 const DOOR: &str = include_str!("../assets/door.html");
-
-/// Up to where the page's worker may reach.
-const WORKER_SCOPE: HeaderName = HeaderName::from_static("service-worker-allowed");
 
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -50,7 +47,6 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("filter.js", SCRIPT),
     file!("grants.js", SCRIPT),
     file!("history.js", SCRIPT),
-    file!("install.js", SCRIPT),
     file!("keep.js", SCRIPT),
     file!("keys.js", SCRIPT),
     file!("line.js", SCRIPT),
@@ -67,7 +63,6 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("sight.js", SCRIPT),
     file!("status.js", SCRIPT),
     file!("time.js", SCRIPT),
-    file!("worker.js", SCRIPT),
     file!("icon.svg", "image/svg+xml"),
     file!("icon.png", "image/png"),
     file!("manifest.webmanifest", "application/manifest+json"),
@@ -127,10 +122,7 @@ pub(crate) async fn hello(
 pub(crate) async fn file(Path(name): Path<String>) -> Response {
     match FILES.iter().find(|(file, ..)| *file == name) {
         Some((_, kind, content)) => {
-            let kind = (header::CONTENT_TYPE, HeaderValue::from_static(kind));
-            // The worker serves `/`, which is above its own folder; of other files this says nothing.
-            let whole = (WORKER_SCOPE, HeaderValue::from_static("/"));
-            ([kind, whole], *content).into_response()
+            ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], *content).into_response()
         }
         None => refusal(StatusCode::NOT_FOUND, "The inbox has no such file."),
     }
@@ -175,20 +167,6 @@ fn html(inbox: &Shared, page: &str) -> Html<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_worker_keeps_every_file_of_the_page_and_nothing_else() {
-        let kept = include_str!("../assets/worker.js");
-        let kept = kept.split("const FILES = [").nth(1).and_then(|rest| rest.split("];").next());
-        let kept: Vec<&str> =
-            kept.unwrap_or_default().split(',').map(|name| name.trim().trim_matches('"')).collect();
-        let own = ["door.js", "worker.js"];
-        let files = FILES.iter().map(|(name, ..)| *name).filter(|name| !own.contains(name));
-        assert_eq!(
-            kept.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
-            files.collect::<Vec<_>>()
-        );
-    }
 
     #[test]
     fn every_module_that_a_file_imports_is_served() {
