@@ -21,6 +21,6 @@ pub use countersign_profiles::Profile;
 pub use error::ConfigError;
 pub use limits::Limits;
 pub(crate) use load::named;
-pub use load::secret_files;
+pub use load::{secret_files, version};
 pub use model::{Approvers, ChatAccount, Config, Daemon, Policy, Store, TimeoutAnswer};
 pub use template::template;

@@ -6,6 +6,7 @@ mod inherited;
 mod leading;
 mod listen;
 mod ours;
+mod reload;
 mod store;
 mod welcome;
 
@@ -28,6 +29,8 @@ use accounts::Accounts;
 use anyhow::{Context, Result};
 use axum::middleware;
 use countersign_port::CancellationToken;
+use futures::FutureExt as _;
+use reload::Reloader;
 use std::{fs, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -75,41 +78,45 @@ pub async fn run(
         None => listen::tcp(config.daemon.listen).await?,
     };
     let address = tcp.local_addr().context("the HTTP listener has no address")?;
+    let started = config.clone();
     // Port 0 took a free port; the guardrail protects the actual address.
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
     let local = listen::Inbox::new(state, address)?;
     let daemon = name(&config);
-    let accounts = Accounts::new(&config, &local, &daemon, store.is_shared());
-    let (all, audience) = (accounts.adapters(), accounts.audience());
-    let gate = gate::open(&config, store.clone(), daemon, audience).await?;
+    let accounts = Accounts::new(&local, &daemon, &store);
+    config.report_left_out();
+    let choices = gate::choices(&config, &daemon, accounts.audience(&config.chats), None)?;
+    let gate = gate::open(store.clone(), choices).await?;
     // Taken before any task runs, so that no event of theirs is missed.
     let tail = Tail::of_now(&store).await?;
     let keys = Keys::new(
         config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
         config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
     );
-    let leases = accounts.leases().collect();
+    let stop = CancellationToken::new();
+    let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());
+    let fixed = config.daemon.clone();
+    let reloader = Reloader::new(started, fixed, gate.clone(), accounts, stop.clone());
+    reloader.serve().await;
     let api = Api {
         gate: gate.clone(),
         store: store.clone(),
         adapters: all.clone(),
         keys: Arc::new(keys),
-        leases: Arc::new(leases),
+        leases,
         turns: api::LargeReplies::default(),
         card: |ask| serde_json::json!(crate::bridge::card::picture(ask)),
         title: bridge::card::title,
+        reload: reload_by(&reloader),
+        config: reloader.version(),
         inbox: local.base(),
         notices: bridge::notices,
     };
 
-    let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    let page = accounts.page(api::page_router(api.clone()));
-    for account in accounts.into_leading(&store) {
-        tasks.spawn(account.lead(gate.clone(), stop.clone()));
-    }
+    let page = inbox.router().merge(inbox.guarded(api::page_router(api.clone())));
     let told = bridge::tell_notices(all.clone(), gate.clone(), store.clone());
     let stops = stop.clone();
     tasks.spawn(async move {
@@ -138,7 +145,8 @@ pub async fn run(
     // Registered before "ready" is printed: a script may send SIGTERM as soon as it reads that
     // line.
     let told_to_stop = told_to_stop()?;
-    welcome::greet(&config, &local, &all, address);
+    tasks.spawn(reload_on_signal(&reloader, &stop)?);
+    welcome::greet(&config, &local, &all.borrow(), address);
     if options.demo {
         tasks.spawn(welcome::demo(gate.clone(), local.url()));
     }
@@ -149,7 +157,10 @@ pub async fn run(
     // A caller that submits now gets an error and tries again later. No press is accepted any more;
     // the outbox still shows the decisions made so far, and the leases are released.
     stop.cancel();
-    let stopped = tokio::time::timeout(LAST, async { while tasks.join_next().await.is_some() {} });
+    let stopped = tokio::time::timeout(LAST, async {
+        reloader.ended().await;
+        while tasks.join_next().await.is_some() {}
+    });
     if stopped.await.is_err() {
         tasks.abort_all();
     }
@@ -185,6 +196,26 @@ fn spawn<F: Future<Output = ()> + Send + 'static>(
     task: impl FnOnce(Arc<Gate>, CancellationToken) -> F,
 ) {
     tasks.spawn(task(gate.clone(), stop.clone()));
+}
+
+fn reload_by(reloader: &Arc<Reloader>) -> api::Reload {
+    let reloader = reloader.clone();
+    Arc::new(move || reloader.clone().reload().boxed())
+}
+
+/// Reloads the config at every SIGHUP, until `stop` is cancelled.
+fn reload_on_signal(
+    reloader: &Arc<Reloader>,
+    stop: &CancellationToken,
+) -> Result<impl Future<Output = ()> + use<>> {
+    let mut hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let (reloader, stop) = (reloader.clone(), stop.clone());
+    Ok(async move {
+        while let Some(Some(())) = stop.run_until_cancelled(hangup.recv()).await {
+            // Logged there; nobody else is to be told.
+            let _ = reloader.clone().reload().await;
+        }
+    })
 }
 
 fn told_to_stop() -> Result<impl Future<Output = ()>> {

@@ -32,6 +32,13 @@ pub const BUILT_IN: &[Registered] = registered! {
     "discord" => countersign_discord::DiscordPlatform,
 };
 
+// The name stands for the platform, because `dyn Platform` cannot be compared.
+impl PartialEq for Registered {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.platform.is_some() == other.platform.is_some()
+    }
+}
+
 impl std::fmt::Debug for Registered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Registered({})", self.name)

@@ -41,7 +41,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         Some(_) => (None, Vec::new()),
     };
     let stopping = api.gate.is_stopping();
-    let problems = (api.notices)(&api.adapters);
+    let problems = (api.notices)(&api.adapters.borrow());
     let good = trouble.is_none() && !stopping && problems.is_empty();
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let up = ReadyState::Up(Up::Up);
@@ -58,6 +58,7 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
         paused: paused.as_ref().map(pause::view),
         late: late.iter().map(told_late).collect(),
         waiting,
+        config: api.config.borrow().clone(),
         daemon: api.gate.daemon().to_owned(),
         shared: api.store.is_shared(),
         clock_ahead_ms: clock_ahead,
@@ -82,8 +83,9 @@ async fn leaders(api: &Api) -> BTreeMap<String, Leader> {
 
 /// The state of each adapter; `standby` if another daemon leads it.
 fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, ReadyAdapter> {
+    let leases = api.leases.borrow();
     let one = |adapter: &NamedAdapter| {
-        let leader = api.leases.get(adapter.name).and_then(|lease| leaders.get(lease));
+        let leader = leases.get(adapter.name).and_then(|lease| leaders.get(lease));
         let elsewhere = leader.is_some_and(|leader| leader.holder != api.gate.daemon());
         let (state, detail, since) = match (elsewhere, adapter.signals().receiving()) {
             (true, _) => ("standby", None, None),
@@ -98,7 +100,7 @@ fn adapters(api: &Api, leaders: &BTreeMap<String, Leader>) -> BTreeMap<String, R
         let state = state.to_owned();
         (adapter.name.to_owned(), ReadyAdapter { state, detail, since, leader })
     };
-    api.adapters.iter().map(one).collect()
+    api.adapters.borrow().iter().map(one).collect()
 }
 
 /// Where cards are late; nothing where the store cannot tell.
@@ -131,7 +133,7 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
         "# HELP countersign_adapter_up Whether the adapter receives presses.\n\
          # TYPE countersign_adapter_up gauge\n",
     );
-    for adapter in api.adapters.iter() {
+    for adapter in api.adapters.borrow().iter() {
         let up = u8::from(adapter.signals().receiving() == Receiving::Listening);
         let _ = writeln!(text, "countersign_adapter_up{{adapter=\"{}\"}} {up}", adapter.name);
     }
@@ -141,7 +143,7 @@ pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
          # TYPE countersign_leading gauge\n",
     );
     let leaders = leaders(&api).await;
-    for (adapter, lease) in api.leases.iter() {
+    for (adapter, lease) in api.leases.borrow().iter() {
         let here = leaders.get(lease).is_some_and(|leader| leader.holder == api.gate.daemon());
         let _ = writeln!(text, "countersign_leading{{adapter=\"{adapter}\"}} {}", u8::from(here));
     }
@@ -157,7 +159,7 @@ async fn write_late(api: &Api, text: &mut String) {
          # TYPE countersign_cards_late_seconds gauge\n",
     );
     let late = late(api).await;
-    for adapter in api.adapters.iter() {
+    for adapter in api.adapters.borrow().iter() {
         let of_it = || late.iter().filter(|late| late.adapter == adapter.name);
         let cards: u64 = of_it().map(|late| late.cards).sum();
         let oldest = of_it().map(|late| clock::now_ms() - late.since).max().unwrap_or_default();

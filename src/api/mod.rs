@@ -15,6 +15,7 @@ mod history;
 mod live;
 mod page;
 mod pause;
+mod reload;
 mod sessions;
 mod state;
 mod token_proof;
@@ -26,7 +27,7 @@ mod wires;
 pub use fault::Fault;
 pub use handle::{Handle, Keys, Surface};
 pub use page::page_router;
-pub use state::Api;
+pub use state::{Api, Reload};
 pub use turns::LargeReplies;
 pub use view::view;
 
@@ -54,6 +55,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::SESSION, post(sessions::act))
         .route(routes::PAUSE, post(pause::pause))
         .route(routes::RESUME, post(pause::resume))
+        .route(routes::RELOAD, post(reload::reload))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
         .merge(wires::routes())

@@ -29,7 +29,7 @@ mod start;
 use super::{PressHandler, Term, card, deliver};
 use crate::{
     gate::{
-        Audience, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
+        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
         answer::Action,
         approvers::{Approvers, Local, Members, Who},
         ask::{Ask, Scope},
@@ -45,7 +45,7 @@ use countersign_profiles::Profile;
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{
-    sync::oneshot,
+    sync::{oneshot, watch},
     task::{JoinHandle, yield_now},
     time::Instant,
 };
@@ -123,20 +123,23 @@ impl Scenario {
         let chats = [ana("telegram"), ana("discord")].into();
         let approvers = Approvers { chats, local: Local::On };
         let audience = Audience { adapter: adapter.name.to_owned(), target: target.clone() };
-        let gate = Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings);
+        let (policy, audience) = (Arc::new(policy.unwrap()), vec![audience]);
+        let choices = Choices { policy, approvers, audience, settings };
+        let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(100_000);
         let fence = store.take_lease("chat", "scenario", length).await.unwrap().unwrap();
         let (term, stop) = (Arc::new(Term::new(fence, None)), CancellationToken::new());
         let tail = Tail::of_now(store).await.unwrap();
         let name = adapter.name;
         let (delivering, own, finish) = (gate.clone(), store.clone(), stop.clone());
-        tokio::spawn(deliver(delivering, own, adapter, [].into(), target, term, finish));
+        let adapters = watch::channel([].into()).1;
+        tokio::spawn(deliver(delivering, own, adapter, adapters.clone(), target, term, finish));
         let (reaping, following) = (gate.clone(), gate.clone());
         let (stops, ends) = (stop.clone(), stop.clone());
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
         let (store, faults) = (store.clone(), store.faults().clone());
-        let handler = PressHandler::new(name, gate.clone(), store.clone(), Arc::new([]));
+        let handler = PressHandler::new(name, gate.clone(), store.clone(), adapters);
         let scenario = Self { gate, handler, store, faults, stop, _still: still };
         scenario.quiet().await;
         scenario

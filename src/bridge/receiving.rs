@@ -16,8 +16,8 @@ use tokio::{sync::watch, time::Instant};
 /// How long a platform may be deaf before its cards say so: reconnecting takes a second or two.
 const MOMENT: Duration = Duration::from_secs(5);
 
-/// The adapters of a daemon.
-pub type Adapters = Arc<[NamedAdapter]>;
+/// The adapters of a daemon as they are now; a reload may replace some.
+pub type Adapters = watch::Receiver<Arc<[NamedAdapter]>>;
 
 /// Since when (Unix milliseconds) and why presses are not received, where that lasts longer than a
 /// moment.
@@ -43,12 +43,13 @@ pub fn notices(adapters: &[NamedAdapter]) -> Vec<String> {
 }
 
 /// Keeps every adapter told of [`notices`], and of a pause; never ends.
-pub async fn tell_notices(adapters: Adapters, gate: Arc<Gate>, store: Store) {
+pub async fn tell_notices(mut adapters: Adapters, gate: Arc<Gate>, store: Store) {
     let mut changes = gate.changes();
-    let mut follows: Vec<_> =
-        adapters.iter().map(|adapter| adapter.signals().follow_receiving()).collect();
     loop {
-        let mut sentences = notices(&adapters);
+        let now = adapters.borrow_and_update().clone();
+        let mut follows: Vec<_> =
+            now.iter().map(|adapter| adapter.signals().follow_receiving()).collect();
+        let mut sentences = notices(&now);
         // What cannot be read is read again in a moment.
         if let Ok(Some(pause)) = store.pause().await {
             let since = pause_sentence(&pause);
@@ -56,13 +57,14 @@ pub async fn tell_notices(adapters: Adapters, gate: Arc<Gate>, store: Store) {
         }
         let late = store.late_cards(clock::now_ms() - SHOWN_WITHIN_MS).await.unwrap_or_default();
         sentences.extend(late.iter().map(late_sentence));
-        adapters.iter().for_each(|adapter| adapter.notice(&sentences));
+        now.iter().for_each(|adapter| adapter.notice(&sentences));
         let follows = follows.iter_mut().map(|follow| Box::pin(follow.changed()));
         let news = futures::future::select_all(follows);
         // A deafness that has just begun becomes one that lasts without any further news.
         tokio::select! {
             _ = tokio::time::timeout(MOMENT, news) => {}
             _ = changes.changed() => {}
+            Ok(()) = adapters.changed() => {}
         }
     }
 }
@@ -183,12 +185,9 @@ impl ReceivingState {
                 && gate.may_answer_on(adapter.name)
                 && adapter.signals().receiving() == Receiving::Listening
         };
-        let mut ways: Vec<String> = self
-            .adapters
-            .iter()
-            .filter(receives)
-            .map(|it| format!("in {}", called(it.name)))
-            .collect();
+        let adapters = self.adapters.borrow().clone();
+        let mut ways: Vec<String> =
+            adapters.iter().filter(receives).map(|it| format!("in {}", called(it.name))).collect();
         if gate.may_answer_on("inbox") {
             ways.push(format!("with `countersign approve {ask}` or `countersign deny {ask}`"));
         }

@@ -26,6 +26,7 @@ mod open;
 mod pause;
 mod pending;
 mod policy;
+mod reload;
 mod run;
 mod say;
 mod schema;
@@ -113,6 +114,8 @@ enum CliCommand {
     Pause(pause::PauseArgs),
     /// End the pause; needs the approver's token
     Resume(pause::ResumeArgs),
+    /// Put the changed config in force; needs the approver's token
+    Reload(reload::ReloadArgs),
     /// Take back what an answer of the last 10 minutes stored; needs the approver's token
     Undo(answer::UndoArgs),
     /// List what was approved for longer than once, or revoke it
@@ -170,6 +173,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Answer(args) => wait(answer::answer(context, args)),
         CliCommand::Pause(args) => wait(pause::pause(context, &args)),
         CliCommand::Resume(args) => wait(pause::resume(context, &args)),
+        CliCommand::Reload(args) => wait(reload::run(context, &args)),
         CliCommand::Undo(args) => wait(answer::undo(context, args)),
         CliCommand::Grants(args) => wait(grants::run(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
@@ -301,6 +305,7 @@ mod tests {
             "hook",
             "pause",
             "resume",
+            "reload",
             "-",
         ];
         let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };
@@ -323,6 +328,7 @@ mod tests {
                 | CliCommand::Answer(_)
                 | CliCommand::Pause(_)
                 | CliCommand::Resume(_)
+                | CliCommand::Reload(_)
                 | CliCommand::Undo(_)
                 | CliCommand::Init(_)
                 | CliCommand::Serve(_)

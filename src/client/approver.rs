@@ -3,7 +3,7 @@
 use crate::{Client, ClientError, PATIENCE};
 use countersign_protocol::{
     AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage, PauseReply, PauseRequest,
-    RevokeReply,
+    ReloadReply, RevokeReply,
 };
 use reqwest::Method;
 use serde_json::Value;
@@ -93,5 +93,13 @@ impl Client {
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn resume(&self) -> Result<PauseReply, ClientError> {
         self.post(&["v1", "resume"], &[], &Value::Null, PATIENCE).await
+    }
+
+    /// Puts the daemon's changed config in force.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Rejected`] says what is wrong with the config.
+    pub async fn reload(&self) -> Result<ReloadReply, ClientError> {
+        self.post(&["v1", "reload"], &[], &Value::Null, PATIENCE).await
     }
 }

@@ -7,7 +7,10 @@ use super::{
 };
 use crate::platforms::{BUILT_IN, Registered};
 use countersign_client::{NoHome, Places};
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 impl Config {
     /// Reads the file named by `flag`, or by `$COUNTERSIGN_CONFIG`, or the default file if it
@@ -30,6 +33,8 @@ impl Config {
         let places = Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?;
         let named = named(flag);
         let file = named.clone().unwrap_or_else(|| places.config_file());
+        // Before it is read: a file that changes meanwhile counts as changed.
+        let version = version(&file);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => Some(text),
             // Only the default file may be absent. A missing file that somebody named is an error.
@@ -45,7 +50,17 @@ impl Config {
             .filter(|(name, _)| name.starts_with(PREFIX))
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
-        read::config(file, env, &places, platforms).map_err(ConfigError::Mistakes)
+        let config = read::config(file, env, &places, platforms).map_err(ConfigError::Mistakes)?;
+        let version = version.filter(|_| config.path.is_some());
+        Ok(Self { version, ..config })
+    }
+
+    /// Reads the same file again.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn again(&self) -> Result<Self, ConfigError> {
+        Self::load_for(self.path.as_deref(), self.platforms)
     }
 
     /// The file that [`Config::load`] reads for `flag`, whether it exists or not.
@@ -58,6 +73,15 @@ impl Config {
             None => Ok(Places::of_this_user().map_err(|NoHome| ConfigError::NoHome)?.config_file()),
         }
     }
+}
+
+/// The version of a file: it changes whenever the file is written. It tells nothing of what is in
+/// the file, so it may be shown.
+#[must_use]
+pub fn version(file: &Path) -> Option<String> {
+    let found = std::fs::metadata(file).ok()?;
+    let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
+    Some(format!("{seconds}.{nanos:09}-{}-{}", found.size(), found.ino()))
 }
 
 /// The files named by `COUNTERSIGN__…_FILE` variables; each holds a secret.

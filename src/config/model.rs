@@ -3,6 +3,7 @@
 use super::limits::Limits;
 use crate::{
     gate::approvers::Members,
+    platforms::Registered,
     secret::{Secret, Token},
     store::Database,
 };
@@ -16,6 +17,10 @@ use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf, time::Dura
 pub struct Config {
     /// The file that was read; `None` if there is no default file.
     pub path: Option<PathBuf>,
+    /// The version of that file, as [`super::version`] tells it.
+    pub version: Option<String>,
+    /// The platforms that it was read for.
+    pub platforms: &'static [Registered],
     /// The daemon's listeners and files.
     pub daemon: Daemon,
     /// The daemon that hook, ask and run connect to.
@@ -32,6 +37,15 @@ pub struct Config {
     pub approvers: Approvers,
     /// The limits of what the daemon accepts.
     pub limits: Limits,
+}
+
+impl Config {
+    /// Logs the platforms that this program was built without.
+    pub fn report_left_out(&self) {
+        for name in &self.left_out {
+            tracing::error!("[{name}] is configured, but this program was built without it");
+        }
+    }
 }
 
 /// The daemon's listeners and files.

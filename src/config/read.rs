@@ -50,6 +50,9 @@ pub(super) fn config(
     let daemon = reader.daemon();
     let config = Config {
         path,
+        // Known to the one who has read the file.
+        version: None,
+        platforms,
         client: reader.client(&daemon.socket),
         store: reader.store(&daemon.state_dir),
         daemon,

@@ -58,6 +58,8 @@ fn mistakes(toml: &str) -> Vec<String> {
 fn defaults() -> Config {
     Config {
         path: Some("/etc/c.toml".into()),
+        version: None,
+        platforms: BUILT_IN,
         daemon: Daemon {
             socket: "/run/user/7/countersign/countersign.sock".into(),
             listen: "127.0.0.1:7117".parse().unwrap(),
@@ -209,6 +211,8 @@ fn everything_can_be_set() {
     let plain = |text: &str| Some(Token::Plain(Secret::new(text)));
     let expected = Config {
         path: Some("/etc/c.toml".into()),
+        version: None,
+        platforms: BUILT_IN,
         daemon: Daemon {
             socket: "/etc/c.sock".into(),
             listen: "[::1]:0".parse().unwrap(),

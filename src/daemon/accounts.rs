@@ -1,21 +1,38 @@
-//! The accounts that this daemon may lead: an adapter with its lease and its targets.
+//! The accounts that this daemon may lead: an adapter with its lease and its targets. A reload
+//! replaces those that changed.
 
 use super::{
     leading::{self, Account},
     listen,
 };
-use crate::{bridge::Adapters, config::Config, gate::Audience, store::Store};
-use axum::Router;
-use countersign_port::{Adapter, NamedAdapter};
-use std::sync::Arc;
+use crate::{
+    bridge::Adapters,
+    config::ChatAccount,
+    gate::{Audience, Gate},
+    store::Store,
+};
+use countersign_port::{Adapter, CancellationToken, NamedAdapter};
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::{sync::watch, task::JoinHandle};
+use tokio_util::task::TaskTracker;
 
 /// The inbox's name as an adapter.
 const INBOX: &str = "inbox";
 
-/// All accounts, and the inbox.
+/// The lease of each adapter's account, by the platform's name.
+pub(super) type Leases = watch::Receiver<BTreeMap<&'static str, String>>;
+
+/// All accounts.
 pub(super) struct Accounts {
-    all: Vec<Placement>,
-    inbox: countersign_inbox::Inbox,
+    store: Store,
+    pub(super) inbox: countersign_inbox::Inbox,
+    /// Led from the first [`Accounts::serve`] on.
+    inbox_placement: Option<Placement>,
+    inbox_target: String,
+    led: Vec<Led>,
+    adapters: watch::Sender<Arc<[NamedAdapter]>>,
+    leases: watch::Sender<BTreeMap<&'static str, String>>,
+    tasks: TaskTracker,
 }
 
 /// An adapter with its lease, which must differ from every other, and the targets of its cards.
@@ -25,13 +42,19 @@ struct Placement {
     targets: Vec<String>,
 }
 
+/// An account that is led.
+struct Led {
+    /// The account in the config; `None` for the inbox, which stays.
+    chat: Option<ChatAccount>,
+    adapter: NamedAdapter,
+    lease: String,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
 impl Accounts {
-    /// Creates the configured adapters without connecting them. `daemon` is this daemon's name;
-    /// `shared` is true if other daemons use the same store.
-    pub(super) fn new(config: &Config, inbox: &listen::Inbox, daemon: &str, shared: bool) -> Self {
-        for name in &config.left_out {
-            tracing::error!("[{name}] is configured, but this program was built without it");
-        }
+    /// Creates the inbox without serving it. `daemon` is this daemon's name.
+    pub(super) fn new(inbox: &listen::Inbox, daemon: &str, store: &Store) -> Self {
         let local = countersign_inbox::Inbox::new(countersign_inbox::Config {
             access_token: inbox.token.reveal().to_owned(),
             allowed_hosts: vec![
@@ -41,59 +64,128 @@ impl Accounts {
         });
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.
+        let shared = store.is_shared();
         let target = if shared { format!("{INBOX}@{daemon}") } else { INBOX.to_owned() };
-        let mut all = vec![Placement {
-            adapter: named(INBOX, Arc::new(local.clone())),
+        let placement = Placement {
+            adapter: NamedAdapter { name: INBOX, adapter: Arc::new(local.clone()) },
             lease: leading::own_lease(daemon),
-            targets: vec![target],
-        }];
-        all.extend(config.chats.iter().map(|chat| Placement {
-            adapter: named(chat.name(), chat.platform.adapter(&chat.settings)),
-            lease: leading::lease(chat.name(), chat.secret().reveal()),
-            targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
-        }));
-        Self { all, inbox: local }
-    }
-
-    /// The inbox's routes, and these behind the guard of its page.
-    pub(super) fn page(&self, guarded: Router) -> Router {
-        self.inbox.router().merge(self.inbox.guarded(guarded))
-    }
-
-    /// The targets of the cards of every ask.
-    pub(super) fn audience(&self) -> Vec<Audience> {
-        let of = |place: &Placement, target: &String| Audience {
-            adapter: place.adapter.name.to_owned(),
-            target: target.clone(),
+            targets: vec![target.clone()],
         };
-        let all = self.all.iter();
-        all.flat_map(|place| place.targets.iter().map(move |target| of(place, target))).collect()
-    }
-
-    /// The adapters with their platforms' names.
-    pub(super) fn adapters(&self) -> Adapters {
-        self.all.iter().map(|place| place.adapter.clone()).collect()
-    }
-
-    /// The lease of each adapter's account, by the platform's name.
-    pub(super) fn leases(&self) -> impl Iterator<Item = (&'static str, String)> {
-        self.all.iter().map(|place| (place.adapter.name, place.lease.clone()))
-    }
-
-    /// The accounts, ready to be led.
-    pub(super) fn into_leading(self, store: &Store) -> Vec<Account> {
-        let adapters = self.adapters();
-        let account = |Placement { adapter, lease, targets }| Account {
-            adapter,
-            adapters: adapters.clone(),
-            lease,
-            targets,
+        Self {
             store: store.clone(),
+            inbox: local,
+            inbox_placement: Some(placement),
+            inbox_target: target,
+            led: Vec::new(),
+            adapters: watch::Sender::new([].into()),
+            leases: watch::Sender::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// The targets of the cards of every ask, with these accounts.
+    pub(super) fn audience(&self, chats: &[ChatAccount]) -> Vec<Audience> {
+        let of = |adapter: &str, target: &str| Audience {
+            adapter: adapter.to_owned(),
+            target: target.to_owned(),
         };
-        self.all.into_iter().map(account).collect()
+        let inbox = of(INBOX, &self.inbox_target);
+        let targets = chats
+            .iter()
+            .flat_map(|chat| chat.targets.iter().map(|target| of(chat.name(), &target.0)));
+        std::iter::once(inbox).chain(targets).collect()
+    }
+
+    /// The adapters with their platforms' names, as they change.
+    pub(super) fn adapters(&self) -> Adapters {
+        self.adapters.subscribe()
+    }
+
+    /// The leases, as they change.
+    pub(super) fn leases(&self) -> Leases {
+        self.leases.subscribe()
+    }
+
+    /// Serves these accounts from now on, until `stop` is cancelled. Accounts that are served
+    /// already stay as they are; others are ended.
+    // INVARIANT: an account is led only after those that it replaces have ended: of two adapters of
+    // one platform, one receives and one draws.
+    pub(super) fn serve(
+        &mut self,
+        chats: &[ChatAccount],
+        gate: &Arc<Gate>,
+        stop: &CancellationToken,
+    ) {
+        let stays = |led: &Led| led.chat.as_ref().is_none_or(|chat| chats.contains(chat));
+        let (staying, leaving): (Vec<_>, Vec<_>) = self.led.drain(..).partition(stays);
+        self.led = staying;
+        leaving.iter().for_each(|led| led.stop.cancel());
+        let others_gone = CancellationToken::new();
+        let have_left = others_gone.clone();
+        self.tasks.spawn(async move {
+            for led in leaving {
+                let _ = led.task.await;
+            }
+            have_left.cancel();
+        });
+        let served =
+            |chat: &&ChatAccount| self.led.iter().any(|led| led.chat.as_ref() == Some(chat));
+        let new: Vec<_> = chats.iter().filter(|chat| !served(chat)).cloned().collect();
+        let inbox = self.inbox_placement.take().map(|inbox| (None, inbox));
+        let chats = new.into_iter().map(|chat| {
+            let placement = Placement::of(&chat);
+            (Some(chat), placement)
+        });
+        for (chat, placement) in inbox.into_iter().chain(chats).collect::<Vec<_>>() {
+            let led =
+                self.lead(chat, placement, gate.clone(), others_gone.clone(), stop.child_token());
+            self.led.push(led);
+        }
+        self.leases.send_replace(
+            self.led.iter().map(|led| (led.adapter.name, led.lease.clone())).collect(),
+        );
+        self.adapters.send_replace(self.led.iter().map(|led| led.adapter.clone()).collect());
+    }
+
+    /// Waits until all accounts have ended.
+    pub(super) async fn ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn lead(
+        &self,
+        chat: Option<ChatAccount>,
+        placement: Placement,
+        gate: Arc<Gate>,
+        others_gone: CancellationToken,
+        stop: CancellationToken,
+    ) -> Led {
+        let Placement { adapter, lease, targets } = placement;
+        let account = Account {
+            adapter: adapter.clone(),
+            adapters: self.adapters.subscribe(),
+            lease: lease.clone(),
+            targets,
+            store: self.store.clone(),
+        };
+        let stops = stop.clone();
+        let task = self.tasks.spawn(async move {
+            others_gone.cancelled().await;
+            account.lead(gate, stops).await;
+        });
+        Led { chat, adapter, lease, stop, task }
     }
 }
 
-fn named(name: &'static str, adapter: Arc<dyn Adapter>) -> NamedAdapter {
-    NamedAdapter { name, adapter }
+impl Placement {
+    /// The adapter of an account in the config, not connected yet.
+    fn of(chat: &ChatAccount) -> Self {
+        let adapter: Arc<dyn Adapter> = chat.platform.adapter(&chat.settings);
+        Self {
+            adapter: NamedAdapter { name: chat.name(), adapter },
+            lease: leading::lease(chat.name(), chat.secret().reveal()),
+            targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
+        }
+    }
 }

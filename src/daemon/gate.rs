@@ -4,7 +4,7 @@ use super::ours::guardrail;
 use crate::{
     config::{self, Approvers as Named, Config, Profile, TimeoutAnswer as Timeout},
     gate::{
-        Audience, Gate, GateSettings, OnTimeout, Policy,
+        Audience, Choices, Gate, GateSettings, OnTimeout, Policy,
         approvers::{Approvers, Local},
     },
     store::Store,
@@ -17,16 +17,27 @@ use std::{
     time::Duration,
 };
 
-/// Opens the gate of the daemon with this name.
+/// Opens the gate with these choices.
 ///
 /// # Errors
-/// A sentence with the fix: for a rules file, a mode, or a grant that cannot be written.
-pub(super) async fn open(
+/// When a grant cannot be written to the rules file.
+pub(super) async fn open(store: Store, choices: Choices) -> Result<Arc<Gate>> {
+    let gate = Gate::new(store, choices);
+    gate.write_pending_grants().await?;
+    Ok(gate)
+}
+
+/// The choices in the config, for the daemon with this name. `kept` is a policy that it already
+/// has, if that is to stay.
+///
+/// # Errors
+/// A sentence with the fix, for a rules file or a mode.
+pub(super) fn choices(
     config: &Config,
-    store: Store,
-    daemon: String,
+    daemon: &str,
     audience: Vec<Audience>,
-) -> Result<Arc<Gate>> {
+    kept: Option<Arc<Policy>>,
+) -> Result<Choices> {
     let home = etcetera::home_dir().ok().map(|home| home.display().to_string());
     let path = rules_path(config);
     // The file at the default path may be absent. A path in the config must exist, or the daemon
@@ -34,7 +45,10 @@ pub(super) async fn open(
     if config.policy.rules.is_some() && !path.exists() {
         bail!("[policy] rules names {}, and there is no such file", path.display());
     }
-    let policy = policy(config, &path, home.clone())?;
+    let policy = match kept {
+        Some(policy) => policy,
+        None => Arc::new(policy(config, &path, home.clone())?),
+    };
     let (timeout_ms, on_timeout) =
         patience(&config.policy, policy.system().prompt_behaviour().timeout);
     let settings = GateSettings {
@@ -43,14 +57,11 @@ pub(super) async fn open(
         mode: config.policy.mode.clone(),
         home,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
-        daemon,
+        daemon: daemon.to_owned(),
         limits: config.limits.open,
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
-    let approvers = approvers(&config.approvers);
-    let gate = Gate::new(store, policy, approvers, audience, settings);
-    gate.write_pending_grants().await?;
-    Ok(gate)
+    Ok(Choices { policy, approvers: approvers(&config.approvers), audience, settings })
 }
 
 /// The path of the rules file: the configured one, or `permissions.jsonc` beside the config.

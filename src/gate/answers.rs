@@ -1,9 +1,9 @@
 //! The one function that answers asks, for every surface.
 
 use super::{
-    Policy, SubmitError,
+    SubmitError,
     answer::{Action, Change, EditStep, NO_EDIT, Refusal, Words, apply, person},
-    approvers::{Approver, Approvers, Who},
+    approvers::{Approver, Who},
     ask::{
         Ask, Decision, Scope, State,
         edit::{ProposedEdit, edited, edited_text},
@@ -13,6 +13,7 @@ use super::{
     expire::Deadlines,
     granted_rules::grants_for,
     grants::StoredGrants,
+    in_force::InForce,
     monotonic::Looker,
     open_asks::{OpenAsks, to_the_end},
     pause::sentence,
@@ -36,8 +37,7 @@ const TRIES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) open: Arc<OpenAsks>,
-    pub(super) policy: Arc<Policy>,
-    pub(super) approvers: Arc<Approvers>,
+    pub(super) in_force: Arc<InForce>,
     pub(super) evaluator: Arc<Evaluator>,
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) grants: Arc<StoredGrants>,
@@ -77,7 +77,7 @@ impl Answers {
         who: &Who,
         action: &Action,
     ) -> Result<Reply, StoreError> {
-        let approver = match self.approvers.admit(who.clone()) {
+        let approver = match self.in_force.admit(who.clone()) {
             Ok(approver) => approver,
             Err(stranger) => {
                 self.note_stranger(&ask, who).await?;
@@ -205,7 +205,7 @@ impl Answers {
                 return reply(Told::Applied, &sentence, Some(ask));
             }
         };
-        let cascades = self.policy.system().prompt_behaviour().cascade;
+        let cascades = self.in_force.system().prompt_behaviour().cascade;
         if cascades && answer.scope.is_some_and(|scope| scope != Scope::Once) {
             self.cascade(&ask).await;
         }

@@ -80,13 +80,14 @@ impl Gate {
     /// # Errors
     /// [`Stranger`]
     pub fn admit(&self, who: Who) -> Result<Approver, Stranger> {
-        self.approvers.admit(who)
+        self.in_force.admit(who)
     }
 
     /// Whether every ask is shown at this target.
     #[must_use]
     pub fn shows_at(&self, adapter: &str, target: &str) -> bool {
-        self.submissions.audience.iter().any(|it| it.adapter == adapter && it.target == target)
+        let choices = self.in_force.now();
+        choices.audience.iter().any(|it| it.adapter == adapter && it.target == target)
     }
 
     /// Switches the kill switch on, or changes what becomes of calls meanwhile.
@@ -127,7 +128,7 @@ impl Gate {
     /// grant behind them.
     #[must_use]
     pub fn counts_uses(&self) -> bool {
-        matches!(*self.policy, Policy::Rules(..))
+        matches!(*self.policy(), Policy::Rules(..))
     }
 
     /// Writes how often grants were used until now.

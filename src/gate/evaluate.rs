@@ -3,10 +3,10 @@
 
 use super::{
     Policy, SubmitError, Workers,
-    approvers::Approvers,
     ask::{Ask, By, Decision, State},
     call::Call,
     granted_rules::{self, grants_of},
+    in_force::InForce,
     large::{self, Large},
     layers::{self, Runtime},
 };
@@ -41,10 +41,7 @@ impl From<policy::Decision> for DecidedCall {
 #[derive(Debug)]
 pub(super) struct Evaluator {
     store: Store,
-    policy: Arc<Policy>,
-    approvers: Arc<Approvers>,
-    /// The mode of sessions that have none of their own.
-    mode: Option<String>,
+    in_force: Arc<InForce>,
     /// The home folder of the user who runs the agents.
     home: Option<String>,
     large: Large,
@@ -53,15 +50,9 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    pub(super) fn new(
-        store: Store,
-        policy: Arc<Policy>,
-        approvers: Arc<Approvers>,
-        mode: Option<String>,
-        home: Option<String>,
-    ) -> Arc<Self> {
+    pub(super) fn new(store: Store, in_force: Arc<InForce>, home: Option<String>) -> Arc<Self> {
         let (large, turns) = (Large::default(), tokio::sync::Mutex::default());
-        Arc::new(Self { store, policy, approvers, mode, home, large, turns })
+        Arc::new(Self { store, in_force, home, large, turns })
     }
 
     /// Does this for a call of so many bytes without keeping others waiting, however many they are.
@@ -75,7 +66,7 @@ impl Evaluator {
         &self,
         call: &Call,
     ) -> Result<(policy::Decision, Option<String>), SubmitError> {
-        let turn = |given: &SessionContext| self.policy.system().turn(given.mode.as_deref()?);
+        let turn = |given: &SessionContext| self.in_force.system().turn(given.mode.as_deref()?);
         let standing = self.standing(call).await?;
         if turn(&standing).is_none() {
             return self.by_policy(call, standing, policy::decide).await;
@@ -110,7 +101,8 @@ impl Evaluator {
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
     /// where what is granted is in one.
     pub(super) async fn decide_anew(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
-        let Policy::Workers(workers, _) = &*self.policy else { return self.decide(call).await };
+        let policy = self.in_force.now().policy.clone();
+        let Policy::Workers(workers, _) = &*policy else { return self.decide(call).await };
         let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
         let rule = || self.by_workers(workers, call, &facts, standing, Runtime::Anew);
         Ok(self.beside(large::bytes(call), rule).await?.0.into())
@@ -138,7 +130,8 @@ impl Evaluator {
     async fn standing(&self, call: &Call) -> Result<SessionContext, StoreError> {
         let mut standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
         standing.grants.retain(|grant| granted_rules::is_literal(&grant.rule));
-        Ok(SessionContext { mode: standing.mode.or_else(|| self.mode.clone()), ..standing })
+        let mode = || self.in_force.now().settings.mode.clone();
+        Ok(SessionContext { mode: standing.mode.or_else(mode), ..standing })
     }
 
     /// What policy makes of a call, and what is wrong with its file.
@@ -160,8 +153,8 @@ impl Evaluator {
         standing: SessionContext,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
-        let now = clock::now_ms();
-        match &*self.policy {
+        let (now, choices) = (clock::now_ms(), self.in_force.now());
+        match &*choices.policy {
             Policy::Workers(workers, _) => {
                 let ruled = self.by_workers(workers, call, facts, standing, Runtime::Session)?;
                 Ok((ruled.0.into(), ruled.1))
@@ -190,7 +183,7 @@ impl Evaluator {
                     grants: &granted_rules::as_kept(&granted),
                     agent_rules: None,
                     guardrail: native.guardrail(),
-                    reachable: self.approvers.anybody(),
+                    reachable: choices.approvers.anybody(),
                     now_ms: now,
                 };
                 let (ruling, problem) = native.rule(facts, &given).map_err(SubmitError::Unruled)?;
@@ -207,7 +200,7 @@ impl Evaluator {
         standing: SessionContext,
         runtime: Runtime,
     ) -> Result<(policy::Decision, Option<String>), SubmitError> {
-        let reachable = self.approvers.anybody();
+        let reachable = self.in_force.now().approvers.anybody();
         let home = self.home.as_deref();
         layers::by_workers(workers, call, facts, standing, runtime, home, reachable)
     }
@@ -229,7 +222,7 @@ impl Evaluator {
             _ => CallEnd::Denied { by: &by, reason, then: answer.then },
         };
         let call = ask.body.call.for_policy(self.home.as_deref());
-        self.policy.system().text_for_model(&call, &end)
+        self.in_force.system().text_for_model(&call, &end)
     }
 
     /// What the agent's model is told of a call that policy denied.
@@ -241,6 +234,6 @@ impl Evaluator {
             }
             Verdict::Allow | Verdict::Ask => return None,
         };
-        self.policy.system().text_for_model(&call.for_policy(self.home.as_deref()), &end)
+        self.in_force.system().text_for_model(&call.for_policy(self.home.as_deref()), &end)
     }
 }

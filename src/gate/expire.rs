@@ -5,10 +5,10 @@
 
 use super::{
     OnTimeout,
-    approvers::Approvers,
     ask::{Answer, Ask, By, Decision, Scope, Silence, State},
     call::Call,
     expiry::{AGAIN, Expiry},
+    in_force::InForce,
     monotonic::{Looker, Waited},
     open_asks::{OpenAsks, to_the_end},
 };
@@ -28,10 +28,7 @@ const BREATH: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Deadlines {
     pub(super) open: Arc<OpenAsks>,
-    pub(super) approvers: Arc<Approvers>,
-    /// How long a person has; milliseconds.
-    pub(super) timeout_ms: i64,
-    pub(super) on_timeout: OnTimeout,
+    pub(super) in_force: Arc<InForce>,
 }
 
 impl Deadlines {
@@ -153,19 +150,21 @@ impl Deadlines {
     /// When a call's time is over that is taken now; Unix milliseconds. `None`: never.
     pub(super) fn deadline(&self, call: &Call, now: i64) -> Option<i64> {
         const LONGEST_MS: i64 = 7 * 86_400_000;
-        match (call.expires_in_s, &self.on_timeout) {
+        let choices = self.in_force.now();
+        match (call.expires_in_s, &choices.settings.on_timeout) {
             (Some(seconds), _) => {
                 let ms = i64::try_from(seconds).unwrap_or(LONGEST_MS).saturating_mul(1000);
                 Some(now + ms.min(LONGEST_MS))
             }
             (None, OnTimeout::Wait) => None,
-            (None, _) => Some(now + self.timeout_ms),
+            (None, _) => Some(now + choices.settings.timeout_ms),
         }
     }
 
     /// The time that people have for this ask.
     fn whole_wait(&self, ask: &Ask) -> Duration {
-        let ms = self.deadline(&ask.body.call, 0).unwrap_or(self.timeout_ms);
+        let ms =
+            self.deadline(&ask.body.call, 0).unwrap_or(self.in_force.now().settings.timeout_ms);
         Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
 
@@ -174,12 +173,13 @@ impl Deadlines {
     // never makes up an answer to a question.
     // SECURITY: nor a call whose caller gives people less time than the operator does.
     pub(super) fn silence(&self, call: &Call, critical: bool) -> Silence {
-        let tools = match &self.on_timeout {
+        let choices = self.in_force.now();
+        let tools = match &choices.settings.on_timeout {
             OnTimeout::Approve(tools) => tools.as_slice(),
             OnTimeout::Deny | OnTimeout::Wait => &[],
         };
         let given = call.expires_in_s.map(|s| i64::try_from(s).unwrap_or(i64::MAX / 1000) * 1000);
-        let hurried = given.is_some_and(|ms| ms < self.timeout_ms);
+        let hurried = given.is_some_and(|ms| ms < choices.settings.timeout_ms);
         let may = tools.contains(&call.tool) && !critical && !hurried && call.questions.is_empty();
         if may { Silence::Approve } else { Silence::Deny }
     }
@@ -206,7 +206,9 @@ impl Deadlines {
     /// Whether a card is where somebody could have pressed it.
     async fn reached_anybody(&self, ask: &Ask) -> Result<bool, StoreError> {
         let cards = self.open.store.cards_of(&ask.id).await?;
-        Ok(cards.iter().any(|card| card.shown && self.approvers.may_answer_on(&card.adapter)))
+        let choices = self.in_force.now();
+        let may = |adapter: &str| choices.approvers.may_answer_on(adapter);
+        Ok(cards.iter().any(|card| card.shown && may(&card.adapter)))
     }
 
     async fn until_next_deadline(&self) -> Option<Duration> {

@@ -1,10 +1,10 @@
 //! Grants: made by an answer, kept in the store, written to the rules file where they are for ever.
 
 use super::{
-    Policy,
-    approvers::{Approvers, Stranger, Who, person},
+    approvers::{Stranger, Who, person},
     ask::{Ask, Scope},
     evaluate::Evaluator,
+    in_force::InForce,
 };
 use crate::{
     clock,
@@ -32,8 +32,7 @@ pub enum Revoked {
 #[derive(Debug)]
 pub(super) struct StoredGrants {
     pub(super) store: Store,
-    pub(super) policy: Arc<Policy>,
-    pub(super) approvers: Arc<Approvers>,
+    pub(super) in_force: Arc<InForce>,
     pub(super) evaluator: Arc<Evaluator>,
     /// Held while the rules file is brought up to what the store says: a rule that is revoked
     /// meanwhile is not written after it was taken out.
@@ -46,7 +45,7 @@ impl StoredGrants {
     /// # Errors
     /// When the store fails.
     pub(super) async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
-        let approver = match self.approvers.admit(who) {
+        let approver = match self.in_force.admit(who) {
             Ok(approver) => approver,
             Err(stranger) => return Ok(Revoked::NotAllowed(stranger)),
         };
@@ -88,7 +87,7 @@ impl StoredGrants {
             }
             let removed = match needed {
                 true => None,
-                false => self.policy.remove(worker.as_deref(), &grant.rule),
+                false => self.in_force.now().policy.remove(worker.as_deref(), &grant.rule),
             };
             match removed {
                 None | Some(Ok(())) => self.store.grant_removed(&grant.id).await?,
@@ -107,7 +106,9 @@ impl StoredGrants {
         let shared = self.store.is_shared();
         let in_file = |grant: &&Grant| grant.scope == GrantScope::Always && !shared;
         let lacks = |grant: &Grant| {
-            Some(grant).filter(in_file).and_then(|grant| self.policy.lacks(&grant.rule))
+            Some(grant)
+                .filter(in_file)
+                .and_then(|grant| self.in_force.now().policy.lacks(&grant.rule))
         };
         grants.iter().map(lacks).collect()
     }
@@ -125,7 +126,12 @@ impl StoredGrants {
         let _one_at_a_time = self.file.lock().await;
         for grant in self.store.unwritten_grants().await? {
             let worker = self.worker_of(&grant).await?;
-            match self.policy.append(worker.as_deref(), std::slice::from_ref(&grant.rule)) {
+            match self
+                .in_force
+                .now()
+                .policy
+                .append(worker.as_deref(), std::slice::from_ref(&grant.rule))
+            {
                 None => return Ok(()),
                 Some(Ok(())) => self.store.grant_written(&grant.id).await?,
                 Some(Err(problem)) => {
@@ -161,7 +167,7 @@ impl StoredGrants {
             let ours: Vec<_> = grants.into_iter().filter(|grant| grant.ask == ask.id).collect();
             let rules: Vec<_> = ours.iter().map(|grant| grant.rule.clone()).collect();
             let worker = ask.body.call.worker.as_deref();
-            match self.policy.append(worker, &rules) {
+            match self.in_force.now().policy.append(worker, &rules) {
                 None => {}
                 Some(Ok(())) => self.note_written(&ours).await,
                 Some(Err(problem)) => {

@@ -20,6 +20,7 @@ mod expire;
 mod expiry;
 mod granted_rules;
 mod grants;
+mod in_force;
 mod large;
 mod layers;
 mod limits;
@@ -48,6 +49,7 @@ mod workers;
 pub use crate::ask::{self, attached, call, question};
 pub use attach::AttachedCaller;
 pub use grants::Revoked;
+pub use in_force::Choices;
 pub use limits::{Limits, TooMuch};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
@@ -61,11 +63,11 @@ pub use workers::Workers;
 
 use crate::store::Store;
 use answers::Answers;
-use approvers::Approvers;
 use attach::Callers;
 use evaluate::Evaluator;
 use expire::Deadlines;
 use grants::StoredGrants;
+use in_force::InForce;
 use open_asks::OpenAsks;
 use pause::PauseSwitch;
 use retention::Retention;
@@ -80,8 +82,7 @@ use wait::Waits;
 #[derive(Debug)]
 pub struct Gate {
     open: Arc<OpenAsks>,
-    policy: Arc<Policy>,
-    approvers: Arc<Approvers>,
+    in_force: Arc<InForce>,
     evaluator: Arc<Evaluator>,
     deadlines: Arc<Deadlines>,
     waits: Arc<Waits>,
@@ -98,39 +99,25 @@ pub struct Gate {
 impl Gate {
     /// Puts the gate together.
     #[must_use]
-    pub fn new(
-        store: Store,
-        policy: Policy,
-        approvers: Approvers,
-        audience: Vec<Audience>,
-        settings: GateSettings,
-    ) -> Arc<Self> {
-        let GateSettings { timeout_ms, on_timeout, mode, home, daemon, keep_ms, limits, .. } =
-            settings;
-        let (policy, approvers) = (Arc::new(policy), Arc::new(approvers));
-        let evaluator =
-            Evaluator::new(store.clone(), policy.clone(), approvers.clone(), mode.clone(), home);
+    pub fn new(store: Store, choices: Choices) -> Arc<Self> {
+        let settings = &choices.settings;
+        let (home, daemon) = (settings.home.clone(), settings.daemon.clone());
+        let in_force = InForce::new(choices);
+        let evaluator = Evaluator::new(store.clone(), in_force.clone(), home);
         let open = OpenAsks::new(store.clone(), daemon);
-        let deadlines = Arc::new(Deadlines {
-            open: open.clone(),
-            approvers: approvers.clone(),
-            timeout_ms,
-            on_timeout,
-        });
+        let deadlines = Arc::new(Deadlines { open: open.clone(), in_force: in_force.clone() });
         let waits = Arc::new(Waits { open: open.clone(), deadlines: deadlines.clone() });
         let callers = Arc::new(Callers { open: open.clone(), waits: waits.clone() });
         let grants = Arc::new(StoredGrants {
             store: store.clone(),
-            policy: policy.clone(),
-            approvers: approvers.clone(),
+            in_force: in_force.clone(),
             evaluator: evaluator.clone(),
             file: tokio::sync::Mutex::default(),
         });
         let uses = Arc::new(GrantUses::new(store.clone()));
         let answers = Arc::new(Answers {
             open: open.clone(),
-            policy: policy.clone(),
-            approvers: approvers.clone(),
+            in_force: in_force.clone(),
             evaluator: evaluator.clone(),
             deadlines: deadlines.clone(),
             grants: grants.clone(),
@@ -138,32 +125,23 @@ impl Gate {
         });
         let submissions = Arc::new(Submissions {
             open: open.clone(),
-            policy: policy.clone(),
+            in_force: in_force.clone(),
             evaluator: evaluator.clone(),
             deadlines: deadlines.clone(),
             callers: callers.clone(),
             uses: uses.clone(),
-            audience,
-            limits,
         });
         let pause = Arc::new(PauseSwitch {
             open: open.clone(),
-            approvers: approvers.clone(),
+            in_force: in_force.clone(),
             evaluator: evaluator.clone(),
             uses: uses.clone(),
         });
-        let sessions = Sessions {
-            store,
-            policy: policy.clone(),
-            approvers: approvers.clone(),
-            callers: callers.clone(),
-            mode,
-        };
-        let retention = Retention { open: open.clone(), keep_ms };
+        let sessions = Sessions { store, in_force: in_force.clone(), callers: callers.clone() };
+        let retention = Retention { open: open.clone(), in_force: in_force.clone() };
         Arc::new(Self {
             open,
-            policy,
-            approvers,
+            in_force,
             evaluator,
             deadlines,
             waits,
@@ -187,7 +165,7 @@ impl Gate {
     /// Whether anybody at all may answer on this platform.
     #[must_use]
     pub fn may_answer_on(&self, platform: &str) -> bool {
-        self.approvers.may_answer_on(platform)
+        self.in_force.now().approvers.may_answer_on(platform)
     }
 
     /// Reports every change of an ask; what changed is in the store.
@@ -211,19 +189,33 @@ impl Gate {
     /// What is wrong with the rules file at the moment, if something is.
     #[must_use]
     pub fn rules_problem(&self) -> Option<String> {
-        self.policy.problem()
+        self.in_force.now().policy.problem()
     }
 
     /// Whether the profile answers as its system does, where that is unsafe too.
     #[must_use]
     pub fn is_compat(&self) -> bool {
-        self.policy.is_compat()
+        self.in_force.now().policy.is_compat()
     }
 
     /// Whether each worker has rules of its own here.
     #[must_use]
     pub fn has_workers(&self) -> bool {
-        matches!(*self.policy, Policy::Workers(..))
+        matches!(*self.in_force.now().policy, Policy::Workers(..))
+    }
+
+    /// The policy in force, for choices that keep it.
+    #[must_use]
+    pub fn policy(&self) -> Arc<Policy> {
+        self.in_force.now().policy.clone()
+    }
+
+    /// Puts other choices in force, at once and for every ask. This daemon's name, host and home
+    /// folder stay as they are.
+    pub async fn adopt(&self, choices: Choices) {
+        self.in_force.replace(choices).await;
+        // The deadlines of open asks are looked at under the new choices.
+        self.open.changed();
     }
 
     /// Lets every waiter go with the ask as it is; no caller that leaves now closes its ask.

@@ -1,12 +1,13 @@
 //! The kill switch: while it is on nothing is allowed and no deadline runs.
 
 use super::{
-    approvers::{Approvers, Stranger, Who},
+    approvers::{Stranger, Who},
     ask::{
         Ask, By,
         pause::{Pause, PauseMode},
     },
     evaluate::Evaluator,
+    in_force::InForce,
     open_asks::{OpenAsks, to_the_end},
     reconsider::approve_allowed,
     uses::GrantUses,
@@ -30,7 +31,7 @@ pub enum PauseOutcome {
 #[derive(Debug)]
 pub(super) struct PauseSwitch {
     pub(super) open: Arc<OpenAsks>,
-    pub(super) approvers: Arc<Approvers>,
+    pub(super) in_force: Arc<InForce>,
     pub(super) evaluator: Arc<Evaluator>,
     pub(super) uses: Arc<GrantUses>,
 }
@@ -88,7 +89,7 @@ impl PauseSwitch {
     }
 
     fn person(&self, who: Who) -> Result<By, Stranger> {
-        let approver = self.approvers.admit(who)?;
+        let approver = self.in_force.admit(who)?;
         Ok(super::answer::person(&approver))
     }
 

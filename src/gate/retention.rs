@@ -1,6 +1,6 @@
 //! What nobody needs any more is forgotten: settled asks, events, waiters that left.
 
-use super::open_asks::OpenAsks;
+use super::{in_force::InForce, open_asks::OpenAsks};
 use crate::{clock, store::StoreError};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -15,8 +15,7 @@ const EVENTS_MS: i64 = 3_600_000;
 #[derive(Debug)]
 pub(super) struct Retention {
     pub(super) open: Arc<OpenAsks>,
-    /// How long a settled ask is kept; milliseconds.
-    pub(super) keep_ms: i64,
+    pub(super) in_force: Arc<InForce>,
 }
 
 impl Retention {
@@ -33,7 +32,7 @@ impl Retention {
     }
 
     async fn forget_old(&self) -> Result<(), StoreError> {
-        let (now, keep) = (clock::now_ms(), self.keep_ms);
+        let (now, keep) = (clock::now_ms(), self.in_force.now().settings.keep_ms);
         while self.open.store.forget_closed(now - keep).await? > 0 {
             tokio::time::sleep(BREATH).await;
         }

@@ -1,11 +1,11 @@
 //! Sessions: the mode that one has of its own, and its end.
 
 use super::{
-    Policy,
-    approvers::{Approvers, Stranger, Who},
+    approvers::{Stranger, Who},
     ask::Ask,
     attach::Callers,
     call::Call,
+    in_force::InForce,
 };
 use crate::{
     clock,
@@ -43,11 +43,8 @@ pub enum ModeError {
 #[derive(Debug)]
 pub(super) struct Sessions {
     pub(super) store: Store,
-    pub(super) policy: Arc<Policy>,
-    pub(super) approvers: Arc<Approvers>,
+    pub(super) in_force: Arc<InForce>,
     pub(super) callers: Arc<Callers>,
-    /// The mode of sessions that have none of their own.
-    pub(super) mode: Option<String>,
 }
 
 impl Sessions {
@@ -64,11 +61,12 @@ impl Sessions {
         mode: &str,
         who: Option<Who>,
     ) -> Result<ModeSet, ModeError> {
-        if !self.policy.system().has_mode(mode) {
+        let choices = self.in_force.now();
+        if !choices.policy.system().has_mode(mode) {
             return Err(ModeError::Unknown(mode.to_owned()));
         }
-        let configured = self.mode.as_deref().unwrap_or("default");
-        match who.map(|who| self.approvers.admit(who)) {
+        let configured = choices.settings.mode.as_deref().unwrap_or("default");
+        match who.map(|who| choices.approvers.admit(who)) {
             Some(Ok(_)) => {}
             None if mode == configured => {}
             Some(Err(Stranger(why))) => return Ok(ModeSet::NotAllowed(why)),

@@ -1,7 +1,7 @@
 //! Taking calls: what policy does not rule becomes an ask, with its caller.
 
 use super::{
-    AttachedCaller, Audience, Limits, Policy, SubmitError,
+    AttachedCaller, Audience, SubmitError,
     ask::{
         Ask, Body, Silence,
         pause::{Pause, PauseMode},
@@ -10,7 +10,9 @@ use super::{
     call::{Accepts, Call},
     evaluate::Evaluator,
     expire::Deadlines,
-    granted_rules, large, load,
+    granted_rules,
+    in_force::InForce,
+    large, load,
     open_asks::OpenAsks,
     pause::sentence,
     uses::GrantUses,
@@ -44,14 +46,11 @@ enum Opened {
 #[derive(Debug)]
 pub(super) struct Submissions {
     pub(super) open: Arc<OpenAsks>,
-    pub(super) policy: Arc<Policy>,
+    pub(super) in_force: Arc<InForce>,
     pub(super) evaluator: Arc<Evaluator>,
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) callers: Arc<Callers>,
     pub(super) uses: Arc<GrantUses>,
-    /// Where every ask is shown.
-    pub(super) audience: Vec<Audience>,
-    pub(super) limits: Limits,
 }
 
 impl Submissions {
@@ -130,8 +129,8 @@ impl Submissions {
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
         let (now, since) = (clock::now_ms(), Instant::now());
-        let attended =
-            attended && self.policy.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
+        let attended = attended
+            && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
         let here = attended.then_some(self.open.daemon.as_str());
         let new = NewAsk {
             id: id.to_owned(),
@@ -143,10 +142,12 @@ impl Submissions {
             attached: here.into_iter().collect(),
             created_at: now,
         };
-        let cards: Vec<_> = self.audience.iter().map(new_card).collect();
+        let _opening = self.in_force.opening().await;
+        let choices = self.in_force.now();
+        let cards: Vec<_> = choices.audience.iter().map(new_card).collect();
         let OpenAsks { store, load, .. } = &*self.open;
         let bytes = load::size(&new.body);
-        let room = load.make_room(store, &self.limits, &new.body.call, bytes).await?;
+        let room = load.make_room(store, &choices.settings.limits, &new.body.call, bytes).await?;
         match store.insert_ask(&new, &cards).await? {
             Inserted::New(ask) => {
                 room.fill();
@@ -209,7 +210,7 @@ impl Submissions {
 
     /// The unchanging part of a new ask.
     fn body(&self, call: Call, mut ruling: Decision, rules_problem: Option<String>) -> Body {
-        let behaviour = self.policy.system().prompt_behaviour();
+        let behaviour = self.in_force.system().prompt_behaviour();
         if !call.questions.is_empty() {
             // A question runs nothing, and no rule can answer the next one.
             ruling.always.clear();

@@ -11,6 +11,7 @@ mod grants;
 mod history;
 pub mod openapi;
 mod pause;
+mod reload;
 pub mod routes;
 mod sessions;
 mod status;
@@ -27,6 +28,7 @@ pub use history::{
     AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
 pub use pause::{PauseReply, PauseRequest, PauseView};
+pub use reload::ReloadReply;
 pub use sessions::{
     CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
 };

@@ -5,7 +5,7 @@ use crate::{
     AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
     CancelledReply, ErrorReply, EventView, EventsQuery, ForgottenView, GrantsPage, HistoryPage,
     HistoryQuery, ModeReply, ModeRequest, NonceReply, PauseReply, PauseRequest, ReadyReply,
-    RevokeReply, SessionRequest, SessionsPage, SubmitRequest, WaitQuery, routes,
+    ReloadReply, RevokeReply, SessionRequest, SessionsPage, SubmitRequest, WaitQuery, routes,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -151,6 +151,13 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<PauseReply>(generator, "200", "What happened"),
         Operation::new("post", routes::RESUME, "End the pause", RouteAccess::Approver)
             .reply::<PauseReply>(generator, "200", "What happened"),
+        Operation::new(
+            "post",
+            routes::RELOAD,
+            "Put a changed config in force",
+            RouteAccess::Approver,
+        )
+        .reply::<ReloadReply>(generator, "200", "What happened"),
         Operation::new(
             "get",
             routes::NONCE,

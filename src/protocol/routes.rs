@@ -30,6 +30,8 @@ pub const GRANT: &str = "/v1/grants/{id}";
 pub const PAUSE: &str = "/v1/pause";
 /// A pause ends.
 pub const RESUME: &str = "/v1/resume";
+/// Puts a changed config in force.
+pub const RELOAD: &str = "/v1/reload";
 /// Makes a nonce.
 pub const NONCE: &str = "/v1/nonce";
 /// Replies while the process runs.

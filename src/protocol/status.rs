@@ -42,6 +42,10 @@ pub struct ReadyReply {
     /// What waits for an answer; absent while the store fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<ReadyWaiting>,
+    /// The version of the config file that is in force; null where there is no file. It changes
+    /// with every change of the file.
+    #[serde(default)]
+    pub config: Option<String>,
     /// The daemon's name among those that share the store.
     pub daemon: String,
     /// Whether other daemons may use the store.

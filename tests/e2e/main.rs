@@ -66,6 +66,8 @@ mod outage;
 mod pause;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;
+#[cfg(feature = "telegram")]
+mod reload;
 mod restart;
 #[cfg(feature = "telegram")]
 mod shared;

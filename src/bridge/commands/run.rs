@@ -116,7 +116,8 @@ impl CommandRun<'_> {
         }
         let rules = self.gate.rules_problem();
         lines.extend(rules.map(|problem| words(format!("Rules: {problem}"))));
-        lines.extend(notices(self.adapters).into_iter().map(words));
+        let adapters = self.adapters.borrow().clone();
+        lines.extend(notices(&adapters).into_iter().map(words));
         if lines.len() == 1 {
             lines.push(words("All is well."));
         }

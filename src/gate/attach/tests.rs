@@ -2,7 +2,8 @@
 use super::*;
 use crate::{
     gate::{
-        Gate, GateSettings, OnTimeout, Policy, SubmitOutcome, approvers::Approvers, call::Call,
+        Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome, approvers::Approvers,
+        call::Call,
     },
     store::{Database, Store},
 };
@@ -28,7 +29,8 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
         limits: crate::gate::Limits::default(),
         keep_ms: 1,
     };
-    Gate::new(store.clone(), rules, Approvers::default(), vec![], settings)
+    let (policy, approvers, audience) = (Arc::new(rules), Approvers::default(), Vec::new());
+    Gate::new(store.clone(), Choices { policy, approvers, audience, settings })
 }
 
 /// An ask whose daemon knows of no caller any more, and does nothing about it.

@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     gate::{
-        Audience, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
+        Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
         answer::Action,
         approvers::{Approvers, Local, Who},
     },
@@ -39,8 +39,9 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
         keep_ms: MINUTES,
     };
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
-    let audience = Audience { adapter: "chat".into(), target: "room".into() };
-    Gate::new(store.clone(), policy.unwrap(), approvers, vec![audience], settings)
+    let audience = vec![Audience { adapter: "chat".into(), target: "room".into() }];
+    let policy = Arc::new(policy.unwrap());
+    Gate::new(store.clone(), Choices { policy, approvers, audience, settings })
 }
 
 async fn ask(gate: &Arc<Gate>) -> String {

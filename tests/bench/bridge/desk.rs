@@ -5,7 +5,7 @@ use countersign::profiles::Profile;
 use countersign::{
     bridge::{PressHandler, Term, deliver},
     gate::{
-        Audience, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome,
+        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome,
         approvers::{Approvers, Local},
         ask::{Body, State},
         call::Call,
@@ -25,7 +25,7 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// How many asks one after the other, and commits.
 const ALONE: usize = 1_000;
@@ -198,15 +198,18 @@ impl Bench {
         };
         let approvers = Approvers { local: Local::On, ..Approvers::default() };
         let audience = vec![Audience { adapter: "inbox".to_owned(), target: "here".to_owned() }];
-        let gate = Gate::new(store.clone(), policy.unwrap(), approvers, audience, settings);
+        let policy = Arc::new(policy.unwrap());
+        let choices = Choices { policy, approvers, audience, settings };
+        let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(3600);
         let fence = store.take_lease("inbox", "bench", length).await.unwrap().unwrap();
         let (term, hand) = (Arc::new(Term::new(fence, None)), Arc::new(Hand::default()));
         let stop = CancellationToken::new();
         let adapter = NamedAdapter { name: "inbox", adapter: hand.clone() };
         let (delivering, own, here) = (gate.clone(), store.clone(), "here".to_owned());
-        tokio::spawn(deliver(delivering, own, adapter, [].into(), here, term, stop));
-        Self { desk: PressHandler::new("inbox", gate.clone(), store, Arc::new([])), gate, hand }
+        let adapters = watch::channel([].into()).1;
+        tokio::spawn(deliver(delivering, own, adapter, adapters.clone(), here, term, stop));
+        Self { desk: PressHandler::new("inbox", gate.clone(), store, adapters), gate, hand }
     }
 
     /// The whole way of one ask.

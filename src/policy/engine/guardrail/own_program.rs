@@ -42,6 +42,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("answer", OwnCommand::Decides),
     ("pause", OwnCommand::Decides),
     ("resume", OwnCommand::Decides),
+    ("reload", OwnCommand::Decides),
     ("undo", OwnCommand::Decides),
     ("grants", OwnCommand::Has(&[])),
     ("backup", OwnCommand::Decides),

@@ -1,0 +1,16 @@
+//! `/v1/reload`: puts a changed config in force.
+
+use super::{fault::Fault, handle::Handle, state::Api};
+use axum::{Extension, Json, extract::State, http::StatusCode};
+use countersign_protocol::ReloadReply;
+
+// SECURITY: an agent's handle does not reload. The approver's does, whoever may answer now: a
+// reload grants nothing to its caller, and it must work after local answering was switched off.
+pub(super) async fn reload(
+    State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
+) -> Result<Json<ReloadReply>, Fault> {
+    handle.answerer()?;
+    let reloaded = (api.reload)().await;
+    reloaded.map(Json).map_err(|why| Fault::new(StatusCode::UNPROCESSABLE_ENTITY, why))
+}

@@ -1,0 +1,149 @@
+//! Takes a changed config while the daemon runs.
+//!
+//! Open asks and waiting callers are rows and waiters, which no config holds: they stay. What the
+//! config decides is put in force in two steps, both prepared before the first: the gate's choices,
+//! all at once, and then the chat accounts that changed.
+
+use super::{accounts::Accounts, gate};
+use crate::{
+    config::{Config, Daemon},
+    gate::{Choices, Gate},
+};
+use anyhow::{Result, anyhow};
+use countersign_port::CancellationToken;
+use countersign_protocol::ReloadReply;
+use std::sync::Arc;
+use tokio::sync::{Mutex, watch};
+
+/// Puts changed configs in force.
+pub(super) struct Reloader {
+    /// The config as it was at the start: what cannot change is compared with it.
+    started: Config,
+    /// What is in force instead of the file's, because it cannot change.
+    fixed: Daemon,
+    gate: Arc<Gate>,
+    running: Mutex<Running>,
+    version: watch::Sender<Option<String>>,
+    stop: CancellationToken,
+}
+
+/// What a reload replaces.
+struct Running {
+    config: Config,
+    accounts: Accounts,
+}
+
+impl Reloader {
+    /// `started` is the config as it was read; `fixed` is what this daemon really listens on.
+    pub(super) fn new(
+        started: Config,
+        fixed: Daemon,
+        gate: Arc<Gate>,
+        accounts: Accounts,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        let version = watch::Sender::new(started.version.clone());
+        let config = Config { daemon: fixed.clone(), ..started.clone() };
+        let running = Mutex::new(Running { config, accounts });
+        Arc::new(Self { started, fixed, gate, running, version, stop })
+    }
+
+    /// Serves the accounts of the config from now on.
+    pub(super) async fn serve(&self) {
+        let Running { config, accounts } = &mut *self.running.lock().await;
+        accounts.serve(&config.chats, &self.gate, &self.stop);
+    }
+
+    /// The version of the config file that is in force, as it changes.
+    pub(super) fn version(&self) -> watch::Receiver<Option<String>> {
+        self.version.subscribe()
+    }
+
+    /// Reads the config again and puts it in force; the error says what is wrong with it, and then
+    /// everything stays as it is.
+    pub(super) async fn reload(self: Arc<Self>) -> Result<ReloadReply, String> {
+        // A task of its own: a caller that leaves does not leave half a reload behind.
+        let reloading = tokio::spawn(async move { self.replace().await });
+        let reloaded = reloading.await.unwrap_or_else(|error| Err(anyhow!(error)));
+        match reloaded {
+            Ok(reply) => {
+                tracing::info!(message = reply.message, "the config was reloaded");
+                Ok(reply)
+            }
+            Err(error) => {
+                let why = format!("{error:#}");
+                tracing::error!(why, "the config was not reloaded; the earlier one stays in force");
+                Err(why)
+            }
+        }
+    }
+
+    /// Waits until all accounts have ended.
+    pub(super) async fn ended(&self) {
+        self.running.lock().await.accounts.ended().await;
+    }
+
+    // FAIL-CLOSED: everything that can fail happens before anything is replaced.
+    async fn replace(&self) -> Result<ReloadReply> {
+        let mut running = self.running.lock().await;
+        let wanted = running.config.again()?;
+        let restart = needs_restart(&self.started, &wanted);
+        let config = self.with_fixed(wanted);
+        let choices = self.choices(&running, &config)?;
+        config.report_left_out();
+        self.gate.adopt(choices).await;
+        // Afterwards, so that a new target finds every ask that has no card there yet.
+        if !self.stop.is_cancelled() {
+            running.accounts.serve(&config.chats, &self.gate, &self.stop);
+        }
+        self.version.send_replace(config.version.clone());
+        running.config = config;
+        Ok(ReloadReply { message: message(&restart), restart })
+    }
+
+    fn choices(&self, running: &Running, config: &Config) -> Result<Choices> {
+        // Its rules file is read again whenever it changes, and its last good rules are worth
+        // keeping. The guardrail in it follows from the same keys, and from what is fixed.
+        let same = config.policy == running.config.policy
+            && config.path == running.config.path
+            && gate::rules_path(config) == gate::rules_path(&running.config);
+        let kept = same.then(|| self.gate.policy());
+        let audience = running.accounts.audience(&config.chats);
+        gate::choices(config, self.gate.daemon(), audience, kept)
+    }
+
+    /// The config with what cannot change as it is in force.
+    fn with_fixed(&self, wanted: Config) -> Config {
+        let mut config = Config { daemon: self.fixed.clone(), ..wanted };
+        config.store.database = self.started.store.database.clone();
+        config.limits.connections = self.started.limits.connections;
+        config
+    }
+}
+
+/// The keys whose change takes effect at the next start only.
+fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
+    let (before, after) = (&started.daemon, &wanted.daemon);
+    let (limits, wanted_limits) = (started.limits.connections, wanted.limits.connections);
+    let changed = [
+        ("daemon.socket", before.socket != after.socket),
+        ("daemon.listen", before.listen != after.listen),
+        ("daemon.state_dir", before.state_dir != after.state_dir),
+        ("daemon.agent_token", before.agent_token != after.agent_token),
+        ("daemon.approver_token", before.approver_token != after.approver_token),
+        ("store.url", started.store.database != wanted.store.database),
+        ("limits.connections", limits.connections != wanted_limits.connections),
+        ("limits.connections_per_peer", limits.per_peer != wanted_limits.per_peer),
+    ];
+    changed.into_iter().filter(|(_, changed)| *changed).map(|(key, _)| key.to_owned()).collect()
+}
+
+fn message(restart: &[String]) -> String {
+    match restart {
+        [] => "The daemon runs with this config now.".to_owned(),
+        keys => format!(
+            "The daemon runs with this config now. Restart the daemon for: {}.",
+            keys.join(", ")
+        ),
+    }
+}
