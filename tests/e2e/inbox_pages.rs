@@ -24,7 +24,7 @@ async fn an_answer_of_the_page_is_in_its_history_and_its_grant_is_revoked_there(
     let waits = daemon.ask(&shell("git push")).await;
 
     page.eval("location.hash = '#/history'").await;
-    page.until(&format!("document.querySelector('.records [data-ask={id}]')")).await;
+    page.until(&format!("document.querySelector('.records [data-ask=\"{id}\"]')")).await;
     let hint = "document.querySelector('.records .hint').innerText";
     let stored = "Allowed · the local inbox · stored shell: cargo test *";
     assert_eq!(page.eval(hint).await, stored);
@@ -41,7 +41,7 @@ async fn an_answer_of_the_page_is_in_its_history_and_its_grant_is_revoked_there(
     assert_eq!(page.eval(link).await, "git push");
 
     page.eval("location.hash = '#/grants'").await;
-    page.until("document.querySelector('.tile')").await;
+    page.until("document.querySelector('.tile .quiet')").await;
     page.click(".tile .quiet").await;
     page.click(".tile .danger").await;
     page.until("document.querySelector('#grants .said').innerText.startsWith('Revoked')").await;
