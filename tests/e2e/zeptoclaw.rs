@@ -134,7 +134,8 @@ async fn silence_approves_what_the_operator_names_and_the_card_said_so() {
     assert!(!card.text.contains("Expires"), "{}", card.text);
     assert_eq!(outcome, CallOutcome::Run);
     let after = world.closed(card.id).await;
-    assert!(after.text.contains("approved by the deadline"), "{}", after.text);
+    let why = ": approved, because approve_on_timeout lists `write_file`";
+    assert!(after.text.contains("Timed out after ") && after.text.contains(why), "{}", after.text);
 }
 
 #[tokio::test]
