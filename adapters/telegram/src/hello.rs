@@ -57,8 +57,7 @@ pub(crate) fn introduction(chat: Chat, private: bool, person: Option<&User>) -> 
         None => page.add(
             Style::Plain,
             "\nYou write as an anonymous admin: ask again without that, or in a private chat with \
-             me, to \
-             learn your own number",
+             me, to learn your own number",
         ),
     }
     let place = if private { ", this chat is " } else { "; this group is chat " };
@@ -68,17 +67,27 @@ pub(crate) fn introduction(chat: Chat, private: bool, person: Option<&User>) -> 
         page.add(Style::Plain, ", topic ");
         page.add(Style::Code, topic.to_string());
     }
-    page.add(
-        Style::Plain,
-        ".\n\nTo see cards here and to answer them, put this into countersign.toml:\n",
-    );
     let topic = chat.topic.map(|topic| format!(", topic = {topic}")).unwrap_or_default();
-    let mut lines = format!("[telegram]\ntargets = [{{ chat = {}{topic} }}]", chat.id);
-    if let Some(person) = person {
-        lines.push_str(&format!("\n\n[approvers]\ntelegram = [{}]", person.id));
+    let targets = format!("targets = [{{ chat = {}{topic} }}]", chat.id);
+    let approvers = person.map(|person| format!("telegram = [{}]", person.id));
+    page.add(Style::Plain, ".\n\nTo see cards here, write into countersign.toml below ");
+    add_key(&mut page, "[telegram]", targets);
+    if let Some(approvers) = approvers {
+        page.add(Style::Plain, "\nTo answer them, below ");
+        add_key(&mut page, "[approvers]", approvers);
     }
-    page.add(Style::Pre, lines);
+    page.add(Style::Plain, "\nThen run ");
+    page.add(Style::Code, "countersign reload");
+    page.add(Style::Plain, ".");
     page
+}
+
+/// A key and its table. They are apart because a file that has the table already takes no second
+/// one.
+fn add_key(page: &mut Page, table: &str, key: String) {
+    page.add(Style::Code, table);
+    page.add(Style::Plain, ":\n");
+    page.add(Style::Pre, key);
 }
 
 #[cfg(test)]
@@ -98,7 +107,11 @@ mod tests {
     #[test]
     fn a_topic_of_a_group_is_named_for_the_config() {
         let page = introduction(Chat { id: -1001, topic: Some(7) }, false, None);
-        assert!(page.text().contains("targets = [{ chat = -1001, topic = 7 }]"), "{}", page.text());
-        assert!(!page.text().contains("[approvers]"), "{}", page.text());
+        let wanted = "countersign\nYou write as an anonymous admin: ask again without that, or in a \
+                      private chat with me, to learn your own number; this group is chat -1001, \
+                      topic 7.\n\nTo see cards here, write into countersign.toml below \
+                      [telegram]:\ntargets = [{ chat = -1001, topic = 7 }]\nThen run countersign \
+                      reload.";
+        assert_eq!(page.text(), wanted);
     }
 }
