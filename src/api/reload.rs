@@ -4,7 +4,7 @@ use super::{fault::Fault, handle::Handle, state::Api};
 use axum::{Extension, Json, extract::State, http::StatusCode};
 use countersign_protocol::ReloadReply;
 
-// SECURITY: an agent's handle does not reload. The approver's does, whoever may answer now: a
+// SECURITY: an agent's handle does not reload. The approver's does, even where it may not answer: a
 // reload grants nothing to its caller, and it must work after local answering was switched off.
 pub(super) async fn reload(
     State(api): State<Api>,

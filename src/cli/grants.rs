@@ -30,7 +30,7 @@ impl GrantsArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum GrantsCommand {
-    /// Take a grant back; needs the approver's token. It works at once
+    /// Revoke a grant; needs the approver's token. It works at once
     Revoke {
         /// The grant, as `countersign grants` shows it
         #[arg(value_name = "ID", add = complete::grants())]

@@ -116,7 +116,7 @@ enum CliCommand {
     Resume(pause::ResumeArgs),
     /// Put the changed config in force; needs the approver's token
     Reload(reload::ReloadArgs),
-    /// Take back what an answer of the last 10 minutes stored; needs the approver's token
+    /// Undo what an answer of the last 10 minutes stored; needs the approver's token
     Undo(answer::UndoArgs),
     /// List what was approved for longer than once, or revoke it
     Grants(grants::GrantsArgs),

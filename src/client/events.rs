@@ -25,11 +25,13 @@ pub struct Events {
     response: Response,
     /// What has come and is no whole event yet.
     rest: Vec<u8>,
+    /// How much of it was searched for the end of an event: a large one comes in many parts.
+    searched: usize,
 }
 
 impl Events {
     pub(crate) fn new(transport: Transport, response: Response) -> Self {
-        Self { transport, response, rest: Vec::new() }
+        Self { transport, response, rest: Vec::new(), searched: 0 }
     }
 
     /// The next event; `None` at the end of the stream.
@@ -38,8 +40,10 @@ impl Events {
     /// [`ClientError`]
     pub async fn next(&mut self) -> Result<Option<Happened>, ClientError> {
         loop {
-            if let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
-                let text: Vec<u8> = self.rest.drain(..end + 2).collect();
+            let unread = self.rest.get(self.searched..).unwrap_or_default();
+            if let Some(end) = unread.windows(2).position(|two| two == b"\n\n") {
+                let text: Vec<u8> = self.rest.drain(..self.searched + end + 2).collect();
+                self.searched = 0;
                 match read(&String::from_utf8_lossy(&text)) {
                     Ok(Some(happened)) => return Ok(Some(happened)),
                     // A comment that keeps the connection alive, or no event of the log.
@@ -47,6 +51,8 @@ impl Events {
                     Err(why) => return Err(self.transport.unreadable(why)),
                 }
             }
+            // Its last byte may be the first half of an end.
+            self.searched = self.rest.len().saturating_sub(1);
             if self.rest.len() > LARGEST {
                 return Err(self.transport.unreadable("an event is too large"));
             }

@@ -33,7 +33,7 @@ pub enum CallEnd<'a> {
     },
     /// Nobody could be asked.
     Unreachable,
-    /// The agent took the call back, or its turn ended.
+    /// The agent cancelled the call, or its turn ended.
     Cancelled {
         /// The reason.
         reason: &'a str,

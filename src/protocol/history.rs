@@ -106,7 +106,7 @@ pub struct HistoryEntry {
     /// The rules that the answer stored, as people read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stored: Vec<String>,
-    /// Who took these rules back.
+    /// Who undid it, so that these rules are revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<By>,
 }
@@ -122,7 +122,7 @@ pub enum HistoryVerdict {
     Deny,
     /// Nobody answered in time.
     Expired,
-    /// Its caller took it back.
+    /// Its caller cancelled it.
     Cancelled,
 }
 
@@ -143,7 +143,7 @@ pub struct AskRecord {
     /// The rules that the answer stored, as people read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stored: Vec<String>,
-    /// Who took these rules back.
+    /// Who undid it, so that these rules are revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<By>,
     /// Where it is shown, or should be.

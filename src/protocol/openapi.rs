@@ -116,7 +116,7 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<AnswerReply>(generator, "200", "What became of the answer"),
         Operation::new("post", routes::UNDO, "Undo an answer", RouteAccess::Approver)
             .reply::<AnswerReply>(generator, "200", "What became of it"),
-        Operation::new("post", routes::CANCEL, "Take an ask back", RouteAccess::Agent)
+        Operation::new("post", routes::CANCEL, "Cancel an ask", RouteAccess::Agent)
             .body::<CancelRequest>(generator)
             .reply::<AskView>(generator, "200", "The ask"),
         Operation::new("get", routes::EVENTS, "Follow what happens", RouteAccess::Agent)

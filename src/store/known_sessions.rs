@@ -96,19 +96,16 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        ask::{Body, Decision, call::Call},
+        ask::Decision,
         store::{
             Closed, NewAsk,
             engines::on_both,
-            tests::{answered, new_ask},
+            tests::{answered, new_ask_in},
         },
     };
-    use serde_json::json;
 
     async fn ask(store: &Store, id: &str, session: &str, created_at: i64) {
-        let call = Call::new("a", session, "t", json!({"x": id}));
-        let (digest, body) = (call.digest(), Body::new(call, "no rule"));
-        let new = NewAsk { digest, body, created_at, ..new_ask(id, None, None) };
+        let new = NewAsk { created_at, ..new_ask_in(session, id) };
         store.insert_ask(&new, &[]).await.unwrap();
     }
 

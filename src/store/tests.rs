@@ -32,6 +32,12 @@ pub(super) fn new_ask(id: &str, key: Option<&str>, deadline_at: Option<i64>) -> 
     }
 }
 
+/// An ask of this session.
+pub(super) fn new_ask_in(session: &str, id: &str) -> NewAsk {
+    let call = Call::new("a", session, "t", json!({"x": id}));
+    NewAsk { digest: call.digest(), body: Body::new(call, "no rule"), ..new_ask(id, None, None) }
+}
+
 async fn leading(store: &Store) -> Fence {
     store.take_lease("chat", "me", Duration::from_secs(60)).await.unwrap().unwrap()
 }

@@ -2,7 +2,7 @@
 
 import { el, say } from "./dom.js";
 import { read, revoke } from "./line.js";
-import { byWhom, facts, pageHead, quiet, sentence } from "./parts.js";
+import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
 const SCOPES = { session: "this session", timed: "for a time", always: "always" };
@@ -27,7 +27,7 @@ async function show(part) {
 function draw(part, grant) {
   const title = el("h3", { id: `grant-${grant.id}` }, el("bdi", { className: "first", dir: "ltr", textContent: grant.rule }));
   const used = grant.used === undefined ? undefined
-    : grant.used === 0 ? "not yet" : `${grant.used} ${grant.used === 1 ? "time" : "times"}`;
+    : grant.used === 0 ? "not yet" : counted(grant.used, "time");
   const last = grant.last_used_at && el("span", {}, when(grant.last_used_at),
     grant.last_call ? el("bdi", { className: "first", dir: "ltr", textContent: ` ${grant.last_call}` }) : "");
   return el("li", { className: "tile", "data-grant": grant.id, "aria-labelledby": title.id },

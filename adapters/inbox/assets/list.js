@@ -7,6 +7,7 @@ import { closed, entries, isOpen, projectOf, agentOf, urgency } from "./asks.js"
 import { firstLine } from "./blocks.js";
 import { $, arrange, el, put } from "./dom.js";
 import { fits } from "./filter.js";
+import { counted } from "./parts.js";
 import { canSelect, isSelected, selecting, toggle } from "./several.js";
 import { localised, when } from "./time.js";
 
@@ -84,7 +85,7 @@ function announce(held) {
   const critical = held.filter(({ group }) => group === "critical").length;
   $("news").hidden = held.length === 0;
   $("news").dataset.tone = critical ? "critical" : "open";
-  put($("news"), `${held.length} new ${held.length === 1 ? "request" : "requests"}${critical ? ", critical" : ""} ↑`);
+  put($("news"), `${counted(held.length, "new request")}${critical ? ", critical" : ""} ↑`);
 }
 
 function paintOpen(wanted) {

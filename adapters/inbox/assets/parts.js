@@ -10,6 +10,9 @@ export function pageHead(id, title, ...tools) {
 /** A sentence in the place of content: nothing there, or what is wrong. */
 export const sentence = (text, tone = "calm") => el("p", { className: `sentence ${tone}`, textContent: text });
 
+/** A number of things, such as `1 request` and `2 requests`. */
+export const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
 /** Facts by name; those without a value are left out. */
 export function facts(pairs) {
   const given = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");

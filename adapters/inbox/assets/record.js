@@ -41,7 +41,7 @@ export function drawRecord(record) {
   return node;
 }
 
-/** The blocks with nothing folded away: whoever opens this wants to see it all. */
+/** The blocks with nothing folded away: a person who opens this wants to see it all. */
 const opened = (blocks) => blocks.flatMap((block) => (block.kind === "details" ? block.blocks : [block]));
 
 /** A moment both ways: a finger cannot hover for the exact one. */

@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { read } from "./line.js";
-import { byWhom, facts, pageHead, quiet, sentence } from "./parts.js";
+import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
 const STATES = { up: "working", starting: "starting", standby: "another daemon leads", down: "not working" };
@@ -25,7 +25,7 @@ function draw(body) {
   const all = problems.length === 0 && !body.stopping;
   return [
     el("p", { className: all ? "verdict good" : "verdict bad", role: "status",
-      textContent: body.stopping ? "countersign is stopping." : all ? "Everything works." : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}` }),
+      textContent: body.stopping ? "countersign is stopping." : all ? "Everything works." : counted(problems.length, "problem") }),
     problems.length > 0 ? el("ul", { className: "problems" }, ...problems.map((text) => el("li", { textContent: text }))) : "",
     body.paused ? el("p", { className: "warn" }, `Paused by ${byWhom(body.paused.by) ?? "somebody"}: `,
       body.paused.mode === "hold" ? "calls wait. " : "calls are denied. ", body.paused.since ? when(body.paused.since) : "") : "",
@@ -37,7 +37,7 @@ function draw(body) {
       ["Version", body.version], ["Name", body.daemon],
       ["Store", stateOf(body.store)], ["Shared store", body.shared === undefined ? undefined : body.shared ? "yes" : "no"],
       ["Rules", stateOf(body.rules)],
-      ["Waiting", body.waiting && `${body.waiting.asks} ${body.waiting.asks === 1 ? "request" : "requests"}`],
+      ["Waiting", body.waiting && counted(body.waiting.asks, "request")],
       ["Oldest", body.waiting?.oldest && when(body.waiting.oldest)],
       ["Agents on the line", body.waiting?.callers === undefined ? undefined : String(body.waiting.callers)],
       ["Clock ahead", body.clock_ahead_ms ? `${body.clock_ahead_ms} ms` : undefined],
@@ -56,12 +56,12 @@ function drawAdapter([name, { state, detail, since, leader }]) {
 function late(all) {
   if (all.length === 0) return [];
   return [el("h3", { textContent: "Late cards" }), el("ul", { className: "problems" }, ...all.map(({ adapter, target, cards, since }) =>
-    el("li", {}, `${cards} ${cards === 1 ? "card" : "cards"} for ${adapter} ${target}, since `, when(since))))];
+    el("li", {}, `${counted(cards, "card")} for ${adapter} ${target}, since `, when(since))))];
 }
 
 const stateOf = (state) => (state === undefined ? undefined : typeof state === "string" ? (state === "up" ? "working" : state) : "not working");
 
 function broken(name, state) {
   if (state === undefined || typeof state === "string") return [];
-  return [[`${name}: ${state.problem}`, state.fix ?? state.mend].filter(Boolean).join(" Fix: ")];
+  return [[`${name}: ${state.problem}`, state.mend].filter(Boolean).join(" Fix: ")];
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use teloxide::types::{MessageEntity, MessageEntityKind};
 
 /// A message's text as a row of pieces, each in one style; pieces never nest. Some of them may
-/// stand in one fold.
+/// are in one fold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     pieces: Vec<(Style, String)>,

@@ -71,7 +71,7 @@ fn parts(told: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
     rest
 }
 
-/// The names under which agents hand in what a file is to hold.
+/// The names under which agents put what a file is to hold.
 const CONTENT: &[&str] = &["content", "contents", "file_text"];
 const TEXTS: &[(&str, &[&str])] = &[
     ("old text", &["old_string", "old_text", "old_str"]),

@@ -24,10 +24,10 @@ pub(super) struct FileChange {
     pub shows: Vec<&'static str>,
 }
 
-/// The names under which agents hand in what is there and what is to be there.
+/// The names under which agents put what is there and what is to be there.
 const OLD: &[&str] = &["old_string", "old_text", "old_str"];
 const NEW: &[&str] = &["new_string", "new_text", "new_str", "new_source"];
-/// The names under which they hand in a patch.
+/// The names under which they put a patch.
 const PATCH: &[&str] = &["patch", "input", "diff"];
 pub(super) const PATH: &[&str] = &["file_path", "path", "notebook_path"];
 

@@ -73,7 +73,7 @@ fn about(question: &Question, sheet: &mut Sheet) {
     sheet.fields(question.header.iter().map(|header| fact("about", header)).collect());
 }
 
-/// What an agent hands in beside its questions is not hidden by them.
+/// What an agent sends beside its questions is not hidden by them.
 fn beside(call: &Call, sheet: &mut Sheet) {
     let rest = beyond_questions(call);
     if !is_nothing(&rest) {

@@ -1,21 +1,17 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    ask::{Body, Decision, call::Call},
+    ask::Decision,
     store::{
-        Closed, NewAsk,
+        Closed,
         engines::on_both,
-        tests::{answered, new_ask},
+        tests::{answered, new_ask, new_ask_in},
     },
 };
-use serde_json::json;
 
 /// Stores an ask of a session that was closed at this time.
 async fn closed(store: &Store, id: &str, session: &str, at: i64) {
-    let call = Call::new("a", session, "t", json!({"x": id}));
-    let (digest, body) = (call.digest(), Body::new(call, "no rule"));
-    let new = NewAsk { digest, body, ..new_ask(id, None, None) };
-    store.insert_ask(&new, &[]).await.unwrap();
+    store.insert_ask(&new_ask_in(session, id), &[]).await.unwrap();
     let ask = store.ask(id).await.unwrap().unwrap();
     let end = answered(Decision::Deny, at);
     assert!(matches!(store.close_ask(&ask, &end, &[]).await.unwrap(), Closed::Won(_)));
