@@ -22,5 +22,5 @@ pub use error::ConfigError;
 pub use limits::Limits;
 pub(crate) use load::named;
 pub use load::{secret_files, version};
-pub use model::{Approvers, ChatAccount, Config, Daemon, Policy, Store, TimeoutAnswer};
+pub use model::{Approvers, ChatAccount, Config, Daemon, Policy, PublicUrl, Store, TimeoutAnswer};
 pub use template::template;

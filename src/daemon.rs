@@ -83,9 +83,9 @@ pub async fn run(
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
-    let local = listen::Inbox::new(state, address)?;
+    let local = listen::Inbox::new(&config.daemon, address)?;
     let daemon = name(&config);
-    let accounts = Accounts::new(&local, &daemon, &store);
+    let accounts = Accounts::new(&local, &config.daemon, &daemon, &store);
     config.report_left_out();
     let choices = gate::choices(&config, &daemon, accounts.audience(&config.chats), None)?;
     let gate = gate::open(store.clone(), choices).await?;

@@ -55,12 +55,25 @@ pub struct Daemon {
     pub socket: PathBuf,
     /// The address of the HTTP API and the inbox; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// The address under which people reach the inbox, such as that of a proxy.
+    pub public_url: Option<PublicUrl>,
+    /// More names by which the inbox may be reached, without a port.
+    pub allowed_hosts: Vec<String>,
     /// The token of agents on other machines; `None` admits no agent over TCP.
     pub agent_token: Option<Token>,
     /// The token with which a person may answer; `None` accepts no token.
     pub approver_token: Option<Token>,
     /// The folder of the store and of other files that must persist.
     pub state_dir: PathBuf,
+}
+
+/// The address under which people reach the inbox: a scheme, a host and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    /// The host, without the port.
+    pub host: String,
+    /// The whole, as browsers write an origin: `https://approve.example`.
+    pub origin: String,
 }
 
 /// The store of asks.

@@ -3,7 +3,9 @@
 use super::model::{ChatAccount, Config, Daemon, Policy, Store};
 use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
-use super::values::{address, default_address, length, on_timeout, profile, servers, token, tools};
+use super::values::{
+    address, default_address, hosts, length, on_timeout, profile, public_url, servers, token, tools,
+};
 use super::{approvers, chats, secrets};
 use crate::{platforms::Registered, store::Database};
 use countersign_client::{ClientSettings, Places, Server};
@@ -167,6 +169,8 @@ impl ConfigReader<'_> {
                 places.runtime.as_ref().unwrap_or(&state_dir).join("countersign.sock")
             }),
             listen: section.get("listen", address).unwrap_or_else(default_address),
+            public_url: section.get("public_url", public_url),
+            allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
             agent_token: section.get("agent_token", token),
             approver_token: section.get("approver_token", token),
             state_dir,

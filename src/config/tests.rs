@@ -63,6 +63,8 @@ fn defaults() -> Config {
         daemon: Daemon {
             socket: "/run/user/7/countersign/countersign.sock".into(),
             listen: "127.0.0.1:7117".parse().unwrap(),
+            public_url: None,
+            allowed_hosts: vec![],
             agent_token: None,
             approver_token: None,
             state_dir: "/home/ana/.local/state/countersign".into(),
@@ -107,7 +109,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (38, 2));
+    assert_eq!((keys.count(), sections.count()), (39, 2));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -164,6 +166,8 @@ fn everything_can_be_set() {
         [daemon]
         socket = "c.sock"
         listen = "[::1]:0"
+        public_url = "https://approve.example:8443/"
+        allowed_hosts = ["box.tail.example", "fd00::5"]
         agent_token = "agent"
         approver_token = "approver"
         state_dir = "~/state"
@@ -216,6 +220,11 @@ fn everything_can_be_set() {
         daemon: Daemon {
             socket: "/etc/c.sock".into(),
             listen: "[::1]:0".parse().unwrap(),
+            public_url: Some(PublicUrl {
+                host: "approve.example".into(),
+                origin: "https://approve.example:8443".into(),
+            }),
+            allowed_hosts: vec!["box.tail.example".into(), "fd00::5".into()],
             agent_token: plain("agent"),
             approver_token: plain("approver"),
             state_dir: "/home/ana/state".into(),
@@ -330,6 +339,25 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         (
             "[daemon]\nlisten = \"7117\"",
             "2:10: [daemon] `listen` wants an address and a port such as \"127.0.0.1:7117\"",
+        ),
+        (
+            "[daemon]\npublic_url = \"http://approve.example\"",
+            "2:14: [daemon] `public_url` is plain http to another machine, where browsers give \
+             the page no cryptography and anybody on the way can read it; use https",
+        ),
+        (
+            "[daemon]\npublic_url = \"https://approve.example/inbox\"",
+            "2:14: [daemon] `public_url` wants the address of the inbox, such as \
+             \"https://approve.example.org\": a scheme, a host and a port, and nothing after them",
+        ),
+        (
+            "[daemon]\nallowed_hosts = [\"*.example\"]",
+            "2:17: [daemon] `allowed_hosts` wants host names without a port, not \"*.example\"",
+        ),
+        (
+            "[daemon]\nallowed_hosts = [\"box.example:80\"]",
+            "2:17: [daemon] `allowed_hosts` wants host names without a port, not \
+             \"box.example:80\"",
         ),
         (
             "[daemon]\nagent_token = \"\"",

@@ -1,6 +1,6 @@
 //! Parses single values of a config.
 
-use super::model::TimeoutAnswer;
+use super::model::{PublicUrl, TimeoutAnswer};
 use super::node::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use crate::secret::Token;
@@ -32,6 +32,48 @@ pub(super) fn url(node: &ConfigNode) -> Result<String, String> {
             Ok(text.trim_end_matches('/').to_owned())
         }
         _ => Err("wants an address that begins with https:// or http://".into()),
+    }
+}
+
+/// Parses the address of the inbox.
+// The page proves itself with the browser's cryptography, which plain http has on this machine only.
+pub(super) fn public_url(node: &ConfigNode) -> Result<PublicUrl, String> {
+    let wanted = "wants the address of the inbox, such as \"https://approve.example.org\"";
+    let url = reqwest::Url::parse(&text(node)?).map_err(|_| wanted.to_owned())?;
+    let is_bare = url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    match url.scheme() {
+        "https" | "http" if !is_bare => {
+            Err(format!("{wanted}: a scheme, a host and a port, and nothing after them"))
+        }
+        "https" | "http" if url.scheme() == "https" || is_loopback(&url) => Ok(PublicUrl {
+            host: url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
+            origin: url.origin().ascii_serialization(),
+        }),
+        "http" => Err("is plain http to another machine, where browsers give the page no \
+                       cryptography and anybody on the way can read it; use https"
+            .into()),
+        _ => Err(wanted.into()),
+    }
+}
+
+/// Parses names of hosts, without ports.
+pub(super) fn hosts(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let hosts = list(node)?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+    // SECURITY: a pattern would let in names that an attacker chooses (DNS rebinding).
+    let is_host = |host: &str| {
+        let is_name = || {
+            let url = reqwest::Url::parse(&format!("https://{host}/"));
+            url.is_ok_and(|url| url.host_str().is_some_and(|name| name.eq_ignore_ascii_case(host)))
+        };
+        host.parse::<IpAddr>().is_ok() || !host.contains('*') && is_name()
+    };
+    match hosts.iter().find(|host| !is_host(host)) {
+        None => Ok(hosts),
+        Some(host) => Err(format!("wants host names without a port, not \"{host}\"")),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     bridge::Adapters,
-    config::ChatAccount,
+    config::{ChatAccount, Daemon},
     gate::{Audience, Gate},
     store::Store,
 };
@@ -54,13 +54,23 @@ struct Led {
 
 impl Accounts {
     /// Creates the inbox without serving it. `daemon` is this daemon's name.
-    pub(super) fn new(inbox: &listen::Inbox, daemon: &str, store: &Store) -> Self {
+    pub(super) fn new(
+        inbox: &listen::Inbox,
+        settings: &Daemon,
+        daemon: &str,
+        store: &Store,
+    ) -> Self {
+        let own = [
+            inbox.address.ip().to_string(),
+            gethostname::gethostname().to_string_lossy().into_owned(),
+        ];
+        let public = settings.public_url.as_ref();
+        let named = public.map(|url| url.host.clone()).into_iter();
+        let named = named.chain(settings.allowed_hosts.iter().cloned());
         let local = countersign_inbox::Inbox::new(countersign_inbox::Config {
             access_token: inbox.token.reveal().to_owned(),
-            allowed_hosts: vec![
-                inbox.address.ip().to_string(),
-                gethostname::gethostname().to_string_lossy().into_owned(),
-            ],
+            allowed_hosts: own.into_iter().chain(named).collect(),
+            public_origin: public.map(|url| url.origin.clone()),
         });
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.

@@ -1,6 +1,10 @@
 //! The daemon's listeners, and the inbox's address.
 
-use crate::{ids, secret::Secret};
+use crate::{
+    config::{Daemon, PublicUrl},
+    ids,
+    secret::Secret,
+};
 use anyhow::{Context, Result, bail};
 use std::{
     fs, io,
@@ -62,6 +66,7 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
 pub(super) struct Inbox {
     pub(super) address: SocketAddr,
     pub(super) token: Secret,
+    public: Option<PublicUrl>,
 }
 
 impl Inbox {
@@ -71,7 +76,8 @@ impl Inbox {
     /// When the state folder cannot be written.
     // SECURITY: a page may have sent its token to another program that answered on the port while
     // the daemon was stopped. That token is from an earlier start and is useless.
-    pub(super) fn new(state: &Path, address: SocketAddr) -> Result<Self> {
+    pub(super) fn new(daemon: &Daemon, address: SocketAddr) -> Result<Self> {
+        let state = &daemon.state_dir;
         let file = token_file(state);
         let token = ids::token();
         let written = tempfile::NamedTempFile::new_in(state).and_then(|mut new| {
@@ -79,7 +85,7 @@ impl Inbox {
             new.persist(&file).map_err(|failed| failed.error)
         });
         written.with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(Self { address, token: Secret::new(token) })
+        Ok(Self { address, token: Secret::new(token), public: daemon.public_url.clone() })
     }
 
     /// The page's URL with its access token.
@@ -89,6 +95,9 @@ impl Inbox {
 
     /// The page's URL without its token.
     pub(super) fn base(&self) -> String {
+        if let Some(public) = &self.public {
+            return public.origin.clone();
+        }
         let host = match self.address.ip() {
             ip if ip.is_unspecified() => format!("127.0.0.1:{}", self.address.port()),
             _ => self.address.to_string(),

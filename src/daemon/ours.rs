@@ -28,6 +28,7 @@ pub fn guardrail(config: &Config, rules: &Path) -> Guardrail {
             .chain(config.store.database.address())
             .collect(),
         hosts: hosts.chain(addresses()).collect(),
+        public_url: config.daemon.public_url.as_ref().map(|url| url.origin.clone()),
         pids: vec![std::process::id()],
     })
 }

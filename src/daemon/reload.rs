@@ -128,6 +128,8 @@ fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
     let changed = [
         ("daemon.socket", before.socket != after.socket),
         ("daemon.listen", before.listen != after.listen),
+        ("daemon.public_url", before.public_url != after.public_url),
+        ("daemon.allowed_hosts", before.allowed_hosts != after.allowed_hosts),
         ("daemon.state_dir", before.state_dir != after.state_dir),
         ("daemon.agent_token", before.agent_token != after.agent_token),
         ("daemon.approver_token", before.approver_token != after.approver_token),

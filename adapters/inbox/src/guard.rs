@@ -28,7 +28,8 @@ pub(crate) async fn every(
     } else {
         refusal(
             StatusCode::FORBIDDEN,
-            "This host name is not the inbox's. Open the link printed by `countersign open`.",
+            "This host name is not the inbox's. Open the link printed by `countersign open`, or \
+             set [daemon] public_url to the address that people use.",
         )
     };
     for (name, value) in HEADERS {
@@ -70,7 +71,7 @@ pub(crate) async fn data(
     }
     // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a
     // preflight that is never answered); the origin is checked nonetheless.
-    if !same_origin(&parts.method, &parts.headers) {
+    if !same_origin(&parts.method, &parts.headers, inbox.public_origin.as_deref()) {
         return refusal(
             StatusCode::FORBIDDEN,
             "This request came from another site, so nothing was pressed. Press on the inbox's \
@@ -125,16 +126,18 @@ fn known_host(headers: &HeaderMap, allowed: &[String]) -> bool {
 
 /// Whether the browser says that the page itself sent this. A GET changes nothing, so it may say
 /// nothing.
-fn same_origin(method: &Method, headers: &HeaderMap) -> bool {
+// A proxy may have replaced the host, so the configured origin counts as well.
+fn same_origin(method: &Method, headers: &HeaderMap, public: Option<&str>) -> bool {
     let host = only(headers, &header::HOST);
     let origin = only(headers, &header::ORIGIN);
     let site = only(headers, &HeaderName::from_static("sec-fetch-site"));
-    let own = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+    let of_host = origin.and_then(|origin| origin.split_once("://")).map(|(_, host)| host) == host;
+    let own = of_host || origin.is_some() && origin == public;
     match (origin, site) {
         (None, None) => method == Method::GET || method == Method::HEAD,
         (None, Some(site)) => site == "same-origin",
-        (Some(_), None) => own == host,
-        (Some(_), Some(site)) => own == host && site == "same-origin",
+        (Some(_), None) => own,
+        (Some(_), Some(site)) => own && site == "same-origin",
     }
 }
 
@@ -143,6 +146,14 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
+}
+
+/// Whether a request came in under the public origin, through https.
+pub(crate) fn is_public_https(headers: &HeaderMap, public: Option<&str>) -> bool {
+    let host = public.and_then(|origin| origin.strip_prefix("https://"));
+    host.is_some_and(|host| {
+        only(headers, &header::HOST).is_some_and(|it| it.eq_ignore_ascii_case(host))
+    })
 }
 
 fn without_port(authority: &str) -> &str {
@@ -211,9 +222,29 @@ mod tests {
             (&[host, ("origin", "https://evil.example")], false),
         ];
         for (pairs, same) in cases {
-            assert_eq!(same_origin(&Method::POST, &headers(pairs)), same, "{pairs:?}");
+            assert_eq!(same_origin(&Method::POST, &headers(pairs), None), same, "{pairs:?}");
         }
-        assert!(same_origin(&Method::GET, &headers(&[host])));
-        assert!(!same_origin(&Method::GET, &headers(&[host, ("sec-fetch-site", "same-site")])));
+        assert!(same_origin(&Method::GET, &headers(&[host]), None));
+        let near = headers(&[host, ("sec-fetch-site", "same-site")]);
+        assert!(!same_origin(&Method::GET, &near, None));
+    }
+
+    #[test]
+    fn behind_a_proxy_that_replaces_the_host_the_public_origin_is_the_pages_own() {
+        let host = ("host", "127.0.0.1:7117");
+        let public = Some("https://approve.example");
+        let cases = [
+            ("https://approve.example", "same-origin", true),
+            ("https://approve.example", "same-site", false),
+            ("http://approve.example", "same-origin", false),
+            ("https://approve.example:8443", "same-origin", false),
+            ("https://evil.example", "same-origin", false),
+        ];
+        for (origin, site, same) in cases {
+            let sent = headers(&[host, ("origin", origin), ("sec-fetch-site", site)]);
+            assert_eq!(same_origin(&Method::POST, &sent, public), same, "{origin} {site}");
+        }
+        let no_origin = headers(&[host]);
+        assert!(!same_origin(&Method::POST, &no_origin, None), "no origin is no public origin");
     }
 }

@@ -42,6 +42,9 @@ pub struct Config {
     /// Names by which the page may be reached besides `localhost` and the loopback addresses: host
     /// names or addresses, without a port.
     pub allowed_hosts: Vec<String>,
+    /// The origin of the page behind a proxy, such as `https://approve.example`. Its host is one of
+    /// `allowed_hosts`.
+    pub public_origin: Option<String>,
 }
 
 /// The inbox. Clones are handles to the same board.
@@ -56,6 +59,7 @@ impl Inbox {
             session: Session::new(&config.access_token),
             proofs: Proofs::default(),
             allowed_hosts: config.allowed_hosts,
+            public_origin: config.public_origin,
             board: Board::default(),
             core: watch::Sender::new(Core::Starting),
             signals: Signals::default(),

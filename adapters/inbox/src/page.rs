@@ -1,7 +1,7 @@
 //! The page and its files.
 
 use crate::{
-    guard::{as_localhost, refusal},
+    guard::{as_localhost, is_public_https, refusal},
     session::Access,
     shared::Shared,
 };
@@ -88,7 +88,7 @@ pub(crate) async fn page(
     match (entry.token, as_localhost(&headers)) {
         (Some(token), Some(port)) => elsewhere(&inbox, port, &token),
         (Some(token), None) => match inbox.session.admits(&token) {
-            Access::Granted => enter(&inbox),
+            Access::Granted => enter(&inbox, &headers),
             Access::Refused => {
                 tracing::warn!(adapter = "inbox", "someone came with a wrong access token");
                 door(&inbox)
@@ -133,9 +133,12 @@ pub(crate) async fn file_of_start(Path((_, name)): Path<(String, String)>) -> Re
     file(Path(name)).await
 }
 
-fn enter(inbox: &Shared) -> Response {
+fn enter(inbox: &Shared, headers: &HeaderMap) -> Response {
     let mut response = Redirect::to(&inbox.session.entrance()).into_response();
-    if let Some(cookie) = inbox.session.set_cookie() {
+    // Over http the browser would not keep a cookie for https.
+    let only_https = is_public_https(headers, inbox.public_origin.as_deref());
+    let cookie = inbox.session.set_cookie(if only_https { "; Secure" } else { "" });
+    if let Some(cookie) = cookie {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response

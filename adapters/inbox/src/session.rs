@@ -60,10 +60,10 @@ impl Session {
         derive("start", &self.access_token).chars().take(16).collect()
     }
 
-    /// The `Set-Cookie` of somebody who has shown the access token.
-    pub(crate) fn set_cookie(&self) -> Option<HeaderValue> {
+    /// The `Set-Cookie` of somebody who has shown the access token, with further attributes.
+    pub(crate) fn set_cookie(&self, attributes: &str) -> Option<HeaderValue> {
         let Self { cookie_name, cookie, .. } = self;
-        let line = format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict");
+        let line = format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict{attributes}");
         HeaderValue::try_from(line).ok()
     }
 

@@ -10,6 +10,7 @@ pub(crate) struct Shared {
     pub(crate) session: Session,
     pub(crate) proofs: Proofs,
     pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) public_origin: Option<String>,
     pub(crate) board: Board,
     pub(crate) core: watch::Sender<Core>,
     pub(crate) signals: Signals,

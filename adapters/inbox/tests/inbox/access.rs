@@ -173,6 +173,34 @@ async fn a_host_name_that_is_not_the_inboxs_is_refused_on_every_path() {
 }
 
 #[tokio::test]
+async fn under_the_public_name_the_cookie_is_for_https_only_and_presses_count() {
+    let mut desk = Desk::open().await;
+    let get = format!(
+        "GET /?token={TOKEN} HTTP/1.1\r\nhost: approve.example\r\nconnection: close\r\n\r\n"
+    );
+    let answer = raw(&desk, &get).await;
+    assert_eq!(status(&answer), "303");
+    let cookie = answer.lines().find(|line| line.starts_with("set-cookie:")).unwrap();
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
+
+    // The proxy speaks to the listener under its address, and the page names its own origin.
+    desk.post(&command("one", "ls")).await;
+    let visitor = desk.visitor().await;
+    let body = json!({ "card": "one", "token": "one.1.a" }).to_string();
+    let sent = |request: reqwest::RequestBuilder, origin: &'static str| async move {
+        let mut request = request.build().unwrap();
+        request.headers_mut().insert("origin", origin.parse().unwrap());
+        reqwest::Client::new().execute(request).await.unwrap().status().as_u16()
+    };
+    let press = visitor.post(&body).await.unwrap();
+    assert_eq!(sent(press, "https://evil.example").await, 403);
+    assert!(desk.presses.try_recv().is_err(), "nothing reached the core");
+    let press = visitor.post(&body).await.unwrap();
+    assert_eq!(sent(press, "https://approve.example").await, 200);
+    assert_eq!(desk.presses.recv().await.unwrap().token, "one.1.a");
+}
+
+#[tokio::test]
 async fn every_answer_keeps_the_page_to_itself() {
     let desk = Desk::open().await;
     let client = reqwest::Client::new();

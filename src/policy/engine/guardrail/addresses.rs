@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use url::Host;
 
+use super::host::{decode, parse};
 use super::reach::GuardrailHit;
 use crate::facts::wrappers::base;
 use crate::shell::Word;
@@ -171,22 +172,6 @@ fn is_local_name(name: &str) -> bool {
         || name.ends_with(".localhost")
 }
 
-/// Parses a host as web clients do: `0x7f.1` and `２１３０７０６４３３` are `127.0.0.1`.
-fn parse(name: &str) -> Option<Host> {
-    let name = match name.trim_end_matches('.') {
-        "" => return None,
-        name if name.matches(':').count() > 1 && !name.starts_with('[') => {
-            // An IPv6 address may carry a zone: `fe80::1%eth0`.
-            return name.split('%').next()?.parse().ok().map(Host::Ipv6);
-        }
-        name => name,
-    };
-    match Host::parse(name).ok()? {
-        Host::Domain(name) => Some(Host::Domain(name.trim_end_matches('.').to_owned())),
-        other => Some(other),
-    }
-}
-
 fn is_port(text: &str, own: &Address) -> bool {
     text.bytes().all(|b| b.is_ascii_digit()) && text.trim_start_matches('0') == own.port
 }
@@ -227,26 +212,6 @@ fn authority(text: &str) -> Option<&str> {
     let end = rest.find(['/', '?', '#', '"', '\'', ' ']).unwrap_or(rest.len());
     let authority = rest.get(..end)?;
     Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host))
-}
-
-/// Decodes percent escapes: `%31` is `1`.
-fn decode(text: &str) -> String {
-    let (bytes, mut at) = (text.as_bytes(), 0);
-    let mut out = Vec::with_capacity(bytes.len());
-    while let Some(byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());
-        match code.filter(|_| *byte == b'%') {
-            Some(code) => {
-                out.push(code);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

@@ -11,10 +11,12 @@
 
 mod addresses;
 mod commands;
+mod host;
 mod judge;
 pub mod own_program;
 mod programs;
 mod protected;
+mod public_address;
 mod reach;
 mod reasons;
 mod route;

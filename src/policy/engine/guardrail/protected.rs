@@ -2,6 +2,7 @@
 
 use super::addresses::Addresses;
 use super::own_program::OwnProgram;
+use super::public_address::PublicAddress;
 use super::territory::Territory;
 
 /// Everything that belongs to the bridge.
@@ -15,6 +16,8 @@ pub struct Ours {
     pub addresses: Vec<String>,
     /// Names and addresses of this machine, besides those that every machine has.
     pub hosts: Vec<String>,
+    /// The address of the inbox behind a proxy (`https://approve.example`).
+    pub public_url: Option<String>,
     /// Processes of the daemon.
     pub pids: Vec<u32>,
 }
@@ -25,6 +28,7 @@ pub(super) struct Protected {
     pub(super) territory: Territory,
     pub(super) programs: OwnProgram,
     pub(super) addresses: Addresses,
+    pub(super) public: Option<PublicAddress>,
 }
 
 impl Protected {
@@ -35,10 +39,14 @@ impl Protected {
             territory: Territory::new(ours.paths.into_iter().chain(processes)),
             programs: OwnProgram::new(ours.programs),
             addresses: Addresses::new(ours.addresses, &ours.hosts),
+            public: ours.public_url.as_deref().and_then(PublicAddress::new),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.territory.is_empty() && self.programs.is_empty() && self.addresses.is_empty()
+        self.territory.is_empty()
+            && self.programs.is_empty()
+            && self.addresses.is_empty()
+            && self.public.is_none()
     }
 }

@@ -43,7 +43,8 @@ impl Sink for GuardrailJudge<'_> {
             }
             self.token(token, bases);
         }
-        if let Some(reason) = self.own.addresses.forbid_text(text) {
+        let public = || self.own.public.as_ref()?.forbid([text].into_iter());
+        if let Some(reason) = self.own.addresses.forbid_text(text).or_else(public) {
             self.denies(reason);
         }
     }
@@ -59,9 +60,13 @@ impl Sink for GuardrailJudge<'_> {
             None => {}
         }
         match self.own.addresses.judge(argv) {
-            Some(GuardrailHit::Denied(reason)) => self.denies(reason),
+            Some(GuardrailHit::Denied(reason)) => return self.denies(reason),
             Some(GuardrailHit::Asks(reason)) => self.asks(|| reason),
             None => {}
+        }
+        let words = argv.iter().map(|word| &*word.text);
+        if let Some(reason) = self.own.public.as_ref().and_then(|public| public.forbid(words)) {
+            self.denies(reason);
         }
     }
 

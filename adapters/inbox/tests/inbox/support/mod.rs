@@ -46,7 +46,11 @@ impl Desk {
 
     /// A desk whose adapter does not run yet.
     pub async fn closed(at: &str) -> Self {
-        let inbox = Inbox::new(Config { access_token: TOKEN.to_owned(), allowed_hosts: vec![] });
+        let inbox = Inbox::new(Config {
+            access_token: TOKEN.to_owned(),
+            allowed_hosts: vec!["approve.example".to_owned()],
+            public_origin: Some("https://approve.example".to_owned()),
+        });
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();
         let (core, presses) = Core::new();
