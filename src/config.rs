@@ -19,8 +19,11 @@ mod values;
 pub use countersign_client::{ClientSettings, Places, Server};
 pub use countersign_profiles::Profile;
 pub use error::ConfigError;
-pub use limits::Limits;
+pub use limits::LimitSettings;
 pub(crate) use load::named;
 pub use load::{secret_files, version};
-pub use model::{Approvers, ChatAccount, Config, Daemon, Policy, PublicUrl, Store, TimeoutAnswer};
+pub use model::{
+    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, PublicUrl,
+    StoreSettings, TimeoutAnswer,
+};
 pub use template::template;

@@ -83,7 +83,7 @@ pub async fn run(
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
-    let local = listen::Inbox::new(&config.daemon, address)?;
+    let local = listen::InboxAddress::new(&config.daemon, address)?;
     let daemon = name(&config);
     let accounts = Accounts::new(&local, &config.daemon, &daemon, &store);
     config.report_left_out();

@@ -1,7 +1,7 @@
 //! `/v1/asks`: lists, reads, awaits, answers and cancels asks.
 
 use super::{
-    fault::{Fault, json},
+    error::{ApiError, json},
     handle::Handle,
     state::Api,
     view::{edit_view, state, view, view_for_agent},
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     gate::{
         Told,
-        answer::{Action, EditStep, Words},
+        answer::{Action, EditStep, TextPurpose},
         approvers::Who,
         ask::{Ask, Decision, Scope},
     },
@@ -35,11 +35,11 @@ use countersign_protocol::{
 pub(super) async fn list(
     State(api): State<Api>,
     query: Result<Query<AsksQuery>, QueryRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let Query(query) = query?;
     let state = query.state.as_deref().unwrap_or("open");
     if !["open", "answered", "expired", "cancelled"].contains(&state) {
-        return Err(Fault::bad_request(format!(
+        return Err(ApiError::bad_request(format!(
             "`{state}` is no state; say open, answered, expired or cancelled"
         )));
     }
@@ -62,7 +62,7 @@ pub(super) async fn get(
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
     query: Result<Query<WaitQuery>, QueryRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let Query(query) = query?;
     let id = found(&api, &id).await?;
     if !longest(&query).is_zero() {
@@ -97,7 +97,7 @@ pub(super) async fn answer(
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let who = handle.answerer()?;
     let given = json(&body?)?;
     let action = action(given, &find(&api, &id).await?)?;
@@ -108,13 +108,13 @@ pub(super) async fn undo(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let who = handle.answerer()?;
     act(&api, &id, who, Action::Undo).await
 }
 
 /// What an approver does to an ask, and what becomes of it.
-async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, Fault> {
+async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, ApiError> {
     let ask = find(api, id).await?;
     let reply = api.gate.answer(ask.clone(), who, action).await;
     let status = match reply.told {
@@ -128,7 +128,7 @@ async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, 
         Told::Fault => StatusCode::SERVICE_UNAVAILABLE,
     };
     if !status.is_success() {
-        return Err(Fault::new(status, reply.sentence));
+        return Err(ApiError::new(status, reply.sentence));
     }
     let ask = reply.ask.unwrap_or(ask);
     let reply = AnswerReply {
@@ -145,11 +145,11 @@ pub(super) async fn cancel(
     State(api): State<Api>,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<AskView>, Fault> {
+) -> Result<Json<AskView>, ApiError> {
     let body = body?;
     let given = if body.is_empty() { CancelRequest::default() } else { json(&body)? };
     let reason = given.reason.map(|word| word.parse::<CancelReason>()).transpose();
-    let why = match reason.map_err(Fault::bad_request)? {
+    let why = match reason.map_err(ApiError::bad_request)? {
         None | Some(CancelReason::Aborted) => "the agent that asked went away",
         Some(CancelReason::AnsweredElsewhere) => "it was answered elsewhere",
         Some(CancelReason::SessionEnded) => "its session ended",
@@ -160,20 +160,20 @@ pub(super) async fn cancel(
 }
 
 /// The action that an answer requests.
-fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, Fault> {
+fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
     if given.decision != Decision::Edit && (given.edit.is_some() || given.digest.is_some()) {
-        return Err(Fault::bad_request("`edit` and `digest` belong to the decision `edit`"));
+        return Err(ApiError::bad_request("`edit` and `digest` belong to the decision `edit`"));
     }
     match (given.decision, given.answers) {
         (Decision::Deny | Decision::Answer | Decision::Edit, _) if given.rules.is_some() => {
-            Err(Fault::bad_request("`rules` belongs to an approval of a call"))
+            Err(ApiError::bad_request("`rules` belongs to an approval of a call"))
         }
         (Decision::Approve, Some(_)) if given.rules.is_some() => {
-            Err(Fault::bad_request("`rules` belongs to an approval of a call"))
+            Err(ApiError::bad_request("`rules` belongs to an approval of a call"))
         }
-        (Decision::Edit, Some(_)) => Err(Fault::bad_request("`answers` belongs to a question")),
+        (Decision::Edit, Some(_)) => Err(ApiError::bad_request("`answers` belongs to a question")),
         (Decision::Edit, None) => match (given.edit, given.digest) {
-            (Some(text), None) => Ok(Action::Words { wanted: Words::Edit, text: Some(text) }),
+            (Some(text), None) => Ok(Action::Words { wanted: TextPurpose::Edit, text: Some(text) }),
             (None, Some(digest)) => {
                 let edit = ask.progress.edit.as_ref().filter(|edit| edit.digest == digest);
                 // Naming the digest of a critical one is the second step.
@@ -181,17 +181,17 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, Fault> {
                 let nth = edit.map_or(0, |edit| edit.nth);
                 Ok(Action::Edit { nth, step })
             }
-            _ => Err(Fault::bad_request(
+            _ => Err(ApiError::bad_request(
                 "`edit` proposes a text, and then `digest` approves it; give one of them",
             )),
         },
         (Decision::Deny, Some(_)) => {
-            Err(Fault::bad_request("`answers` belongs to an approval; a denial gives none"))
+            Err(ApiError::bad_request("`answers` belongs to an approval; a denial gives none"))
         }
         // A denial with a scope would look like a rule for later calls, which only the rules file
         // can hold.
         (Decision::Deny, None) if given.scope.is_some_and(|scope| scope != Scope::Once) => {
-            Err(Fault::bad_request("a denial has no scope; it is for this call only"))
+            Err(ApiError::bad_request("a denial has no scope; it is for this call only"))
         }
         (Decision::Deny, None) => {
             let then = match (given.stop, given.explain) {
@@ -199,36 +199,36 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, Fault> {
                 (true, false) => Some(OnDeny::Stop),
                 (false, true) => Some(OnDeny::Explain),
                 (true, true) => {
-                    return Err(Fault::bad_request("`stop` and `explain` exclude each other"));
+                    return Err(ApiError::bad_request("`stop` and `explain` exclude each other"));
                 }
             };
             Ok(Action::Deny { reason: given.reason, then })
         }
         (Decision::Approve | Decision::Answer, _) if given.stop || given.explain => {
-            Err(Fault::bad_request("`stop` and `explain` belong to a denial"))
+            Err(ApiError::bad_request("`stop` and `explain` belong to a denial"))
         }
         (Decision::Approve | Decision::Answer, Some(answers)) => Ok(Action::Answers(answers)),
         (Decision::Answer, None) => {
-            Err(Fault::bad_request("`answer` needs `answers`, by the questions' texts"))
+            Err(ApiError::bad_request("`answer` needs `answers`, by the questions' texts"))
         }
         (Decision::Approve, None) if given.rules.is_some() => {
             if given.scope != Some(Scope::Always) || given.reason.is_some() {
-                return Err(Fault::bad_request("`rules` belongs to the scope `always`, alone"));
+                return Err(ApiError::bad_request("`rules` belongs to the scope `always`, alone"));
             }
             let places = given.rules.unwrap_or_default();
             let places: Option<Vec<_>> = places.iter().map(|at| at.checked_sub(1)).collect();
             places
                 .map(Action::ApproveParts)
-                .ok_or_else(|| Fault::bad_request("the places of `rules` are counted from 1"))
+                .ok_or_else(|| ApiError::bad_request("the places of `rules` are counted from 1"))
         }
         (Decision::Approve, None) => {
             let scope = given.scope.unwrap_or(Scope::Once);
             match given.reason.filter(|note| !note.trim().is_empty()) {
                 None => Ok(Action::Approve { scope }),
                 note if scope == Scope::Once => {
-                    Ok(Action::Words { wanted: Words::Note, text: note })
+                    Ok(Action::Words { wanted: TextPurpose::Note, text: note })
                 }
-                Some(_) => Err(Fault::bad_request(
+                Some(_) => Err(ApiError::bad_request(
                     "a note (`reason`) goes with an approval of this call alone",
                 )),
             }
@@ -237,13 +237,13 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, Fault> {
 }
 
 /// The ask with this id, or the only one whose id starts with it.
-async fn find(api: &Api, id: &str) -> Result<Ask, Fault> {
+async fn find(api: &Api, id: &str) -> Result<Ask, ApiError> {
     let id = found(api, id).await?;
     api.store.ask(&id).await?.ok_or_else(|| no_such(&id))
 }
 
 /// Completes a short id.
-pub(super) async fn found(api: &Api, id: &str) -> Result<String, Fault> {
+pub(super) async fn found(api: &Api, id: &str) -> Result<String, ApiError> {
     let mut found = api.store.ids_like(id).await?;
     // A whole id means itself, even if a longer one starts with it.
     if let Some(exact) = found.iter().position(|found| found == id) {
@@ -252,12 +252,12 @@ pub(super) async fn found(api: &Api, id: &str) -> Result<String, Fault> {
     match (found.pop(), found.len()) {
         (Some(found), 0) if id.len() >= 3 => Ok(found),
         (Some(_), 1..) => {
-            Err(Fault::bad_request(format!("`{id}` begins several asks; say more of it")))
+            Err(ApiError::bad_request(format!("`{id}` begins several asks; say more of it")))
         }
         _ => Err(no_such(id)),
     }
 }
 
-pub(super) fn no_such(id: &str) -> Fault {
-    Fault::not_found(format!("there is no ask `{id}`"))
+pub(super) fn no_such(id: &str) -> ApiError {
+    ApiError::not_found(format!("there is no ask `{id}`"))
 }

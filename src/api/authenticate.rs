@@ -1,7 +1,7 @@
 //! Authenticates each request before any route sees it.
 
 use super::{
-    fault::Fault,
+    error::ApiError,
     handle::{Handle, Keys, Surface, admitted},
     token_proof::TokenProof,
 };
@@ -22,17 +22,17 @@ pub(super) async fn authenticate(
     if let Some(proof) = TokenProof::of(&request) {
         return match proof.check(&keys, surface, request).await {
             Ok(proven) => proven.serve(next).await,
-            Err(fault) => fault.into_response(),
+            Err(error) => error.into_response(),
         };
     }
     match bearer(&keys, surface, &request) {
         Ok(handle) => next.run(admitted(request, surface, handle)).await,
-        Err(fault) => fault.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
-fn bearer(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, Fault> {
-    let unauthorized = |sentence: &str| Fault::new(StatusCode::UNAUTHORIZED, sentence);
+fn bearer(keys: &Keys, surface: Surface, request: &Request) -> Result<Handle, ApiError> {
+    let unauthorized = |sentence: &str| ApiError::new(StatusCode::UNAUTHORIZED, sentence);
     let Some(given) = request.headers().get(header::AUTHORIZATION) else {
         return match surface {
             Surface::Socket => Ok(Handle::Agent),

@@ -1,7 +1,7 @@
 //! `POST /v1/calls`: an agent submits a call.
 
 use super::{
-    fault::{Fault, unreadable},
+    error::{ApiError, unreadable},
     state::Api,
     view::{asked, decided},
     wait::longest,
@@ -27,7 +27,7 @@ pub(super) async fn submit(
     Extension(owner): Extension<Owner>,
     query: Result<Query<WaitQuery>, QueryRejection>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let (Query(query), body) = (query?, body?);
     let SubmitRequest { mut call, session_secret } =
         // A large body is parsed outside the runtime's workers, so that it does not delay other
@@ -50,17 +50,17 @@ pub(super) async fn submit(
     let waited = caller.wait(longest).await;
     // An error is a response too: the caller submits again with the same key, so this is no cancel.
     caller.leave();
-    let ask = waited?.ok_or_else(|| Fault::not_found(format!("there is no ask `{id}`")))?;
+    let ask = waited?.ok_or_else(|| ApiError::not_found(format!("there is no ask `{id}`")))?;
     Ok(reply(&api, &ask))
 }
 
 /// Parses a submitted call. Its session's secret limits that session's grants to holders of it.
-fn read(body: &[u8]) -> Result<SubmitRequest, Fault> {
+fn read(body: &[u8]) -> Result<SubmitRequest, ApiError> {
     let request = SubmitRequest::from_json(body).map_err(|error| unreadable(&error))?;
     let count = request.session_secret.as_ref().map_or(16, |secret| secret.chars().count());
     match (16..=200).contains(&count) {
         true => Ok(request),
-        false => Err(Fault::bad_request(format!(
+        false => Err(ApiError::bad_request(format!(
             "`session_secret` has {count} characters; it is a random text of 16 to 200, the same \
              for every call of a session"
         ))),

@@ -7,7 +7,7 @@
 //! PostgreSQL an earlier event may still appear. The event's own id is in its data.
 
 use super::{
-    fault::Fault,
+    error::ApiError,
     live::{self, Backlog, Feed, News, StreamEnd},
     state::Api,
     view::view,
@@ -27,7 +27,7 @@ pub(super) async fn stream(
     State(api): State<Api>,
     query: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let Query(EventsQuery { last: latest, follow }) = query?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (tail, backlog) = match (last, latest) {
@@ -84,7 +84,7 @@ mod tests {
     use super::{live::Live, *};
     use crate::{
         api::LargeReplies,
-        bridge::fault_injection::{Scenario, chat::Chat},
+        bridge::fault_injection::{Scenario, chat::FakeChat},
         store::engines::on_both,
     };
     use std::sync::Arc;
@@ -92,7 +92,7 @@ mod tests {
     #[tokio::test]
     async fn a_damaged_ask_ends_no_stream_of_events() {
         on_both(async |store| {
-            let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+            let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
             let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
             let (gate, tail) = (scenario.gate.clone(), Tail::after(0));

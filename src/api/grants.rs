@@ -1,6 +1,6 @@
 //! `/v1/grants`: lists and revokes grants.
 
-use super::{fault::Fault, handle::Handle, state::Api};
+use super::{error::ApiError, handle::Handle, state::Api};
 use crate::{
     ask::owner::Owner,
     clock,
@@ -20,7 +20,7 @@ pub(super) async fn list(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Extension(owner): Extension<Owner>,
-) -> Result<Json<GrantsPage>, Fault> {
+) -> Result<Json<GrantsPage>, ApiError> {
     let mut grants = api.store.grants(clock::now_ms()).await?;
     grants.retain(|grant| {
         handle.sees_all()
@@ -60,18 +60,18 @@ pub(super) async fn revoke(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     Path(id): Path<String>,
-) -> Result<Json<RevokeReply>, Fault> {
+) -> Result<Json<RevokeReply>, ApiError> {
     let who = handle.answerer()?;
     match api.gate.revoke(&id, who).await? {
         Revoked::Done(grant) => Ok(Json(RevokeReply { revoked: view(&grant) })),
         // 409: the grant is revoked in the store, but the rules file still allows the call. A plain
         // success would be false.
-        Revoked::FileKeepsIt(_, problem) => Err(Fault::new(
+        Revoked::FileKeepsIt(_, problem) => Err(ApiError::new(
             StatusCode::CONFLICT,
             format!("the rule still stands in the rules file: {problem}"),
         )),
-        Revoked::Unknown => Err(Fault::not_found(format!("there is no grant `{id}` in force"))),
-        Revoked::NotAllowed(stranger) => Err(Fault::forbidden(stranger.0)),
+        Revoked::Unknown => Err(ApiError::not_found(format!("there is no grant `{id}` in force"))),
+        Revoked::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The access that a request has.
 
-use super::fault::Fault;
+use super::error::ApiError;
 use crate::{
     ask::owner::Owner, connections::Connection, gate::approvers::Who, proof::Nonces,
     secret::TokenHash,
@@ -70,7 +70,7 @@ impl Handle {
     /// # Errors
     /// 403 with a sentence.
     // SECURITY: an agent's handle never answers, on any surface.
-    pub fn answerer(self) -> Result<Who, Fault> {
+    pub fn answerer(self) -> Result<Who, ApiError> {
         match self {
             Self::Approver => Ok(Who {
                 platform: "api",
@@ -85,7 +85,7 @@ impl Handle {
                 name: "the local inbox".to_owned(),
                 roles: Vec::new(),
             }),
-            Self::Agent => Err(Fault::forbidden(
+            Self::Agent => Err(ApiError::forbidden(
                 "this handle may open asks and read their answers; answering needs the \
                  approver's token",
             )),

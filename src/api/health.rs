@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz`, `/metrics`: the daemon's health.
 
-use super::{fault::Fault, pause, state::Api};
+use super::{error::ApiError, pause, state::Api};
 use crate::{
     clock,
     store::{LateCards, Leader, SHOWN_WITHIN_MS, StoreError, Trouble},
@@ -114,7 +114,7 @@ fn told_late(late: &LateCards) -> ReadyLate {
 }
 
 /// Metrics in Prometheus' text format.
-pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, Fault> {
+pub(super) async fn metrics(State(api): State<Api>) -> Result<Response, ApiError> {
     let store = &api.store;
     let open = store.count_open().await?;
     let paused = u8::from(store.pause().await?.is_some());

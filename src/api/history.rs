@@ -4,7 +4,7 @@ mod filter;
 
 use super::{
     asks,
-    fault::Fault,
+    error::ApiError,
     handle::Handle,
     state::Api,
     view::{reason, view},
@@ -32,7 +32,7 @@ pub(super) async fn list(
     Extension(handle): Extension<Handle>,
     Extension(owner): Extension<Owner>,
     query: Result<Query<HistoryQuery>, QueryRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let query = query.map_err(|wrong| unprocessable(format!("the query is wrong: {wrong}")))?.0;
     let filter = Filter::read(query).map_err(unprocessable)?;
     let turn = api.turns.take().await?;
@@ -54,7 +54,7 @@ pub(super) async fn get(
     Extension(handle): Extension<Handle>,
     Extension(owner): Extension<Owner>,
     Path(id): Path<String>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let id = asks::found(&api, &id).await?;
     let turn = api.turns.take().await?;
     let ask = api.store.ask(&id).await?.filter(|ask| may_see(ask, handle, &owner));
@@ -128,6 +128,6 @@ fn delivery(delivery: Delivery) -> DeliveryView {
     DeliveryView { adapter, target, shown, held, gone }
 }
 
-fn unprocessable(sentence: String) -> Fault {
-    Fault::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+fn unprocessable(sentence: String) -> ApiError {
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
 }

@@ -6,8 +6,8 @@
 mod asks;
 mod authenticate;
 mod calls;
+mod error;
 mod events;
-mod fault;
 mod grants;
 mod handle;
 mod health;
@@ -24,7 +24,7 @@ mod view;
 mod wait;
 mod wires;
 
-pub use fault::Fault;
+pub use error::ApiError;
 pub use handle::{Handle, Keys, Surface};
 pub use page::page_router;
 pub use state::{Api, Reload};
@@ -74,6 +74,6 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .with_state(api)
 }
 
-async fn no_such_route() -> Fault {
-    Fault::not_found("there is no such route; docs/api.md lists them all")
+async fn no_such_route() -> ApiError {
+    ApiError::not_found("there is no such route; docs/api.md lists them all")
 }

@@ -1,7 +1,7 @@
 //! `/v1/pause` and `/v1/resume`: the kill switch, for approvers.
 
 use super::{
-    fault::{Fault, json},
+    error::{ApiError, json},
     handle::Handle,
     state::Api,
 };
@@ -19,7 +19,7 @@ pub(super) async fn pause(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<PauseReply>, Fault> {
+) -> Result<Json<PauseReply>, ApiError> {
     let (who, body) = (handle.answerer()?, body?);
     let PauseRequest { mode } =
         if body.is_empty() { PauseRequest::default() } else { json(&body)? };
@@ -29,15 +29,15 @@ pub(super) async fn pause(
 pub(super) async fn resume(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
-) -> Result<Json<PauseReply>, Fault> {
+) -> Result<Json<PauseReply>, ApiError> {
     reply(api.gate.resume(handle.answerer()?).await?)
 }
 
-fn reply(outcome: PauseOutcome) -> Result<Json<PauseReply>, Fault> {
+fn reply(outcome: PauseOutcome) -> Result<Json<PauseReply>, ApiError> {
     match outcome {
         PauseOutcome::Switched(message) => Ok(Json(PauseReply { switched: true, message })),
         PauseOutcome::Unchanged(message) => Ok(Json(PauseReply { switched: false, message })),
-        PauseOutcome::NotAllowed(stranger) => Err(Fault::forbidden(stranger.0)),
+        PauseOutcome::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/v1/reload`: puts a changed config in force.
 
-use super::{fault::Fault, handle::Handle, state::Api};
+use super::{error::ApiError, handle::Handle, state::Api};
 use axum::{Extension, Json, extract::State, http::StatusCode};
 use countersign_protocol::ReloadReply;
 
@@ -9,8 +9,8 @@ use countersign_protocol::ReloadReply;
 pub(super) async fn reload(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
-) -> Result<Json<ReloadReply>, Fault> {
+) -> Result<Json<ReloadReply>, ApiError> {
     handle.answerer()?;
     let reloaded = (api.reload)().await;
-    reloaded.map(Json).map_err(|why| Fault::new(StatusCode::UNPROCESSABLE_ENTITY, why))
+    reloaded.map(Json).map_err(|why| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why))
 }

@@ -1,7 +1,7 @@
 //! `/v1/sessions`: lists sessions; sets one's mode, aborts it, or ends it.
 
 use super::{
-    fault::{Fault, json},
+    error::{ApiError, json},
     handle::Handle,
     state::Api,
 };
@@ -26,9 +26,9 @@ use countersign_protocol::{
 pub(super) async fn list(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     if !handle.sees_all() {
-        return Err(Fault::forbidden("listing sessions needs the approver's token"));
+        return Err(ApiError::forbidden("listing sessions needs the approver's token"));
     }
     let turn = api.turns.take().await?;
     let (known, more) = api.store.known_sessions().await?;
@@ -57,13 +57,13 @@ pub(super) async fn act(
     Extension(handle): Extension<Handle>,
     Path((session, act)): Path<(String, String)>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let body = body?;
-    let named = |agent: &str| -> Result<(), Fault> {
+    let named = |agent: &str| -> Result<(), ApiError> {
         let agent = is_name("agent", agent, 100);
         agent
             .and_then(|()| is_name("session", &session, 200))
-            .map_err(|no| Fault::bad_request(no.0))
+            .map_err(|no| ApiError::bad_request(no.0))
     };
     match act.as_str() {
         "abort" => {
@@ -87,13 +87,13 @@ pub(super) async fn act(
             let who = handle.answerer().ok();
             match api.gate.set_mode(&agent, &session, &mode, who).await {
                 Ok(ModeSet::Set(mode)) => Ok(Json(ModeReply { mode }).into_response()),
-                Ok(ModeSet::NotAllowed(why)) => Err(Fault::forbidden(why)),
+                Ok(ModeSet::NotAllowed(why)) => Err(ApiError::forbidden(why)),
                 Err(error @ ModeError::Unknown(_)) => {
-                    Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+                    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
                 }
                 Err(ModeError::Store(error)) => Err(error.into()),
             }
         }
-        _ => Err(Fault::not_found("a session can be sent `mode`, `abort` and `end`")),
+        _ => Err(ApiError::not_found("a session can be sent `mode`, `abort` and `end`")),
     }
 }

@@ -2,7 +2,7 @@
 //! authenticates the server.
 
 use super::{
-    fault::Fault,
+    error::ApiError,
     handle::{Keys, Surface, admitted},
     state::{Api, LARGEST},
 };
@@ -21,10 +21,10 @@ use axum::{
 use countersign_protocol::NonceReply;
 
 /// `GET /v1/nonce`: the nonce for a token proof. Needs no token and changes nothing.
-pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<NonceReply>, Fault> {
+pub(super) async fn nonce(State(api): State<Api>) -> Result<Json<NonceReply>, ApiError> {
     match api.keys.nonces.fresh() {
         Some(nonce) => Ok(Json(NonceReply { nonce })),
-        None => Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "no nonce could be made")),
+        None => Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "no nonce could be made")),
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) struct TokenProof {
 }
 
 /// A request with a valid token proof, and what its reply is proved with.
-pub(super) struct ProvenRequest {
+pub(super) struct VerifiedRequest {
     request: Request,
     about: ProofSubject,
     hash: TokenHash,
@@ -64,28 +64,33 @@ impl TokenProof {
         keys: &Keys,
         surface: Surface,
         request: Request,
-    ) -> Result<ProvenRequest, Fault> {
+    ) -> Result<VerifiedRequest, ApiError> {
         let (parts, body) = request.into_parts();
         // The whole body is read first, because the proof covers it.
         let body = to_bytes(body, LARGEST).await.map_err(|_| {
-            Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large; 1 MiB at most")
+            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large; 1 MiB at most")
         })?;
         let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         let about = ProofSubject { nonce: self.nonce, method: parts.method.clone(), target, body };
         let known = keys.of(|key| about.request().shows(key, &self.masked));
         let unknown = "this token is not known here";
-        let (handle, hash) = known.ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, unknown))?;
+        let (handle, hash) =
+            known.ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, unknown))?;
         // Checked after the token: a client without it cannot use up somebody else's nonce.
         if !keys.nonces.take(&about.nonce) {
             let used = "the token was shown with a nonce that is used, too old or not from here";
-            return Err(Fault::new(StatusCode::UNAUTHORIZED, used));
+            return Err(ApiError::new(StatusCode::UNAUTHORIZED, used));
         }
         let request = Request::from_parts(parts, Body::from(about.body.clone()));
-        Ok(ProvenRequest { request: admitted(request, surface, handle), hash: hash.clone(), about })
+        Ok(VerifiedRequest {
+            request: admitted(request, surface, handle),
+            hash: hash.clone(),
+            about,
+        })
     }
 }
 
-impl ProvenRequest {
+impl VerifiedRequest {
     /// Serves the request; a complete JSON reply carries the daemon's own proof.
     pub(super) async fn serve(self, next: Next) -> Response {
         let Self { request, about, hash } = self;
@@ -98,7 +103,7 @@ impl ProvenRequest {
         // No limit: the body is our own reply, already in memory.
         let Ok(body) = to_bytes(body, usize::MAX).await else {
             let failed = "the reply could not be put together";
-            return Fault::new(StatusCode::INTERNAL_SERVER_ERROR, failed).into_response();
+            return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, failed).into_response();
         };
         let proof = about.request().reply(&hash, parts.status.as_u16(), &body);
         if let Some(proof) = proof.and_then(|proof| HeaderValue::try_from(proof).ok()) {

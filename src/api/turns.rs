@@ -1,7 +1,7 @@
 //! Limits how many large replies exist at once, from their creation until they are written, so that
 //! slow readers cannot use up the daemon's memory. Later requests wait for a turn.
 
-use super::fault::Fault;
+use super::error::ApiError;
 use crate::connections::KeptUntilWritten;
 use axum::{
     Json,
@@ -44,10 +44,10 @@ impl LargeReplies {
     ///
     /// # Errors
     /// 503 with a sentence.
-    pub(super) async fn take(&self) -> Result<LargeReply, Fault> {
+    pub(super) async fn take(&self) -> Result<LargeReply, ApiError> {
         let turn = timeout(LONGEST, self.of_stream()).await.ok().flatten();
         turn.ok_or_else(|| {
-            Fault::new(
+            ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many large answers are being read at the moment; try again",
             )

@@ -8,7 +8,7 @@ mod lines;
 
 use super::{
     card::{self, Maker, Origin},
-    token::{Pressed, Token},
+    token::{ButtonToken, Pressed},
 };
 use crate::{
     ask::{Ask, Decision, Scope, State},
@@ -92,7 +92,8 @@ fn same(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
     (card.id, card.revision) = (bundle.row.nonce.clone(), revision(bundle));
     let step = usize::try_from(bundle.row.revision).unwrap_or_default();
     let all = |button: &mut Button| {
-        let token = Token::read(&button.token).and_then(|token| Token { step, ..token }.write());
+        let token = ButtonToken::read(&button.token)
+            .and_then(|token| ButtonToken { step, ..token }.write());
         button.token = token.unwrap_or_default();
     };
     card.buttons.iter_mut().flatten().chain(&mut card.more).for_each(all);

@@ -62,7 +62,7 @@ pub(crate) trait Place {
     /// Nothing that is sent arrives, or everything does again.
     fn set_down(&self, down: bool);
     /// The cards in the chat, oldest first.
-    fn cards(&self) -> Vec<Standing>;
+    fn cards(&self) -> Vec<VisibleCard>;
     /// How often something was to be shown, in vain or not.
     fn requests(&self) -> usize;
     /// What the platform put up with though it is wrong.
@@ -71,7 +71,7 @@ pub(crate) trait Place {
 
 /// A card as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct VisibleCard {
     pub text: String,
     /// What the first button carries.
     pub button: Option<String>,

@@ -77,18 +77,18 @@ pub async fn deliver(
         }
         match pause {
             // The platform asked for quiet: nothing is sent before, whatever changes.
-            Pause::Quiet(time) => tokio::select! {
+            SendPause::Quiet(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 () = finish.cancelled() => return,
                 () = term.ended() => return,
             },
-            Pause::UntilAccess(time) => tokio::select! {
+            SendPause::UntilAccess(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 changed = access.changed() => if changed.is_ok() { access.mark_changed() },
                 () = finish.cancelled() => return,
                 () = term.ended() => return,
             },
-            Pause::UntilChange(time) => tokio::select! {
+            SendPause::UntilChange(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 _ = changes.changed() => {}
                 // Left marked as changed, so that what was given up is taken up.
@@ -124,7 +124,7 @@ struct OutboxWorker {
 }
 
 /// How far the showing of a page came.
-enum Page {
+enum PageProgress {
     Done,
     /// Some of it may have changed, and is to be read again.
     Broken,
@@ -132,7 +132,7 @@ enum Page {
     Quiet(Duration),
 }
 
-enum Pause {
+enum SendPause {
     Quiet(Duration),
     /// The target refuses what is sent; it may be told that it does not any more.
     UntilAccess(Duration),
@@ -175,17 +175,17 @@ impl OutboxWorker {
     }
 
     /// Shows what is due, and says how long to rest.
-    async fn round(&mut self) -> Pause {
+    async fn round(&mut self) -> SendPause {
         match self.try_round().await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::error!(adapter = self.adapter.name, %error, "the outbox cannot be read");
-                Pause::Quiet(Duration::from_secs(1))
+                SendPause::Quiet(Duration::from_secs(1))
             }
         }
     }
 
-    async fn try_round(&mut self) -> Result<Pause, StoreError> {
+    async fn try_round(&mut self) -> Result<SendPause, StoreError> {
         let store = self.store.clone();
         let name = self.adapter.name;
         let term = self.term.clone();
@@ -200,47 +200,51 @@ impl OutboxWorker {
             let due = self.fold(self.shown.behind(due)).await?;
             if let Some(time) = self.show_bundles(BundleNews::Unseen).await? {
                 self.note_shown().await?;
-                return Ok(Pause::Quiet(time));
+                return Ok(SendPause::Quiet(time));
             }
             let mut page = self.show_all(due).await?;
-            if matches!(page, Page::Done)
+            if matches!(page, PageProgress::Done)
                 && last
                 && let Some(time) = self.show_bundles(BundleNews::Any).await?
             {
-                page = Page::Quiet(time);
+                page = PageProgress::Quiet(time);
             }
             // What was asked here has its cards already, and waits for no other daemon's news.
-            if matches!(page, Page::Done) && last && !self.hear().await? {
+            if matches!(page, PageProgress::Done) && last && !self.hear().await? {
                 match self.redraw_muted().await? {
                     Some(redrawn) => page = redrawn,
                     None => break,
                 }
             }
-            if let Page::Quiet(time) = page {
+            if let PageProgress::Quiet(time) = page {
                 self.note_shown().await?;
                 let refused = std::mem::take(&mut self.refused);
-                return Ok(if refused { Pause::UntilAccess(time) } else { Pause::Quiet(time) });
+                return Ok(if refused {
+                    SendPause::UntilAccess(time)
+                } else {
+                    SendPause::Quiet(time)
+                });
             }
         }
         if let Some(left) = self.shown.left() {
-            return Ok(Pause::UntilChange(left));
+            return Ok(SendPause::UntilChange(left));
         }
         let next = store.next_due(name, &self.target).await?;
         let longest = if store.is_shared() { LOOK_MS } else { LOOK_AGAIN_MS };
         let left = next.map_or(longest, |at| at.saturating_sub(clock::now_ms()));
         let left = u64::try_from(left.clamp(50, longest)).unwrap_or(50);
-        Ok(Pause::UntilChange(Duration::from_millis(left)))
+        Ok(SendPause::UntilChange(Duration::from_millis(left)))
     }
 
     /// Shows these cards, as far as they are fresh.
-    async fn show_all(&mut self, due: Vec<Due>) -> Result<Page, StoreError> {
+    async fn show_all(&mut self, due: Vec<Due>) -> Result<PageProgress, StoreError> {
         let (read, all) = (Instant::now(), due.len());
         let due = self.outage.probe(due);
         let left_out = due.len() < all;
         for Due { card, ask } in due {
             if card.target != self.target {
                 // The target has moved meanwhile, and this message with it.
-                return Ok(Page::Broken);
+                return Ok(PageProgress::Broken);
             }
             let quiet = match ask {
                 Ok(ask) => self.show(&card, &ask).await?,
@@ -250,13 +254,13 @@ impl OutboxWorker {
                 }
             };
             if let Some(time) = quiet {
-                return Ok(Page::Quiet(time));
+                return Ok(PageProgress::Quiet(time));
             }
             if read.elapsed() > FRESH {
-                return Ok(Page::Broken);
+                return Ok(PageProgress::Broken);
             }
         }
-        Ok(if left_out { Page::Broken } else { Page::Done })
+        Ok(if left_out { PageProgress::Broken } else { PageProgress::Done })
     }
 
     // INVARIANT: what the store does not take is kept and noted first of all when it does again, so

@@ -8,13 +8,13 @@ use super::{
     commands::{COMMANDS, CommandRun, said},
     foreign::Foreign,
     receiving::Adapters,
-    token::{Pressed, Token},
+    token::{ButtonToken, Pressed},
     told::outcome,
 };
 use crate::{
     gate::{
         DAMAGED, Gate, Reply, Told,
-        answer::{Action, Words},
+        answer::{Action, TextPurpose},
         approvers::Who,
         ask::Ask,
     },
@@ -76,7 +76,7 @@ impl PressHandler {
     /// The ask whose card this belongs to; `None` for forged, foreign and forgotten ones.
     // SECURITY: the nonce is 128 random bits, and a message that holds another card vouches for
     // that card only. A message that we do not know is a copy whose sending we could not confirm.
-    async fn ask(&self, input: &Input, token: &Token) -> Result<Option<Ask>, StoreError> {
+    async fn ask(&self, input: &Input, token: &ButtonToken) -> Result<Option<Ask>, StoreError> {
         let message = input.message.as_ref().map(|message| message.0.as_str());
         self.store.ask_of_card(&token.nonce, self.adapter, message).await
     }
@@ -91,7 +91,7 @@ impl PressHandler {
                 "a press that belongs to no card");
             receipt(Outcome::Unknown, "This button no longer belongs to anything pending.")
         };
-        let Some(token) = Token::read(&input.token) else { return Ok(unknown()) };
+        let Some(token) = ButtonToken::read(&input.token) else { return Ok(unknown()) };
         // SECURITY: the nonce alone leads to a card. A token that says it is another store's is
         // never looked up: at best another daemon wrote it, and forging one gains nothing.
         if let Some(store) = token.store.as_deref().filter(|it| *it != self.store.id()) {
@@ -111,7 +111,7 @@ impl PressHandler {
         let approves = ask.body.critical
             && matches!(
                 token.pressed,
-                Pressed::Approve(_) | Pressed::StoreParts(_) | Pressed::Words(Words::Note)
+                Pressed::Approve(_) | Pressed::StoreParts(_) | Pressed::Words(TextPurpose::Note)
             );
         let reviews = approves || token.pressed == Pressed::Review;
         let action = if approves { Action::Look } else { action };

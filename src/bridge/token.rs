@@ -6,7 +6,7 @@
 //! versions have no store.
 
 use crate::gate::{
-    answer::{Action, EditStep, Words},
+    answer::{Action, EditStep, TextPurpose},
     ask::Scope,
 };
 use countersign_profiles::OnDeny;
@@ -27,7 +27,7 @@ pub enum Pressed {
     /// Free text.
     Text,
     /// Words for the agent.
-    Words(Words),
+    Words(TextPurpose),
     /// What is done about the proposed edit; the step is which one.
     Edit(EditStep),
     /// A request of a bundle; the step says which.
@@ -53,7 +53,7 @@ pub const MOST_PARTS: usize = 16;
 
 /// A token that reads back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct ButtonToken {
     /// Names the card.
     pub nonce: String,
     /// The question it belongs to; 0 where there is none.
@@ -64,7 +64,7 @@ pub struct Token {
     pub store: Option<String>,
 }
 
-impl Token {
+impl ButtonToken {
     /// Reads a token as it came back, maybe forged.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
@@ -88,9 +88,9 @@ impl Token {
             "t" => Pressed::Text,
             "l" => Pressed::Review,
             "i" => Pressed::Confirm,
-            "r" => Pressed::Words(Words::Reason),
-            "n" => Pressed::Words(Words::Note),
-            "c" => Pressed::Words(Words::Edit),
+            "r" => Pressed::Words(TextPurpose::Reason),
+            "n" => Pressed::Words(TextPurpose::Note),
+            "c" => Pressed::Words(TextPurpose::Edit),
             "v" => Pressed::Edit(EditStep::Review),
             "y" => Pressed::Edit(EditStep::Approve),
             "u" => Pressed::Edit(EditStep::Drop),
@@ -128,9 +128,9 @@ impl Token {
             Pressed::Text => "t",
             Pressed::Review => "l",
             Pressed::Confirm => "i",
-            Pressed::Words(Words::Reason) => "r",
-            Pressed::Words(Words::Note) => "n",
-            Pressed::Words(Words::Edit) => "c",
+            Pressed::Words(TextPurpose::Reason) => "r",
+            Pressed::Words(TextPurpose::Note) => "n",
+            Pressed::Words(TextPurpose::Edit) => "c",
             Pressed::Edit(EditStep::Review) => "v",
             Pressed::Edit(EditStep::Approve) => "y",
             Pressed::Edit(EditStep::Drop) => "u",
@@ -206,9 +206,9 @@ mod tests {
             Pressed::Choose(19),
             Pressed::Submit,
             Pressed::Text,
-            Pressed::Words(Words::Reason),
-            Pressed::Words(Words::Note),
-            Pressed::Words(Words::Edit),
+            Pressed::Words(TextPurpose::Reason),
+            Pressed::Words(TextPurpose::Note),
+            Pressed::Words(TextPurpose::Edit),
             Pressed::Edit(EditStep::Review),
             Pressed::Edit(EditStep::Approve),
             Pressed::Edit(EditStep::Drop),
@@ -223,10 +223,10 @@ mod tests {
         ];
         for pressed in pressed {
             for store in [None, Some(crate::ids::ask_id())] {
-                let token = Token { nonce: crate::ids::nonce(), step: 9, pressed, store };
+                let token = ButtonToken { nonce: crate::ids::nonce(), step: 9, pressed, store };
                 let text = token.write().unwrap();
                 assert!(text.len() <= 40, "{text}");
-                assert_eq!(Token::read(&text), Some(token));
+                assert_eq!(ButtonToken::read(&text), Some(token));
             }
         }
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn only_eight_plain_characters_are_the_id_of_a_store() {
         let card = "k3J9sQ0aZ_-b4LmX7yTn2w.0.a";
-        let read = |store: &str| Token::read(&format!("{card}.{store}"));
+        let read = |store: &str| ButtonToken::read(&format!("{card}.{store}"));
         assert_eq!(read("k8xd8s4n").unwrap().store.as_deref(), Some("k8xd8s4n"));
         for bad in [
             "",
@@ -255,14 +255,14 @@ mod tests {
         fn the_id_of_a_store_changes_nothing_else_of_a_token(
             card in "[A-Za-z0-9_-]{22}\\.[0-9]{1,2}\\.([adz]|o[0-9])", store in "[0-9a-z]{8}",
         ) {
-            let (old, new) = (Token::read(&card), Token::read(&format!("{card}.{store}")));
-            let stamped = old.map(|old| Token { store: Some(store), ..old });
+            let (old, new) = (ButtonToken::read(&card), ButtonToken::read(&format!("{card}.{store}")));
+            let stamped = old.map(|old| ButtonToken { store: Some(store), ..old });
             prop_assert_eq!(new, stamped);
         }
 
         #[test]
         fn whatever_reads_as_a_token_was_written_as_one(text in "[A-Za-z0-9_-]{22}[0-9a-z_.+-]{0,22}") {
-            if let Some(token) = Token::read(&text) {
+            if let Some(token) = ButtonToken::read(&text) {
                 prop_assert_eq!(token.write(), Some(text));
             }
         }

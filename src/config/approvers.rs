@@ -1,6 +1,6 @@
 //! The approvers listed in the config.
 
-use super::model::Approvers;
+use super::model::ApproverSettings;
 use super::node::ConfigNode;
 use super::section::{Section, flag, id_of, list, number, text};
 use crate::{gate::approvers::Members, platforms::Registered};
@@ -8,7 +8,7 @@ use countersign_port::{ApproverList, Description, Names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads `[approvers]`.
-pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> Approvers {
+pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> ApproverSettings {
     let mut chats = BTreeMap::new();
     for registered in platforms {
         let members = match registered.platform {
@@ -19,7 +19,7 @@ pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> Approv
             chats.insert(registered.name.to_owned(), members);
         }
     }
-    let approvers = Approvers { chats, inbox: section.get("inbox", flag) };
+    let approvers = ApproverSettings { chats, inbox: section.get("inbox", flag) };
     // FAIL-CLOSED: an operator who asks for two signatures must not silently get one.
     let _ = section.get("quorum", |node| match number(node)? {
         1 => Ok(()),

@@ -6,14 +6,14 @@ use crate::{connections, gate};
 
 /// The limits of a daemon. The defaults fit into the 512 MiB that the service units allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitSettings {
     /// Connections to the address, and as many to the socket.
     pub connections: connections::ConnectionLimits,
     /// Open asks.
     pub open: gate::Limits,
 }
 
-impl Default for Limits {
+impl Default for LimitSettings {
     fn default() -> Self {
         // On most machines all agents are one peer: loopback or a reverse proxy.
         let connections = connections::ConnectionLimits { connections: 1000, per_peer: 750 };
@@ -22,8 +22,8 @@ impl Default for Limits {
 }
 
 /// Reads the section.
-pub(super) fn read(mut section: Section<'_>) -> Limits {
-    let usual = Limits::default();
+pub(super) fn read(mut section: Section<'_>) -> LimitSettings {
+    let usual = LimitSettings::default();
     let connections = connections::ConnectionLimits {
         connections: section.get("connections", count).unwrap_or(usual.connections.connections),
         per_peer: section.get("connections_per_peer", count).unwrap_or(usual.connections.per_peer),
@@ -51,7 +51,7 @@ pub(super) fn read(mut section: Section<'_>) -> Limits {
             .unwrap_or(usual.open.bytes_per_agent),
     };
     section.finish();
-    Limits { connections, open }
+    LimitSettings { connections, open }
 }
 
 fn count(node: &ConfigNode) -> Result<usize, String> {

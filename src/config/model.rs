@@ -1,6 +1,6 @@
 //! The configurable settings.
 
-use super::limits::Limits;
+use super::limits::LimitSettings;
 use crate::{
     gate::approvers::Members,
     platforms::Registered,
@@ -22,21 +22,21 @@ pub struct Config {
     /// The platforms that it was read for.
     pub platforms: &'static [Registered],
     /// The daemon's listeners and files.
-    pub daemon: Daemon,
+    pub daemon: DaemonSettings,
     /// The daemon that hook, ask and run connect to.
     pub client: ClientSettings,
     /// The store of asks.
-    pub store: Store,
+    pub store: StoreSettings,
     /// The evaluation of calls.
-    pub policy: Policy,
+    pub policy: PolicySettings,
     /// The accounts on chat platforms.
     pub chats: Vec<ChatAccount>,
     /// Platforms with a section in this config that this program was built without.
     pub left_out: Vec<&'static str>,
     /// The approvers.
-    pub approvers: Approvers,
+    pub approvers: ApproverSettings,
     /// The limits of what the daemon accepts.
-    pub limits: Limits,
+    pub limits: LimitSettings,
 }
 
 impl Config {
@@ -50,7 +50,7 @@ impl Config {
 
 /// The daemon's listeners and files.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Daemon {
+pub struct DaemonSettings {
     /// The unix socket of agents on this machine.
     pub socket: PathBuf,
     /// The address of the HTTP API and the inbox; port 0 takes a free one.
@@ -78,7 +78,7 @@ pub struct PublicUrl {
 
 /// The store of asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Store {
+pub struct StoreSettings {
     /// A file or a server.
     pub database: Database,
     /// The retention time of a closed ask.
@@ -87,7 +87,7 @@ pub struct Store {
 
 /// The evaluation of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
+pub struct PolicySettings {
     /// The profile of the rules.
     pub profile: Profile,
     /// The mode of sessions that have none of their own, in the profile's words; `None` is the
@@ -159,7 +159,7 @@ impl fmt::Debug for ChatAccount {
 
 /// The approvers, by permanent ids. Empty means nobody.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Approvers {
+pub struct ApproverSettings {
     /// In chats, by the platform's name.
     pub chats: BTreeMap<String, Members>,
     /// Local answering; `None` allows it only while there is no chat approver.

@@ -1,6 +1,6 @@
 //! Builds a [`Config`] from TOML and the environment.
 
-use super::model::{ChatAccount, Config, Daemon, Policy, Store};
+use super::model::{ChatAccount, Config, DaemonSettings, PolicySettings, StoreSettings};
 use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
 use super::values::{
@@ -159,12 +159,12 @@ impl ConfigReader<'_> {
         self.root.iter().any(|(name, ..)| name == section)
     }
 
-    fn daemon(&mut self) -> Daemon {
+    fn daemon(&mut self) -> DaemonSettings {
         let (places, base) = (self.places, self.base.clone());
         let path = |node: &ConfigNode| text(node).map(|text| places.resolve(&base, &text));
         let mut section = self.section("daemon");
         let state_dir = section.get("state_dir", path).unwrap_or_else(|| places.state.clone());
-        let daemon = Daemon {
+        let daemon = DaemonSettings {
             socket: section.get("socket", path).unwrap_or_else(|| {
                 places.runtime.as_ref().unwrap_or(&state_dir).join("countersign.sock")
             }),
@@ -197,7 +197,7 @@ impl ConfigReader<'_> {
         client
     }
 
-    fn store(&mut self, state_dir: &Path) -> Store {
+    fn store(&mut self, state_dir: &Path) -> StoreSettings {
         let (places, base) = (self.places, self.base.clone());
         let mut section = self.section("store");
         let database = section
@@ -205,15 +205,15 @@ impl ConfigReader<'_> {
         let keep = section.get("keep", length).unwrap_or(Duration::from_secs(30 * 86_400));
         section.finish();
         let beside = || Database::Sqlite(state_dir.join("countersign.db"));
-        Store { database: database.unwrap_or_else(beside), keep }
+        StoreSettings { database: database.unwrap_or_else(beside), keep }
     }
 
-    fn policy(&mut self) -> Policy {
+    fn policy(&mut self) -> PolicySettings {
         let (places, base) = (self.places, self.base.clone());
         let mut section = self.section("policy");
         // Read first: `on_timeout` needs the tools.
         let approved = section.get("approve_on_timeout", tools).unwrap_or_default();
-        let policy = Policy {
+        let policy = PolicySettings {
             profile: section.get("profile", profile).unwrap_or(Profile::Standard),
             mode: section.get("mode", text),
             rules: section.get("rules", |node| text(node).map(|text| places.resolve(&base, &text))),

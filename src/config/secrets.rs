@@ -36,7 +36,7 @@ pub(super) fn keys(platforms: &[Registered]) -> Vec<SecretKey> {
 }
 
 /// A token in the config.
-struct Given<'a> {
+struct ConfigToken<'a> {
     section: &'static str,
     key: &'static str,
     place: &'a ConfigPlace,
@@ -46,7 +46,7 @@ struct Given<'a> {
 /// A sentence for each pair of equal tokens that grant different things.
 // SECURITY: with `agent_token` equal to `approver_token`, every agent could answer its own asks.
 pub(super) fn shared(root: &ConfigTable, keys: &[SecretKey]) -> Vec<String> {
-    let given: Vec<Given<'_>> = keys
+    let given: Vec<ConfigToken<'_>> = keys
         .iter()
         // The database's URL grants nothing at this daemon, so it is not compared.
         .filter(|key| **key != ("store", "url"))
@@ -61,14 +61,18 @@ pub(super) fn shared(root: &ConfigTable, keys: &[SecretKey]) -> Vec<String> {
     pairs.map(|(one, other)| sentence(one, other)).collect()
 }
 
-fn given<'a>(root: &'a ConfigTable, section: &'static str, key: &'static str) -> Option<Given<'a>> {
+fn given<'a>(
+    root: &'a ConfigTable,
+    section: &'static str,
+    key: &'static str,
+) -> Option<ConfigToken<'a>> {
     let tables = root.iter().filter(|(name, ..)| name == section);
     let mut keys = tables.filter_map(|(.., node)| match &node.value {
         ConfigValue::Table(table) => table.iter().find(|(name, ..)| name == key),
         _ => None,
     });
     let (.., node) = keys.next()?;
-    Some(Given { section, key, place: &node.place, hash: hash(section, node)? })
+    Some(ConfigToken { section, key, place: &node.place, hash: hash(section, node)? })
 }
 
 /// The hash of a token. Only the daemon's own tokens may be written as a hash.
@@ -80,7 +84,7 @@ fn hash(section: &str, node: &ConfigNode) -> Option<TokenHash> {
     }
 }
 
-impl Given<'_> {
+impl ConfigToken<'_> {
     fn is(&self, section: &str, key: &str) -> bool {
         (self.section, self.key) == (section, key)
     }
@@ -96,7 +100,7 @@ impl Given<'_> {
     }
 }
 
-fn sentence(one: &Given<'_>, other: &Given<'_>) -> String {
+fn sentence(one: &ConfigToken<'_>, other: &ConfigToken<'_>) -> String {
     let why = if one.is("daemon", "approver_token") || other.is("daemon", "approver_token") {
         "an agent that has it could answer its own asks"
     } else {

@@ -27,8 +27,11 @@ fn places() -> Places {
     }
 }
 
-fn store(file: &str) -> Store {
-    Store { database: Database::Sqlite(file.into()), keep: Duration::from_secs(30 * 86_400) }
+fn store(file: &str) -> StoreSettings {
+    StoreSettings {
+        database: Database::Sqlite(file.into()),
+        keep: Duration::from_secs(30 * 86_400),
+    }
 }
 
 fn read(toml: &str) -> Result<Config, Vec<String>> {
@@ -60,7 +63,7 @@ fn defaults() -> Config {
         path: Some("/etc/c.toml".into()),
         version: None,
         platforms: BUILT_IN,
-        daemon: Daemon {
+        daemon: DaemonSettings {
             socket: "/run/user/7/countersign/countersign.sock".into(),
             listen: "127.0.0.1:7117".parse().unwrap(),
             public_url: None,
@@ -76,7 +79,7 @@ fn defaults() -> Config {
             ca_file: None,
         },
         store: store("/home/ana/.local/state/countersign/countersign.db"),
-        policy: Policy {
+        policy: PolicySettings {
             profile: Profile::Standard,
             mode: None,
             rules: None,
@@ -86,8 +89,8 @@ fn defaults() -> Config {
         },
         chats: Vec::new(),
         left_out: Vec::new(),
-        approvers: Approvers::default(),
-        limits: Limits::default(),
+        approvers: ApproverSettings::default(),
+        limits: LimitSettings::default(),
     }
 }
 
@@ -217,7 +220,7 @@ fn everything_can_be_set() {
         path: Some("/etc/c.toml".into()),
         version: None,
         platforms: BUILT_IN,
-        daemon: Daemon {
+        daemon: DaemonSettings {
             socket: "/etc/c.sock".into(),
             listen: "[::1]:0".parse().unwrap(),
             public_url: Some(PublicUrl {
@@ -236,7 +239,7 @@ fn everything_can_be_set() {
             ca_file: Some("/etc/ca.pem".into()),
         },
         store: store("/etc/asks.db"),
-        policy: Policy {
+        policy: PolicySettings {
             profile: Profile::Molf,
             mode: Some("yolo".into()),
             rules: Some("/rules.jsonc".into()),
@@ -249,7 +252,7 @@ fn everything_can_be_set() {
             account("discord", "d", "https://discord.com", &["9", "10"]),
         ],
         left_out: Vec::new(),
-        approvers: Approvers {
+        approvers: ApproverSettings {
             chats: BTreeMap::from([
                 ("telegram".into(), Members::people(["12345", "6"])),
                 (
@@ -259,7 +262,7 @@ fn everything_can_be_set() {
             ]),
             inbox: Some(false),
         },
-        limits: Limits {
+        limits: LimitSettings {
             connections: connections::ConnectionLimits { connections: 9, per_peer: 3 },
             open: gate::Limits {
                 asks: 8,

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     bridge::Adapters,
-    config::{ChatAccount, Daemon},
+    config::{ChatAccount, DaemonSettings},
     gate::{Audience, Gate},
     store::Store,
 };
@@ -55,8 +55,8 @@ struct Led {
 impl Accounts {
     /// Creates the inbox without serving it. `daemon` is this daemon's name.
     pub(super) fn new(
-        inbox: &listen::Inbox,
-        settings: &Daemon,
+        inbox: &listen::InboxAddress,
+        settings: &DaemonSettings,
         daemon: &str,
         store: &Store,
     ) -> Self {
@@ -67,7 +67,7 @@ impl Accounts {
         let public = settings.public_url.as_ref();
         let named = public.map(|url| url.host.clone()).into_iter();
         let named = named.chain(settings.allowed_hosts.iter().cloned());
-        let local = countersign_inbox::Inbox::new(countersign_inbox::Config {
+        let local = countersign_inbox::Inbox::new(countersign_inbox::InboxConfig {
             access_token: inbox.token.reveal().to_owned(),
             allowed_hosts: own.into_iter().chain(named).collect(),
             public_origin: public.map(|url| url.origin.clone()),

@@ -2,7 +2,7 @@
 
 use super::ours::guardrail;
 use crate::{
-    config::{self, Approvers as Named, Config, Profile, TimeoutAnswer as Timeout},
+    config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout},
     gate::{
         Audience, Choices, Gate, GateSettings, OnTimeout, Policy,
         approvers::{Approvers, Local},
@@ -74,7 +74,7 @@ pub fn rules_path(config: &Config) -> PathBuf {
 
 /// The approvers. Local answering is on while there is no chat approver, unless it is configured.
 #[must_use]
-pub fn approvers(named: &Named) -> Approvers {
+pub fn approvers(named: &ApproverSettings) -> Approvers {
     let approvers = Approvers { chats: named.chats.clone(), local: Local::Off };
     let on = named.inbox.unwrap_or(!approvers.has_chat_approver());
     Approvers { local: if on { Local::On } else { Local::Off }, ..approvers }
@@ -102,7 +102,7 @@ fn policy(config: &Config, rules: &Path, home: Option<String>) -> Result<Policy>
 }
 
 /// The deadline of asks and its effect: as configured, or as in the profile's system.
-fn patience(wanted: &config::Policy, system: DefaultTimeout) -> (i64, OnTimeout) {
+fn patience(wanted: &config::PolicySettings, system: DefaultTimeout) -> (i64, OnTimeout) {
     const ORDINARY: Duration = Duration::from_secs(300);
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let (timeout, on_timeout) = match (system, wanted.timeout) {

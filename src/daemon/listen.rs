@@ -1,7 +1,7 @@
 //! The daemon's listeners, and the inbox's address.
 
 use crate::{
-    config::{Daemon, PublicUrl},
+    config::{DaemonSettings, PublicUrl},
     ids,
     secret::Secret,
 };
@@ -63,20 +63,20 @@ pub(super) async fn unix(path: &Path) -> Result<UnixListener> {
 }
 
 /// The inbox's address, and its access token, which is new at every start.
-pub(super) struct Inbox {
+pub(super) struct InboxAddress {
     pub(super) address: SocketAddr,
     pub(super) token: Secret,
     public: Option<PublicUrl>,
 }
 
-impl Inbox {
+impl InboxAddress {
     /// Creates the access token of this start, and writes it where `countersign inbox` finds it.
     ///
     /// # Errors
     /// When the state folder cannot be written.
     // SECURITY: a page may have sent its token to another program that answered on the port while
     // the daemon was stopped. That token is from an earlier start and is useless.
-    pub(super) fn new(daemon: &Daemon, address: SocketAddr) -> Result<Self> {
+    pub(super) fn new(daemon: &DaemonSettings, address: SocketAddr) -> Result<Self> {
         let state = &daemon.state_dir;
         let file = token_file(state);
         let token = ids::token();

@@ -6,7 +6,7 @@
 
 use super::{accounts::Accounts, gate};
 use crate::{
-    config::{Config, Daemon},
+    config::{Config, DaemonSettings},
     gate::{Choices, Gate},
 };
 use anyhow::{Result, anyhow};
@@ -20,7 +20,7 @@ pub(super) struct Reloader {
     /// The config as it was at the start: what cannot change is compared with it.
     started: Config,
     /// What is in force instead of the file's, because it cannot change.
-    fixed: Daemon,
+    fixed: DaemonSettings,
     gate: Arc<Gate>,
     running: Mutex<Running>,
     version: watch::Sender<Option<String>>,
@@ -37,7 +37,7 @@ impl Reloader {
     /// `started` is the config as it was read; `fixed` is what this daemon really listens on.
     pub(super) fn new(
         started: Config,
-        fixed: Daemon,
+        fixed: DaemonSettings,
         gate: Arc<Gate>,
         accounts: Accounts,
         stop: CancellationToken,

@@ -18,7 +18,7 @@ use std::{fmt::Write, io::Write as _, net::SocketAddr, sync::Arc, time::Duration
 /// Prints the addresses and the set-up to stderr, and to stdout the one line that scripts wait for.
 pub(super) fn greet(
     config: &Config,
-    local: &listen::Inbox,
+    local: &listen::InboxAddress,
     adapters: &[NamedAdapter],
     address: SocketAddr,
 ) {

@@ -58,7 +58,7 @@ pub enum Action {
     /// Announce words for the agent, or give them.
     Words {
         /// What they are for.
-        wanted: Words,
+        wanted: TextPurpose,
         /// The words; `None` only announces them.
         text: Option<String>,
     },
@@ -66,7 +66,7 @@ pub enum Action {
 
 /// What a person's words for the agent are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
+pub enum TextPurpose {
     /// A denial with this reason.
     Reason,
     /// An approval of this call with a note.

@@ -2,7 +2,7 @@
 //! the last word.
 
 pub use super::{
-    action::{Action, EditStep, Words},
+    action::{Action, EditStep, TextPurpose},
     approvers::person,
     refusal::Refusal,
 };
@@ -75,7 +75,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         // FAIL-CLOSED: a person who approves while a change is proposed may mean the change.
         Action::Approve { .. }
         | Action::ApproveParts(_)
-        | Action::Words { wanted: Words::Note, .. }
+        | Action::Words { wanted: TextPurpose::Note, .. }
             if ask.progress.edit.is_some() =>
         {
             unfit("A change is proposed: approve that, or drop it first. The card shows it.")
@@ -87,21 +87,21 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
         }
         Action::Approve { scope } => close(approve(scope)),
         Action::Words { wanted, text: None } => match wanted {
-            Words::Note if ask.is_question() => unfit(NO_APPROVAL),
-            Words::Reason => Ok(Change::WantText(REASON.to_owned())),
-            Words::Note => Ok(Change::WantText(NOTE.to_owned())),
-            Words::Edit if editable(&ask.body.call).is_none() => unfit(NO_EDIT),
-            Words::Edit => Ok(Change::WantText(EDIT.to_owned())),
+            TextPurpose::Note if ask.is_question() => unfit(NO_APPROVAL),
+            TextPurpose::Reason => Ok(Change::WantText(REASON.to_owned())),
+            TextPurpose::Note => Ok(Change::WantText(NOTE.to_owned())),
+            TextPurpose::Edit if editable(&ask.body.call).is_none() => unfit(NO_EDIT),
+            TextPurpose::Edit => Ok(Change::WantText(EDIT.to_owned())),
         },
         Action::Words { text: Some(text), .. } if text.trim().is_empty() => {
             unfit("The text is empty; nothing was changed.")
         }
-        Action::Words { wanted: Words::Reason, text } => {
+        Action::Words { wanted: TextPurpose::Reason, text } => {
             close(Answer { reason: text, then: ask.body.deny, ..new(Decision::Deny) })
         }
-        Action::Words { wanted: Words::Note, .. } if ask.is_question() => unfit(NO_APPROVAL),
+        Action::Words { wanted: TextPurpose::Note, .. } if ask.is_question() => unfit(NO_APPROVAL),
         // FAIL-CLOSED: an edit counts only once policy has looked at it.
-        Action::Words { wanted: Words::Edit, .. } => unfit(NO_EDIT),
+        Action::Words { wanted: TextPurpose::Edit, .. } => unfit(NO_EDIT),
         Action::Propose(edit) => {
             let edits = ask.progress.edits + 1;
             let edit = Some(ProposedEdit { nth: edits, reviewed: false, ..*edit });
@@ -113,7 +113,7 @@ pub fn apply(ask: &Ask, by: &Approver, action: Action, now: i64) -> Result<Chang
             };
             edit_step(ask, edit, step, new)
         }
-        Action::Words { wanted: Words::Note, text } => {
+        Action::Words { wanted: TextPurpose::Note, text } => {
             close(Answer { reason: text, ..approve(Scope::Once) })
         }
         Action::ApproveParts(parts) => store_parts(ask, parts, new(Decision::Approve)),

@@ -2,7 +2,7 @@
 
 use super::{
     SubmitError,
-    answer::{Action, Change, EditStep, NO_EDIT, Refusal, Words, apply, person},
+    answer::{Action, Change, EditStep, NO_EDIT, Refusal, TextPurpose, apply, person},
     approvers::{Approver, Who},
     ask::{
         Ask, Decision, Scope, State,
@@ -150,7 +150,7 @@ impl Answers {
         action: &Action,
     ) -> Result<Result<Action, String>, StoreError> {
         let text = match action {
-            Action::Words { wanted: Words::Edit, text: Some(text) } => text.clone(),
+            Action::Words { wanted: TextPurpose::Edit, text: Some(text) } => text.clone(),
             Action::Edit { nth, step: EditStep::Approve | EditStep::Confirm } => {
                 let proposed = ask.progress.edit.as_ref().filter(|edit| edit.nth == *nth);
                 let Some(edit) = proposed else { return Ok(Ok(action.clone())) };

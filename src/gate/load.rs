@@ -56,7 +56,7 @@ struct Amount {
 
 /// Room for an ask, given back when this is dropped before the ask is stored.
 #[derive(Debug)]
-pub(super) struct Room<'l> {
+pub(super) struct Reservation<'l> {
     load: &'l Load,
     session: SessionName,
     /// With the limits that it was taken under; `None` where there is nothing to give back.
@@ -74,7 +74,7 @@ impl Load {
         limits: &Limits,
         call: &Call,
         bytes: u64,
-    ) -> Result<Room<'_>, SubmitError> {
+    ) -> Result<Reservation<'_>, SubmitError> {
         if !self.is_counted_within(GOOD) {
             self.count_open(store).await?;
         }
@@ -87,7 +87,7 @@ impl Load {
             && store.knows_key(&call.agent, &call.session, key).await?
         {
             // It is open already, or was; its caller only comes back.
-            return Ok(Room { load: self, session, taken: None });
+            return Ok(Reservation { load: self, session, taken: None });
         }
         if self.is_counted_within(FRESH) {
             return Err(too_much.into());
@@ -132,7 +132,7 @@ impl Load {
         limits: &Limits,
         session: &SessionName,
         bytes: u64,
-    ) -> Result<Room<'_>, TooMuch> {
+    ) -> Result<Reservation<'_>, TooMuch> {
         let mut counted = self.lock();
         counted.check(limits, session, bytes)?;
         counted.change(&session.0, |amount| {
@@ -142,7 +142,7 @@ impl Load {
         *counted.sessions.entry(session.clone()).or_default() += 1;
         counted.agent_rates.count(session.0.clone(), limits.asks_a_minute_per_agent);
         counted.session_rates.count(session.clone(), limits.asks_a_minute_per_session);
-        Ok(Room { load: self, session: session.clone(), taken: Some((bytes, *limits)) })
+        Ok(Reservation { load: self, session: session.clone(), taken: Some((bytes, *limits)) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
@@ -197,14 +197,14 @@ impl Counted {
     }
 }
 
-impl Room<'_> {
+impl Reservation<'_> {
     /// The ask is stored.
     pub(super) fn fill(mut self) {
         self.taken = None;
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let Some((bytes, limits)) = self.taken else { return };
         let mut counted = self.load.lock();
@@ -322,7 +322,7 @@ mod tests {
     async fn what_comes_too_fast_is_told_when_to_come_again() {
         let load = Load::default();
         let limits = Limits { asks: 9, asks_per_agent: 9, asks_per_session: 9, ..LIMITS };
-        let take = |who: &SessionName| load.take(&limits, who, 1).map(Room::fill);
+        let take = |who: &SessionName| load.take(&limits, who, 1).map(Reservation::fill);
         let (one, two, other) = (session("a", "1"), session("a", "2"), session("b", "1"));
         assert_eq!([take(&one), take(&one), take(&two)], [Ok(()), Ok(()), Ok(())]);
         let agent = take(&two).unwrap_err();

@@ -6,7 +6,7 @@ mod known;
 use super::rules_file::{self, Stamp};
 use countersign_policy::{Decision, Guardrail, Rule, Rules, file};
 use countersign_profiles::{EvaluationContext, Profile, System, WorkerFiles};
-use known::Known;
+use known::KnownWorkers;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -24,7 +24,7 @@ pub struct Workers {
     home: Option<String>,
     guardrail: Guardrail,
     compat: bool,
-    last: Mutex<Known<Worker>>,
+    last: Mutex<KnownWorkers<Worker>>,
     /// Two Always at once are written one after the other.
     writing: Mutex<()>,
 }

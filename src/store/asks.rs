@@ -2,7 +2,7 @@
 
 use super::{
     NewCard, Store, StoreError, Tx, cards,
-    connection::Dialect,
+    connection::SqlDialect,
     events,
     lease::{DAEMON, ms},
     pause,
@@ -234,7 +234,7 @@ impl Store {
 
 async fn insert(
     tx: &mut Tx,
-    dialect: Dialect,
+    dialect: SqlDialect,
     new: &NewAsk,
     cards: &[NewCard],
 ) -> Result<Inserted, StoreError> {

@@ -47,12 +47,12 @@ const POSTGRES: &str = "SET synchronous_commit = on; SET statement_timeout = '10
 
 /// The engine, for the few statements that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum SqlDialect {
     Sqlite,
     Postgres,
 }
 
-impl Dialect {
+impl SqlDialect {
     /// Adapts a migration to this engine; the files are written for SQLite.
     pub(super) fn spell(self, sql: &str) -> String {
         match self {
@@ -75,7 +75,7 @@ impl Dialect {
 /// Connects and sets up one connection.
 pub(super) async fn connect(
     options: &AnyConnectOptions,
-    dialect: Dialect,
+    dialect: SqlDialect,
 ) -> Result<AnyConnection, sqlx::Error> {
     // The timeout covers the set-up too: a server that accepts connections and then hangs would
     // block it.

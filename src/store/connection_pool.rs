@@ -4,7 +4,7 @@
 //! use did, and other pools reuse a connection that was dropped in the middle of a transaction.
 //! Here a connection is returned only after success.
 
-use super::connection::{ConnectionTimeouts, Dialect, ReadQuery, connect};
+use super::connection::{ConnectionTimeouts, ReadQuery, SqlDialect, connect};
 use sqlx::{
     AnyConnection, Connection,
     any::{AnyConnectOptions, AnyRow},
@@ -31,7 +31,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionPool {
     options: AnyConnectOptions,
-    dialect: Dialect,
+    dialect: SqlDialect,
     patience: Duration,
     most: u32,
     permits: Arc<Semaphore>,
@@ -46,12 +46,12 @@ impl ConnectionPool {
     /// Creates an empty pool: each connection is made when it is first needed.
     pub(super) fn new(
         options: &AnyConnectOptions,
-        dialect: Dialect,
+        dialect: SqlDialect,
         limits: ConnectionTimeouts,
     ) -> Self {
         let most = match dialect {
-            Dialect::Sqlite => TO_A_FILE,
-            Dialect::Postgres => TO_A_SERVER,
+            SqlDialect::Sqlite => TO_A_FILE,
+            SqlDialect::Postgres => TO_A_SERVER,
         };
         Self {
             options: options.clone(),
@@ -125,7 +125,7 @@ impl ConnectionPool {
         loop {
             // The most recently used one, so that the others stay idle and few need a ping.
             let (mut connection, since) = lock(&self.free).pop()?;
-            let fresh = self.dialect == Dialect::Sqlite || since.elapsed() < IDLE;
+            let fresh = self.dialect == SqlDialect::Sqlite || since.elapsed() < IDLE;
             if fresh || connection.ping().await.is_ok() {
                 return Some(connection);
             }

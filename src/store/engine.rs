@@ -4,7 +4,7 @@
 use super::fault_injection::Faults;
 use super::{
     Database, StoreError,
-    connection::{ConnectionTimeouts, Dialect, ReadQuery, Tx, Work, connect, execute},
+    connection::{ConnectionTimeouts, ReadQuery, SqlDialect, Tx, Work, connect, execute},
     connection_pool::{ConnectionPool, PooledConnection},
     identity::identify,
     integrity, migrations, private,
@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout};
 /// A connected database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Engine {
-    pub(super) dialect: Dialect,
+    pub(super) dialect: SqlDialect,
     pub(super) limits: ConnectionTimeouts,
     /// The store's id.
     pub(super) id: Arc<str>,
@@ -66,9 +66,9 @@ impl Engine {
                 // Created here for the owner alone: SQLite gives the files beside it the same mode.
                 private::open(file).map_err(|error| StoreError::from(sqlx::Error::Io(error)))?;
                 integrity::check_log(file)?;
-                (Dialect::Sqlite, Some(Arc::new(owned)))
+                (SqlDialect::Sqlite, Some(Arc::new(owned)))
             }
-            Database::Postgres(_) => (Dialect::Postgres, None),
+            Database::Postgres(_) => (SqlDialect::Postgres, None),
         };
         let options: AnyConnectOptions = database.url().parse()?;
         // One connection of our own first: a pool only reports that it timed out, a connection
@@ -87,8 +87,8 @@ impl Engine {
         let id = match dialect {
             // No timeout: migrating a large file may take long, and a file has no connection to
             // lose.
-            Dialect::Sqlite => brought.await?,
-            Dialect::Postgres => {
+            SqlDialect::Sqlite => brought.await?,
+            SqlDialect::Postgres => {
                 timeout(limits.silence, brought).await.unwrap_or(Err(StoreError::Late))?
             }
         };
@@ -197,7 +197,7 @@ impl Engine {
         done: Result<T, StoreError>,
         began: Instant,
     ) -> Result<T, StoreError> {
-        if self.dialect == Dialect::Postgres
+        if self.dialect == SqlDialect::Postgres
             && done.as_ref().is_err_and(StoreError::is_of_the_connection)
         {
             let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);

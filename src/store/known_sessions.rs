@@ -31,7 +31,7 @@ pub struct KnownSession {
 }
 
 /// Sessions by agent and name.
-type Known = BTreeMap<(String, String), KnownSession>;
+type SessionsByName = BTreeMap<(String, String), KnownSession>;
 
 impl Store {
     /// The largest number of sessions that are listed.
@@ -43,7 +43,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn known_sessions(&self) -> Result<(Vec<KnownSession>, bool), StoreError> {
-        let mut known = Known::new();
+        let mut known = SessionsByName::new();
         let open = "SELECT agent, session, count(*) AS asks, max(created_at) AS at FROM ask \
              WHERE state = 'open' GROUP BY agent, session";
         for row in self.all(sqlx::query(open)).await? {
@@ -83,7 +83,10 @@ impl Store {
 }
 
 /// The session of a row, which it was seen in.
-fn seen<'k>(known: &'k mut Known, row: &AnyRow) -> Result<&'k mut KnownSession, StoreError> {
+fn seen<'k>(
+    known: &'k mut SessionsByName,
+    row: &AnyRow,
+) -> Result<&'k mut KnownSession, StoreError> {
     let (agent, session): (String, String) = (row.try_get("agent")?, row.try_get("session")?);
     let entry = known.entry((agent.clone(), session.clone()));
     let entry = entry.or_insert_with(|| KnownSession { agent, session, ..Default::default() });

@@ -1,6 +1,6 @@
 //! Leases: the daemon that leads, until when, and the epoch that fences off its predecessors.
 
-use super::{Store, StoreError, Tx, connection::Dialect};
+use super::{Store, StoreError, Tx, connection::SqlDialect};
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
@@ -137,7 +137,7 @@ impl Store {
     }
 }
 
-impl Dialect {
+impl SqlDialect {
     /// The database's clock in Unix milliseconds. Leases use it because the clocks of daemons
     /// differ.
     pub(super) fn now(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! The tables and their migrations, in one SQL text for both engines.
 
-use super::{StoreError, connection::Dialect};
+use super::{StoreError, connection::SqlDialect};
 use sqlx::{
     AnyConnection, AssertSqlSafe, Row, SqlSafeStr,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
@@ -32,7 +32,7 @@ const STEPS: [(i64, &str, &str); 18] = [
 /// database role suffices.
 pub(super) async fn run(
     connection: &mut AnyConnection,
-    dialect: Dialect,
+    dialect: SqlDialect,
 ) -> Result<(), StoreError> {
     if is_up_to_date(connection).await {
         return Ok(());

@@ -6,7 +6,7 @@
 
 use super::{
     Store, StoreError, Tx, cards,
-    connection::Dialect,
+    connection::SqlDialect,
     events,
     rows::{read, write},
 };
@@ -97,7 +97,7 @@ impl Store {
 }
 
 /// The pause, where one is on, held as it is until this transaction ends.
-pub(super) async fn held(tx: &mut Tx, dialect: Dialect) -> Result<Option<Pause>, StoreError> {
+pub(super) async fn held(tx: &mut Tx, dialect: SqlDialect) -> Result<Option<Pause>, StoreError> {
     locked(tx, lock_to_read(dialect)).await
 }
 
@@ -107,17 +107,17 @@ async fn locked(tx: &mut Tx, lock: &str) -> Result<Option<Pause>, StoreError> {
 }
 
 /// SQLite has one writer at a time, which is lock enough.
-fn lock_to_read(dialect: Dialect) -> &'static str {
+fn lock_to_read(dialect: SqlDialect) -> &'static str {
     match dialect {
-        Dialect::Sqlite => "",
-        Dialect::Postgres => " FOR SHARE",
+        SqlDialect::Sqlite => "",
+        SqlDialect::Postgres => " FOR SHARE",
     }
 }
 
-fn lock_to_change(dialect: Dialect) -> &'static str {
+fn lock_to_change(dialect: SqlDialect) -> &'static str {
     match dialect {
-        Dialect::Sqlite => "",
-        Dialect::Postgres => " FOR UPDATE",
+        SqlDialect::Sqlite => "",
+        SqlDialect::Postgres => " FOR UPDATE",
     }
 }
 

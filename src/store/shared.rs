@@ -3,7 +3,7 @@
 //! A hint only announces that there may be something new, and it may be lost. A daemon reads the
 //! rows after each hint, and also when it has received none for a while.
 
-use super::{Store, connection::Dialect};
+use super::{Store, connection::SqlDialect};
 use sqlx::postgres::PgListener;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::timeout};
@@ -16,7 +16,7 @@ impl Store {
     /// Returns whether other daemons may change the store.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        self.engine.dialect == Dialect::Postgres
+        self.engine.dialect == SqlDialect::Postgres
     }
 
     /// Announces a change to the other daemons; many changes at once make one hint.

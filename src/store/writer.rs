@@ -8,7 +8,7 @@
 use super::fault_injection::Faults;
 use super::{
     StoreError,
-    connection::{Dialect, Tx, Work, connect, execute},
+    connection::{SqlDialect, Tx, Work, connect, execute},
 };
 use futures::future::BoxFuture;
 use sqlx::{AnyConnection, Connection, any::AnyConnectOptions};
@@ -206,7 +206,7 @@ impl Writing {
         // A missing file is not created again: it would be an empty store.
         let mut options = self.options.clone();
         options.database_url.set_query(Some("mode=rw"));
-        if let Ok(new) = connect(&options, Dialect::Sqlite).await {
+        if let Ok(new) = connect(&options, SqlDialect::Sqlite).await {
             let _ = std::mem::replace(&mut self.connection, new).close().await;
         }
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 use countersign_port::{
     Adapter, MessageRef, Platform, Presser, Target, async_trait,
-    testkit::{FakePlatform, Fault, Injected, Shown, conformance},
+    testkit::{FakePlatform, Injected, PlatformFault, VisibleMessage, conformance},
 };
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ impl FakePlatform for Fake {
         Target("#ops".to_owned())
     }
 
-    async fn shown(&self, message: &MessageRef) -> Shown {
+    async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let message = self.0.message(&message.0);
         let buttons = message.buttons.into_iter().map(|(label, _)| label).collect();
-        Shown { text: message.text, buttons, files: message.files }
+        VisibleMessage { text: message.text, buttons, files: message.files }
     }
 
     async fn press(&self, message: &MessageRef, label: &str, by: &Presser) -> Option<String> {
@@ -42,11 +42,11 @@ impl FakePlatform for Fake {
         Some(self.0.reply(&message.0, text, &by.id, &by.name).await)
     }
 
-    async fn inject(&self, fault: Fault) -> Injected {
+    async fn inject(&self, fault: PlatformFault) -> Injected {
         match fault {
-            Fault::Limited(after) => self.0.fail(ServiceFault::TooMany(after)),
-            Fault::AnswerLost => self.0.fail(ServiceFault::AnswerLost),
-            Fault::Disconnected => self.0.disconnect(),
+            PlatformFault::Limited(after) => self.0.fail(ServiceFault::TooMany(after)),
+            PlatformFault::AnswerLost => self.0.fail(ServiceFault::AnswerLost),
+            PlatformFault::Disconnected => self.0.disconnect(),
         }
         Injected::Once
     }

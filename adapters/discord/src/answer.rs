@@ -1,11 +1,11 @@
 //! From a press to its answer, within Discord's 3 s.
 
 use crate::errors::Problem;
-use crate::message::{Body, Modal, Reply};
+use crate::message::{InteractionResponse, MessageBody, Modal};
 use crate::receive::{Done, Incoming};
 use crate::render::draw;
 use crate::rest::ANSWER_WITHIN;
-use crate::shared::Shared;
+use crate::shared::DiscordBot;
 use countersign_port::{Acknowledged, Card, Outcome, Presses, Receipt, TEXT_NOT_NOW, within};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
@@ -24,12 +24,12 @@ const PROMPT: Duration = Duration::from_secs(2);
 const LEFT_TO_OTHERS: Duration = Duration::from_millis(2200);
 
 /// Hands to the core what somebody did, and shows them what came of it.
-pub(crate) async fn answer(shared: &Shared, core: &dyn Presses, incoming: &Incoming) {
+pub(crate) async fn answer(shared: &DiscordBot, core: &dyn Presses, incoming: &Incoming) {
     let answering = Answering { shared, incoming, began: Instant::now() };
     // An answer with nothing to see keeps the press from being called failed.
     let patience = match incoming.done {
-        Done::Command(_) => Reply::Wait,
-        Done::Button(_) | Done::Window(_) => Reply::Nothing,
+        Done::Command(_) => InteractionResponse::Wait,
+        Done::Button(_) | Done::Window(_) => InteractionResponse::Nothing,
     };
     let empty = answering.first(&patience);
     let told = match within(PROMPT, incoming.done.hand_to(core), empty).await {
@@ -46,7 +46,7 @@ pub(crate) async fn answer(shared: &Shared, core: &dyn Presses, incoming: &Incom
 }
 
 struct Answering<'a> {
-    shared: &'a Shared,
+    shared: &'a DiscordBot,
     incoming: &'a Incoming,
     began: Instant,
 }
@@ -56,7 +56,7 @@ impl Answering<'_> {
     async fn tell(&self, receipt: Receipt) -> Result<(), Problem> {
         let Receipt { outcome, sentence, card } = receipt;
         if let Some(button) = self.wants_window(outcome) {
-            return self.first(&Reply::Ask(Modal::new(button, &sentence))).await;
+            return self.first(&InteractionResponse::Ask(Modal::new(button, &sentence))).await;
         }
         let redrawn = match &card {
             Some(card) => self.redraw(card).await,
@@ -65,8 +65,10 @@ impl Answering<'_> {
         match (redrawn, sentence.trim().is_empty()) {
             (true, true) => Ok(()),
             (true, false) => self.more(&sentence).await,
-            (false, true) => self.first(&Reply::Nothing).await,
-            (false, false) => self.first(&Reply::Whisper(Body::whisper(&sentence))).await,
+            (false, true) => self.first(&InteractionResponse::Nothing).await,
+            (false, false) => {
+                self.first(&InteractionResponse::Whisper(MessageBody::whisper(&sentence))).await
+            }
         }
     }
 
@@ -103,7 +105,8 @@ impl Answering<'_> {
         if card.revision < *newest {
             return false;
         }
-        let update = Reply::Update(Body::edit(draw(card), &self.incoming.files));
+        let update =
+            InteractionResponse::Update(MessageBody::edit(draw(card), &self.incoming.files));
         match self.first(&update).await {
             Ok(()) => {
                 *newest = card.revision;
@@ -117,7 +120,7 @@ impl Answering<'_> {
     }
 
     /// Gives the first answer, trying again while there is time.
-    async fn first(&self, reply: &Reply) -> Result<(), Problem> {
+    async fn first(&self, reply: &InteractionResponse) -> Result<(), Problem> {
         let mut lost = false;
         loop {
             let reply =
@@ -145,7 +148,7 @@ impl Answering<'_> {
     /// Tells the presser something after the first answer.
     async fn more(&self, sentence: &str) -> Result<(), Problem> {
         let (application, token) = (&self.incoming.application, &self.incoming.token);
-        self.shared.rest.follow_up(application, token, &Body::whisper(sentence)).await
+        self.shared.rest.follow_up(application, token, &MessageBody::whisper(sentence)).await
     }
 
     /// The press still counts: the core has it, and redraws every copy of the card.

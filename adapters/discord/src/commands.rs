@@ -3,7 +3,7 @@
 use crate::errors::Problem;
 use crate::markdown::{escape, units};
 use crate::rest::Rest;
-use crate::shared::Shared;
+use crate::shared::DiscordBot;
 use countersign_port::{BotCommand, CommandCall, CommandReply, ReplyPiece};
 use serde_json::{Value, json};
 use serenity::all::{CommandDataOptionValue, CommandInteraction};
@@ -17,7 +17,7 @@ const TEXT: u64 = 3;
 
 /// Lists our commands where they are not listed so already, once in the life of the adapter; others
 /// stay. Failing is no fault: buttons and replies work without.
-pub(crate) async fn register(shared: &Shared, commands: &[BotCommand]) {
+pub(crate) async fn register(shared: &DiscordBot, commands: &[BotCommand]) {
     if commands.is_empty() || shared.registered.swap(true, Ordering::Relaxed) {
         return;
     }

@@ -2,7 +2,7 @@
 
 /// A bot of Discord's.
 #[derive(Clone)]
-pub struct Config {
+pub struct DiscordConfig {
     /// The bot's token, as the developer portal shows it.
     pub token: String,
     /// Where Discord is: an origin, `https://discord.com` but for tests and proxies.

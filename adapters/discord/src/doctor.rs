@@ -1,6 +1,6 @@
 //! Whether a configuration works, for `doctor` and `pair`.
 
-use crate::config::Config;
+use crate::config::DiscordConfig;
 use crate::errors::{Problem, gone};
 use crate::rest::Rest;
 use crate::target::channel;
@@ -19,7 +19,7 @@ const NEEDED: Permissions = Permissions::VIEW_CHANNEL
 ///
 /// # Errors
 /// A sentence that says what is wrong and how to mend it.
-pub async fn check(config: &Config) -> Result<String, String> {
+pub async fn check(config: &DiscordConfig) -> Result<String, String> {
     let me = read(&rest(config), "/users/@me").await?;
     Ok(text(&me, "username").unwrap_or("unnamed").to_owned())
 }
@@ -28,7 +28,7 @@ pub async fn check(config: &Config) -> Result<String, String> {
 ///
 /// # Errors
 /// A sentence that says what is wrong and how to mend it.
-pub async fn check_target(config: &Config, target: &Target) -> Result<String, String> {
+pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<String, String> {
     let channel_id = channel(target)?;
     let rest = rest(config);
     let channel = match rest.get(&format!("/channels/{channel_id}")).await {
@@ -53,7 +53,7 @@ pub async fn check_target(config: &Config, target: &Target) -> Result<String, St
 ///
 /// # Errors
 /// A sentence that says what is wrong and how to mend it.
-pub async fn invite_url(config: &Config) -> Result<String, String> {
+pub async fn invite_url(config: &DiscordConfig) -> Result<String, String> {
     let application = read(&rest(config), "/applications/@me").await?;
     let id = text(&application, "id").ok_or("Discord names no application for the token")?;
     let origin = config.api_url.trim_end_matches('/');
@@ -89,7 +89,7 @@ fn is_thread(channel: &GuildChannel) -> bool {
     matches!(channel.kind, NewsThread | PublicThread | PrivateThread)
 }
 
-fn rest(config: &Config) -> Rest {
+fn rest(config: &DiscordConfig) -> Rest {
     Rest::new(&config.api_url, &config.token)
 }
 

@@ -27,14 +27,14 @@ mod turns;
 mod watch;
 mod written;
 
-pub use config::Config;
+pub use config::DiscordConfig;
 pub use doctor::{check, check_target, invite_url};
 pub use platform::DiscordPlatform;
 
-use crate::message::{Body, Rings};
+use crate::message::{MessageBody, Rings};
 use crate::render::draw;
 use crate::rest::Rest;
-use crate::shared::Shared;
+use crate::shared::DiscordBot;
 use crate::target::channel;
 use crate::turns::Turns;
 use countersign_port::{
@@ -45,16 +45,16 @@ use std::sync::Arc;
 
 /// The Discord adapter. Targets are ids of channels, threads or direct messages, such as
 /// `1180000000000000001`.
-pub struct Discord(Arc<Shared>);
+pub struct Discord(Arc<DiscordBot>);
 
 impl Discord {
     /// An adapter that is not connected yet; [`Adapter::run`] connects it.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: DiscordConfig) -> Self {
         let rest = Rest::new(&config.api_url, &config.token);
         let (turns, signals) = (Turns::default(), Signals::default());
         let (bell, reply_limit, registered) = Default::default();
-        Self(Arc::new(Shared { config, rest, turns, signals, bell, reply_limit, registered }))
+        Self(Arc::new(DiscordBot { config, rest, turns, signals, bell, reply_limit, registered }))
     }
 }
 
@@ -85,7 +85,7 @@ impl Adapter for Discord {
             true => Rings::Aloud(self.0.config.mention.as_deref()),
             false => Rings::Silently,
         };
-        let message = self.0.rest.post(channel, &Body::post(card, draw(card), rings)).await;
+        let message = self.0.rest.post(channel, &MessageBody::post(card, draw(card), rings)).await;
         let message = message.map_err(|problem| problem.send_error(channel))?;
         Ok(MessageRef(format!("{channel}/{message}")))
     }

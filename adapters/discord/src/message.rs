@@ -1,7 +1,7 @@
 //! The bodies of Discord's requests, and which files stay with a message.
 
 use crate::markdown::{escape, one_line};
-use crate::{render::Drawn, sheet::File};
+use crate::{render::RenderedCard, sheet::TextFile};
 use countersign_port::Card;
 use serde::{Deserialize, Serialize};
 use serenity::all::{
@@ -22,7 +22,7 @@ pub(crate) enum Rings<'a> {
 
 /// A message to be sent, or what it is to become.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Body {
+pub(crate) struct MessageBody {
     content: String,
     components: Vec<CreateActionRow>,
     /// SECURITY: empty but for the configured role, so that no text pings anybody.
@@ -38,12 +38,12 @@ pub(crate) struct Body {
     message_reference: Option<Reference>,
     /// What is uploaded with it.
     #[serde(skip)]
-    pub files: Vec<File>,
+    pub files: Vec<TextFile>,
 }
 
 /// A file that a message has already.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct AttachedFile {
     /// Discord's id of it.
     pub id: String,
     /// As it was uploaded.
@@ -66,9 +66,9 @@ struct Keep {
     filename: String,
 }
 
-impl Body {
+impl MessageBody {
     /// A new message. Within some minutes Discord returns the first one for a repeated `card.id`.
-    pub(crate) fn post(card: &Card, drawn: Drawn, rings: Rings<'_>) -> Self {
+    pub(crate) fn post(card: &Card, drawn: RenderedCard, rings: Rings<'_>) -> Self {
         let mut body = Self::of(drawn, &[]);
         match rings {
             Rings::Silently => body.flags |= MessageFlags::SUPPRESS_NOTIFICATIONS,
@@ -86,14 +86,14 @@ impl Body {
     }
 
     /// What a message with these files is to become.
-    pub(crate) fn edit(drawn: Drawn, standing: &[Standing]) -> Self {
+    pub(crate) fn edit(drawn: RenderedCard, standing: &[AttachedFile]) -> Self {
         Self::of(drawn, standing)
     }
 
     /// A sentence that only the presser sees.
     pub(crate) fn whisper(sentence: &str) -> Self {
         let content = escape(sentence);
-        let mut body = Self::of(Drawn { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
         body.flags |= MessageFlags::EPHEMERAL;
         body
     }
@@ -101,17 +101,18 @@ impl Body {
     /// A sentence as a reply to a message, which may be gone.
     pub(crate) fn reply(sentence: &str, to: &str) -> Self {
         let content = escape(sentence);
-        let mut body = Self::of(Drawn { content, rows: Vec::new(), files: Vec::new() }, &[]);
+        let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
         let message_id = to.to_owned();
         body.message_reference = Some(Reference { message_id, fail_if_not_exists: false });
         body
     }
 
-    fn of(drawn: Drawn, standing: &[Standing]) -> Self {
+    fn of(drawn: RenderedCard, standing: &[AttachedFile]) -> Self {
         let (mut keep, mut files) = (Vec::new(), Vec::new());
         for file in drawn.files {
-            let same =
-                |old: &&Standing| old.filename == file.name && old.size == file.text.len() as u64;
+            let same = |old: &&AttachedFile| {
+                old.filename == file.name && old.size == file.text.len() as u64
+            };
             let id = match standing.iter().find(same) {
                 Some(old) => old.id.clone(),
                 None => {
@@ -161,11 +162,11 @@ impl Modal {
 
 /// The first answer to an interaction.
 #[derive(Debug, Clone)]
-pub(crate) enum Reply {
+pub(crate) enum InteractionResponse {
     /// Redraw the pressed message.
-    Update(Body),
+    Update(MessageBody),
     /// Tell the presser alone.
-    Whisper(Body),
+    Whisper(MessageBody),
     /// Ask the presser for text.
     Ask(Modal),
     /// Say nothing.
@@ -174,9 +175,9 @@ pub(crate) enum Reply {
     Wait,
 }
 
-impl Reply {
+impl InteractionResponse {
     /// The request's JSON and its uploads.
-    pub(crate) fn parts(&self) -> (serde_json::Value, &[File]) {
+    pub(crate) fn parts(&self) -> (serde_json::Value, &[TextFile]) {
         match self {
             Self::Update(body) => (serde_json::json!({"type": 7, "data": body}), &body.files),
             Self::Whisper(body) => (serde_json::json!({"type": 4, "data": body}), &body.files),
@@ -212,7 +213,7 @@ mod tests {
 
     fn posted(rings: Rings<'_>) -> Value {
         let card = sample_card("echo <@&7> @everyone");
-        serde_json::to_value(Body::post(&card, draw(&card), rings)).unwrap()
+        serde_json::to_value(MessageBody::post(&card, draw(&card), rings)).unwrap()
     }
 
     #[test]
@@ -226,7 +227,7 @@ mod tests {
             assert!(!nobody["content"].as_str().unwrap().contains("<@&42>"));
         }
         let card = sample_card("ls");
-        let edit = serde_json::to_value(Body::edit(draw(&card), &[])).unwrap();
+        let edit = serde_json::to_value(MessageBody::edit(draw(&card), &[])).unwrap();
         assert_eq!(edit["allowed_mentions"]["roles"], json!([]));
     }
 

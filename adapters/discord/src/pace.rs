@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// What is known of Discord's rate limits.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct RateLimits {
     buckets: HashMap<String, Bucket>,
     /// Nothing may be sent before this.
     closed_until: Option<Instant>,
@@ -24,7 +24,7 @@ struct Bucket {
 
 /// What an answer's headers say about its bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct BucketState {
     /// Requests in a window.
     pub limit: u32,
     /// Requests left in this one.
@@ -33,7 +33,7 @@ pub(crate) struct Standing {
     pub reset_after: Duration,
 }
 
-impl Pace {
+impl RateLimits {
     /// Takes one request out of a bucket.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Pace {
 
     /// Learns from an answer. Requests still on their way are not counted by it, so within a window
     /// the smaller figure holds.
-    pub(crate) fn learn(&mut self, bucket: &str, says: Standing, now: Instant) {
+    pub(crate) fn learn(&mut self, bucket: &str, says: BucketState, now: Instant) {
         let reset = now + says.reset_after;
         let known = self.buckets.entry(bucket.to_owned()).or_insert(Bucket {
             limit: says.limit,
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn an_empty_bucket_says_how_long_to_wait_and_fills_again() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
+        let (mut pace, now) = (RateLimits::default(), Instant::now());
         pace.take("a", now).unwrap();
-        pace.learn("a", Standing { limit: 2, left: 1, reset_after: 5 * SECOND }, now);
+        pace.learn("a", BucketState { limit: 2, left: 1, reset_after: 5 * SECOND }, now);
         pace.take("a", now).unwrap();
         assert_eq!(pace.take("a", now + SECOND), wait(4 * SECOND, RetryScope::Target));
         assert_eq!(pace.take("b", now + SECOND), Ok(()), "another channel has its own bucket");
@@ -116,16 +116,16 @@ mod tests {
 
     #[test]
     fn a_late_answer_does_not_give_back_what_was_taken_since() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
-        pace.learn("a", Standing { limit: 5, left: 1, reset_after: SECOND }, now);
+        let (mut pace, now) = (RateLimits::default(), Instant::now());
+        pace.learn("a", BucketState { limit: 5, left: 1, reset_after: SECOND }, now);
         pace.take("a", now).unwrap();
-        pace.learn("a", Standing { limit: 5, left: 2, reset_after: SECOND }, now);
+        pace.learn("a", BucketState { limit: 5, left: 2, reset_after: SECOND }, now);
         assert_eq!(pace.take("a", now), wait(SECOND, RetryScope::Target));
     }
 
     #[test]
     fn a_refusal_empties_its_bucket_for_its_time_only() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
+        let (mut pace, now) = (RateLimits::default(), Instant::now());
         pace.refused("a", SECOND, RetryScope::Target, now);
         assert_eq!(pace.take("a", now), wait(SECOND, RetryScope::Target));
         assert_eq!(pace.take("b", now), Ok(()));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_global_limit_closes_everything_for_its_time() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
+        let (mut pace, now) = (RateLimits::default(), Instant::now());
         pace.refused("a", 2 * SECOND, RetryScope::Account, now);
         assert_eq!(pace.take("b", now + SECOND), wait(SECOND, RetryScope::Account));
         assert_eq!(pace.take("b", now + 2 * SECOND), Ok(()));

@@ -1,6 +1,6 @@
 //! Discord, as the program registers it.
 
-use crate::{Discord, config::Config, doctor};
+use crate::{Discord, config::DiscordConfig, doctor};
 use countersign_port::{
     Absent, Adapter, ApproverList, Description, IdForm, Key, Names, Platform, Settings, Takes,
     Target, async_trait,
@@ -76,8 +76,8 @@ impl Platform for DiscordPlatform {
     }
 }
 
-fn config(account: &Settings) -> Config {
+fn config(account: &Settings) -> DiscordConfig {
     let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
     let mention = Some(account.text("mention").to_owned()).filter(|role| !role.is_empty());
-    Config { token, api_url, mention }
+    DiscordConfig { token, api_url, mention }
 }

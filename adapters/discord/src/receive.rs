@@ -1,7 +1,7 @@
 //! What people did to cards, and which commands they picked, out of Discord's interactions.
 
 use crate::commands;
-use crate::message::{INPUT, Standing};
+use crate::message::{AttachedFile, INPUT};
 use countersign_port::{
     CommandCall, MessageRef, Outcome, Press, Presser, Presses, Receipt, TextReply,
 };
@@ -22,7 +22,7 @@ pub(crate) struct Incoming {
     /// What answers it, for 15 minutes.
     pub token: String,
     /// The files of the pressed message.
-    pub files: Vec<Standing>,
+    pub files: Vec<AttachedFile>,
 }
 
 /// What somebody did.
@@ -128,8 +128,8 @@ fn presser(user: &User, member: Option<&Member>) -> Presser {
     }
 }
 
-fn files(attachments: &[Attachment]) -> Vec<Standing> {
-    let standing = |file: &Attachment| Standing {
+fn files(attachments: &[Attachment]) -> Vec<AttachedFile> {
+    let standing = |file: &Attachment| AttachedFile {
         id: file.id.to_string(),
         filename: file.filename.clone(),
         size: u64::from(file.size),

@@ -2,12 +2,12 @@
 
 use crate::answer::answer;
 use crate::commands::register;
-use crate::config::Config;
+use crate::config::DiscordConfig;
 use crate::errors::Problem;
 use crate::gateway::{self, Gateway, Notice};
 use crate::receive::Incoming;
-use crate::shared::Shared;
-use crate::watch::{Seen, Watch};
+use crate::shared::DiscordBot;
+use crate::watch::{ConnectionChange, Watch};
 use crate::written;
 use countersign_port::{CancellationToken, Presses};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ enum Lost {
 
 /// Receives presses until `stop`.
 pub(crate) async fn receive(
-    shared: &Arc<Shared>,
+    shared: &Arc<DiscordBot>,
     presses: Arc<dyn Presses>,
     stop: CancellationToken,
 ) {
@@ -81,7 +81,7 @@ pub(crate) async fn receive(
 }
 
 /// Says what is wrong, once.
-fn deaf(shared: &Shared, why: String) {
+fn deaf(shared: &DiscordBot, why: String) {
     if shared.signals.deaf(&*why) {
         warn!(why, "Discord brings no presses; trying again");
     } else {
@@ -91,7 +91,7 @@ fn deaf(shared: &Shared, why: String) {
 
 /// One connection from its beginning to its end.
 async fn connection(
-    shared: &Arc<Shared>,
+    shared: &Arc<DiscordBot>,
     presses: &Arc<dyn Presses>,
     stop: &CancellationToken,
     patience: Duration,
@@ -123,15 +123,15 @@ async fn connection(
 }
 
 /// Refuses to start where the gateway's address cannot be had: serenity would dial the real one.
-async fn open(shared: &Shared) -> Result<Gateway, Problem> {
+async fn open(shared: &DiscordBot) -> Result<Gateway, Problem> {
     let url = gateway::address(&shared.rest).await?;
-    let Config { api_url, token, .. } = &shared.config;
+    let DiscordConfig { api_url, token, .. } = &shared.config;
     Gateway::open(api_url, token, url).await.map_err(Problem::Unreachable)
 }
 
 /// Takes in what the connection reports; how it ended, if it did.
 fn hear(
-    (shared, presses): (&Arc<Shared>, &Arc<dyn Presses>),
+    (shared, presses): (&Arc<DiscordBot>, &Arc<dyn Presses>),
     watch: &mut Watch,
     me: &mut Option<String>,
     notice: Notice,
@@ -176,18 +176,22 @@ fn hear(
 }
 
 /// Looks after the connection; how it ended, if it is to be replaced.
-async fn check(shared: &Shared, gateway: &Gateway, watch: &mut Watch) -> Option<End> {
+async fn check(shared: &DiscordBot, gateway: &Gateway, watch: &mut Watch) -> Option<End> {
     if shared.rest.is_refused() {
         return Some(lost(watch, Problem::Unauthorized.to_string()));
     }
     let (connected, latency) = gateway.life().await;
     match watch.look(connected, latency, Instant::now()) {
-        Seen::Alive => {}
-        Seen::Away => deaf(shared, "the connection to its gateway is being restored".to_owned()),
-        Seen::Back => {
+        ConnectionChange::Alive => {}
+        ConnectionChange::Away => {
+            deaf(shared, "the connection to its gateway is being restored".to_owned())
+        }
+        ConnectionChange::Back => {
             shared.signals.listening();
         }
-        Seen::Dead => return Some(lost(watch, "its gateway does not answer any more".to_owned())),
+        ConnectionChange::Dead => {
+            return Some(lost(watch, "its gateway does not answer any more".to_owned()));
+        }
     }
     None
 }
@@ -197,7 +201,7 @@ fn lost(watch: &Watch, why: String) -> End {
 }
 
 /// Answers one press in a task of its own: nothing waits for another press.
-fn take(shared: Arc<Shared>, presses: Arc<dyn Presses>, incoming: Incoming) {
+fn take(shared: Arc<DiscordBot>, presses: Arc<dyn Presses>, incoming: Incoming) {
     tokio::spawn(async move {
         answer(&shared, presses.as_ref(), &incoming).await;
     });

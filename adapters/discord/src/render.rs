@@ -4,7 +4,7 @@
 //! would be buttons without the command.
 
 use crate::markdown::{one_line, units};
-use crate::sheet::{File, LEAST, Sheet, texts};
+use crate::sheet::{LEAST, MessageContent, TextFile, texts};
 use countersign_port::{Button, ButtonStyle, Card, MessageSize, excerpt, fitted};
 use serenity::all::{
     ButtonStyle as Style, CreateActionRow, CreateButton, CreateSelectMenu, CreateSelectMenuKind,
@@ -17,21 +17,21 @@ const SIZE: MessageSize = MessageSize { limit: LIMIT, least: LEAST };
 
 /// A drawn card.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Drawn {
+pub(crate) struct RenderedCard {
     /// At most 2000 long, markdown.
     pub content: String,
     /// The buttons.
     pub rows: Vec<CreateActionRow>,
     /// What the content does not show whole.
-    pub files: Vec<File>,
+    pub files: Vec<TextFile>,
 }
 
 /// Draws a card. Whatever it holds, it fits, and what is left out is said and attached.
-pub(crate) fn draw(card: &Card) -> Drawn {
+pub(crate) fn draw(card: &Card) -> RenderedCard {
     let texts = texts(card);
-    let compose = |blocks, room| Sheet::compose(card, &texts, blocks, room);
-    let sheet = fitted(card, SIZE, compose, Sheet::units);
-    Drawn { content: sheet.content, rows: rows(card), files: sheet.files }
+    let compose = |blocks, room| MessageContent::compose(card, &texts, blocks, room);
+    let sheet = fitted(card, SIZE, compose, MessageContent::units);
+    RenderedCard { content: sheet.content, rows: rows(card), files: sheet.files }
 }
 
 /// What a message holds, and what a select holds.

@@ -14,9 +14,9 @@ const REMEMBERED: usize = 1_024;
 
 /// When the bot answered last, by channel.
 #[derive(Debug, Default)]
-pub(crate) struct ReplyLimit(Mutex<HashMap<String, Instant>>);
+pub(crate) struct ChannelReplyLimit(Mutex<HashMap<String, Instant>>);
 
-impl ReplyLimit {
+impl ChannelReplyLimit {
     /// Whether the bot may say something in this channel now; a yes is counted.
     pub(crate) fn allows(&self, channel: &str, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn one_answer_per_channel_and_not_too_many_in_all() {
-        let (reply_limit, start) = (ReplyLimit::default(), Instant::now());
+        let (reply_limit, start) = (ChannelReplyLimit::default(), Instant::now());
         let asked = [("1", 0), ("2", 100), ("2", 600), ("1", 2_000), ("1", 5_000), ("2", 5_200)];
         let spoke = asked
             .map(|(channel, ms)| reply_limit.allows(channel, start + Duration::from_millis(ms)));

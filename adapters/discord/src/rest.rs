@@ -5,9 +5,9 @@
 //! an edit of it cannot say which files stay. The bodies are still built from its types.
 
 use crate::errors::Problem;
-use crate::message::{Body, Reply, Standing};
-use crate::pace::{self, Pace};
-use crate::sheet::File;
+use crate::message::{AttachedFile, InteractionResponse, MessageBody};
+use crate::pace::{self, RateLimits};
+use crate::sheet::TextFile;
 use countersign_port::SendGuard;
 use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
 use reqwest::{Client, Method, RequestBuilder, Response, multipart};
@@ -32,7 +32,7 @@ pub(crate) struct Rest {
     client: Result<Client, String>,
     base: String,
     token: String,
-    pace: Mutex<Pace>,
+    pace: Mutex<RateLimits>,
     /// Until then nothing is sent with the token, because Discord refused it: refused requests are
     /// counted, and get the address banned. After that one request tries whether it is accepted
     /// again.
@@ -41,13 +41,13 @@ pub(crate) struct Rest {
 }
 
 /// What to ask of Discord.
-struct Call<'a> {
+struct RestRequest<'a> {
     method: Method,
     path: String,
     /// Which of Discord's buckets it falls into; none for interactions, which have their own token.
     bucket: Option<String>,
     body: Option<Value>,
-    files: &'a [File],
+    files: &'a [TextFile],
     within: Duration,
 }
 
@@ -73,14 +73,14 @@ impl Rest {
     /// Reads from a path of the API, such as `/users/@me`.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Problem> {
         let bucket = Some(format!("GET {path}"));
-        self.send(Call::new(Method::GET, path.to_owned(), bucket)).await
+        self.send(RestRequest::new(Method::GET, path.to_owned(), bucket)).await
     }
 
     /// Sends a message and returns its id.
-    pub(crate) async fn post(&self, channel: &str, body: &Body) -> Result<String, Problem> {
+    pub(crate) async fn post(&self, channel: &str, body: &MessageBody) -> Result<String, Problem> {
         let path = format!("/channels/{channel}/messages");
         let bucket = Some(format!("POST {channel}"));
-        let call = Call::new(Method::POST, path, bucket).with(json!(body), &body.files);
+        let call = RestRequest::new(Method::POST, path, bucket).with(json!(body), &body.files);
         let message = self.send(call).await?;
         let id = message.get("id").and_then(Value::as_str).map(str::to_owned);
         id.ok_or_else(|| Problem::Unreachable("its answer names no message".to_owned()))
@@ -89,7 +89,7 @@ impl Rest {
     /// Shows for some seconds that the bot is typing: what sending needs, and nothing that stays.
     pub(crate) async fn typing(&self, channel: &str) -> Result<(), Problem> {
         let bucket = Some(format!("POST typing {channel}"));
-        let call = Call::new(Method::POST, format!("/channels/{channel}/typing"), bucket);
+        let call = RestRequest::new(Method::POST, format!("/channels/{channel}/typing"), bucket);
         self.send(call).await.map(drop)
     }
 
@@ -98,18 +98,18 @@ impl Rest {
         &self,
         channel: &str,
         message: &str,
-        body: &Body,
+        body: &MessageBody,
     ) -> Result<(), Problem> {
         let path = format!("/channels/{channel}/messages/{message}");
         let bucket = Some(format!("PATCH {channel}"));
-        let call = Call::new(Method::PATCH, path, bucket).with(json!(body), &body.files);
+        let call = RestRequest::new(Method::PATCH, path, bucket).with(json!(body), &body.files);
         self.send(call).await.map(drop)
     }
 
     /// Makes something at a path of the API, such as a command.
     pub(crate) async fn create(&self, path: &str, body: Value) -> Result<(), Problem> {
         let bucket = Some(format!("POST {path}"));
-        let call = Call::new(Method::POST, path.to_owned(), bucket).with(body, &[]);
+        let call = RestRequest::new(Method::POST, path.to_owned(), bucket).with(body, &[]);
         self.send(call).await.map(drop)
     }
 
@@ -118,9 +118,9 @@ impl Rest {
         &self,
         channel: &str,
         message: &str,
-    ) -> Result<Vec<Standing>, Problem> {
+    ) -> Result<Vec<AttachedFile>, Problem> {
         let path = format!("/channels/{channel}/messages/{message}");
-        let call = Call::new(Method::GET, path, Some(format!("GET {channel}")));
+        let call = RestRequest::new(Method::GET, path, Some(format!("GET {channel}")));
         let message = self.send(call).await?;
         let files = message.get("attachments").cloned().unwrap_or_default();
         Ok(serde_json::from_value(files).unwrap_or_default())
@@ -129,15 +129,20 @@ impl Rest {
     /// Opens an archived thread, as anybody may who writes into it, unless it is locked.
     pub(crate) async fn unarchive(&self, thread: &str) -> Result<(), Problem> {
         let bucket = Some(format!("PATCH channel {thread}"));
-        let call = Call::new(Method::PATCH, format!("/channels/{thread}"), bucket);
+        let call = RestRequest::new(Method::PATCH, format!("/channels/{thread}"), bucket);
         self.send(call.with(json!({"archived": false}), &[])).await.map(drop)
     }
 
     /// Answers an interaction for the first time.
-    pub(crate) async fn reply(&self, id: &str, token: &str, reply: &Reply) -> Result<(), Problem> {
+    pub(crate) async fn reply(
+        &self,
+        id: &str,
+        token: &str,
+        reply: &InteractionResponse,
+    ) -> Result<(), Problem> {
         let path = format!("/interactions/{id}/{token}/callback");
         let (body, files) = reply.parts();
-        let mut call = Call::new(Method::POST, path, None).with(body, files);
+        let mut call = RestRequest::new(Method::POST, path, None).with(body, files);
         call.within = ANSWER_WITHIN;
         self.send(call).await.map(drop)
     }
@@ -147,14 +152,14 @@ impl Rest {
         &self,
         application: &str,
         token: &str,
-        body: &Body,
+        body: &MessageBody,
     ) -> Result<(), Problem> {
         let path = format!("/webhooks/{application}/{token}");
-        let call = Call::new(Method::POST, path, None).with(json!(body), &body.files);
+        let call = RestRequest::new(Method::POST, path, None).with(json!(body), &body.files);
         self.send(call).await.map(drop)
     }
 
-    async fn send(&self, call: Call<'_>) -> Result<Value, Problem> {
+    async fn send(&self, call: RestRequest<'_>) -> Result<Value, Problem> {
         if self.is_refused() {
             return Err(Problem::Unauthorized);
         }
@@ -183,7 +188,7 @@ impl Rest {
         Err(problem)
     }
 
-    fn request(&self, call: &Call<'_>) -> Result<RequestBuilder, Problem> {
+    fn request(&self, call: &RestRequest<'_>) -> Result<RequestBuilder, Problem> {
         let client = self.client.as_ref().map_err(|why| Problem::Unreachable(why.clone()))?;
         let request = client
             .request(call.method.clone(), format!("{}{}", self.base, call.path))
@@ -208,7 +213,7 @@ impl Rest {
         Ok(request.multipart(form))
     }
 
-    fn learn(&self, call: &Call<'_>, response: &Response) {
+    fn learn(&self, call: &RestRequest<'_>, response: &Response) {
         let header = |name| number(response.headers(), name);
         let (Some(bucket), Some(limit), Some(left), Some(reset_after)) = (
             &call.bucket,
@@ -219,11 +224,11 @@ impl Rest {
             return;
         };
         let Ok(reset_after) = Duration::try_from_secs_f64(reset_after) else { return };
-        let says = pace::Standing { limit: limit as u32, left: left as u32, reset_after };
+        let says = pace::BucketState { limit: limit as u32, left: left as u32, reset_after };
         self.pace().learn(bucket, says, Instant::now());
     }
 
-    fn heed(&self, call: &Call<'_>, problem: &Problem) {
+    fn heed(&self, call: &RestRequest<'_>, problem: &Problem) {
         let Some(bucket) = &call.bucket else { return };
         match problem {
             Problem::Unauthorized => {
@@ -237,17 +242,17 @@ impl Rest {
         }
     }
 
-    fn pace(&self) -> std::sync::MutexGuard<'_, Pace> {
+    fn pace(&self) -> std::sync::MutexGuard<'_, RateLimits> {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> RestRequest<'a> {
     fn new(method: Method, path: String, bucket: Option<String>) -> Self {
         Self { method, path, bucket, body: None, files: &[], within: PATIENCE }
     }
 
-    fn with(mut self, body: Value, files: &'a [File]) -> Self {
+    fn with(mut self, body: Value, files: &'a [TextFile]) -> Self {
         (self.body, self.files) = (Some(body), files);
         self
     }

@@ -1,28 +1,28 @@
 //! What sending and receiving share.
 
-use crate::config::Config;
+use crate::config::DiscordConfig;
 use crate::errors::Problem;
-use crate::message::Body;
-use crate::render::{Drawn, draw};
-use crate::reply_limit::ReplyLimit;
+use crate::message::MessageBody;
+use crate::render::{RenderedCard, draw};
+use crate::reply_limit::ChannelReplyLimit;
 use crate::rest::Rest;
 use crate::turns::Turns;
 use countersign_port::{Bell, Card, MessageRef, SendError, Signals};
 use std::sync::atomic::AtomicBool;
 
 /// One bot: its connection, and what is known of its messages.
-pub(crate) struct Shared {
-    pub(crate) config: Config,
+pub(crate) struct DiscordBot {
+    pub(crate) config: DiscordConfig,
     pub(crate) rest: Rest,
     pub(crate) turns: Turns,
     pub(crate) signals: Signals,
     pub(crate) bell: Bell,
-    pub(crate) reply_limit: ReplyLimit,
+    pub(crate) reply_limit: ChannelReplyLimit,
     /// Whether our commands were looked after.
     pub(crate) registered: AtomicBool,
 }
 
-impl Shared {
+impl DiscordBot {
     /// Redraws a message, unless it shows a later revision of the card already.
     pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         let Some((channel, id)) = message.0.split_once('/') else {
@@ -43,7 +43,7 @@ impl Shared {
         }
     }
 
-    async fn edit(&self, channel: &str, id: &str, drawn: Drawn) -> Result<(), Problem> {
+    async fn edit(&self, channel: &str, id: &str, drawn: RenderedCard) -> Result<(), Problem> {
         // Which files are there already only Discord knows: this process may be a new one.
         let standing = match drawn.files.is_empty() {
             true => Vec::new(),
@@ -53,7 +53,7 @@ impl Shared {
                 standing => standing?,
             },
         };
-        let body = Body::edit(drawn, &standing);
+        let body = MessageBody::edit(drawn, &standing);
         match self.rest.edit(channel, id, &body).await {
             Err(problem) if problem.code() == Some(50083) => {
                 self.rest.unarchive(channel).await.map_err(|_| problem)?;

@@ -14,7 +14,7 @@ pub(crate) const LEAST: usize = 16;
 
 /// A text attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct File {
+pub(crate) struct TextFile {
     /// Letters, digits, `-`, `_` and `.`, so that Discord keeps it.
     pub name: String,
     /// Exactly.
@@ -22,19 +22,19 @@ pub(crate) struct File {
 }
 
 /// The text and the files of a card, with a bound on the length of every single text.
-pub(crate) struct Sheet<'a> {
+pub(crate) struct MessageContent<'a> {
     card: &'a Card,
     texts: &'a [Vec<String>],
     room: usize,
     /// Markdown.
     pub content: String,
     /// What the content does not show whole.
-    pub files: Vec<File>,
+    pub files: Vec<TextFile>,
     /// Whether something is left out that no file of its own carries.
     rest: bool,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> MessageContent<'a> {
     /// Writes the first `blocks` blocks of the card, at most `room` characters of each text;
     /// `texts` are [`texts`] of the card.
     pub(crate) fn compose(
@@ -53,7 +53,7 @@ impl<'a> Sheet<'a> {
         }
         if sheet.rest {
             let name = sheet.rest_name();
-            sheet.files.push(File { name, text: plain(card) });
+            sheet.files.push(TextFile { name, text: plain(card) });
         }
         sheet
     }
@@ -224,7 +224,7 @@ impl<'a> Sheet<'a> {
         if self.files.iter().any(|file| file.name == name) || name == self.rest_name() {
             name = format!("{ask}-{}-{}.txt", file_safe(label), self.files.len() + 1);
         }
-        self.files.push(File { name: name.clone(), text: text.to_owned() });
+        self.files.push(TextFile { name: name.clone(), text: text.to_owned() });
         name
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Watch {
 
 /// What a look shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum ConnectionChange {
     /// Nothing new.
     Alive,
     /// It just went away.
@@ -58,25 +58,29 @@ impl Watch {
         connected: bool,
         latency: Option<Duration>,
         now: Instant,
-    ) -> Seen {
+    ) -> ConnectionChange {
         if latency != self.heard.1 {
             self.heard = (now, latency);
         }
         if now - self.heard.0 >= SILENCE {
-            return Seen::Dead;
+            return ConnectionChange::Dead;
         }
         if connected {
             self.away_since = None;
             // The first time counts once Discord has said so.
             let was_up = self.first_up.is_some();
             let back = was_up && !std::mem::replace(&mut self.up_now, was_up);
-            return if back { Seen::Back } else { Seen::Alive };
+            return if back { ConnectionChange::Back } else { ConnectionChange::Alive };
         }
         let since = *self.away_since.get_or_insert(now);
         if now - since >= self.patience {
-            return Seen::Dead;
+            return ConnectionChange::Dead;
         }
-        if std::mem::take(&mut self.up_now) { Seen::Away } else { Seen::Alive }
+        if std::mem::take(&mut self.up_now) {
+            ConnectionChange::Away
+        } else {
+            ConnectionChange::Alive
+        }
     }
 }
 
@@ -91,20 +95,20 @@ mod tests {
         let mut watch = Watch::new(10 * SECOND);
         let now = Instant::now();
         watch.up(now);
-        assert_eq!(watch.look(true, None, now), Seen::Alive);
-        assert_eq!(watch.look(false, None, now + SECOND), Seen::Away);
-        assert_eq!(watch.look(false, None, now + 9 * SECOND), Seen::Alive);
-        assert_eq!(watch.look(true, None, now + 10 * SECOND), Seen::Back);
-        assert_eq!(watch.look(false, None, now + 11 * SECOND), Seen::Away);
-        assert_eq!(watch.look(false, None, now + 21 * SECOND), Seen::Dead);
+        assert_eq!(watch.look(true, None, now), ConnectionChange::Alive);
+        assert_eq!(watch.look(false, None, now + SECOND), ConnectionChange::Away);
+        assert_eq!(watch.look(false, None, now + 9 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(true, None, now + 10 * SECOND), ConnectionChange::Back);
+        assert_eq!(watch.look(false, None, now + 11 * SECOND), ConnectionChange::Away);
+        assert_eq!(watch.look(false, None, now + 21 * SECOND), ConnectionChange::Dead);
     }
 
     #[tokio::test]
     async fn a_connection_that_never_stands_is_dead_after_its_patience() {
         let mut watch = Watch::new(10 * SECOND);
         let now = Instant::now();
-        assert_eq!(watch.look(false, None, now + 9 * SECOND), Seen::Alive);
-        assert_eq!(watch.look(false, None, now + 11 * SECOND), Seen::Dead);
+        assert_eq!(watch.look(false, None, now + 9 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(false, None, now + 11 * SECOND), ConnectionChange::Dead);
         assert!(!watch.settled());
     }
 
@@ -113,8 +117,8 @@ mod tests {
         let mut watch = Watch::new(10 * SECOND);
         let now = Instant::now();
         watch.up(now);
-        assert_eq!(watch.look(true, Some(SECOND), now + 100 * SECOND), Seen::Alive);
-        assert_eq!(watch.look(true, Some(SECOND), now + 249 * SECOND), Seen::Alive);
-        assert_eq!(watch.look(true, Some(SECOND), now + 250 * SECOND), Seen::Dead);
+        assert_eq!(watch.look(true, Some(SECOND), now + 100 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(true, Some(SECOND), now + 249 * SECOND), ConnectionChange::Alive);
+        assert_eq!(watch.look(true, Some(SECOND), now + 250 * SECOND), ConnectionChange::Dead);
     }
 }

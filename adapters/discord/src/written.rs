@@ -1,9 +1,9 @@
 //! From what somebody wrote in a channel to the answer to it, which is posted as a reply.
 
 use crate::commands::spoken;
-use crate::message::Body;
+use crate::message::MessageBody;
 use crate::receive::reference;
-use crate::shared::Shared;
+use crate::shared::DiscordBot;
 use countersign_port::{
     CommandCall, MessageRef, Outcome, Presser, Presses, Receipt, Target, TextReply, command_in,
 };
@@ -17,7 +17,7 @@ const UNREAD: &str = "Discord shows me the text of a reply only when it mentions
 
 /// A message that people addressed to the bot.
 #[derive(Debug, Clone, PartialEq)]
-struct Words {
+struct AddressedMessage {
     /// Without the mention of the bot.
     text: String,
     /// The message of ours that it replies to.
@@ -30,7 +30,7 @@ struct Words {
 }
 
 /// Hands to the core what somebody wrote to the bot `me`, and tells them what came of it.
-pub(crate) async fn take(shared: &Shared, core: &dyn Presses, message: &Message, me: &str) {
+pub(crate) async fn take(shared: &DiscordBot, core: &dyn Presses, message: &Message, me: &str) {
     let Some(words) = words(message, me) else { return };
     let presser = writer(message);
     let known = command_in(&words.text, core.commands());
@@ -63,12 +63,12 @@ pub(crate) async fn take(shared: &Shared, core: &dyn Presses, message: &Message,
 }
 
 /// Says something as a reply; what anybody can make the bot say, not too often.
-async fn say(shared: &Shared, to: &Words, sentence: &str, limited: bool) {
+async fn say(shared: &DiscordBot, to: &AddressedMessage, sentence: &str, limited: bool) {
     let speaks = !limited || shared.reply_limit.allows(&to.channel, Instant::now());
     if sentence.trim().is_empty() || !speaks {
         return;
     }
-    let body = Body::reply(sentence, &to.id);
+    let body = MessageBody::reply(sentence, &to.id);
     if let Err(problem) = shared.rest.post(&to.channel, &body).await {
         warn!(%problem, "a message could not be answered");
     }
@@ -87,7 +87,7 @@ fn writer(message: &Message) -> Presser {
 /// What a message says to the bot `me`; `None` where it is not meant for it.
 // Without the privileged intent Discord leaves the text out, unless the message mentions the bot,
 // as replies do by default, or is in a private channel.
-fn words(message: &Message, me: &str) -> Option<Words> {
+fn words(message: &Message, me: &str) -> Option<AddressedMessage> {
     if message.author.bot || message.webhook_id.is_some() {
         return None;
     }
@@ -99,5 +99,5 @@ fn words(message: &Message, me: &str) -> Option<Words> {
     }
     let text = message.content.replace(&format!("<@{me}>"), "").replace(&format!("<@!{me}>"), "");
     let (channel, id) = (message.channel_id.to_string(), message.id.to_string());
-    Some(Words { text: text.trim().to_owned(), to, channel, id, private })
+    Some(AddressedMessage { text: text.trim().to_owned(), to, channel, id, private })
 }

@@ -32,7 +32,7 @@ pub(crate) struct Board {
 #[derive(Default)]
 struct Cards {
     /// By place: the board's version that brought the card.
-    standing: BTreeMap<u64, Standing>,
+    standing: BTreeMap<u64, BoardCard>,
     /// The place of each card id.
     places: HashMap<String, u64>,
     /// The place of what each version changed, as far as nothing later has changed it again.
@@ -43,7 +43,7 @@ struct Cards {
 
 /// A card on the board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Standing {
+pub(crate) struct BoardCard {
     /// Fit to be shown: nothing in it hides or reorders text.
     card: Card,
     /// The blocks whose text only runs of blanks make long: what is shown of it at first, by
@@ -63,8 +63,8 @@ pub(crate) struct Standing {
 }
 
 /// Some of the cards on the board, in the order in which they arrived.
-pub(crate) struct Page {
-    pub(crate) cards: Vec<Standing>,
+pub(crate) struct BoardPage {
+    pub(crate) cards: Vec<BoardCard>,
     /// Behind which place the next page begins; `None`: this is the last one.
     pub(crate) next: Option<u64>,
 }
@@ -85,14 +85,14 @@ impl Board {
         let closed = (!card.tone.is_open()).then(now);
         let since = old.map_or_else(now, |old| old.since);
         let folded = folds(&card);
-        cards.put(Standing { since, closed, card, folded, version, revision });
+        cards.put(BoardCard { since, closed, card, folded, version, revision });
         // Still under the lock, so that versions are told in order.
         self.version.send_replace(version);
     }
 
     /// Some cards that changed after a version, in the order in which they changed, and the version
     /// that they lead to. Version 0 is before everything.
-    pub(crate) fn since(&self, version: u64) -> (Vec<Standing>, u64) {
+    pub(crate) fn since(&self, version: u64) -> (Vec<BoardCard>, u64) {
         let cards = self.lock();
         let changed = cards.changed.range(version + 1..).take(CHANGES);
         let changed: Vec<_> =
@@ -103,9 +103,9 @@ impl Board {
     }
 
     /// Some cards behind this place, of those that came no later than this version.
-    pub(crate) fn page(&self, place: u64, version: u64) -> Page {
+    pub(crate) fn page(&self, place: u64, version: u64) -> BoardPage {
         let cards = self.lock();
-        let (mut page, mut left) = (Page { cards: Vec::new(), next: None }, PAGE);
+        let (mut page, mut left) = (BoardPage { cards: Vec::new(), next: None }, PAGE);
         for (place, standing) in cards.standing.range(place + 1..=version.max(place)) {
             page.cards.push(standing.clone());
             left = left.saturating_sub(weight(&standing.card) + 1000);
@@ -134,12 +134,12 @@ impl Board {
 }
 
 impl Cards {
-    fn get(&self, id: &str) -> Option<&Standing> {
+    fn get(&self, id: &str) -> Option<&BoardCard> {
         self.standing.get(self.places.get(id)?)
     }
 
     /// Puts a card in its place, or at the end, and forgets the oldest closed one that is too many.
-    fn put(&mut self, new: Standing) {
+    fn put(&mut self, new: BoardCard) {
         let version = new.version;
         let place = *self.places.entry(new.card.id.clone()).or_insert(version);
         if new.closed.is_some() {
@@ -160,7 +160,7 @@ impl Cards {
     }
 }
 
-impl Standing {
+impl BoardCard {
     /// The id of its card, where its text is not kept here.
     pub(crate) fn elsewhere(&self) -> Option<&str> {
         (self.card.revision == 0 && self.revision > 0).then_some(self.card.id.as_str())
@@ -267,7 +267,7 @@ mod tests {
         Card { id: id.to_owned(), ..sample_card("ls") }
     }
 
-    fn all(board: &Board) -> Vec<Standing> {
+    fn all(board: &Board) -> Vec<BoardCard> {
         let (mut cards, mut place) = (Vec::new(), Some(0));
         while let Some(from) = place {
             let page = board.page(from, board.version());

@@ -3,7 +3,7 @@
 use crate::{
     guard::refusal,
     press::{local, word},
-    shared::Shared,
+    shared::InboxState,
 };
 use axum::{
     Json,
@@ -19,16 +19,16 @@ use std::sync::Arc;
 /// What the page sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Given {
+pub(crate) struct CommandBody {
     name: String,
 }
 
 /// Hands a command to the core and tells what came of it.
 pub(crate) async fn command(
-    State(inbox): State<Arc<Shared>>,
-    given: Result<Json<Given>, JsonRejection>,
+    State(inbox): State<Arc<InboxState>>,
+    given: Result<Json<CommandBody>, JsonRejection>,
 ) -> Response {
-    let Ok(Json(Given { name })) = given else {
+    let Ok(Json(CommandBody { name })) = given else {
         return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is not a command.");
     };
     let Some(core) = inbox.connected() else {

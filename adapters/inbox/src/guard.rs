@@ -1,6 +1,6 @@
 //! What a request must be before a handler sees it.
 
-use crate::{proof::Proven, session::Access, shared::Shared};
+use crate::{proof::Proven, session::AccessResult, shared::InboxState};
 use axum::{
     Json,
     body::{Body, to_bytes},
@@ -17,7 +17,7 @@ pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
 /// For every request: the host it was meant for, and headers that keep the page to itself.
 pub(crate) async fn every(
-    State(inbox): State<Arc<Shared>>,
+    State(inbox): State<Arc<InboxState>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -41,7 +41,7 @@ pub(crate) async fn every(
 /// For cards and presses: the cookie, a proof made with the page's key for exactly this request
 /// and, for whatever changes state, the same origin.
 pub(crate) async fn data(
-    State(inbox): State<Arc<Shared>>,
+    State(inbox): State<Arc<InboxState>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -66,7 +66,7 @@ pub(crate) async fn data(
     let Some(challenge) = inbox.proofs.check(&inbox.session, &parts.headers, asked) else {
         return no_access();
     };
-    if cookie != Access::Granted {
+    if cookie != AccessResult::Granted {
         return no_access();
     }
     // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a

@@ -25,7 +25,7 @@ use countersign_port::{
 use guard::BODY_LIMIT;
 use proof::Proofs;
 use session::Session;
-use shared::{Core, Shared};
+use shared::{Core, InboxState};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -34,7 +34,7 @@ const TARGET: &str = "inbox";
 
 /// How the inbox is set up.
 #[derive(Clone, Default)]
-pub struct Config {
+pub struct InboxConfig {
     /// Opens the page as `/?token=…`. Anyone who has it can press, so it is a secret of its own,
     /// told apart from the agents' token, and a new one at every start. Empty: nobody can open the
     /// page.
@@ -49,13 +49,13 @@ pub struct Config {
 
 /// The inbox. Clones are handles to the same board.
 #[derive(Clone)]
-pub struct Inbox(Arc<Shared>);
+pub struct Inbox(Arc<InboxState>);
 
 impl Inbox {
     /// An inbox with an empty board. It takes presses once [`Adapter::run`] runs.
     #[must_use]
-    pub fn new(config: Config) -> Self {
-        Self(Arc::new(Shared {
+    pub fn new(config: InboxConfig) -> Self {
+        Self(Arc::new(InboxState {
             session: Session::new(&config.access_token),
             proofs: Proofs::default(),
             allowed_hosts: config.allowed_hosts,
@@ -157,7 +157,7 @@ impl Adapter for Inbox {
 
 /// Disconnects the core when `run` ends, in whatever way. Open pages are then let go, so that the
 /// daemon's listener can drain.
-struct Disconnect<'a>(&'a Shared);
+struct Disconnect<'a>(&'a InboxState);
 
 impl Drop for Disconnect<'_> {
     fn drop(&mut self) {

@@ -2,8 +2,8 @@
 
 use crate::{
     guard::{as_localhost, is_public_https, refusal},
-    session::Access,
-    shared::Shared,
+    session::AccessResult,
+    shared::InboxState,
 };
 use axum::{
     Json,
@@ -81,29 +81,29 @@ pub(crate) struct Hello {
 /// The page for those who have the cookie, the way in for those who bring the token, the door for
 /// everybody else.
 pub(crate) async fn page(
-    State(inbox): State<Arc<Shared>>,
+    State(inbox): State<Arc<InboxState>>,
     Query(entry): Query<Entry>,
     headers: HeaderMap,
 ) -> Response {
     match (entry.token, as_localhost(&headers)) {
         (Some(token), Some(port)) => elsewhere(&inbox, port, &token),
         (Some(token), None) => match inbox.session.admits(&token) {
-            Access::Granted => enter(&inbox, &headers),
-            Access::Refused => {
+            AccessResult::Granted => enter(&inbox, &headers),
+            AccessResult::Refused => {
                 tracing::warn!(adapter = "inbox", "someone came with a wrong access token");
                 door(&inbox)
             }
         },
         (None, _) => match inbox.session.cookie_of(&headers) {
-            Access::Granted => html(&inbox, PAGE).into_response(),
-            Access::Refused => door(&inbox),
+            AccessResult::Granted => html(&inbox, PAGE).into_response(),
+            AccessResult::Refused => door(&inbox),
         },
     }
 }
 
 /// Proves the daemon to an open page, and gives it a challenge for its next request.
 pub(crate) async fn hello(
-    State(inbox): State<Arc<Shared>>,
+    State(inbox): State<Arc<InboxState>>,
     hello: Result<Query<Hello>, QueryRejection>,
 ) -> Response {
     let said =
@@ -133,7 +133,7 @@ pub(crate) async fn file_of_start(Path((_, name)): Path<(String, String)>) -> Re
     file(Path(name)).await
 }
 
-fn enter(inbox: &Shared, headers: &HeaderMap) -> Response {
+fn enter(inbox: &InboxState, headers: &HeaderMap) -> Response {
     let mut response = Redirect::to(&inbox.session.entrance()).into_response();
     // Over http the browser would not keep a cookie for https.
     let only_https = is_public_https(headers, inbox.public_origin.as_deref());
@@ -145,7 +145,7 @@ fn enter(inbox: &Shared, headers: &HeaderMap) -> Response {
 }
 
 /// On to the address itself: no page lives under the name `localhost`.
-fn elsewhere(inbox: &Shared, port: &str, token: &str) -> Response {
+fn elsewhere(inbox: &InboxState, port: &str, token: &str) -> Response {
     let v6 = inbox.allowed_hosts.iter().any(|host| host == "::1");
     let host = if v6 { "[::1]" } else { "127.0.0.1" };
     let plain =
@@ -156,14 +156,14 @@ fn elsewhere(inbox: &Shared, port: &str, token: &str) -> Response {
     Redirect::to(&format!("http://{host}:{port}/?token={token}")).into_response()
 }
 
-fn door(inbox: &Shared) -> Response {
+fn door(inbox: &InboxState) -> Response {
     (StatusCode::UNAUTHORIZED, html(inbox, DOOR)).into_response()
 }
 
 /// A page whose files are those of this start.
 // SECURITY: whoever answered on this port before may have filled the browser's cache for other
 // addresses.
-fn html(inbox: &Shared, page: &str) -> Html<String> {
+fn html(inbox: &InboxState, page: &str) -> Html<String> {
     Html(page.replace("\"/inbox/", &format!("\"/inbox/{}/", inbox.session.start())))
 }
 

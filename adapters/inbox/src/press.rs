@@ -1,6 +1,6 @@
 //! A press on the page.
 
-use crate::{guard::refusal, shared::Shared};
+use crate::{guard::refusal, shared::InboxState};
 use axum::{
     Json,
     extract::{State, rejection::JsonRejection},
@@ -20,7 +20,7 @@ const ID_LIMIT: usize = 22;
 /// What the page sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Pressed {
+pub(crate) struct PressBody {
     card: String,
     token: String,
     text: Option<String>,
@@ -28,8 +28,8 @@ pub(crate) struct Pressed {
 
 /// Hands a press to the core and tells what came of it.
 pub(crate) async fn press(
-    State(inbox): State<Arc<Shared>>,
-    pressed: Result<Json<Pressed>, JsonRejection>,
+    State(inbox): State<Arc<InboxState>>,
+    pressed: Result<Json<PressBody>, JsonRejection>,
 ) -> Response {
     let pressed = match pressed {
         Ok(Json(pressed)) => match pressed.checked() {
@@ -67,7 +67,7 @@ pub(crate) async fn press(
     }
 }
 
-impl Pressed {
+impl PressBody {
     /// Itself, if it can be a press; else a sentence.
     fn checked(self) -> Result<Self, &'static str> {
         if !is_plain(&self.token, TOKEN_LIMIT) || !is_plain(&self.card, ID_LIMIT) {

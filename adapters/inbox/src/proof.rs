@@ -10,7 +10,7 @@
 // request with its proof. Neither opens anything, neither there nor at another daemon nor at a
 // later start.
 
-use crate::session::{Access, Session, same};
+use crate::session::{AccessResult, Session, same};
 use axum::http::{HeaderMap, Method};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac};
@@ -65,7 +65,7 @@ impl Proofs {
         let (challenge, given) = headers.get(HEADER)?.to_str().ok()?.rsplit_once('.')?;
         let right = proof(key, &["page", challenge, method.as_str(), path, body])?;
         let fresh = || self.is_fresh(key, challenge);
-        (Access::from(same(&right, given)) == Access::Granted && fresh()?)
+        (AccessResult::from(same(&right, given)) == AccessResult::Granted && fresh()?)
             .then(|| challenge.to_owned())
     }
 

@@ -32,16 +32,16 @@ impl Session {
     }
 
     /// Whether this is the access token.
-    pub(crate) fn admits(&self, token: &str) -> Access {
-        Access::from(!self.access_token.is_empty() && same(&self.access_token, token))
+    pub(crate) fn admits(&self, token: &str) -> AccessResult {
+        AccessResult::from(!self.access_token.is_empty() && same(&self.access_token, token))
     }
 
     /// Whether a request carries the cookie.
-    pub(crate) fn cookie_of(&self, headers: &HeaderMap) -> Access {
+    pub(crate) fn cookie_of(&self, headers: &HeaderMap) -> AccessResult {
         let cookies =
             headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
-        Access::from(
+        AccessResult::from(
             !self.access_token.is_empty()
                 && pairs.any(|(name, value)| {
                     name.trim() == self.cookie_name && same(&self.cookie, value.trim())
@@ -76,14 +76,14 @@ impl Session {
 /// The answer of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Access {
+pub(crate) enum AccessResult {
     /// The right secret.
     Granted,
     /// A wrong one, or none.
     Refused,
 }
 
-impl Access {
+impl AccessResult {
     pub(crate) fn from(right: bool) -> Self {
         if right { Self::Granted } else { Self::Refused }
     }
@@ -116,9 +116,9 @@ mod tests {
     #[test]
     fn an_empty_access_token_admits_nobody() {
         let session = Session::new("");
-        assert_eq!(session.admits(""), Access::Refused);
+        assert_eq!(session.admits(""), AccessResult::Refused);
         let cookie = format!("{}={}", session.cookie_name, session.cookie);
-        assert_eq!(session.cookie_of(&headers(header::COOKIE, &cookie)), Access::Refused);
+        assert_eq!(session.cookie_of(&headers(header::COOKIE, &cookie)), AccessResult::Refused);
         assert_eq!(session.key(), None);
     }
 
@@ -138,12 +138,12 @@ mod tests {
         let session = Session::new("a");
         let (name, value) = (&session.cookie_name, &session.cookie);
         let cases = [
-            (format!("{name}={value}"), Access::Granted),
-            (format!("theme=dark; {name}={value}; x=y"), Access::Granted),
-            (format!("{name}={value}x"), Access::Refused),
-            (format!("{name}="), Access::Refused),
-            (format!("x{name}={value}"), Access::Refused),
-            (String::new(), Access::Refused),
+            (format!("{name}={value}"), AccessResult::Granted),
+            (format!("theme=dark; {name}={value}; x=y"), AccessResult::Granted),
+            (format!("{name}={value}x"), AccessResult::Refused),
+            (format!("{name}="), AccessResult::Refused),
+            (format!("x{name}={value}"), AccessResult::Refused),
+            (String::new(), AccessResult::Refused),
         ];
         for (line, access) in cases {
             assert_eq!(session.cookie_of(&headers(header::COOKIE, &line)), access, "{line}");

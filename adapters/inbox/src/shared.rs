@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// One inbox.
-pub(crate) struct Shared {
+pub(crate) struct InboxState {
     pub(crate) session: Session,
     pub(crate) proofs: Proofs,
     pub(crate) allowed_hosts: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) enum Core {
     Stopped,
 }
 
-impl Shared {
+impl InboxState {
     /// The core, while presses reach it.
     pub(crate) fn connected(&self) -> Option<Arc<dyn Presses>> {
         match &*self.core.borrow() {

@@ -1,10 +1,10 @@
 //! The board as server-sent events.
 
 use crate::{
-    board::{Page, Standing, now},
+    board::{BoardCard, BoardPage, now},
     guard::refusal,
     proof::{self, Proven},
-    shared::{Core, Shared},
+    shared::{Core, InboxState},
 };
 use axum::{
     Extension,
@@ -24,13 +24,13 @@ use tokio::sync::watch;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// An event's name and data.
-type Told = (&'static str, Value);
+type NamedEvent = (&'static str, Value);
 
 /// First `board` events with all cards and what people have to know of the bridge itself, `more`
 /// saying whether another follows, then a `card` event for each card that changes and a `notice`
 /// event when the notice changes. Ends when the daemon stops; the page then comes back by itself.
 pub(crate) async fn events(
-    State(inbox): State<Arc<Shared>>,
+    State(inbox): State<Arc<InboxState>>,
     Extension(proven): Extension<Proven>,
 ) -> Response {
     if matches!(*inbox.core.borrow(), Core::Stopped) {
@@ -43,19 +43,19 @@ pub(crate) async fn events(
 /// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page
 /// that does not read holds no more than one.
 struct Follower {
-    inbox: Arc<Shared>,
+    inbox: Arc<InboxState>,
     /// Behind which place the next part of the board begins, until all of it is told.
     place: Option<u64>,
     /// The version that the board had at first, and then the one that was told last.
     seen: u64,
     /// What has changed since, to be told first.
-    changed: VecDeque<Standing>,
+    changed: VecDeque<BoardCard>,
     /// The large cards of the board.
-    large: VecDeque<Standing>,
+    large: VecDeque<BoardCard>,
     notice: watch::Receiver<Vec<String>>,
 }
 
-fn follow(inbox: Arc<Shared>, proven: Proven) -> impl Stream<Item = Result<Event, Infallible>> {
+fn follow(inbox: Arc<InboxState>, proven: Proven) -> impl Stream<Item = Result<Event, Infallible>> {
     let (seen, changed, large) = (inbox.board.version(), VecDeque::new(), VecDeque::new());
     let (place, notice) = (Some(0), inbox.notice.subscribe());
     let follower = Follower { inbox: inbox.clone(), place, seen, changed, large, notice };
@@ -64,10 +64,10 @@ fn follow(inbox: Arc<Shared>, proven: Proven) -> impl Stream<Item = Result<Event
 }
 
 impl Follower {
-    async fn next(mut self) -> Option<(Told, Self)> {
+    async fn next(mut self) -> Option<(NamedEvent, Self)> {
         loop {
             if let Some(place) = self.place {
-                let Page { cards, next } = self.inbox.board.page(place, self.seen);
+                let BoardPage { cards, next } = self.inbox.board.page(place, self.seen);
                 let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
                 let told = json!({ "now": now(), "cards": cards, "more": more, "notice": notice });
                 self.place = next;
@@ -93,7 +93,7 @@ impl Follower {
 }
 
 /// The card with its text.
-async fn whole(inbox: &Shared, standing: Standing) -> Standing {
+async fn whole(inbox: &InboxState, standing: BoardCard) -> BoardCard {
     let Some(id) = standing.elsewhere() else { return standing };
     let Some(core) = inbox.connected() else { return standing };
     match core.card(id).await {
@@ -104,7 +104,7 @@ async fn whole(inbox: &Shared, standing: Standing) -> Standing {
 
 /// Waits for changes after a version of the board, or of the notice; `None` when the daemon stops.
 async fn changed(
-    inbox: &Shared,
+    inbox: &InboxState,
     seen: u64,
     notice: &mut watch::Receiver<Vec<String>>,
 ) -> Option<()> {
@@ -126,7 +126,7 @@ async fn changed(
 }
 
 /// The event with the daemon's proof as its id: nobody in between can change, add or leave out one.
-fn event(inbox: &Shared, proven: &Proven, number: usize, (name, data): Told) -> Event {
+fn event(inbox: &InboxState, proven: &Proven, number: usize, (name, data): NamedEvent) -> Event {
     let data = data.to_string();
     let number = u64::try_from(number).unwrap_or(u64::MAX);
     let proof = proof::of_event(&inbox.session, &proven.0, (number, name, &data));

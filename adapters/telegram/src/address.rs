@@ -12,7 +12,7 @@ pub(crate) struct Chat {
 
 /// A message in a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct MessageAddress {
     pub(crate) chat: i64,
     pub(crate) message: i32,
 }
@@ -47,7 +47,7 @@ impl Chat {
     }
 }
 
-impl Place {
+impl MessageAddress {
     pub(crate) fn parse(message: &MessageRef) -> Result<Self, SendError> {
         let parts = message.0.split_once('/');
         let parsed = parts.and_then(|(chat, id)| chat.parse().ok().zip(id.parse().ok()));
@@ -80,10 +80,10 @@ mod tests {
         }
         let message = MessageRef("-1001234567890/55".to_owned());
         assert_eq!(
-            Place::parse(&message).unwrap(),
-            Place { chat: -1_001_234_567_890, message: 55 }
+            MessageAddress::parse(&message).unwrap(),
+            MessageAddress { chat: -1_001_234_567_890, message: 55 }
         );
-        assert_eq!(Place::parse(&message).unwrap().message_ref(), message);
+        assert_eq!(MessageAddress::parse(&message).unwrap().message_ref(), message);
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         for spelling in ["", "@team", "12/", "12/x", "1/2/3", "99999999999999999999"] {
             let refused = Chat::parse(&Target(spelling.to_owned())).unwrap_err().to_string();
             assert!(refused.contains(&format!("`{spelling}`")), "{refused}");
-            assert!(Place::parse(&MessageRef(spelling.to_owned())).is_err());
+            assert!(MessageAddress::parse(&MessageRef(spelling.to_owned())).is_err());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What of the messages in a chat is meant for the bot.
 
-use crate::address::Place;
+use crate::address::MessageAddress;
 use countersign_port::BotCommand;
 use teloxide::types::{Message, User};
 
@@ -8,9 +8,9 @@ use teloxide::types::{Message, User};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Addressed {
     /// A command of the core's, what follows it, and the message of ours that it replies to.
-    Command { name: &'static str, rest: String, at: Option<Place> },
+    Command { name: &'static str, rest: String, at: Option<MessageAddress> },
     /// A reply to a message of ours that is no prompt.
-    Reply { at: Place, text: String },
+    Reply { at: MessageAddress, text: String },
     /// Words for the bot that are neither.
     Words,
 }
@@ -23,7 +23,7 @@ impl Addressed {
         let ours = message.reply_to_message().filter(|to| {
             to.from.as_ref().is_some_and(|from| from.id == me.id) && to.sender_chat.is_none()
         });
-        let at = ours.map(|to| Place::of(to.chat.id, to.id));
+        let at = ours.map(|to| MessageAddress::of(to.chat.id, to.id));
         let bot = me.username.as_deref().unwrap_or_default();
         let private = message.chat.is_private();
         if let Some(slashed) = text.strip_prefix('/') {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn in_a_group_only_commands_replies_and_mentions_are_for_the_bot() {
-        let place = Place { chat: -1, message: 5 };
+        let place = MessageAddress { chat: -1, message: 5 };
         let deny =
             |rest: &str, at| Some(Addressed::Command { name: "deny", rest: rest.to_owned(), at });
         let rows = [

@@ -4,7 +4,7 @@
 //! own sleeps 10 s inside every call that was answered 5xx, has one timeout for all calls, and does
 //! not tell apart some refusals that matter here (see `errors.rs`).
 
-use crate::config::Config;
+use crate::config::TelegramConfig;
 use countersign_port::SendGuard;
 use reqwest::{Client, RequestBuilder, Url, multipart::Form, redirect};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -19,7 +19,7 @@ pub(crate) const UPLOAD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The Bot API of one bot.
 #[derive(Clone)]
-pub(crate) struct Api {
+pub(crate) struct BotApi {
     client: Client,
     /// SECURITY: holds the token; never shown.
     base: String,
@@ -39,7 +39,7 @@ impl<P: Payload> Method for P {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The Bot API's own refusal.
-    Refused(Refusal),
+    Refused(BotApiError),
     /// Something else answered, or the answer cannot be read. What was asked for may have been
     /// done.
     Garbled(String),
@@ -53,7 +53,7 @@ pub(crate) enum Failure {
 
 /// What the Bot API says when it refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct BotApiError {
     pub(crate) code: u16,
     pub(crate) description: String,
     pub(crate) parameters: Parameters,
@@ -76,7 +76,7 @@ pub(crate) struct Sent {
 
 #[derive(Deserialize)]
 #[serde(bound = "T: Deserialize<'de>")]
-struct Answer<T> {
+struct BotApiResponse<T> {
     ok: bool,
     result: Option<T>,
     error_code: Option<u16>,
@@ -86,8 +86,8 @@ struct Answer<T> {
     parameters: Parameters,
 }
 
-impl Api {
-    pub(crate) fn new(config: &Config) -> Self {
+impl BotApi {
+    pub(crate) fn new(config: &TelegramConfig) -> Self {
         let mut client = Client::builder()
             .connect_timeout(Duration::from_secs(5))
             .redirect(redirect::Policy::none())
@@ -135,10 +135,10 @@ async fn run<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure>
     let status = response.status();
     let body = response.bytes().await.map_err(failure)?;
     match serde_json::from_slice(&body) {
-        Ok(Answer { ok: true, result: Some(result), .. }) => Ok(result),
-        Ok(Answer { ok: false, error_code, description, parameters, .. }) => {
+        Ok(BotApiResponse { ok: true, result: Some(result), .. }) => Ok(result),
+        Ok(BotApiResponse { ok: false, error_code, description, parameters, .. }) => {
             let code = error_code.unwrap_or(status.as_u16());
-            Err(Failure::Refused(Refusal { code, description, parameters }))
+            Err(Failure::Refused(BotApiError { code, description, parameters }))
         }
         _ if status.is_success() => {
             Err(Failure::Garbled("Telegram's answer cannot be read".to_owned()))
@@ -183,7 +183,8 @@ mod tests {
     #[tokio::test]
     async fn no_failure_shows_the_token() {
         for api_url in ["http://127.0.0.1:1", "not a url", "http://[", ""] {
-            let api = Api::new(&Config { token: "7:SECRET".into(), api_url: api_url.into() });
+            let api =
+                BotApi::new(&TelegramConfig { token: "7:SECRET".into(), api_url: api_url.into() });
             let failed = api.call::<_, Sent>(&GetMe::new(), PATIENCE).await.unwrap_err();
             assert!(!format!("{failed:?}").contains("SECRET"), "{failed:?}");
         }

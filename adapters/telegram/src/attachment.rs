@@ -4,7 +4,7 @@ use crate::fit::{one_line, short};
 
 /// A text, exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct File {
+pub(crate) struct Document {
     pub(crate) name: String,
     pub(crate) text: String,
 }

@@ -1,8 +1,8 @@
 //! What `doctor` asks.
 
 use crate::address::Chat;
-use crate::api::{Api, Failure};
-use crate::config::Config;
+use crate::api::{BotApi, Failure};
+use crate::config::TelegramConfig;
 use crate::errors::{refused_token, send_error, sentence, token_refused};
 use crate::pull::webhook_sentence;
 use countersign_port::Target;
@@ -25,7 +25,7 @@ struct Webhook {
 }
 
 #[derive(Deserialize)]
-struct Room {
+struct ChatInfo {
     title: Option<String>,
     first_name: Option<String>,
     #[serde(default)]
@@ -36,8 +36,8 @@ struct Room {
 ///
 /// # Errors
 /// A sentence that says what is wrong and how to mend it.
-pub async fn check(config: &Config) -> Result<String, String> {
-    let api = Api::new(config);
+pub async fn check(config: &TelegramConfig) -> Result<String, String> {
+    let api = BotApi::new(config);
     let bot: Bot = api.call(&GetMe::new(), PATIENCE).await.map_err(explain)?;
     let webhook: Webhook = api.call(&GetWebhookInfo::new(), PATIENCE).await.map_err(explain)?;
     if webhook.url.is_empty() { Ok(format!("@{}", bot.username)) } else { Err(webhook_sentence()) }
@@ -47,16 +47,16 @@ pub async fn check(config: &Config) -> Result<String, String> {
 ///
 /// # Errors
 /// A sentence that says what is wrong and how to mend it.
-pub async fn check_target(config: &Config, target: &Target) -> Result<String, String> {
+pub async fn check_target(config: &TelegramConfig, target: &Target) -> Result<String, String> {
     let chat = Chat::parse(target).map_err(|error| error.to_string())?;
-    let api = Api::new(config);
+    let api = BotApi::new(config);
     let mend = |failure| {
         let help = "a person must first press Start in a private chat with the bot, a group must \
          have it \
                     as a member that may write; the bot answers /id with the chat's number";
         format!("`{}`: {}; {help}", target.0, send_error(failure, chat))
     };
-    let room: Room = api.call(&GetChat::new(ChatId(chat.id)), PATIENCE).await.map_err(mend)?;
+    let room: ChatInfo = api.call(&GetChat::new(ChatId(chat.id)), PATIENCE).await.map_err(mend)?;
     if chat.topic.is_some() && !room.is_forum && room.title.is_some() {
         return Err(format!("`{}`: this group has no topics; leave `topic` out", target.0));
     }

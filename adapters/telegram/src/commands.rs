@@ -1,6 +1,6 @@
 //! The list of commands that Telegram shows beside its input field.
 
-use crate::api::{Api, Failure, PATIENCE};
+use crate::api::{BotApi, Failure, PATIENCE};
 use crate::errors::sentence;
 use crate::page::{Page, Style};
 use crate::retry::patiently;
@@ -24,14 +24,14 @@ struct There {
 
 /// Lists our commands where they are not listed so already; others' stay. Failing is no fault: the
 /// commands work unlisted.
-pub(crate) async fn register(api: Api, commands: &'static [BotCommand]) {
+pub(crate) async fn register(api: BotApi, commands: &'static [BotCommand]) {
     if let Err(failure) = try_register(&api, commands).await {
         let why = sentence(&failure);
         tracing::warn!(why, "telegram does not list the bot's commands; they work nonetheless");
     }
 }
 
-async fn try_register(api: &Api, commands: &[BotCommand]) -> Result<(), Failure> {
+async fn try_register(api: &BotApi, commands: &[BotCommand]) -> Result<(), Failure> {
     if commands.is_empty() {
         return Ok(());
     }

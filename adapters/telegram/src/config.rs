@@ -2,7 +2,7 @@
 
 /// A bot of Telegram's.
 #[derive(Clone)]
-pub struct Config {
+pub struct TelegramConfig {
     /// The bot's token, as @BotFather shows it.
     pub token: String,
     /// Where the Bot API is: `https://api.telegram.org` but for tests and own Bot API servers.
@@ -10,9 +10,9 @@ pub struct Config {
 }
 
 /// SECURITY: the token is not printed.
-impl std::fmt::Debug for Config {
+impl std::fmt::Debug for TelegramConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config").field("api_url", &self.api_url).finish_non_exhaustive()
+        f.debug_struct("TelegramConfig").field("api_url", &self.api_url).finish_non_exhaustive()
     }
 }
 
@@ -22,7 +22,11 @@ mod tests {
 
     #[test]
     fn a_printed_config_does_not_hold_the_token() {
-        let config = Config { token: "7:SECRET".into(), api_url: "https://example.org".into() };
-        assert_eq!(format!("{config:?}"), "Config { api_url: \"https://example.org\", .. }");
+        let config =
+            TelegramConfig { token: "7:SECRET".into(), api_url: "https://example.org".into() };
+        assert_eq!(
+            format!("{config:?}"),
+            "TelegramConfig { api_url: \"https://example.org\", .. }"
+        );
     }
 }

@@ -127,14 +127,14 @@ mod tests {
     #![allow(clippy::panic, reason = "tests fail by panicking")]
 
     use super::*;
-    use crate::api::{Parameters, Refusal};
+    use crate::api::{BotApiError, Parameters};
     use countersign_port::Target;
 
     const CHAT: Chat = Chat { id: -42, topic: Some(7) };
 
     fn refused(code: u16, description: &str) -> Failure {
         let description = description.to_owned();
-        Failure::Refused(Refusal { code, description, parameters: Parameters::default() })
+        Failure::Refused(BotApiError { code, description, parameters: Parameters::default() })
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_parameters_win_over_the_words() {
         let with = |parameters| {
-            Failure::Refused(Refusal {
+            Failure::Refused(BotApiError {
                 code: 400,
                 description: "Bad Request: x".into(),
                 parameters,

@@ -40,11 +40,11 @@ const HALF: usize = 17;
 /// clients that do not know it either leave it out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Keyboard {
-    inline_keyboard: Vec<Vec<Key>>,
+    inline_keyboard: Vec<Vec<KeyboardButton>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Key {
+struct KeyboardButton {
     text: String,
     callback_data: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ struct Key {
 pub(crate) fn keyboard(card: &Card, menu: Menu) -> Option<Keyboard> {
     let opener = |label: &str, menu: Menu| {
         let callback_data = format!("{}{}", card.id, menu.mark());
-        vec![Key { text: label.to_owned(), callback_data, style: None }]
+        vec![KeyboardButton { text: label.to_owned(), callback_data, style: None }]
     };
     let (mut inline_keyboard, last) = match menu {
         Menu::More if !card.more.is_empty() => {
@@ -63,7 +63,8 @@ pub(crate) fn keyboard(card: &Card, menu: Menu) -> Option<Keyboard> {
         }
         Menu::Main | Menu::More => {
             let rows = card.buttons.iter().filter(|row| !row.is_empty());
-            let rows: Vec<Vec<Key>> = rows.map(|row| row.iter().map(key).collect()).collect();
+            let rows: Vec<Vec<KeyboardButton>> =
+                rows.map(|row| row.iter().map(key).collect()).collect();
             (rows, (!card.more.is_empty()).then(|| opener("More…", Menu::More)))
         }
     };
@@ -72,9 +73,9 @@ pub(crate) fn keyboard(card: &Card, menu: Menu) -> Option<Keyboard> {
 }
 
 /// Two short buttons a row, or one that is long.
-fn paired(buttons: &[Button]) -> Vec<Vec<Key>> {
+fn paired(buttons: &[Button]) -> Vec<Vec<KeyboardButton>> {
     let is_short = |button: &Button| button.label.chars().count() <= HALF;
-    let mut rows: Vec<Vec<Key>> = Vec::new();
+    let mut rows: Vec<Vec<KeyboardButton>> = Vec::new();
     let mut open = false;
     for button in buttons {
         match rows.last_mut().filter(|_| open && is_short(button)) {
@@ -91,7 +92,7 @@ fn paired(buttons: &[Button]) -> Vec<Vec<Key>> {
     rows
 }
 
-fn key(button: &Button) -> Key {
+fn key(button: &Button) -> KeyboardButton {
     let label = short(&one_line(&button.label), LABEL);
     let text = match button.style {
         ButtonStyle::Chosen => format!("☑ {label}"),
@@ -110,7 +111,7 @@ fn key(button: &Button) -> Key {
         | ButtonStyle::Text
         | ButtonStyle::Open => None,
     };
-    Key { text, callback_data: button.token.clone(), style }
+    KeyboardButton { text, callback_data: button.token.clone(), style }
 }
 
 #[cfg(test)]
@@ -155,7 +156,8 @@ mod tests {
         let card = Card { id: "k".into(), buttons, more, ..sample_card("ls") };
         let labels = |menu| {
             let rows = keyboard(&card, menu).unwrap().inline_keyboard;
-            let row = |row: Vec<Key>| row.into_iter().map(|key| key.text).collect::<Vec<_>>();
+            let row =
+                |row: Vec<KeyboardButton>| row.into_iter().map(|key| key.text).collect::<Vec<_>>();
             rows.into_iter().map(row).collect::<Vec<_>>()
         };
         assert_eq!(labels(Menu::Main), [["Deny"], ["More…"]]);

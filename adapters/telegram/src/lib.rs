@@ -29,33 +29,33 @@ mod sheet;
 mod telling;
 
 use address::Chat;
-use api::Api;
+use api::BotApi;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
     Target,
 };
-use send::Cards;
+use send::CardSender;
 use std::sync::Arc;
 
 pub use check::{check, check_target};
-pub use config::Config;
+pub use config::TelegramConfig;
 pub use platform::TelegramPlatform;
 
 /// The Telegram adapter.
 ///
 /// Targets are `CHAT` or `CHAT/TOPIC` in numbers, messages are `CHAT/MESSAGE`.
 pub struct Telegram {
-    api: Api,
-    cards: Arc<Cards>,
+    api: BotApi,
+    cards: Arc<CardSender>,
     signals: Signals,
 }
 
 impl Telegram {
     /// An adapter that is not connected yet; [`Adapter::run`] connects it.
     #[must_use]
-    pub fn new(config: Config) -> Self {
-        let api = Api::new(&config);
-        let cards = Arc::new(Cards::new(api.clone()));
+    pub fn new(config: TelegramConfig) -> Self {
+        let api = BotApi::new(&config);
+        let cards = Arc::new(CardSender::new(api.clone()));
         Self { api, cards, signals: Signals::default() }
     }
 
@@ -90,7 +90,7 @@ impl Adapter for Telegram {
     }
 
     // Telegram knows no card by an id of ours and lists no messages: what an earlier process has
-    // posted cannot be found. What this one has posted, `Cards` remembers.
+    // posted cannot be found. What this one has posted, `CardSender` remembers.
     async fn post(
         &self,
         target: &Target,

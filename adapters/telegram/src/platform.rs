@@ -1,6 +1,6 @@
 //! Telegram, as the program registers it.
 
-use crate::{Telegram, address::Chat, check, config::Config};
+use crate::{Telegram, address::Chat, check, config::TelegramConfig};
 use countersign_port::{
     Absent, Adapter, ApproverList, Description, IdForm, Key, Names, Platform, Settings, Takes,
     Target, async_trait,
@@ -73,7 +73,7 @@ impl Platform for TelegramPlatform {
     }
 }
 
-fn config(account: &Settings) -> Config {
+fn config(account: &Settings) -> TelegramConfig {
     let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
-    Config { token, api_url }
+    TelegramConfig { token, api_url }
 }

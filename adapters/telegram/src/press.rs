@@ -1,14 +1,14 @@
 //! What people do: buttons, replies to prompts, questions for an id.
 
-use crate::address::{Chat, Place};
+use crate::address::{Chat, MessageAddress};
 use crate::addressed::Addressed;
-use crate::api::Api;
+use crate::api::BotApi;
 use crate::commands::page;
 use crate::hello::{ReplyLimit, asks_for_id, introduction};
 use crate::keyboard::Menu;
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
-use crate::send::Cards;
+use crate::send::CardSender;
 use crate::telling::{answer, tell, topic};
 use countersign_port::{CommandCall, Outcome, Press, Presser, Presses, Receipt, TextReply};
 use serde::Deserialize as _;
@@ -21,9 +21,9 @@ use teloxide::types::{
 use tokio::task::JoinSet;
 
 /// Hands what people do to the core, and tells them what came of it.
-pub(crate) struct PressHandler {
-    pub(crate) api: Api,
-    pub(crate) cards: Arc<Cards>,
+pub(crate) struct PressReporter {
+    pub(crate) api: BotApi,
+    pub(crate) cards: Arc<CardSender>,
     pub(crate) presses: Arc<dyn Presses>,
     pub(crate) me: User,
     pub(crate) reply_limit: ReplyLimit,
@@ -31,7 +31,7 @@ pub(crate) struct PressHandler {
     pub(crate) telling: JoinSet<()>,
 }
 
-impl PressHandler {
+impl PressReporter {
     /// Returns once the core has committed or refused what the update holds.
     pub(crate) async fn handle(&mut self, update: Value) {
         while self.telling.try_join_next().is_some() {}
@@ -57,8 +57,10 @@ impl PressHandler {
 
     async fn button(&mut self, query: CallbackQuery) {
         // An inaccessible message still has its chat and number.
-        let place =
-            query.message.as_ref().map(|message| Place::of(message.chat().id, message.id()));
+        let place = query
+            .message
+            .as_ref()
+            .map(|message| MessageAddress::of(message.chat().id, message.id()));
         let thread = query.regular_message().and_then(topic);
         let Some(token) = query.data.clone() else {
             let nothing = "This button does nothing here.".to_owned();
@@ -73,7 +75,7 @@ impl PressHandler {
             .presses
             .press(Press {
                 presser: presser(&query.from),
-                message: place.map(Place::message_ref),
+                message: place.map(MessageAddress::message_ref),
                 token: token.clone(),
             })
             .await;
@@ -92,7 +94,7 @@ impl PressHandler {
     fn open_menu(
         &mut self,
         query: CallbackQueryId,
-        place: Option<Place>,
+        place: Option<MessageAddress>,
         card: String,
         menu: Menu,
     ) {
@@ -139,7 +141,13 @@ impl PressHandler {
     }
 
     /// A command, or words without one.
-    async fn command(&mut self, message: &Message, name: &str, rest: String, at: Option<Place>) {
+    async fn command(
+        &mut self,
+        message: &Message,
+        name: &str,
+        rest: String,
+        at: Option<MessageAddress>,
+    ) {
         let Some(person) = self.writer(message) else { return };
         let chat = Chat { id: message.chat.id.0, topic: topic(message).map(|t| t.0.0) };
         let targets = match message.chat.is_private() {
@@ -149,7 +157,7 @@ impl PressHandler {
         let call = CommandCall {
             presser: presser(&person),
             targets,
-            message: at.map(Place::message_ref),
+            message: at.map(MessageAddress::message_ref),
             name: name.to_owned(),
             rest,
         };
@@ -172,7 +180,7 @@ impl PressHandler {
     }
 
     /// A reply to a message of ours for which nobody was asked.
-    async fn plain_reply(&mut self, message: &Message, at: Place, text: String) {
+    async fn plain_reply(&mut self, message: &Message, at: MessageAddress, text: String) {
         let Some(person) = self.writer(message) else { return };
         let receipt = self
             .presses
@@ -219,7 +227,7 @@ impl PressHandler {
         let Some(text) = message.text() else {
             return self.say_words(message, "Please reply with a text.");
         };
-        let place = Place { chat: message.chat.id.0, message: prompt.card };
+        let place = MessageAddress { chat: message.chat.id.0, message: prompt.card };
         let receipt = self
             .presses
             .reply(TextReply {
@@ -235,7 +243,7 @@ impl PressHandler {
 
     /// Redraws the message that was pressed, which the core may not know: a card whose sending
     /// seemed to fail can be there twice.
-    fn redraw(&mut self, place: Place, receipt: Receipt) {
+    fn redraw(&mut self, place: MessageAddress, receipt: Receipt) {
         let Some(card) = receipt.card else { return };
         let cards = Arc::clone(&self.cards);
         self.telling.spawn(async move {

@@ -5,8 +5,8 @@
 //! again, so it works after a restart; only a message that our own bot wrote, in the shape of a
 //! prompt, is read.
 
-use crate::address::Place;
-use crate::api::{Api, PATIENCE, Sent};
+use crate::address::MessageAddress;
+use crate::api::{BotApi, PATIENCE, Sent};
 use crate::page::{Page, Style, escape};
 use crate::retry::patiently;
 use crate::send::no_preview;
@@ -58,8 +58,8 @@ impl Prompt {
 
 /// Asks `person` for text. Failures are logged: the person can press again.
 pub(crate) async fn ask_for_text(
-    api: Api,
-    place: Place,
+    api: BotApi,
+    place: MessageAddress,
     thread: Option<ThreadId>,
     person: User,
     token: String,

@@ -1,12 +1,12 @@
 //! Pulling updates: the loop of the adapter.
 
 use crate::Telegram;
-use crate::api::{Failure, PATIENCE, Refusal};
+use crate::api::{BotApiError, Failure, PATIENCE};
 use crate::commands::register;
 use crate::conflict::Conflicts;
 use crate::errors::{pause, refused_token, sentence, token_refused};
 use crate::hello::ReplyLimit;
-use crate::press::PressHandler;
+use crate::press::PressReporter;
 use countersign_port::{CancellationToken, Presses};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -39,7 +39,7 @@ impl Telegram {
         self.listening();
         let mut telling = JoinSet::new();
         telling.spawn(register(self.api.clone(), presses.commands()));
-        let mut handler = PressHandler {
+        let mut handler = PressReporter {
             api: self.api.clone(),
             cards: Arc::clone(&self.cards),
             presses,
@@ -67,7 +67,7 @@ impl Telegram {
         }
     }
 
-    async fn pull(&self, handler: &mut PressHandler, stop: &CancellationToken) {
+    async fn pull(&self, handler: &mut PressReporter, stop: &CancellationToken) {
         let mut offset = None;
         let (mut hold, mut backoff) = (LONG_POLL, BACKOFF);
         let mut conflicts = Conflicts::default();
@@ -119,7 +119,7 @@ impl Telegram {
 
 /// False when this daemon stopped leading on the way: what is not confirmed comes to the one that
 /// leads, which handles and acknowledges it.
-async fn handle_all(handler: &mut PressHandler, updates: Vec<Value>) -> bool {
+async fn handle_all(handler: &mut PressReporter, updates: Vec<Value>) -> bool {
     for update in updates {
         if !handler.api.guard.is_open() {
             return false;
@@ -163,7 +163,7 @@ fn after(id: i64) -> i32 {
 
 /// Whether another program polls the same bot; a webhook is a refusal of its own.
 fn is_conflict(failure: &Failure) -> bool {
-    matches!(failure, Failure::Refused(Refusal { code: 409, description, .. })
+    matches!(failure, Failure::Refused(BotApiError { code: 409, description, .. })
         if !description.contains("webhook"))
 }
 
@@ -171,7 +171,7 @@ fn explain(failure: &Failure) -> String {
     match failure {
         _ if is_conflict(failure) => CONFLICTED.to_owned(),
         _ if token_refused(failure) => refused_token(&sentence(failure)),
-        Failure::Refused(Refusal { code: 409, .. }) => webhook_sentence(),
+        Failure::Refused(BotApiError { code: 409, .. }) => webhook_sentence(),
         other => sentence(other),
     }
 }

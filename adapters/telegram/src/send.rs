@@ -1,8 +1,8 @@
 //! Cards on their way to chats.
 
-use crate::address::{Chat, Place};
-use crate::api::{Api, Failure, Method, PATIENCE, Sent};
-use crate::attachment::File;
+use crate::address::{Chat, MessageAddress};
+use crate::api::{BotApi, Failure, Method, PATIENCE, Sent};
+use crate::attachment::Document;
 use crate::errors::{bad_formatting, edit_needless, in_chat, send_error};
 use crate::keyboard::{Keyboard, Menu};
 use crate::recent::Recent;
@@ -25,8 +25,8 @@ use tokio::time::Instant;
 const REMEMBERED: usize = 2_048;
 
 /// Sends and redraws cards.
-pub(crate) struct Cards {
-    api: Api,
+pub(crate) struct CardSender {
+    api: BotApi,
     bell: Bell,
     memory: Mutex<Memory>,
 }
@@ -37,7 +37,7 @@ struct Memory {
     /// Files that were sent for a card, by chat, card id and content.
     files: Recent<(i64, String, u64), i32>,
     /// What each message shows.
-    drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<Drawn>>>>,
+    drawn: Recent<MessageRef, Arc<tokio::sync::Mutex<Option<SentCard>>>>,
     /// Chats that Telegram wants nothing sent to before then.
     quiet: Recent<i64, Instant>,
 }
@@ -45,12 +45,12 @@ struct Memory {
 /// The newest revision of a card that a message shows, and how: views, menus and muted cards come
 /// and go without a new revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Drawn {
+struct SentCard {
     revision: u32,
     look: u64,
 }
 
-impl Drawn {
+impl SentCard {
     fn of(card: &Card, menu: Menu) -> Self {
         // Structs of texts and numbers are always written.
         let card_json = serde_json::to_string(card).unwrap_or_default();
@@ -59,8 +59,8 @@ impl Drawn {
     }
 }
 
-impl Cards {
-    pub(crate) fn new(api: Api) -> Self {
+impl CardSender {
+    pub(crate) fn new(api: BotApi) -> Self {
         let memory = Memory {
             posted: Recent::new(REMEMBERED),
             files: Recent::new(REMEMBERED),
@@ -88,10 +88,10 @@ impl Cards {
         let silent = !self.bell.notifies(target, card);
         let sent = self.send(chat, &rendered, above, silent).await;
         let sent = sent.map_err(|failure| self.heeded(failure, chat))?;
-        let message = Place { chat: chat.id, message: sent.message_id }.message_ref();
+        let message = MessageAddress { chat: chat.id, message: sent.message_id }.message_ref();
         let mut memory = self.memory();
         memory.posted.put(key, message.clone());
-        memory.drawn.put(message.clone(), Arc::new(Some(Drawn::of(card, Menu::Main)).into()));
+        memory.drawn.put(message.clone(), Arc::new(Some(SentCard::of(card, Menu::Main)).into()));
         Ok(message)
     }
 
@@ -107,7 +107,7 @@ impl Cards {
         card: &Card,
         menu: Menu,
     ) -> Result<(), SendError> {
-        let place = Place::parse(message)?;
+        let place = MessageAddress::parse(message)?;
         let drawn = {
             let mut memory = self.memory();
             match memory.drawn.get(message) {
@@ -121,7 +121,7 @@ impl Cards {
         };
         // Held while the edit is under way: Telegram keeps no order between two edits of a message.
         let mut drawn = drawn.lock().await;
-        let new = Drawn::of(card, menu);
+        let new = SentCard::of(card, menu);
         if drawn.is_some_and(|old| old == new || old.revision > new.revision) {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Cards {
         &self,
         chat: Chat,
         card: &Card,
-        file: &File,
+        file: &Document,
         reply_to: Option<i32>,
     ) -> Result<i32, SendError> {
         let content = BuildHasherDefault::<DefaultHasher>::default().hash_one(file);
@@ -186,7 +186,7 @@ impl Cards {
     async fn send_file(
         &self,
         chat: Chat,
-        file: &File,
+        file: &Document,
         reply_to: Option<i32>,
     ) -> Result<Sent, Failure> {
         let part = Part::text(file.text.clone()).file_name(file.name.clone());
@@ -232,7 +232,7 @@ impl Cards {
     }
 
     /// Without a keyboard the edit takes the buttons away.
-    async fn edit(&self, place: Place, rendered: &Rendered) -> Result<(), Failure> {
+    async fn edit(&self, place: MessageAddress, rendered: &Rendered) -> Result<(), Failure> {
         let id = MessageId(place.message);
         let mut edit = EditMessageText::new(ChatId(place.chat), id, rendered.page.html())
             .parse_mode(ParseMode::Html)

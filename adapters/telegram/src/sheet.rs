@@ -1,6 +1,6 @@
 //! A message's text while it is written.
 
-use crate::attachment::{File, file_name};
+use crate::attachment::{Document, file_name};
 use crate::first_line::{sign, until};
 use crate::fit::{fit, one_line, openly_cut, short};
 use crate::page::{Page, Style};
@@ -14,19 +14,19 @@ const LABEL: usize = 40;
 const FILES: usize = 4;
 
 /// The text and the files of a card, with a bound on the length of every single text.
-pub(crate) struct Sheet<'a> {
+pub(crate) struct PageLayout<'a> {
     card: &'a Card,
     /// Characters of each text.
     room: usize,
     pub(crate) page: Page,
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<Document>,
     /// Fields, notes and blocks that are not shown whole.
     details: String,
     /// Inside of the fold.
     folds: bool,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> PageLayout<'a> {
     /// Writes the first `blocks` blocks of the card, at most `room` characters of each text;
     /// `texts` are [`texts`] of the card.
     pub(crate) fn compose(
@@ -54,7 +54,7 @@ impl<'a> Sheet<'a> {
         let details = std::mem::take(&mut sheet.details);
         if !details.is_empty() && card.tone.is_open() {
             let name = file_name(&card.ask, "details", sheet.files.len());
-            sheet.files.push(File { name, text: details });
+            sheet.files.push(Document { name, text: details });
         }
         sheet
     }
@@ -219,7 +219,7 @@ impl<'a> Sheet<'a> {
             self.details.push_str(&format!("{label}:\n{text}\n"));
         } else if self.card.tone.is_open() {
             let name = file_name(&self.card.ask, label, self.files.len());
-            self.files.push(File { name, text });
+            self.files.push(Document { name, text });
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Answers to people: to a press, and to a message.
 
-use crate::api::{Api, PATIENCE};
+use crate::api::{BotApi, PATIENCE};
 use crate::errors::{self, too_late_to_answer};
 use crate::page::Page;
 use crate::retry::patiently;
-use crate::send::{Cards, no_preview};
+use crate::send::{CardSender, no_preview};
 use countersign_port::SendError;
 use serde::de::IgnoredAny;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use teloxide::types::{CallbackQueryId, ChatId, Message, ParseMode, ReplyParamete
 const ANSWER: usize = 200;
 
 /// Tells the presser alone. Telegram wants an answer to every press, even an empty one.
-pub(crate) async fn answer(api: Api, query: CallbackQueryId, sentence: String, alert: bool) {
+pub(crate) async fn answer(api: BotApi, query: CallbackQueryId, sentence: String, alert: bool) {
     let text: String = sentence.chars().take(ANSWER).collect();
     let answer = AnswerCallbackQuery::new(query).text(text).show_alert(alert);
     match patiently(|| api.call::<_, IgnoredAny>(&answer, PATIENCE)).await {
@@ -33,7 +33,7 @@ pub(crate) async fn answer(api: Api, query: CallbackQueryId, sentence: String, a
 }
 
 /// Says something in reply to a message.
-pub(crate) async fn tell(api: Api, cards: Arc<Cards>, to: Message, page: Page) {
+pub(crate) async fn tell(api: BotApi, cards: Arc<CardSender>, to: Message, page: Page) {
     // A refused card said how long nothing may be sent to this chat.
     if let Err(SendError::Retry { after, .. }) = cards.may_send(to.chat.id.0) {
         tokio::time::sleep(after).await;

@@ -65,7 +65,7 @@ fn the_same_call_twice_is_its_own_card_with_a_count_and_its_buttons_say_which_re
     let card = draw(&twice, "storeid0");
     assert!(card.title.ends_with(" ×2"), "{}", card.title);
     let tokens: Vec<_> =
-        card.buttons.iter().flatten().map(|it| Token::read(&it.token).unwrap()).collect();
+        card.buttons.iter().flatten().map(|it| ButtonToken::read(&it.token).unwrap()).collect();
     assert!(tokens.len() >= 2);
     assert!(tokens.iter().all(|it| it.step == 3 && it.nonce == twice.row.nonce), "{tokens:?}");
     deny(&mut twice.members[0]);
@@ -90,12 +90,12 @@ fn review_goes_through_the_open_requests_one_by_one_with_their_own_buttons() {
     let mut bundle = bundle(1, &[(1, "make a"), (1, "make b"), (1, "make c")]);
     deny(&mut bundle.members[1]);
     let first = page(&bundle, 0, "storeid0");
-    let own = Token::read(&first.buttons[0][0].token).unwrap();
+    let own = ButtonToken::read(&first.buttons[0][0].token).unwrap();
     assert_eq!(
         (own.nonce.as_str(), own.pressed),
         (&*bundle.members[0].card, Pressed::Approve(Scope::Once))
     );
-    let next = Token::read(&first.buttons.last().unwrap()[1].token).unwrap();
+    let next = ButtonToken::read(&first.buttons.last().unwrap()[1].token).unwrap();
     assert_eq!((next.pressed, next.step), (Pressed::Page, 1));
     let second = page(&bundle, 1, "storeid0");
     assert!(second.title == "make c" && text(&second).contains("2 of 2"), "{second:?}");

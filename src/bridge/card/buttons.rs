@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     gate::{
-        answer::Words,
+        answer::TextPurpose,
         ask::{Ask, Scope, edit::editable},
     },
     text::brief,
@@ -92,18 +92,18 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
         plain_deny(ask, maker),
     ]);
     let edit = editable(&body.call)
-        .and_then(|_| maker.button("Edit…", ButtonStyle::Text, Pressed::Words(Words::Edit)));
+        .and_then(|_| maker.button("Edit…", ButtonStyle::Text, Pressed::Words(TextPurpose::Edit)));
     let more = row([
         remember(Scope::Timed(600)),
         remember(Scope::Session),
         remember(Scope::Timed(86_400)),
         remember(Scope::Prefix),
         remember(Scope::Exact),
-        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(Words::Reason)),
+        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason)),
         deny(Way::Skip, "Skip", OnDeny::GoOn),
         deny(Way::DenyAndStop, "Deny and stop", OnDeny::Stop),
         deny(Way::DenyAndExplain, "Deny and explain", OnDeny::Explain),
-        maker.button("Approve with a note…", ButtonStyle::Text, Pressed::Words(Words::Note)),
+        maker.button("Approve with a note…", ButtonStyle::Text, Pressed::Words(TextPurpose::Note)),
         edit,
     ]);
     Buttons { rows: vec![first], more }
@@ -115,7 +115,7 @@ fn critical(ask: &Ask, maker: Maker<'_>) -> Buttons {
     let permission = permission(ask, maker);
     let denies = |button: &Button| button.style == ButtonStyle::Deny;
     let reason =
-        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(Words::Reason));
+        maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason));
     let review = maker.button("Review and approve…", ButtonStyle::Open, Pressed::Review);
     let rows = vec![row([plain_deny(ask, maker), reason]), row([review])];
     Buttons { rows, more: permission.more.into_iter().filter(denies).collect() }

@@ -1,7 +1,7 @@
 //! Buttons with the tokens of one card.
 
 use super::{
-    super::token::{Pressed, Token},
+    super::token::{ButtonToken, Pressed},
     origin::Origin,
 };
 use countersign_port::{Button, ButtonStyle};
@@ -26,7 +26,7 @@ impl Maker<'_> {
     ) -> Option<Button> {
         let Origin { nonce, store } = self.origin;
         let (nonce, store) = (nonce.to_owned(), Some(store.to_owned()));
-        let token = Token { nonce, step: self.step, pressed, store }.write()?;
+        let token = ButtonToken { nonce, step: self.step, pressed, store }.write()?;
         Some(Button { token, label: label.to_owned(), style })
     }
 }

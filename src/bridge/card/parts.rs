@@ -75,7 +75,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use crate::{
-        bridge::{card, token::Token},
+        bridge::{card, token::ButtonToken},
         gate::call::Call,
     };
     use countersign_policy::Rule;
@@ -101,7 +101,7 @@ mod tests {
 
     fn pressed(card: &Card, label: &str) -> Pressed {
         let button = card.buttons.iter().flatten().find(|button| button.label == label).unwrap();
-        Token::read(&button.token).unwrap().pressed
+        ButtonToken::read(&button.token).unwrap().pressed
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a person's words at a card mean. Pure.
 
 use crate::gate::{
-    answer::{Action, Words},
+    answer::{Action, TextPurpose},
     ask::Ask,
 };
 
@@ -10,7 +10,7 @@ use crate::gate::{
 pub(in crate::bridge) fn said(ask: &Ask, text: String) -> Action {
     match ask.is_question() {
         true => Action::Text { question: ask.progress.current(), text: Some(text) },
-        false => Action::Words { wanted: Words::Reason, text: Some(text) },
+        false => Action::Words { wanted: TextPurpose::Reason, text: Some(text) },
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     clock,
     gate::{
         Gate, PauseOutcome, Reply,
-        answer::{Action, Words},
+        answer::{Action, TextPurpose},
         approvers::Who,
         ask::{Ask, Scope, pause::PauseMode},
         pause_sentence,
@@ -175,7 +175,7 @@ impl CommandRun<'_> {
             Ok(found) => found,
             Err(sentence) => return Ok(unknown(sentence)),
         };
-        let (wanted, text) = (Words::Edit, Some(text));
+        let (wanted, text) = (TextPurpose::Edit, Some(text));
         Ok(self.answer(ask, Action::Words { wanted, text }).await)
     }
 

@@ -1,6 +1,6 @@
 //! Callers and pressers that leave while the store is slow, fails, or loses an outcome.
 
-use super::{Asked, Place, Scenario, chat::Chat};
+use super::{Asked, Place, Scenario, chat::FakeChat};
 use crate::{
     gate::{
         SubmitOutcome,
@@ -23,7 +23,7 @@ fn keyed() -> Call {
 
 /// A scenario whose only caller left while its ask was committed.
 async fn left_in_the_commit(store: &Store) -> Scenario {
-    let scenario = Scenario::open(store, &Arc::new(Chat::default())).await;
+    let scenario = Scenario::open(store, &Arc::new(FakeChat::default())).await;
     let (begun, go) = store.faults().next_is_slow();
     let gate = scenario.gate.clone();
     let caller = tokio::spawn(async move { gate.submit(keyed(), true).await });
@@ -78,7 +78,7 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
         if !store.is_shared() {
             return; // A file's commit has an outcome.
         }
-        let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+        let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
         for comes_again in [false, true] {
             store.faults().next(CommitFault::AnswerLost);
             scenario.gate.submit(keyed(), true).await.unwrap_err();
@@ -97,7 +97,7 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
 #[tokio::test]
 async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_is_back() {
     on_both(async |store| {
-        let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+        let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
         let handed = scenario.gate.submit(keyed(), true).await.unwrap();
         let SubmitOutcome::Asked(_, Some(caller)) = handed else {
             panic!("it is asked: {handed:?}")
@@ -136,7 +136,7 @@ async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
     on_both(async |store| {
         let folder = tempfile::tempdir().unwrap();
         let rules = folder.path().join("permissions.jsonc");
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
         let asked = scenario.ask("one", None).await;
         scenario.quiet().await;
@@ -156,7 +156,7 @@ async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
 #[tokio::test]
 async fn what_is_taken_back_by_one_who_has_left_is_told_to_whoever_waits() {
     on_both(async |store| {
-        let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+        let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
         let asked = scenario.ask("one", None).await;
         scenario.quiet().await;
         let (gate, id) = (scenario.gate.clone(), asked.id.clone());

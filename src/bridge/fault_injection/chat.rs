@@ -1,6 +1,6 @@
 //! A chat platform in the test's own process, and what becomes of what is sent to it.
 
-use super::{Place, Standing};
+use super::{Place, VisibleCard};
 use countersign_port::{
     Adapter, Block, CancellationToken, Card, MessageRef, NamedAdapter, Posting, Presses, SendError,
     Signals, Target, async_trait,
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 /// The chat. It knows a card that is posted again by its id, as Discord does.
 #[derive(Default)]
-pub(crate) struct Chat {
+pub(crate) struct FakeChat {
     pub(super) signals: Signals,
     inside: Mutex<Inside>,
 }
@@ -40,7 +40,7 @@ pub(crate) enum Network {
     Silent,
 }
 
-impl Chat {
+impl FakeChat {
     /// One whose messages do not outlive its process.
     pub(super) fn forgetful() -> Self {
         let inside = Mutex::new(Inside { forgets: true, ..Inside::default() });
@@ -92,7 +92,7 @@ impl Chat {
 }
 
 #[async_trait]
-impl Adapter for Chat {
+impl Adapter for FakeChat {
     fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -125,7 +125,7 @@ impl Adapter for Chat {
     }
 }
 
-impl Place for Arc<Chat> {
+impl Place for Arc<FakeChat> {
     fn adapter(&self) -> NamedAdapter {
         NamedAdapter { name: "telegram", adapter: self.clone() }
     }
@@ -138,10 +138,10 @@ impl Place for Arc<Chat> {
         self.set(if down { Network::Away } else { Network::Clear });
     }
 
-    fn cards(&self) -> Vec<Standing> {
+    fn cards(&self) -> Vec<VisibleCard> {
         let inside = self.inside.lock().unwrap();
         let button = |card: &Card| card.buttons.first().map(|row| row[0].token.clone());
-        let seen = |card: &Card| Standing { text: text(card), button: button(card) };
+        let seen = |card: &Card| VisibleCard { text: text(card), button: button(card) };
         inside.cards.iter().map(seen).collect()
     }
 

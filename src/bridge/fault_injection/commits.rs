@@ -1,6 +1,6 @@
 //! Commits that fail, wait or lose their outcome, under the bridge.
 
-use super::{Asked, Place, Scenario, chat::Chat};
+use super::{Asked, Place, Scenario, chat::FakeChat};
 use crate::{
     clock,
     gate::{
@@ -29,8 +29,8 @@ fn fault(store: &Store) -> &'static str {
 }
 
 /// A scenario with one ask whose card stands.
-async fn one_card(store: &Store) -> (Arc<Chat>, Scenario, [Asked; 1], String) {
-    let chat = Arc::new(Chat::default());
+async fn one_card(store: &Store) -> (Arc<FakeChat>, Scenario, [Asked; 1], String) {
+    let chat = Arc::new(FakeChat::default());
     let scenario = Scenario::open(store, &chat).await;
     let ask = scenario.ask("one", None).await;
     scenario.quiet().await;
@@ -135,7 +135,7 @@ fn keyed() -> Call {
 #[tokio::test]
 async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_again() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::open(&store, &chat).await;
         let commits =
             [Some(CommitFault::Fails), store.is_shared().then_some(CommitFault::AnswerLost)];
@@ -161,7 +161,7 @@ async fn a_call_whose_commit_fails_may_not_run_and_is_asked_once_when_it_comes_a
 #[tokio::test]
 async fn a_card_whose_note_fails_is_redrawn_and_shows_the_truth_whatever_happened_meanwhile() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::open(&store, &chat).await;
         let mut asks = Vec::new();
         for answered_meanwhile in [false, true] {
@@ -194,7 +194,7 @@ async fn an_always_whose_commit_fails_grants_nothing_and_the_next_one_holds() {
     on_both(async |store| {
         let folder = tempfile::tempdir().unwrap();
         let rules = folder.path().join("permissions.jsonc");
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
         let ask = scenario.ask("one", None).await;
         scenario.quiet().await;
@@ -228,7 +228,7 @@ async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_wr
     let store = Store::open(&fresh.database).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("permissions.jsonc");
-    let chat = Arc::new(Chat::default());
+    let chat = Arc::new(FakeChat::default());
     let scenario = Scenario::with_rules(&store, &chat, Some(&rules)).await;
     let ask = scenario.ask("one", None).await;
     scenario.quiet().await;

@@ -1,6 +1,6 @@
 //! A row that was damaged on the disk, among others.
 
-use super::{Place, Scenario, chat::Chat};
+use super::{Place, Scenario, chat::FakeChat};
 use crate::store::engines::on_both;
 use countersign_port::Outcome;
 use std::{sync::Arc, time::Duration};
@@ -10,7 +10,7 @@ const DAMAGED: &str = "This ask is damaged in the store, so nobody can answer it
 #[tokio::test]
 async fn a_damaged_ask_is_answered_by_nobody_and_expires_with_the_others() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::open(&store, &chat).await;
         let (bad, good) =
             (scenario.ask("bad", Some(60)).await, scenario.ask("good", Some(60)).await);

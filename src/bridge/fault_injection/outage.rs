@@ -4,7 +4,7 @@
 use super::platforms::{InDiscord, InTelegram};
 use super::{
     Asked, Place, Scenario,
-    chat::{Chat, Network},
+    chat::{FakeChat, Network},
 };
 use crate::store::{
     Store,
@@ -75,7 +75,7 @@ async fn an_hour_away(scenario: &Scenario, place: &impl Place) {
 #[tokio::test]
 async fn an_hour_away_loses_nothing_posts_nothing_twice_and_ends_with_true_cards() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::open(&store, &chat).await;
         an_hour_away(&scenario, &chat).await;
     })
@@ -87,7 +87,7 @@ async fn a_thousand_cards_at_a_dead_platform_are_one_try_after_the_other_and_the
     for network in [Network::Away, Network::AnswersLost] {
         let fresh = Fresh::sqlite();
         let store = Store::open(&fresh.database).await.unwrap();
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::open(&store, &chat).await;
         chat.set(network);
         let names: Vec<_> = (0..1_000).map(|n| format!("one-of-many-{n:04}")).collect();
@@ -109,7 +109,7 @@ async fn a_thousand_cards_at_a_dead_platform_are_one_try_after_the_other_and_the
 async fn after_an_outage_the_oldest_goes_first_whichever_were_tried_meanwhile() {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let chat = Arc::new(Chat::default());
+    let chat = Arc::new(FakeChat::default());
     let scenario = Scenario::open(&store, &chat).await;
     chat.set(Network::Away);
     let mut asks = Vec::new();
@@ -136,7 +136,7 @@ async fn after_an_outage_the_oldest_goes_first_whichever_were_tried_meanwhile() 
 async fn a_platform_that_says_nothing_is_asked_once_a_minute_and_loses_nothing() {
     let fresh = Fresh::sqlite();
     let store = Store::open(&fresh.database).await.unwrap();
-    let chat = Arc::new(Chat::default());
+    let chat = Arc::new(FakeChat::default());
     let scenario = Scenario::open(&store, &chat).await;
     chat.set(Network::Silent);
     let asks = [scenario.ask("one", None).await, scenario.ask("two", None).await];
@@ -150,7 +150,7 @@ async fn a_platform_that_says_nothing_is_asked_once_a_minute_and_loses_nothing()
 #[tokio::test]
 async fn cards_that_never_arrive_keep_no_other_from_arriving() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         let scenario = Scenario::open(&store, &chat).await;
         chat.never_takes("poison");
         let poison = scenario.ask("poison-1", None).await;

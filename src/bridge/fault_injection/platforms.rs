@@ -1,6 +1,6 @@
 //! The real adapters, before the stand-ins of their platforms.
 
-use super::{Place, Standing};
+use super::{Place, VisibleCard};
 use crate::store::fault_injection::Faults;
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses, SendError,
@@ -43,7 +43,7 @@ impl InTelegram {
 
     async fn open(faults: &Faults, paced: bool) -> Self {
         let server = Telegram::start().await;
-        let config = countersign_telegram::Config {
+        let config = countersign_telegram::TelegramConfig {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
         };
@@ -55,7 +55,7 @@ impl InTelegram {
 impl InDiscord {
     pub(super) async fn start(faults: &Faults) -> Self {
         let server = FakeDiscord::start().await;
-        let config = countersign_discord::Config {
+        let config = countersign_discord::DiscordConfig {
             token: server.token().to_owned(),
             api_url: server.url().to_owned(),
             mention: None,
@@ -78,11 +78,11 @@ impl Place for InTelegram {
         self.server.set_down(down);
     }
 
-    fn cards(&self) -> Vec<Standing> {
+    fn cards(&self) -> Vec<VisibleCard> {
         let cards = self.server.messages(GROUP).into_iter().map(|message| {
             let label = message.buttons.first().map(|row| row[0].clone());
             let button = label.map(|label| self.server.button(GROUP, message.id, &label));
-            Standing { text: message.text, button }
+            VisibleCard { text: message.text, button }
         });
         cards.collect()
     }
@@ -109,10 +109,10 @@ impl Place for InDiscord {
         self.server.set_down(down);
     }
 
-    fn cards(&self) -> Vec<Standing> {
+    fn cards(&self) -> Vec<VisibleCard> {
         let cards = self.server.messages().into_iter();
         cards
-            .map(|card| Standing { text: card.text, button: card.tokens.first().cloned() })
+            .map(|card| VisibleCard { text: card.text, button: card.tokens.first().cloned() })
             .collect()
     }
 
@@ -126,7 +126,7 @@ impl Place for InDiscord {
 }
 
 /// An adapter whose requests count as under way: sockets take their own time.
-struct Seen<A> {
+struct ObservedAdapter<A> {
     adapter: A,
     faults: Faults,
     /// Whether requests that come fast share messages.
@@ -139,11 +139,14 @@ fn seen(
     faults: &Faults,
     paced: bool,
 ) -> NamedAdapter {
-    NamedAdapter { name, adapter: Arc::new(Seen { adapter, faults: faults.clone(), paced }) }
+    NamedAdapter {
+        name,
+        adapter: Arc::new(ObservedAdapter { adapter, faults: faults.clone(), paced }),
+    }
 }
 
 #[async_trait]
-impl<A: Adapter> Adapter for Seen<A> {
+impl<A: Adapter> Adapter for ObservedAdapter<A> {
     fn signals(&self) -> &Signals {
         self.adapter.signals()
     }

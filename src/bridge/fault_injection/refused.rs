@@ -1,6 +1,6 @@
 //! A platform that refuses a card for what it is.
 
-use super::{Place, Scenario, chat::Chat};
+use super::{Place, Scenario, chat::FakeChat};
 use crate::store::engines::on_both;
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[tokio::test]
 async fn a_card_that_was_refused_is_given_up_only_until_the_access_changes() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::default());
+        let chat = Arc::new(FakeChat::default());
         chat.refuses(Some("push origin one."));
         let scenario = Scenario::open(&store, &chat).await;
         let asks = [scenario.ask("one", None).await, scenario.ask("two", None).await];

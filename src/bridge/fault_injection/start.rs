@@ -1,6 +1,6 @@
 //! Starts with a platform that forgets with its process, as the inbox does.
 
-use super::{Place, Scenario, chat::Chat, chat::Network};
+use super::{Place, Scenario, chat::FakeChat, chat::Network};
 use crate::store::{Fence, Store, engines::on_both};
 use std::{sync::Arc, time::Duration};
 
@@ -10,13 +10,13 @@ async fn restart(
     store: &Store,
     epoch: i64,
     network: Network,
-) -> (Scenario, Arc<Chat>) {
+) -> (Scenario, Arc<FakeChat>) {
     scenario.stop.cancel();
     scenario.quiet().await;
     drop(scenario);
     let fence = Fence { name: "chat".to_owned(), epoch };
     store.release_lease(&fence).await.unwrap();
-    let chat = Arc::new(Chat::forgetful());
+    let chat = Arc::new(FakeChat::forgetful());
     chat.set(network);
     (Scenario::open(store, &chat).await, chat)
 }
@@ -24,7 +24,7 @@ async fn restart(
 #[tokio::test]
 async fn what_stood_on_a_platform_that_forgets_stands_again_after_a_start() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::forgetful());
+        let chat = Arc::new(FakeChat::forgetful());
         let scenario = Scenario::open(&store, &chat).await;
         let one = scenario.ask("one", None).await;
         scenario.pass(Duration::from_secs(1)).await;
@@ -49,7 +49,7 @@ async fn what_stood_on_a_platform_that_forgets_stands_again_after_a_start() {
 #[tokio::test]
 async fn a_card_of_a_damaged_ask_is_given_up_with_the_reason_and_a_start_goes_on_with_the_others() {
     on_both(async |store| {
-        let chat = Arc::new(Chat::forgetful());
+        let chat = Arc::new(FakeChat::forgetful());
         let scenario = Scenario::open(&store, &chat).await;
         let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
         scenario.pass(Duration::from_secs(1)).await;

@@ -1,7 +1,7 @@
 //! Cards with buttons where presses are not received any more, or without where they are
 //! again.
 
-use super::{OutboxWorker, Page};
+use super::{OutboxWorker, PageProgress};
 use crate::{clock, store::StoreError};
 
 /// How many are redrawn before it is looked for anything new: an edit counts against the limits of
@@ -10,7 +10,7 @@ const FEW: u32 = 5;
 
 impl OutboxWorker {
     /// Redraws some of them; `None` where there are none to redraw now.
-    pub(super) async fn redraw_muted(&mut self) -> Result<Option<Page>, StoreError> {
+    pub(super) async fn redraw_muted(&mut self) -> Result<Option<PageProgress>, StoreError> {
         let Some(muted) = self.receiving.redraws() else { return Ok(None) };
         // What was just drawn is not drawn again.
         self.note_shown().await?;

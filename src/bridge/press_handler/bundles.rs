@@ -6,12 +6,12 @@ use crate::{
     bridge::{
         bundle,
         card::Origin,
-        token::{Pressed, Token},
+        token::{ButtonToken, Pressed},
     },
     clock,
     gate::{
         Reply, Told,
-        answer::{Action, Words},
+        answer::{Action, TextPurpose},
     },
     store::{Bundle, BundleKey, StoreError},
 };
@@ -31,7 +31,7 @@ impl PressHandler {
     pub(super) async fn press_bundle(
         &self,
         pressed: Bundle,
-        token: &Token,
+        token: &ButtonToken,
         input: &Input,
     ) -> Result<Receipt, StoreError> {
         let (store, nonce) = (self.store.id(), pressed.row.nonce.as_str());
@@ -49,7 +49,7 @@ impl PressHandler {
         };
         let approves = !matches!(
             token.pressed,
-            Pressed::Deny | Pressed::DenyAnd(_) | Pressed::Words(Words::Reason)
+            Pressed::Deny | Pressed::DenyAnd(_) | Pressed::Words(TextPurpose::Reason)
         );
         if approves && !bundle::are_one(&chosen) {
             // FAIL-CLOSED: what one line cannot say is approved one by one.
@@ -138,7 +138,7 @@ impl PressHandler {
     pub(super) async fn bundle(
         &self,
         input: &Input,
-        token: &Token,
+        token: &ButtonToken,
     ) -> Result<Option<Bundle>, StoreError> {
         let message = input.message.as_ref().map(|message| message.0.as_str());
         let by = BundleKey::Nonce { adapter: self.adapter, nonce: &token.nonce, message };
@@ -150,7 +150,7 @@ impl PressHandler {
         &self,
         receipt: Receipt,
         input: &Input,
-        token: &Token,
+        token: &ButtonToken,
     ) -> Result<Receipt, StoreError> {
         let stays = matches!(receipt.outcome, Outcome::Noted | Outcome::TextWanted);
         let Some(message) = input.message.as_ref().filter(|_| !stays && receipt.card.is_some())

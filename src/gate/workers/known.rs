@@ -14,17 +14,17 @@ pub(super) const MOST: usize = 1000;
 const IDLE: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
-pub(super) struct Known<W> {
+pub(super) struct KnownWorkers<W> {
     by_path: HashMap<PathBuf, (Arc<W>, Instant)>,
 }
 
-impl<W> Default for Known<W> {
+impl<W> Default for KnownWorkers<W> {
     fn default() -> Self {
         Self { by_path: HashMap::new() }
     }
 }
 
-impl<W> Known<W> {
+impl<W> KnownWorkers<W> {
     /// The worker whose rules are there, if it is known.
     pub(super) fn get(&self, path: &Path) -> Option<Arc<W>> {
         self.by_path.get(path).map(|(worker, _)| worker.clone())
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_one_that_was_idle_for_longest_makes_room_and_the_main_file_never_does() {
-        let (mut known, main, start) = (Known::default(), Path::new("main"), Instant::now());
+        let (mut known, main, start) = (KnownWorkers::default(), Path::new("main"), Instant::now());
         known.put(main, Arc::new(()), start);
         let name = |n: usize| PathBuf::from(format!("w{n}"));
         for n in 0..MOST {

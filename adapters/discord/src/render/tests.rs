@@ -62,7 +62,7 @@ fn a_long_command_shows_head_and_tail_and_stands_whole_beside_the_message() {
     let long = format!("echo start; {} rm -rf tail-end", "printf '%s' x; ".repeat(700));
     let card = with_command(&long);
     insta::assert_snapshot!(picture(&card));
-    assert_eq!(draw(&card).files, [File { name: "a7f3-command.txt".into(), text: long }]);
+    assert_eq!(draw(&card).files, [TextFile { name: "a7f3-command.txt".into(), text: long }]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn padding_pushes_nothing_out_of_sight() {
         drawn.content
     );
     assert!(drawn.content.contains("All of it is in `a7f3-command.txt`"));
-    assert_eq!(drawn.files, [File { name: "a7f3-command.txt".into(), text: padded }]);
+    assert_eq!(drawn.files, [TextFile { name: "a7f3-command.txt".into(), text: padded }]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn everything_of_a_card_that_is_far_too_large_is_said_or_attached() {
 }
 
 #[expect(clippy::panic, reason = "tests fail by panicking")]
-fn panic_on(files: &[File]) -> ! {
+fn panic_on(files: &[TextFile]) -> ! {
     panic!("not one file: {files:?}")
 }
 

@@ -2,7 +2,9 @@
 
 use crate::discord::{self, FakeDiscord, Person};
 use crate::support::{adapter, target};
-use countersign_port::testkit::{FakePlatform, Fault, Injected, Shown, conformance};
+use countersign_port::testkit::{
+    FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
+};
 use countersign_port::{Adapter, MessageRef, Presser, Target, async_trait};
 use std::sync::Arc;
 
@@ -26,10 +28,10 @@ impl FakePlatform for Chat {
         target()
     }
 
-    async fn shown(&self, message: &MessageRef) -> Shown {
+    async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let posted = self.0.message(&message.0).unwrap();
         let files = posted.files.into_iter().map(|(_, text)| text).collect();
-        Shown { text: posted.text, buttons: posted.buttons, files }
+        VisibleMessage { text: posted.text, buttons: posted.buttons, files }
     }
 
     async fn press(&self, message: &MessageRef, label: &str, by: &Presser) -> Option<String> {
@@ -40,15 +42,17 @@ impl FakePlatform for Chat {
         self.0.give_text(&message.0, text, &person(by)).await.words()
     }
 
-    async fn inject(&self, fault: Fault) -> Injected {
+    async fn inject(&self, fault: PlatformFault) -> Injected {
         match fault {
-            Fault::Limited(after) => {
+            PlatformFault::Limited(after) => {
                 let retry_after = after.as_secs_f64();
                 let limited = discord::Fault::Limited { retry_after, global: false };
                 self.0.fail("POST /channels", 1, limited);
             }
-            Fault::AnswerLost => self.0.fail("POST /channels", 1, discord::Fault::DropAfter),
-            Fault::Disconnected => self.0.drop_gateway(),
+            PlatformFault::AnswerLost => {
+                self.0.fail("POST /channels", 1, discord::Fault::DropAfter)
+            }
+            PlatformFault::Disconnected => self.0.drop_gateway(),
         }
         Injected::Once
     }

@@ -2,11 +2,11 @@
 
 use crate::discord::{BOT, CHANNEL, FakeDiscord};
 use crate::support::target;
-use countersign_discord::{Config, check, check_target, invite_url};
+use countersign_discord::{DiscordConfig, check, check_target, invite_url};
 use countersign_port::Target;
 
-fn config(fake: &FakeDiscord) -> Config {
-    Config { token: fake.token().to_owned(), api_url: fake.url().to_owned(), mention: None }
+fn config(fake: &FakeDiscord) -> DiscordConfig {
+    DiscordConfig { token: fake.token().to_owned(), api_url: fake.url().to_owned(), mention: None }
 }
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_good_token_names_the_bot_and_its_invitation() {
 #[tokio::test]
 async fn a_bad_token_is_said_with_its_mend() {
     let fake = FakeDiscord::start().await;
-    let wrong = Config { token: "wrong".to_owned(), ..config(&fake) };
+    let wrong = DiscordConfig { token: "wrong".to_owned(), ..config(&fake) };
     let told = check(&wrong).await.unwrap_err();
     assert_eq!(told, "Discord refuses the token; put a fresh one under `[discord] token`");
 }

@@ -3,9 +3,10 @@
 
 use crate::discord::{CHANNEL, markdown};
 use crate::support::{ana, receipt, target, until_listening, wait};
-use countersign_discord::{Config, Discord, check, check_target};
+use countersign_discord::{Discord, DiscordConfig, check, check_target};
 use countersign_port::testkit::{
-    FakePlatform, Fault, Injected, ScriptedCore, Shown, closed, conformance, sample_card,
+    FakePlatform, Injected, PlatformFault, ScriptedCore, VisibleMessage, closed, conformance,
+    sample_card,
 };
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Presser, SendError, Target,
@@ -43,8 +44,8 @@ impl StandIn {
         answer
     }
 
-    fn config(&self) -> Config {
-        Config { token: self.token.clone(), api_url: self.url.clone(), mention: None }
+    fn config(&self) -> DiscordConfig {
+        DiscordConfig { token: self.token.clone(), api_url: self.url.clone(), mention: None }
     }
 
     async fn message(&self, id: &str) -> Value {
@@ -96,7 +97,7 @@ impl FakePlatform for StandIn {
         target()
     }
 
-    async fn shown(&self, message: &MessageRef) -> Shown {
+    async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let message = self.message(id(message)).await;
         let labels = message["buttons"].as_array().unwrap().iter();
         let mut files = Vec::new();
@@ -107,7 +108,7 @@ impl FakePlatform for StandIn {
         assert!(message["pings"].as_array().unwrap().iter().all(|pings| {
             pings["everyone"] == false && pings["users"] == json!([]) && pings["roles"] == json!([])
         }));
-        Shown {
+        VisibleMessage {
             text: markdown::read(message["content"].as_str().unwrap()),
             buttons: labels.map(|it| it["label"].as_str().unwrap().to_owned()).collect(),
             files,
@@ -129,19 +130,19 @@ impl FakePlatform for StandIn {
         self.told(submitted["interaction_id"].as_str().unwrap()).await
     }
 
-    async fn inject(&self, fault: Fault) -> Injected {
+    async fn inject(&self, fault: PlatformFault) -> Injected {
         let on_post = |kind: &str, after: f64| {
             let on = "POST /channels";
             json!({"match": on, "kind": kind, "retry_after": after})
         };
         match fault {
-            Fault::Limited(after) => {
+            PlatformFault::Limited(after) => {
                 self.control("inject", on_post("429", after.as_secs_f64())).await;
             }
-            Fault::AnswerLost => {
+            PlatformFault::AnswerLost => {
                 self.control("inject", on_post("drop_after", 0.0)).await;
             }
-            Fault::Disconnected => {
+            PlatformFault::Disconnected => {
                 self.control("gateway", json!({"action": "drop"})).await;
             }
         }

@@ -1,7 +1,7 @@
 //! An adapter that runs against the fake, and the core behind it.
 
 use crate::discord::{CHANNEL, FakeDiscord, Person};
-use countersign_discord::{Config, Discord};
+use countersign_discord::{Discord, DiscordConfig};
 use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
     Adapter, CancellationToken, Card, MessageRef, Outcome, Posting, Receipt, Receiving, RetryScope,
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 pub fn adapter(fake: &FakeDiscord) -> Arc<Discord> {
     let (token, api_url) = (fake.token().to_owned(), fake.url().to_owned());
-    Arc::new(Discord::new(Config { token, api_url, mention: None }))
+    Arc::new(Discord::new(DiscordConfig { token, api_url, mention: None }))
 }
 
 pub fn target() -> Target {

@@ -4,7 +4,7 @@ use crate::support::{Desk, cards::command, visitor::Visitor};
 use countersign_port::{
     Adapter, Block, Card, MessageRef, Posting, Presser, Receiving, SendError, Target, Tone,
     async_trait, diff_text,
-    testkit::{self, FakePlatform, Fault, Injected, Shown},
+    testkit::{self, FakePlatform, Injected, PlatformFault, VisibleMessage},
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -33,14 +33,14 @@ impl FakePlatform for Web {
         Target("inbox".to_owned())
     }
 
-    async fn shown(&self, message: &MessageRef) -> Shown {
+    async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let card: Card =
             serde_json::from_value(self.standing(message).await["card"].clone()).unwrap();
         let critical = if card.tone == Tone::Critical { "CRITICAL" } else { "" };
         let mut text = format!("{critical}{}\n{}\n", card.title, card.origin);
         card.blocks.iter().for_each(|block| read(block, &mut text));
         let buttons = card.buttons.iter().flatten().map(|button| button.label.clone()).collect();
-        Shown { text, buttons, files: vec![] }
+        VisibleMessage { text, buttons, files: vec![] }
     }
 
     async fn press(&self, message: &MessageRef, label: &str, _: &Presser) -> Option<String> {
@@ -52,7 +52,7 @@ impl FakePlatform for Web {
     }
 
     // It sends nothing over a network of its own.
-    async fn inject(&self, _: Fault) -> Injected {
+    async fn inject(&self, _: PlatformFault) -> Injected {
         Injected::Never
     }
 }

@@ -15,7 +15,7 @@ pub trait FakePlatform: Send + Sync {
     /// A chat where the adapter may post.
     fn target(&self) -> Target;
     /// What a message shows now.
-    async fn shown(&self, message: &MessageRef) -> Shown;
+    async fn shown(&self, message: &MessageRef) -> VisibleMessage;
     /// Presses the button with this label as this person, behind *More…* where it stands there,
     /// waits for the answer, and returns what the presser was told. `None` when the platform showed
     /// no words.
@@ -24,12 +24,12 @@ pub trait FakePlatform: Send + Sync {
     async fn give_text(&self, message: &MessageRef, text: &str, person: &Presser)
     -> Option<String>;
     /// Lets something go wrong once.
-    async fn inject(&self, fault: Fault) -> Injected;
+    async fn inject(&self, fault: PlatformFault) -> Injected;
 }
 
 /// What can go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum PlatformFault {
     /// The next message is refused, because too many were sent: come back after this.
     Limited(Duration),
     /// The next message is posted, and the answer to that is lost.
@@ -50,7 +50,7 @@ pub enum Injected {
 
 /// What a person sees of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Shown {
+pub struct VisibleMessage {
     /// All its text.
     pub text: String,
     /// The labels of the buttons that can be pressed, without the platform's own way to *More…*.

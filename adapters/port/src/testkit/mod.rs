@@ -9,7 +9,7 @@ mod running;
 
 pub use self::core::{COMMANDS, Received, ScriptedCore, TestCore};
 pub use cards::{closed, sample_card, sample_edit};
-pub use fake::{FakePlatform, Fault, Injected, Shown};
+pub use fake::{FakePlatform, Injected, PlatformFault, VisibleMessage};
 pub use golden::golden_cards;
 
 /// Runs an adapter through the contract.

@@ -1,8 +1,8 @@
 //! The promises, one by one.
 
 use super::{
-    FakePlatform, Fault, Injected, Received, ScriptedCore, TestCore, closed, running::Running,
-    sample_card, sample_edit,
+    FakePlatform, Injected, PlatformFault, Received, ScriptedCore, TestCore, closed,
+    running::AdapterProcess, sample_card, sample_edit,
 };
 use crate::{
     Button, ButtonStyle, Card, Outcome, Posting, Receipt, RetryScope, SendError, TEXT_NOT_NOW, Tone,
@@ -37,7 +37,7 @@ pub(super) async fn cards_are_shown_pressed_and_closed(fake: &dyn FakePlatform) 
         told(Outcome::Noted, "Noted.", None),
         told(Outcome::Applied, "Approved once.", Some(closed(&card))),
     ];
-    let mut running = Running::start(fake, receipts).await;
+    let mut running = AdapterProcess::start(fake, receipts).await;
     let message = running.post(&card, Posting::First).await;
     let shown = fake.shown(&message).await;
     for text in ["claude-code · shop on mill", "rm -rf build/* && echo", "</code></pre>"] {
@@ -81,7 +81,7 @@ pub(super) async fn what_stands_behind_more_is_shown_and_pressed(fake: &dyn Fake
     let (ana, card) = (fake.somebody(), of_its_own(9, sample_edit()));
     let receipts = vec![told(Outcome::Applied, "Approved for 10 minutes.", Some(closed(&card)))];
     let (core, received) = ScriptedCore::with_card(receipts, card.clone());
-    let mut running = Running::with_core(fake, core, received).await;
+    let mut running = AdapterProcess::with_core(fake, core, received).await;
     let message = running.post(&card, Posting::First).await;
     let shown = fake.shown(&message).await;
     for text in ["nginx.conf +2 −1", "+   listen 443 ssl;", "</pre> ``` <b>@everyone</b>"] {
@@ -112,7 +112,7 @@ pub(super) async fn a_view_of_a_card_is_shown_where_it_was_asked_for(fake: &dyn 
         Card { id: card.id.clone(), ..of_its_own(10, Card { id: sample_card("").id, ..view }) };
     let receipts = vec![told(Outcome::Noted, "", Some(view))];
     let (core, received) = ScriptedCore::with_card(receipts, card.clone());
-    let mut running = Running::with_core(fake, core, received).await;
+    let mut running = AdapterProcess::with_core(fake, core, received).await;
     let message = running.post(&card, Posting::First).await;
     assert!(fake.shown(&message).await.text.contains("CRITICAL"), "the word comes first");
     let _ = fake.press(&message, "Review and approve…", &ana).await;
@@ -136,7 +136,7 @@ fn is_the_text(received: &Received, card: &Card, text: &str, presser: &str) {
 }
 
 pub(super) async fn a_long_card_is_shown_whole(fake: &dyn FakePlatform) {
-    let running = Running::start(fake, vec![]).await;
+    let running = AdapterProcess::start(fake, vec![]).await;
     let long = format!("echo start; {} rm -rf tail-end", "printf '%s' x; ".repeat(2_000));
     let message = running.post(&card(2, &long), Posting::First).await;
     let shown = fake.shown(&message).await;
@@ -166,7 +166,7 @@ pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
         told(Outcome::TextWanted, "What should it be instead?", None),
         told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(closed(&card))),
     ]);
-    let mut running = Running::with_core(fake, Arc::new(SlowCore(core)), received).await;
+    let mut running = AdapterProcess::with_core(fake, Arc::new(SlowCore(core)), received).await;
     let message = running.post(&card, Posting::First).await;
 
     let said = fake.press(&message, "Other…", &ana).await.unwrap_or_default();
@@ -183,13 +183,13 @@ pub(super) async fn a_slow_core_is_waited_for(fake: &dyn FakePlatform) {
 pub(super) async fn a_text_is_taken_after_a_restart(fake: &dyn FakePlatform) {
     let (ana, card) = (fake.somebody(), card(4, "ls"));
     let wanted = told(Outcome::TextWanted, "What should it be instead?", None);
-    let mut before = Running::start(fake, vec![wanted]).await;
+    let mut before = AdapterProcess::start(fake, vec![wanted]).await;
     let message = before.post(&card, Posting::First).await;
     let _ = fake.press(&message, "Other…", &ana).await;
     let _ = before.next().await;
     before.end().await;
     let applied = told(Outcome::Applied, "Answered.", None);
-    let mut after = Running::start(fake, vec![applied]).await;
+    let mut after = AdapterProcess::start(fake, vec![applied]).await;
     let said = fake.give_text(&message, "use trash-put", &ana).await;
     is_the_text(&after.next().await, &card, "use trash-put", &ana.id);
     assert_eq!(said.as_deref(), Some("Answered."), "the text's giver is told what happened");
@@ -200,13 +200,13 @@ pub(super) async fn a_card_that_is_posted_again_stands_once_or_closes_where_it_i
     fake: &dyn FakePlatform,
 ) {
     let (ana, card) = (fake.somebody(), card(5, "ls"));
-    let before = Running::start(fake, vec![]).await;
+    let before = AdapterProcess::start(fake, vec![]).await;
     let first = before.post(&card, Posting::First).await;
     assert_eq!(before.post(&card, Posting::MayRepeat).await, first, "one process shows it once");
     before.end().await;
     // The process died before it could note the first message.
     let gone = told(Outcome::AlreadyAnswered, "Ben was first: denied.", Some(closed(&card)));
-    let mut after = Running::start(fake, vec![gone]).await;
+    let mut after = AdapterProcess::start(fake, vec![gone]).await;
     let second = after.post(&card, Posting::MayRepeat).await;
     after.update(&second, &closed(&card)).await;
     assert!(fake.shown(&second).await.buttons.is_empty());
@@ -221,9 +221,9 @@ pub(super) async fn a_card_that_is_posted_again_stands_once_or_closes_where_it_i
 }
 
 pub(super) async fn a_wait_is_reported_and_then_over(fake: &dyn FakePlatform) {
-    let running = Running::start(fake, vec![]).await;
+    let running = AdapterProcess::start(fake, vec![]).await;
     let (card, wait) = (card(6, "ls"), Duration::from_secs(1));
-    match fake.inject(Fault::Limited(wait)).await {
+    match fake.inject(PlatformFault::Limited(wait)).await {
         Injected::Never => return running.end().await,
         Injected::Once => {}
     }
@@ -242,8 +242,8 @@ pub(super) async fn a_wait_is_reported_and_then_over(fake: &dyn FakePlatform) {
 pub(super) async fn a_lost_answer_loses_no_card(fake: &dyn FakePlatform) {
     let (ana, card) = (fake.somebody(), card(7, "ls"));
     let applied = told(Outcome::Applied, "Approved once.", Some(closed(&card)));
-    let mut running = Running::start(fake, vec![applied]).await;
-    match fake.inject(Fault::AnswerLost).await {
+    let mut running = AdapterProcess::start(fake, vec![applied]).await;
+    match fake.inject(PlatformFault::AnswerLost).await {
         Injected::Never => return running.end().await,
         Injected::Once => {}
     }
@@ -259,9 +259,9 @@ pub(super) async fn a_lost_answer_loses_no_card(fake: &dyn FakePlatform) {
 pub(super) async fn presses_arrive_after_a_reconnect(fake: &dyn FakePlatform) {
     let (ana, card) = (fake.somebody(), card(8, "ls"));
     let applied = told(Outcome::Applied, "Approved once.", Some(closed(&card)));
-    let mut running = Running::start(fake, vec![applied]).await;
+    let mut running = AdapterProcess::start(fake, vec![applied]).await;
     let message = running.post(&card, Posting::First).await;
-    match fake.inject(Fault::Disconnected).await {
+    match fake.inject(PlatformFault::Disconnected).await {
         Injected::Never => return running.end().await,
         Injected::Once => {}
     }

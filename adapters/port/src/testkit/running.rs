@@ -11,7 +11,7 @@ use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 const LONG: Duration = Duration::from_secs(20);
 
 /// A process with an adapter in it.
-pub(super) struct Running<'a> {
+pub(super) struct AdapterProcess<'a> {
     fake: &'a dyn FakePlatform,
     adapter: Arc<dyn Adapter>,
     received: mpsc::UnboundedReceiver<Received>,
@@ -20,7 +20,7 @@ pub(super) struct Running<'a> {
 }
 
 #[expect(clippy::expect_used, reason = "a test kit fails by panicking")]
-impl<'a> Running<'a> {
+impl<'a> AdapterProcess<'a> {
     /// One whose core gives these receipts, and whom presses reach.
     pub(super) async fn start(fake: &'a dyn FakePlatform, receipts: Vec<Receipt>) -> Self {
         let (core, received) = ScriptedCore::new(receipts);

@@ -90,7 +90,7 @@ fn a_long_command_shows_head_and_tail_says_what_is_missing_and_comes_as_a_file()
     let long = format!("echo start; {} rm -rf tail-end", "printf '%s' x; ".repeat(2_000));
     let drawn = draw(&sample_card(&long));
     let text = drawn.page.text();
-    assert_eq!(drawn.files, [File { name: "a7f3-command.txt".into(), text: long.clone() }]);
+    assert_eq!(drawn.files, [Document { name: "a7f3-command.txt".into(), text: long.clone() }]);
     assert!(text.contains("echo start; printf") && text.contains("rm -rf tail-end"), "{text}");
     let shown: usize = text.matches("printf '%s' x; ").map(str::len).sum();
     let said = text.split_once("⚠️ ").unwrap().1.split_once(' ').unwrap().0;
@@ -106,7 +106,7 @@ fn invisible_characters_are_shown_and_the_exact_text_is_attached() {
     let text = drawn.page.text();
     assert!(text.contains("cp a\\u{202e}txt.exe\\u{0}b\\u{200b}\\u{d}\n</code>"), "{text}");
     assert!(text.contains("invisible characters are shown as"), "{text}");
-    assert_eq!(drawn.files, [File { name: "a7f3-command.txt".into(), text: hostile.into() }]);
+    assert_eq!(drawn.files, [Document { name: "a7f3-command.txt".into(), text: hostile.into() }]);
 }
 
 #[test]

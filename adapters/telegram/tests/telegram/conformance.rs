@@ -2,7 +2,9 @@
 
 use crate::fake::{self, ANA, GROUP, Person, Telegram as Server};
 use crate::room::{adapter, number, target};
-use countersign_port::testkit::{FakePlatform, Fault, Injected, Shown, conformance};
+use countersign_port::testkit::{
+    FakePlatform, Injected, PlatformFault, VisibleMessage, conformance,
+};
 use countersign_port::{Adapter, MessageRef, Presser, Target};
 use std::sync::Arc;
 
@@ -26,7 +28,7 @@ impl FakePlatform for Chat {
         target(GROUP)
     }
 
-    async fn shown(&self, message: &MessageRef) -> Shown {
+    async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let card = self.0.message(GROUP, number(message));
         let mut files = Vec::new();
         let mut above = card.reply_to;
@@ -37,7 +39,7 @@ impl FakePlatform for Chat {
         }
         let mut buttons = card.buttons.concat();
         buttons.retain(|label| label != "More…");
-        Shown { text: card.text, buttons, files }
+        VisibleMessage { text: card.text, buttons, files }
     }
 
     async fn press(&self, message: &MessageRef, label: &str, presser: &Presser) -> Option<String> {
@@ -48,11 +50,13 @@ impl FakePlatform for Chat {
         Some(self.0.give_text(GROUP, text, person(presser)).await)
     }
 
-    async fn inject(&self, fault: Fault) -> Injected {
+    async fn inject(&self, fault: PlatformFault) -> Injected {
         let (method, fault) = match fault {
-            Fault::Limited(after) => ("sendMessage", fake::Fault::RetryAfter(after.as_secs())),
-            Fault::AnswerLost => ("sendMessage", fake::Fault::DropAfter),
-            Fault::Disconnected => ("getUpdates", fake::Fault::DropBefore),
+            PlatformFault::Limited(after) => {
+                ("sendMessage", fake::Fault::RetryAfter(after.as_secs()))
+            }
+            PlatformFault::AnswerLost => ("sendMessage", fake::Fault::DropAfter),
+            PlatformFault::Disconnected => ("getUpdates", fake::Fault::DropBefore),
         };
         self.0.fail(method, fault, 1);
         if method == "getUpdates" {

@@ -7,7 +7,7 @@ use countersign_port::{
     Adapter as _, Lead, MessageRef, Outcome, Posting, Presser, Receipt, Receiving, SendError,
     Target,
 };
-use countersign_telegram::{Config, Telegram};
+use countersign_telegram::{Telegram, TelegramConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -327,7 +327,7 @@ async fn whatever_ends_the_polling_it_goes_on_when_that_is_over() {
 
 #[tokio::test]
 async fn a_url_that_is_none_is_said_with_its_key() {
-    let config = Config { token: "7:x".to_owned(), api_url: "not a url".to_owned() };
+    let config = TelegramConfig { token: "7:x".to_owned(), api_url: "not a url".to_owned() };
     let adapter = Arc::new(Telegram::new(config));
     let (core, presses) = countersign_port::testkit::ScriptedCore::new(vec![]);
     let room = Room::with_core(adapter, core, presses);

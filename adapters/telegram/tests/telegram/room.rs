@@ -5,7 +5,7 @@ use countersign_port::testkit::{Received, ScriptedCore};
 use countersign_port::{
     Adapter, CancellationToken, Outcome, Presses, Receipt, Receiving, RetryScope, SendError, Target,
 };
-use countersign_telegram::{Config, Telegram};
+use countersign_telegram::{Telegram, TelegramConfig};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -80,8 +80,8 @@ pub fn adapter(server: &Server) -> Arc<Telegram> {
     Arc::new(Telegram::new(config(server)))
 }
 
-pub fn config(server: &Server) -> Config {
-    Config { token: TOKEN.to_owned(), api_url: server.url().to_owned() }
+pub fn config(server: &Server) -> TelegramConfig {
+    TelegramConfig { token: TOKEN.to_owned(), api_url: server.url().to_owned() }
 }
 
 pub fn receipt(outcome: Outcome, sentence: &str) -> Receipt {

@@ -4,7 +4,7 @@ use crate::fake::{FORUM, Fault, GROUP, Telegram as Server};
 use crate::room::{adapter, config, number, target, wait};
 use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter as _, Card, MessageRef, Posting, SendError, Target};
-use countersign_telegram::{Config, check, check_target};
+use countersign_telegram::{TelegramConfig, check, check_target};
 use std::time::{Duration, Instant};
 
 fn long_card() -> Card {
@@ -248,6 +248,6 @@ async fn doctor_learns_names_or_what_to_mend() {
     }
     server.set_webhook(true);
     assert!(check(&config).await.unwrap_err().contains("deleteWebhook"));
-    let wrong = Config { token: "1:wrong".to_owned(), ..config };
+    let wrong = TelegramConfig { token: "1:wrong".to_owned(), ..config };
     assert!(check(&wrong).await.unwrap_err().contains("`[telegram] token`"));
 }

@@ -5,7 +5,7 @@
 use crate::room::{Room, number, receipt, target, wait};
 use countersign_port::testkit::{closed, sample_card};
 use countersign_port::{Adapter as _, Card, Outcome, Posting, Receipt, SendError, Target};
-use countersign_telegram::{Config, Telegram, check, check_target};
+use countersign_telegram::{Telegram, TelegramConfig, check, check_target};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,8 +41,8 @@ impl StandIn {
         said.json().await.unwrap()
     }
 
-    fn config(&self) -> Config {
-        Config { token: TOKEN.to_owned(), api_url: self.url.clone() }
+    fn config(&self) -> TelegramConfig {
+        TelegramConfig { token: TOKEN.to_owned(), api_url: self.url.clone() }
     }
 
     fn adapter(&self) -> Arc<Telegram> {

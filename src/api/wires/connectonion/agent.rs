@@ -22,7 +22,7 @@ const ROUND: Duration = Duration::from_secs(600);
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The open request of an agent: its id, and the future of the frame that answers it.
-struct OpenRequest {
+struct AwaitedAnswer {
     id: String,
     answer: BoxFuture<'static, Option<Value>>,
 }
@@ -33,7 +33,7 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionPar
     whose.session.get_or_insert_with(ids::ask_id);
     let (mut out, mut frames) = socket.split();
     let mut mailbox = Mailbox::default();
-    let mut pending: Option<OpenRequest> = None;
+    let mut pending: Option<AwaitedAnswer> = None;
     loop {
         let reply = tokio::select! {
             message = frames.next() => match incoming(message) {
@@ -68,7 +68,7 @@ pub(super) async fn serve(api: &Api, socket: WebSocket, mut whose: ConnectionPar
 }
 
 /// The answer of the pending request; `None` if the daemon stops first.
-async fn answered(pending: &mut Option<OpenRequest>) -> Option<Value> {
+async fn answered(pending: &mut Option<AwaitedAnswer>) -> Option<Value> {
     match pending {
         Some(pending) => (&mut pending.answer).await,
         None => std::future::pending().await,
@@ -80,7 +80,7 @@ async fn receive(
     gate: &Arc<Gate>,
     whose: &ConnectionParams,
     mailbox: &mut Mailbox,
-    pending: &mut Option<OpenRequest>,
+    pending: &mut Option<AwaitedAnswer>,
     frame: &Value,
 ) -> Result<Option<Value>, String> {
     let AgentMessage::Call(mut call) = receive::decode(frame, whose)? else { return Ok(None) };
@@ -99,7 +99,7 @@ async fn receive(
             Ok(Some(answer))
         }
         Ok(Submission::Later(answer)) => {
-            *pending = Some(OpenRequest { id, answer });
+            *pending = Some(AwaitedAnswer { id, answer });
             Ok(None)
         }
         Err(why) => {

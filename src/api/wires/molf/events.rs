@@ -4,7 +4,7 @@
 use super::{approval::approval_id, procedures::only_with_molf};
 use crate::{
     api::{
-        fault::Fault,
+        error::ApiError,
         live::{self, Backlog, Feed, News},
         state::Api,
     },
@@ -53,16 +53,16 @@ enum ApprovalEnd {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct EventsQuery {
+pub(super) struct MolfEventsQuery {
     session_id: Option<String>,
 }
 
 pub(super) async fn stream(
     State(api): State<Api>,
-    which: Result<Query<EventsQuery>, QueryRejection>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Fault> {
+    which: Result<Query<MolfEventsQuery>, QueryRejection>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     only_with_molf(&api)?;
-    let Query(EventsQuery { session_id }) = which?;
+    let Query(MolfEventsQuery { session_id }) = which?;
     // Before the open asks are read, so that no end of one is missed.
     let tail = Tail::of_now(&api.store).await?;
     let approvals = ApprovalFeed { session: session_id, open: HashSet::new() };
@@ -147,7 +147,7 @@ mod tests {
     use super::{live::Live, *};
     use crate::{
         api::LargeReplies,
-        bridge::fault_injection::{Scenario, chat::Chat},
+        bridge::fault_injection::{Scenario, chat::FakeChat},
         store::engines::on_both,
     };
     use serde_json::json;
@@ -156,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn a_damaged_ask_ends_no_stream_of_approvals() {
         on_both(async |store| {
-            let scenario = Scenario::open(&store, &Arc::new(Chat::default())).await;
+            let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
             let (bad, _good) = (scenario.ask("bad", None).await, scenario.ask("good", None).await);
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
             let (gate, turns, tail) =

@@ -3,7 +3,7 @@
 use super::approval::approval_id;
 use crate::{
     api::{
-        fault::{Fault, json},
+        error::{ApiError, json},
         handle::Handle,
         state::Api,
     },
@@ -45,7 +45,7 @@ pub(super) async fn approve(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<Value>, ApiError> {
     let ToolApprove { session_id, approval_id, always } = json(&body?)?;
     let scope = if always { Scope::Always } else { Scope::Once };
     reply(&api, handle, &session_id, &approval_id, Action::Approve { scope }).await
@@ -55,7 +55,7 @@ pub(super) async fn deny(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<Value>, ApiError> {
     let ToolDeny { session_id, approval_id, feedback } = json(&body?)?;
     let reason = feedback.filter(|words| !words.is_empty());
     reply(&api, handle, &session_id, &approval_id, Action::Deny { reason, then: None }).await
@@ -68,7 +68,7 @@ async fn reply(
     session: &str,
     id: &str,
     action: Action,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<Value>, ApiError> {
     only_with_molf(api)?;
     let who = handle.answerer()?;
     // molf's ids are derived from ours, so the open asks of the session are compared.
@@ -77,7 +77,7 @@ async fn reply(
     };
     let reply = api.gate.answer(ask, who, action).await;
     match reply.told {
-        Told::NotAllowed => Err(Fault::forbidden(reply.sentence)),
+        Told::NotAllowed => Err(ApiError::forbidden(reply.sentence)),
         told => Ok(Json(value!({"applied": told == Told::Applied}))),
     }
 }
@@ -85,7 +85,7 @@ async fn reply(
 pub(super) async fn worker_disconnected(
     State(api): State<Api>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<Value>, ApiError> {
     only_with_molf(&api)?;
     let WorkerGone { agent, worker_id } = json(&body?)?;
     let cancelled = api.gate.worker_gone(&agent, &worker_id).await?;
@@ -93,10 +93,10 @@ pub(super) async fn worker_disconnected(
 }
 
 /// Refuses the request unless the profile has workers.
-pub(super) fn only_with_molf(api: &Api) -> Result<(), Fault> {
+pub(super) fn only_with_molf(api: &Api) -> Result<(), ApiError> {
     match api.gate.has_workers() {
         true => Ok(()),
-        false => Err(Fault::not_found(
+        false => Err(ApiError::not_found(
             "these routes belong to the profile molf; set [policy] profile = \"molf\"",
         )),
     }

@@ -6,7 +6,7 @@ use crate::facts::options;
 use crate::facts::paths::Directories;
 use crate::facts::programs;
 use crate::facts::programs::description::Role;
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::own::OperatorProgram;
 use crate::facts::programs::wide;
 use crate::facts::programs::words::listed;
@@ -152,6 +152,6 @@ fn runs_script_file(name: &str) -> bool {
 }
 
 /// What is known of how a program's rules are stored.
-fn grant(name: &str) -> Grant {
-    programs::exact(name).map_or(Grant::ONE_WORD, |program| program.grant)
+fn grant(name: &str) -> AlwaysRule {
+    programs::exact(name).map_or(AlwaysRule::ONE_WORD, |program| program.grant)
 }

@@ -19,7 +19,7 @@ use crate::shell::{Command, Scan, Via, Word};
 const NOWHERE: Directories<'static> = Directories { cwd: None, home: None };
 
 /// A rule, and the part of the text that needs it.
-pub(super) type Part = (Rule, String);
+pub(super) type NeededRule = (Rule, String);
 
 /// A rule for each command that is not allowed yet; `None` where one must not be offered.
 pub(super) fn of_text(
@@ -28,11 +28,11 @@ pub(super) fn of_text(
     layers: &Layers<'_>,
     mode: Mode,
     width: Width<'_>,
-) -> Option<Vec<Part>> {
+) -> Option<Vec<NeededRule>> {
     if !scan.understood() {
         return None;
     }
-    let mut rules: Vec<Part> = Vec::new();
+    let mut rules: Vec<NeededRule> = Vec::new();
     for command in &scan.commands {
         // The words of a substitution become words of the command around it.
         if command.via == Via::Substitution {
@@ -64,7 +64,7 @@ pub(super) fn of_text(
 }
 
 /// Rules for the workspace files that a command's redirects write.
-fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<Part> {
+fn of_redirects(command: &Command<'_>, dirs: Directories<'_>) -> Vec<NeededRule> {
     let writes = command.redirects.iter().filter(|redirect| redirect.op.writes());
     writes
         .filter_map(|redirect| redirect.target.literal())

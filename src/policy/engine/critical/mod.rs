@@ -28,7 +28,7 @@ pub struct CriticalMatch {
 }
 
 /// A built-in reason with its position.
-pub(crate) type Found = (&'static str, Range<usize>);
+pub(crate) type BuiltInMatch = (&'static str, Range<usize>);
 
 /// Depth limit for literal scripts inside each other.
 const MAX_DEPTH: u32 = 4;
@@ -55,7 +55,7 @@ fn examine<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
-) -> Option<Found> {
+) -> Option<BuiltInMatch> {
     all(scan, behind, depth).next()
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn all<'s, 'a>(
     scan: &'s Scan<'a>,
     behind: &[Option<Unwrapped<'s, 'a>>],
     depth: u32,
-) -> impl Iterator<Item = Found> {
+) -> impl Iterator<Item = BuiltInMatch> {
     let bomb = fork_bomb(scan).map(|span| ("starts copies of itself without end", span));
     let mut stream = stream::Stream::default();
     // A guess reads quoted text as commands; a critical match of one would be noise.

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::files::{Depth, Files};
-use super::grant::Grant;
+use super::grant::AlwaysRule;
 use super::reach::{Pipe, Reach};
 use super::reading::Reading;
 use super::runs::Runs;
@@ -44,7 +44,7 @@ pub(crate) struct Program {
     /// Its role in a pipeline.
     pub(crate) pipe: Pipe,
     /// The rule that Always stores for it.
-    pub(crate) grant: Grant,
+    pub(crate) grant: AlwaysRule,
 }
 
 impl Program {
@@ -64,7 +64,7 @@ impl Program {
             runs: Runs::Nothing,
             reaches: &[],
             pipe: Pipe::NONE,
-            grant: Grant::ONE_WORD,
+            grant: AlwaysRule::ONE_WORD,
         }
     }
 
@@ -125,7 +125,7 @@ impl Program {
         Self { pipe, ..self }
     }
 
-    pub(crate) const fn grant(self, grant: Grant) -> Self {
+    pub(crate) const fn grant(self, grant: AlwaysRule) -> Self {
         Self { grant, ..self }
     }
 

@@ -5,7 +5,7 @@ use super::words::Words;
 /// The rule that Always stores for a program: how many of its words name the action, and whether
 /// such a rule may be stored at all.
 #[derive(Clone, Copy)]
-pub(crate) struct Grant {
+pub(crate) struct AlwaysRule {
     /// Number of words in molf's table, which is pinned.
     pub(crate) molf: usize,
     /// Sub-commands that take three words in molf's table.
@@ -30,7 +30,7 @@ pub(crate) struct Grant {
     pub(crate) narrow: Words,
 }
 
-impl Grant {
+impl AlwaysRule {
     pub(crate) const ONE_WORD: Self = Self::words(1);
     pub(crate) const NEVER: Self = Self { never: true, ..Self::ONE_WORD };
 

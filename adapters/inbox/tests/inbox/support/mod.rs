@@ -9,7 +9,7 @@ pub mod records;
 #[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
-use countersign_inbox::{Config, Inbox};
+use countersign_inbox::{Inbox, InboxConfig};
 use countersign_port::testkit::{Received, TestCore};
 use countersign_port::{
     Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Receipt, Target, Tone,
@@ -46,7 +46,7 @@ impl Desk {
 
     /// A desk whose adapter does not run yet.
     pub async fn closed(at: &str) -> Self {
-        let inbox = Inbox::new(Config {
+        let inbox = Inbox::new(InboxConfig {
             access_token: TOKEN.to_owned(),
             allowed_hosts: vec!["approve.example".to_owned()],
             public_origin: Some("https://approve.example".to_owned()),

@@ -6,7 +6,7 @@
 )]
 use super::*;
 use crate::{
-    bridge::fault_injection::{Place, Scenario, chat::Chat},
+    bridge::fault_injection::{Place, Scenario, chat::FakeChat},
     store::{Store, engines::on_both},
 };
 use countersign_port::Outcome;
@@ -17,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// An agent that waits in a task, and the button that approves its ask.
 async fn waits(store: &Store) -> (Scenario, JoinHandle<Option<Value>>, String) {
-    let chat = Arc::new(Chat::default());
+    let chat = Arc::new(FakeChat::default());
     let scenario = Scenario::open(store, &chat).await;
     let mut call = Call::new("a", "s", "shell_exec", json!({"command": "git push"}));
     call.key = Some("k".to_owned());

@@ -4,7 +4,7 @@ use super::common::{FROM_ITS_REGISTRY, OUTSIDE, PUBLISHES, RUNS, STARTS_ANOTHER,
 use crate::facts::programs::case::{Case, case, drops};
 use crate::facts::programs::checks::tools;
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::when::{
     When::{All, Any, Has, Holds, Nth, Operand, OperandStarts, Outside, Starts, Test, Verb},
@@ -21,7 +21,7 @@ pub(crate) static ALL: &[Program] = &[
             case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
             case(Outside(MAKE_FOLDERS), OUTSIDE),
         ])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("gmake ninja").roles(&[Role::Recipes]).beyond(&[
         case(Any(&[Starts(MAKE_VARIABLES), options("--eval --shell", "", "")]), STARTS_ANOTHER),
         case(Outside(MAKE_FOLDERS), OUTSIDE),
@@ -33,7 +33,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("cmake")
         .versions("--version")
         .beyond(&[case(options("--script", "PEC", "DGABSTU"), RUNS)])
-        .grant(Grant::words(2).options("--build --install")),
+        .grant(AlwaysRule::words(2).options("--build --install")),
     Program::named("gcc g++ clang clang++").versions("--version").beyond(&[
         case(options("--specs --param", "B", "IDLlOWfmoxu"), RUNS),
         COMPILER_STARTS,
@@ -61,7 +61,7 @@ pub(crate) static ALL: &[Program] = &[
             case(Outside("-C -o -coverprofile -cpuprofile"), OUTSIDE),
         ])
         .reaches(&[FROM_ITS_REGISTRY])
-        .grant(Grant::words(2).our_three("run").never_subs("generate")),
+        .grant(AlwaysRule::words(2).our_three("run").never_subs("generate")),
     Program::named("gofmt").reads(&[reading("lde", "", &[], Operands::Contents)]),
     Program::named("java javac").versions("-version"),
     Program::named("mvn")
@@ -72,7 +72,7 @@ pub(crate) static ALL: &[Program] = &[
                 STARTS_ANOTHER,
             ),
         ])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("mvnw").beyond(&[
         case(options(MVN_OPTIONS, "fsgt", "PpDT"), RUNS),
         case(
@@ -85,7 +85,7 @@ pub(crate) static ALL: &[Program] = &[
             case(options(GRADLE_OPTIONS, "Ibpcg", "xPD"), RUNS),
             case(Starts("publish -Dorg.gradle.jvmargs"), PUBLISHES),
         ])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("gradlew").beyond(&[
         case(options(GRADLE_OPTIONS, "Ibpcg", "xPD"), RUNS),
         case(Starts("publish -Dorg.gradle.jvmargs"), PUBLISHES),
@@ -108,14 +108,14 @@ pub(crate) static ALL: &[Program] = &[
         case(Outside(PYTEST_FOLDERS), OUTSIDE),
     ]),
     Program::named("ruff").versions("--version"),
-    Program::named("bazel ng nx turbo hugo swift wp sst").grant(Grant::words(2)),
+    Program::named("bazel ng nx turbo hugo swift wp sst").grant(AlwaysRule::words(2)),
     Program::named("rake")
         .roles(&[Role::Recipes])
         .critical(&[drops(Any(&[
             OperandStarts("db:drop db:reset db:purge db:schema:load"),
             Operand("db:truncate_all"),
         ]))])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("rails").critical(&[drops(Any(&[
         OperandStarts("db:drop db:reset db:purge db:schema:load"),
         Operand("db:truncate_all"),
@@ -130,14 +130,14 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("alembic").critical(&[drops(All(&[Nth(0, "downgrade"), Nth(1, "base")]))]),
     Program::named("gdb lldb")
         .beyond(&[case(options(GDB_OPTIONS, "exnosb", ""), RUNS)])
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("ctags etags")
         .beyond(&[case(options("--options --output", "of", "LRI"), WRITES)]),
     Program::named("pandoc").beyond(&[case(options(PANDOC_OPTIONS, "FLod", "frtVMD"), RUNS)]),
     // The pager and the preprocessors may be any program.
     Program::named("man apropos whatis")
         .beyond(&[case(options(MAN_OPTIONS, "HPpCXTZtl", "SsMLeER"), RUNS)]),
-    Program::named("sfdx").grant(Grant::words(3)),
+    Program::named("sfdx").grant(AlwaysRule::words(3)),
     Program::named("hg")
         .beyond(&[case(options("--config --repository --cwd --debugger", "R", "rlmu"), RUNS)]),
     Program::named("svn").beyond(&[case(options(SVN_OPTIONS, "", ""), RUNS)]),

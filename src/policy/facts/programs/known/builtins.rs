@@ -4,7 +4,7 @@ use super::common::READS;
 use crate::facts::programs::case::{case, critical};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::Depth;
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::when::{
@@ -29,13 +29,13 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[critical(Starts("HISTFILE HISTSIZE=0"), TRACKS)])
         .depth(Depth::Names)
         .pipe(Pipe::tells(Bare))
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("declare")
         .roles(&[Role::Quiet])
         .critical(&[critical(Starts("HISTFILE HISTSIZE=0"), TRACKS)])
         .depth(Depth::Names)
-        .grant(Grant::NEVER),
-    Program::named("typeset alias").depth(Depth::Names).grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
+    Program::named("typeset alias").depth(Depth::Names).grant(AlwaysRule::NEVER),
     Program::named("unset")
         .roles(&[Role::Quiet])
         .critical(&[critical(Starts("HISTFILE HISTSIZE=0"), TRACKS)])

@@ -3,7 +3,7 @@
 use super::common::{DELETES, PUBLISHES, RUNS_ANYTHING, TO_THE_INFRASTRUCTURE};
 use crate::facts::programs::case::{Case, case, destroys};
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::{Pipe, Reach, Title, To};
 use crate::facts::programs::reasons::LEAKS;
 use crate::facts::programs::when::{
@@ -45,19 +45,22 @@ pub(crate) static ALL: &[Program] = &[
             Holds(&["session-token", "get-secret"]),
             Has("export-credentials assume-role"),
         ])))
-        .grant(Grant::words(3)),
+        .grant(AlwaysRule::words(3)),
     Program::named("gcloud az")
         .roles(&[Role::Titled])
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DELETES_IN_A_CLOUD, COPIES_A_SECRET])
-        .grant(Grant::words(3)),
+        .grant(AlwaysRule::words(3)),
     Program::named("oci ibmcloud aliyun").critical(&[DELETES_IN_A_CLOUD]),
-    Program::named("doctl").beyond(&[CHANGES_A_CLOUD]).critical(&[DELETES]).grant(Grant::words(3)),
+    Program::named("doctl")
+        .beyond(&[CHANGES_A_CLOUD])
+        .critical(&[DELETES])
+        .grant(AlwaysRule::words(3)),
     Program::named("linode-cli hcloud scw exo").critical(&[DELETES]),
     Program::named("gsutil s3cmd rclone").critical(&[EMPTIES_A_BUCKET, COPIES_A_SECRET]),
-    Program::named("mc").critical(&[EMPTIES_A_BUCKET]).grant(Grant::words(2).three("admin")),
-    TERRAFORM.grant(Grant::words(2).three("workspace")),
-    TERRAFORM.renamed("tofu").grant(Grant::our_words(2)),
+    Program::named("mc").critical(&[EMPTIES_A_BUCKET]).grant(AlwaysRule::words(2).three("admin")),
+    TERRAFORM.grant(AlwaysRule::words(2).three("workspace")),
+    TERRAFORM.renamed("tofu").grant(AlwaysRule::our_words(2)),
     Program::named("terragrunt")
         .beyond(&[CHANGES_INFRASTRUCTURE])
         .critical(&[DESTROYS_INFRASTRUCTURE]),
@@ -65,21 +68,21 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[CHANGES_INFRASTRUCTURE])
         .critical(&[DESTROYS_A_STACK])
         .reaches(&[TO_THE_INFRASTRUCTURE])
-        .grant(Grant::words(2).three("stack")),
+        .grant(AlwaysRule::words(2).three("stack")),
     Program::named("cdk sls serverless")
         .beyond(&[CHANGES_INFRASTRUCTURE])
         .critical(&[DESTROYS_A_STACK])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("cdktf copilot sam").critical(&[DESTROYS_A_STACK]),
-    Program::named("cf").grant(Grant::words(2)),
+    Program::named("cf").grant(AlwaysRule::words(2)),
     Program::named("heroku")
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[destroys(NthEnds(0, ":destroy :reset :delete"))])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("vercel flyctl firebase")
         .beyond(&[CHANGES_A_CLOUD])
         .critical(&[DESTROYS_A_DEPLOYMENT])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("now railway render surge").critical(&[DESTROYS_A_DEPLOYMENT]),
     Program::named("netlify fly wrangler")
         .beyond(&[CHANGES_A_CLOUD])
@@ -102,7 +105,7 @@ pub(crate) static ALL: &[Program] = &[
         .prose(FORGE_PROSE)
         .reaches(&[TO_THE_FORGE])
         .pipe(Pipe::tells(Has("token")))
-        .grant(Grant::words(3)),
+        .grant(AlwaysRule::words(3)),
     Program::named("glab")
         .roles(&[Role::Titled])
         .critical(&[DELETES_AT_THE_FORGE])

@@ -4,7 +4,7 @@ use super::common::{DELETES, RUNS, STARTS_ANOTHER, TO_THE_INFRASTRUCTURE};
 use crate::facts::programs::case::{Case, case, destroys};
 use crate::facts::programs::checks::tools;
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::{Pipe, Reach, Title, To};
 use crate::facts::programs::reading::{Operands, form};
 use crate::facts::programs::runs::Runs;
@@ -16,11 +16,13 @@ use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
     DOCKER.grant(
-        Grant::words(2)
+        AlwaysRule::words(2)
             .three("builder compose container image network volume")
             .never_subs("run exec"),
     ),
-    DOCKER.renamed("podman").grant(Grant::words(2).three("container image").never_subs("run exec")),
+    DOCKER
+        .renamed("podman")
+        .grant(AlwaysRule::words(2).three("container image").never_subs("run exec")),
     Program::named("nerdctl")
         .beyond(&[LEAVES_THE_CONTAINER])
         .critical(DOCKER_CRITICAL)
@@ -36,7 +38,7 @@ pub(crate) static ALL: &[Program] = &[
         .runs(Runs::Elsewhere("exec run"))
         .reaches(&[TO_THE_INFRASTRUCTURE])
         .pipe(Pipe::tells(Starts("secret")))
-        .grant(Grant::words(2).three("kustomize rollout").never_subs("exec run")),
+        .grant(AlwaysRule::words(2).three("kustomize rollout").never_subs("exec run")),
     Program::named("oc")
         .beyond(CLUSTER_BEYOND)
         .critical(&[DELETES_FROM_A_CLUSTER])
@@ -46,14 +48,14 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Titled])
         .beyond(CLUSTER_BEYOND)
         .critical(&[destroys(Nth(0, "uninstall delete del un"))])
-        .grant(Grant::words(2)),
-    Program::named("kind").grant(Grant::words(2).three("create")),
-    Program::named("minikube kustomize skaffold crictl").grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
+    Program::named("kind").grant(AlwaysRule::words(2).three("create")),
+    Program::named("minikube kustomize skaffold crictl").grant(AlwaysRule::words(2)),
     Program::named("lxc").runs(Runs::Elsewhere("exec run")),
-    Program::named("eksctl").critical(&[DELETES]).grant(Grant::words(2).three("create")),
+    Program::named("eksctl").critical(&[DELETES]).grant(AlwaysRule::words(2).three("create")),
     Program::named("kops").critical(&[DELETES]),
     Program::named("nomad etcdctl").critical(&[PURGES]),
-    Program::named("consul").critical(&[PURGES]).grant(Grant::words(2).three("kv")),
+    Program::named("consul").critical(&[PURGES]).grant(AlwaysRule::words(2).three("kv")),
 ];
 
 const DOCKER: Program = Program::named("docker")

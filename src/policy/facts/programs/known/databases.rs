@@ -4,7 +4,7 @@ use super::common::STARTS_ANOTHER;
 use crate::facts::programs::case::{case, drops};
 use crate::facts::programs::checks::{sql, tools};
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::when::{
     When::{All, Always, Any, Has, Holds, Nth, Operand, Says, Test},
     options,
@@ -19,7 +19,7 @@ pub(crate) static ALL: &[Program] = &[
             STARTS_ANOTHER,
         )])
         .critical(&[drops(Test(sql::runs_such))])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("pgcli")
         .beyond(&[case(
             Any(&[Says(PSQL_RUNS), options("--file --output --log-file", "foL", "chpUdv")]),
@@ -30,7 +30,7 @@ pub(crate) static ALL: &[Program] = &[
         .roles(&[Role::Database])
         .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
         .critical(&[drops(Test(sql::runs_such))])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("mariadb")
         .roles(&[Role::Database])
         .beyond(&[case(Any(&[Says(MYSQL_RUNS), options(MYSQL_OPTIONS, "", "")]), STARTS_ANOTHER)])
@@ -52,12 +52,12 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("redis-cli")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Test(sql::flushes))])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("valkey-cli keydb-cli").critical(&[drops(Test(sql::flushes))]),
     Program::named("mongosh")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("mongo")
         .beyond(&[case(Any(&[Says(SCRIPTS_RUN), Has("CONFIG MODULE EVAL")]), STARTS_ANOTHER)])
         .critical(&[drops(Holds(&["dropDatabase", ".drop()", "deleteMany({})", "remove({})"]))]),

@@ -2,7 +2,7 @@
 
 use crate::facts::programs::case::{Case, case, critical};
 use crate::facts::programs::description::Program;
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reading::{Operands, form, reading};
 use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Nth};
 use crate::facts::programs::words::Words;
@@ -19,7 +19,7 @@ pub(crate) static ALL: &[Program] = &[
             form("route show", "", "", &[], Operands::Literals),
         ])
         .beyond(&[CHANGES_THE_NETWORK])
-        .grant(Grant::words(2).three("addr link netns route")),
+        .grant(AlwaysRule::words(2).three("addr link netns route")),
     Program::named("route ifconfig nmcli firewall-cmd").beyond(&[CHANGES_THE_NETWORK]),
     Program::named("ss").reads(&[reading("abfilmopStuxan46", "", &[], Operands::None)]),
     Program::named("iptables ip6tables")
@@ -31,7 +31,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("ufw")
         .beyond(&[CHANGES_THE_NETWORK])
         .critical(&[critical(Nth(0, "disable reset"), GUARD)])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("setenforce").critical(&[critical(Nth(0, "0 Permissive permissive"), GUARD)]),
     Program::named("csrutil spctl").critical(&[critical(
         Any(&[Nth(0, "disable"), Has("--master-disable --global-disable")]),

@@ -8,7 +8,7 @@ use crate::facts::programs::case::{case, sub};
 use crate::facts::programs::checks::git;
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::Depth;
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::{Reach, Title, To};
 use crate::facts::programs::reading::{Operands, form};
 use crate::facts::programs::runs::{Runs, RunsPart};
@@ -258,7 +258,7 @@ pub(crate) static ALL: &[Program] = &[Program::named("git")
         Reach::Repository("clone fetch pull ls-remote"),
     ])
     .grant(
-        Grant::words(2)
+        AlwaysRule::words(2)
             .three("config remote stash")
             .never_subs("-c config filter-branch")
             .narrow(GIT_OVERWRITES),

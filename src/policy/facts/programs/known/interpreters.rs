@@ -4,12 +4,12 @@ use super::common::{RUNS_A_FETCH, RUNS_ANYTHING};
 use crate::facts::programs::case::{Case, case, drops, judge};
 use crate::facts::programs::checks::{code, tools};
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::when::When::{self, All, Any, Nth, Operand, OperandEnds, Test};
 use crate::facts::programs::words::Words;
 
 pub(crate) static ALL: &[Program] = &[
-    PYTHON.grant(Grant::words(2)),
+    PYTHON.grant(AlwaysRule::words(2)),
     PYTHON.renamed("python3"),
     Program::named(INTERPRETERS_NAMES).roles(&[Role::Interpreter]).critical(&[RUNS_A_FETCH]),
     Program::named("node perl")
@@ -23,7 +23,10 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[RUNS_THE_UNKNOWN])
         .critical(&[RUNS_A_FETCH])
         .grant(
-            Grant::words(2).three("task").never_subs("eval").scripts("check fmt lint task test"),
+            AlwaysRule::words(2)
+                .three("task")
+                .never_subs("eval")
+                .scripts("check fmt lint task test"),
         ),
     Program::named("ruby")
         .roles(&[Role::Interpreter])
@@ -46,7 +49,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("osascript")
         .roles(&[Role::Interpreter])
         .critical(&[RUNS_A_FETCH])
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("manage.py").critical(&[FLUSHES]),
     Program::named("django-admin").critical(&[drops(Any(&[Nth(0, "flush"), MANAGE_FLUSHES]))]),
     Program::named("artisan").critical(&[DROPS_ALL_TABLES]),

@@ -5,7 +5,7 @@ use crate::facts::programs::case::{case, judge};
 use crate::facts::programs::checks::{copies, leaks, web};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::{Access, Files};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::{Pipe, Reach};
 use crate::facts::programs::reading::{Operands, reading};
 use crate::facts::programs::reasons::{LEAKS, REMOTE};
@@ -52,8 +52,8 @@ pub(crate) static ALL: &[Program] = &[
         .runs(Runs::Remote)
         .reaches(&[Reach::Host])
         .pipe(Pipe::sends(Not(&Has("-z"))))
-        .grant(Grant::NEVER),
-    Program::named("mosh").runs(Runs::Remote).reaches(&[Reach::Host]).grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
+    Program::named("mosh").runs(Runs::Remote).reaches(&[Reach::Host]).grant(AlwaysRule::NEVER),
     Program::named("autossh").runs(Runs::Remote),
     // `-z` only tests ports and sends nothing.
     Program::named("nc ncat netcat")

@@ -6,7 +6,7 @@ use super::common::{
 use crate::facts::programs::case::{Case, case, critical, destroys, drops};
 use crate::facts::programs::checks::tools;
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::{Reach, Title, To};
 use crate::facts::programs::reading::{Operands, form};
 use crate::facts::programs::runs::Runs;
@@ -31,11 +31,11 @@ pub(crate) static ALL: &[Program] = &[
         ])
         .critical(&[destroys(Nth(0, "yank"))])
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(Grant::words(2).three("add run")),
+        .grant(AlwaysRule::words(2).three("add run")),
     Program::named("rustup")
         .roles(&[Role::Titled])
         .reads(&[form("toolchain list", "v", "", &[], Operands::None)])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("npm")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
@@ -52,7 +52,7 @@ pub(crate) static ALL: &[Program] = &[
         ])
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(Grant::words(2).three("exec init run view").never_subs("exec x")),
+        .grant(AlwaysRule::words(2).three("exec init run view").never_subs("exec x")),
     Program::named("pnpm")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
@@ -60,14 +60,14 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[destroys(Nth(0, "unpublish"))])
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(Grant::words(2).three("dlx exec run").never_subs("exec").runners("dlx")),
+        .grant(AlwaysRule::words(2).three("dlx exec run").never_subs("exec").runners("dlx")),
     Program::named("yarn")
         .roles(&[Role::Titled])
         .global(NPM_GLOBAL)
         .beyond(NPM_BEYOND)
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
-        .grant(Grant::words(2).three("dlx run").never_subs("exec").runners("dlx")),
+        .grant(AlwaysRule::words(2).three("dlx run").never_subs("exec").runners("dlx")),
     Program::named("bun")
         .roles(&[Role::Interpreter, Role::Titled])
         .versions("--version -v")
@@ -76,55 +76,57 @@ pub(crate) static ALL: &[Program] = &[
         .runs(Runs::Elsewhere("exec x dlx"))
         .reaches(&[TO_ITS_REGISTRY, FROM_ITS_REGISTRY])
         .grant(
-            Grant::words(2)
+            AlwaysRule::words(2)
                 .three("run x")
                 .never_subs("-e")
                 .runners("x")
                 .scripts("add build install pm run test x"),
         ),
-    Program::named("npx uvx").runs(Runs::Package).grant(Grant::NEVER),
-    Program::named("bunx").runs(Runs::Package).grant(Grant::words(2).runner()),
+    Program::named("npx uvx").runs(Runs::Package).grant(AlwaysRule::NEVER),
+    Program::named("bunx").runs(Runs::Package).grant(AlwaysRule::words(2).runner()),
     Program::named("pnpx").runs(Runs::Package),
-    PIP.grant(Grant::words(2)),
-    PIP.renamed("pip3").grant(Grant::our_words(2)),
+    PIP.grant(AlwaysRule::words(2)),
+    PIP.renamed("pip3").grant(AlwaysRule::our_words(2)),
     Program::named("uv")
         .roles(&[Role::Titled])
         .versions("--version")
         .beyond(&[case(Verb("publish tool self"), PUBLISHES)])
         .runs(Runs::Elsewhere("run"))
         .reaches(&[TO_ITS_REGISTRY])
-        .grant(Grant::our_words(2).our_three("run").runners("run")),
+        .grant(AlwaysRule::our_words(2).our_three("run").runners("run")),
     Program::named("poetry")
         .roles(&[Role::Titled])
         .runs(Runs::Elsewhere("run"))
         .reaches(&[TO_ITS_REGISTRY])
-        .grant(Grant::words(2).our_three("run").runners("run")),
+        .grant(AlwaysRule::words(2).our_three("run").runners("run")),
     Program::named("pipenv")
         .runs(Runs::Elsewhere("run"))
-        .grant(Grant::words(2).our_three("run").runners("run")),
+        .grant(AlwaysRule::words(2).our_three("run").runners("run")),
     Program::named("rye pdm hatch mamba").runs(Runs::Elsewhere("run")),
-    Program::named("conda").runs(Runs::Elsewhere("run")).grant(Grant::ONE_WORD.never_subs("run")),
-    Program::named("pipx").runs(Runs::Elsewhere("run")).grant(Grant::NEVER),
+    Program::named("conda")
+        .runs(Runs::Elsewhere("run"))
+        .grant(AlwaysRule::ONE_WORD.never_subs("run")),
+    Program::named("pipx").runs(Runs::Elsewhere("run")).grant(AlwaysRule::NEVER),
     Program::named("gem").beyond(&[INSTALLS]).reaches(&[FROM_ITS_REGISTRY]),
     Program::named("bundle")
         .beyond(&[RUNS_SCRIPTS])
         .critical(&[drops(OperandStarts("db:drop db:reset"))])
         .runs(Runs::Elsewhere("exec x"))
-        .grant(Grant::ONE_WORD.our_three("exec").runners("exec")),
+        .grant(AlwaysRule::ONE_WORD.our_three("exec").runners("exec")),
     Program::named("composer")
         .beyond(&[RUNS_SCRIPTS])
         .runs(Runs::Elsewhere("exec x"))
-        .grant(Grant::words(2).never_subs("exec")),
+        .grant(AlwaysRule::words(2).never_subs("exec")),
     Program::named("twine").reaches(&[Reach::Publishes {
         sub: "upload",
         second: "",
         title: Title::Two,
         to: To::Known("its registry"),
     }]),
-    Program::named("nvm volta pyenv rbenv").grant(Grant::words(2)),
+    Program::named("nvm volta pyenv rbenv").grant(AlwaysRule::words(2)),
     Program::named("direnv mise")
         .runs(Runs::Elsewhere("exec x"))
-        .grant(Grant::ONE_WORD.never_subs("exec")),
+        .grant(AlwaysRule::ONE_WORD.never_subs("exec")),
     Program::named("asdf").runs(Runs::Elsewhere("exec x")),
 ];
 

@@ -3,7 +3,7 @@
 use super::common::STARTS_ANOTHER;
 use crate::facts::programs::case::{case, critical, destroys};
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::runs::{Passage, Runs, Wrapper};
 use crate::facts::programs::when::When::{Always, Any, Bare, Has, Not, Nth, Operand, Starts};
@@ -17,7 +17,7 @@ pub(crate) static ALL: &[Program] = &[
             "opens a shell as root",
         )])
         .runs(Runs::Behind(SUDO))
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("doas")
         .roles(&[Role::Privilege])
         .critical(&[critical(
@@ -25,18 +25,18 @@ pub(crate) static ALL: &[Program] = &[
             "opens a shell as root",
         )])
         .runs(Runs::Behind(DOAS))
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("su")
         .roles(&[Role::Privilege])
         .critical(&[critical(Not(&Has("-c --command")), "opens a shell as another user")])
         .runs(Runs::AsUser)
-        .grant(Grant::NEVER),
-    Program::named("runuser").roles(&[Role::Privilege]).runs(Runs::AsUser).grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
+    Program::named("runuser").roles(&[Role::Privilege]).runs(Runs::AsUser).grant(AlwaysRule::NEVER),
     Program::named("pkexec")
         .roles(&[Role::Privilege])
         .critical(&[critical(Not(&Has("-c --command")), "opens a shell as another user")])
         .runs(Runs::Anywhere)
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("passwd").critical(&[critical(Not(&Has("-S --status -Sa")), ACCOUNTS)]),
     Program::named(RIGHTS_NAMES).critical(&[critical(Always, ACCOUNTS)]),
     Program::named("visudo")
@@ -56,12 +56,12 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[case(Always, "it handles keys and secrets")])
         .critical(&[destroys(Operand("destroy delete revoke seal"))])
         .pipe(Pipe::tells(Always))
-        .grant(Grant::words(2).three("auth kv")),
+        .grant(AlwaysRule::words(2).three("auth kv")),
     Program::named("bw").pipe(Pipe::tells(Always)),
     Program::named("openssl")
         .beyond(&[case(Has(OPENSSL_RUNS), STARTS_ANOTHER)])
         .pipe(Pipe::decodes(Has("-d -D -di --decode -r enc -rp")))
-        .grant(Grant::words(2).three("req x509")),
+        .grant(AlwaysRule::words(2).three("req x509")),
 ];
 
 // An allow never passes through: the inner command gets rights that its rule did not consider.

@@ -4,7 +4,7 @@ use super::common::{FROM_ITS_REGISTRY, INSTALLS, NEEDED, RUNS};
 use crate::facts::programs::case::{Case, case, critical};
 use crate::facts::programs::checks::machine;
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::when::{
     When::{All, Has, Test},
@@ -33,10 +33,12 @@ pub(crate) static ALL: &[Program] = &[
         .beyond(&[INSTALLS])
         .critical(&[REMOVES_THE_SYSTEM])
         .reaches(&[FROM_ITS_REGISTRY])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("snap").roles(&[Role::Titled]).beyond(&[INSTALLS]),
     Program::named("flatpak port nix-env").beyond(&[INSTALLS]),
-    Program::named("nix").runs(Runs::Elsewhere("run")).grant(Grant::ONE_WORD.never_subs("run")),
+    Program::named("nix")
+        .runs(Runs::Elsewhere("run"))
+        .grant(AlwaysRule::ONE_WORD.never_subs("run")),
 ];
 
 // Removing any other package only goes beyond a grant.

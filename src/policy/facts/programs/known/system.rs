@@ -5,7 +5,7 @@ use crate::facts::programs::case::{Case, case, critical};
 use crate::facts::programs::checks::{machine, tools};
 use crate::facts::programs::description::{Program, Role};
 use crate::facts::programs::files::Depth;
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reading::{Operands, form, reading};
 use crate::facts::programs::runs::Runs;
 use crate::facts::programs::when::{
@@ -47,7 +47,7 @@ pub(crate) static ALL: &[Program] = &[
             CHANGES_SERVICES,
         ])
         .critical(&[HALTS_THE_MACHINE, STOPS_A_SERVICE, CHANGES_THE_START])
-        .grant(Grant::words(2)),
+        .grant(AlwaysRule::words(2)),
     Program::named("loginctl")
         .beyond(&[case(options("--address --host --root --image", "H", "tnopM"), RUNS)])
         .critical(&[HALTS_THE_MACHINE, STOPS_A_SERVICE, CHANGES_THE_START]),
@@ -66,11 +66,11 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("crontab")
         .beyond(&[case(Not(&Has("-l")), "it changes what runs later")])
         .critical(&[critical(Not(&Has("-l")), LATER)])
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("at batch")
         .critical(&[critical(Not(&Has("-l -c -V")), LATER)])
         .runs(Runs::Anywhere)
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("update-rc.d chkconfig insserv")
         .critical(&[critical(Always, "changes what starts with the machine")]),
     Program::named("sysctl")
@@ -91,7 +91,7 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("nsenter chroot")
         .critical(&[critical(Always, "leaves the confines of this system")])
         .runs(Runs::Anywhere)
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("whoami groups tty arch logname").reads(&[reading("", "", &[], Operands::None)]),
     Program::named("id").reads(&[reading(
         "agGnruz",

@@ -3,7 +3,7 @@
 use super::common::RUNS_A_FETCH;
 use crate::facts::programs::case::case;
 use crate::facts::programs::description::{Program, Role};
-use crate::facts::programs::grant::Grant;
+use crate::facts::programs::grant::AlwaysRule;
 use crate::facts::programs::reach::Pipe;
 use crate::facts::programs::runs::{Passage, Runs, Wrapper};
 use crate::facts::programs::when::When::{Always, Bare};
@@ -15,7 +15,7 @@ pub(crate) static ALL: &[Program] = &[
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Behind(ENV))
         .pipe(Pipe::tells(Bare))
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("genv").runs(Runs::Behind(ENV)),
     Program::named("timeout gtimeout").runs(Runs::Behind(TIMEOUT)),
     Program::named("nice").runs(Runs::Behind(Wrapper::new(Passage::Inner, "n", "adjustment"))),
@@ -27,7 +27,7 @@ pub(crate) static ALL: &[Program] = &[
     ))),
     Program::named("builtin")
         .runs(Runs::Behind(Wrapper::new(Passage::Inner, "", "")))
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("command").runs(Runs::Behind(COMMAND)),
     Program::named("time gtime").runs(Runs::Behind(TIME)),
     Program::named("stdbuf gstdbuf").runs(Runs::Behind(Wrapper::new(
@@ -43,21 +43,24 @@ pub(crate) static ALL: &[Program] = &[
     Program::named("exec")
         .critical(&[RUNS_A_FETCH])
         .runs(Runs::Behind(Wrapper::new(Passage::DenyOnly, "a", "")))
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     // watch joins its words and passes them to `sh -c`.
-    Program::named("watch").runs(Runs::Joined("nd")).grant(Grant::NEVER),
+    Program::named("watch").runs(Runs::Joined("nd")).grant(AlwaysRule::NEVER),
     // Their options are not modelled, so every word may be the command, and an allow never passes
     // through.
     Program::named(WRAPPERS_ANYWHERE).runs(Runs::Anywhere),
     Program::named("strace ltrace unshare systemd-run script screen busybox toybox")
         .runs(Runs::Anywhere)
-        .grant(Grant::NEVER),
-    Program::named("parallel").roles(&[Role::HandsOn]).runs(Runs::Anywhere).grant(Grant::NEVER),
-    Program::named("tmux").runs(Runs::Anywhere).grant(Grant::words(2).never()),
+        .grant(AlwaysRule::NEVER),
+    Program::named("parallel")
+        .roles(&[Role::HandsOn])
+        .runs(Runs::Anywhere)
+        .grant(AlwaysRule::NEVER),
+    Program::named("tmux").runs(Runs::Anywhere).grant(AlwaysRule::words(2).never()),
     Program::named("expect")
         .beyond(&[case(Always, "it runs whatever it is given")])
         .runs(Runs::Anywhere)
-        .grant(Grant::NEVER),
+        .grant(AlwaysRule::NEVER),
     Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere),
     Program::named("countersign").runs(Runs::Hosted("host")),
 ];

@@ -17,15 +17,15 @@ pub(super) const COME_BACK: &str = "2";
 
 /// A refused request. It changes nothing and grants nothing.
 #[derive(Debug)]
-pub struct Fault {
+pub struct ApiError {
     status: StatusCode,
     sentence: String,
     /// The value of `Retry-After`, in seconds.
     retry_after: Option<String>,
 }
 
-impl Fault {
-    /// A fault with this status and sentence.
+impl ApiError {
+    /// An error with this status and sentence.
     #[must_use]
     pub fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
         let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
@@ -59,7 +59,7 @@ impl Fault {
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(ErrorReply { error: self.sentence })).into_response();
         if self.status == StatusCode::PAYLOAD_TOO_LARGE {
@@ -75,7 +75,7 @@ impl IntoResponse for Fault {
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a request failed");
         if error.is_of_a_row() {
@@ -99,7 +99,7 @@ impl From<StoreError> for Fault {
     }
 }
 
-impl From<SubmitError> for Fault {
+impl From<SubmitError> for ApiError {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::Malformed(malformed) => Self::bad_request(malformed.0),
@@ -112,7 +112,7 @@ impl From<SubmitError> for Fault {
     }
 }
 
-impl From<BytesRejection> for Fault {
+impl From<BytesRejection> for ApiError {
     fn from(rejection: BytesRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return Self::new(rejection.status(), "the request is larger than 1 MiB");
@@ -121,7 +121,7 @@ impl From<BytesRejection> for Fault {
     }
 }
 
-impl From<QueryRejection> for Fault {
+impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
         Self::bad_request(format!("the query cannot be read: {}", rejection.body_text()))
     }
@@ -131,13 +131,13 @@ impl From<QueryRejection> for Fault {
 ///
 /// # Errors
 /// 400 with that sentence.
-pub(in crate::api) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+pub(in crate::api) fn json<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|error| unreadable(&error))
 }
 
 /// 400 for a body that cannot be parsed.
-pub(super) fn unreadable(error: &serde_json::Error) -> Fault {
-    Fault::bad_request(format!("the body is not what is taken here: {error}"))
+pub(super) fn unreadable(error: &serde_json::Error) -> ApiError {
+    ApiError::bad_request(format!("the body is not what is taken here: {error}"))
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
         let (ask, why) = ("k3f9".to_owned(), "it is no JSON".to_owned());
         let error = StoreError::DamagedAsk { ask, why };
         let sentence = format!("{error}; nothing may run");
-        let response = Fault::from(error);
+        let response = ApiError::from(error);
         assert_eq!(response.sentence, sentence);
         let response = response.into_response();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
