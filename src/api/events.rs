@@ -1,7 +1,8 @@
 //! `GET /v1/events`: the event log as server-sent events.
 //!
-//! A new reader gets every open ask first, or with `last` so many of the latest events. A reader that resumes with `Last-Event-ID` gets what it
-//! missed. If those events are no longer stored, it gets one event `forgotten` and starts again.
+//! A new reader gets every open ask first, or with `last` so many of the latest events. A reader
+//! that resumes with `Last-Event-ID` gets what it missed. If those events are no longer stored, it
+//! gets one event `forgotten` and starts again.
 //!
 //! The `id:` of an event is the id to resume after, which is not always the event's own: on
 //! PostgreSQL an earlier event may still appear. The event's own id is in its data.

@@ -255,13 +255,16 @@ mod tests {
         fn the_id_of_a_store_changes_nothing_else_of_a_token(
             card in "[A-Za-z0-9_-]{22}\\.[0-9]{1,2}\\.([adz]|o[0-9])", store in "[0-9a-z]{8}",
         ) {
-            let (old, new) = (ButtonToken::read(&card), ButtonToken::read(&format!("{card}.{store}")));
+            let old = ButtonToken::read(&card);
+            let new = ButtonToken::read(&format!("{card}.{store}"));
             let stamped = old.map(|old| ButtonToken { store: Some(store), ..old });
             prop_assert_eq!(new, stamped);
         }
 
         #[test]
-        fn whatever_reads_as_a_token_was_written_as_one(text in "[A-Za-z0-9_-]{22}[0-9a-z_.+-]{0,22}") {
+        fn what_reads_as_a_token_was_written_as_one(
+            text in "[A-Za-z0-9_-]{22}[0-9a-z_.+-]{0,22}",
+        ) {
             if let Some(token) = ButtonToken::read(&text) {
                 prop_assert_eq!(token.write(), Some(text));
             }

@@ -11,8 +11,8 @@ pub(super) struct ApproveArgs {
     /// The ask, as `countersign pending` shows it; its first letters are enough
     #[arg(value_name = "ID", add = complete::asks())]
     ask: String,
-    /// What it covers: once, session, always, always_prefix (commands that begin alike), exact (this
-    /// very call), or a time such as 10m
+    /// What it covers: once, session, always, always_prefix (commands that begin alike), exact
+    /// (this very call), or a time such as 10m
     #[arg(long, default_value = "once")]
     scope: Scope,
     /// With `--scope always`: which of its rules are stored, by their places, such as 1,3

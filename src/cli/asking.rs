@@ -70,7 +70,8 @@ async fn cancel(client: &Client, id: &str) -> String {
             format!("Too late to cancel: {how}. Nothing is run here.")
         }
         Err(error) => format!(
-            "Not cancelled: {error}\n{id} may still be open. Nothing is run here, whatever the answer."
+            "Not cancelled: {error}\n{id} may still be open. Nothing is run here, \
+             whatever the answer."
         ),
     }
 }

@@ -64,7 +64,8 @@ pub(super) fn disconnect(args: &ConnectArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Puts all hooks into the agent's settings again, with the arguments of `command` and this program.
+/// Puts all hooks into the agent's settings again, with the arguments of `command` and this
+/// program.
 pub(super) fn reconnect(agent: &'static dyn HookAgent, command: &str) -> Result<()> {
     let mut words = shlex::split(command).context("the hook's command cannot be read")?;
     let program = text(&std::env::current_exe().context("this program cannot find itself")?)?;

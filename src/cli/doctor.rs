@@ -18,7 +18,8 @@ pub(super) struct DoctorArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
-    /// Fix what is safe to fix (file modes, missing hooks of a connected agent), and say what was done
+    /// Fix what is safe to fix (file modes, missing hooks of a connected agent), and say what was
+    /// done
     #[arg(long)]
     pub(super) fix: bool,
 }

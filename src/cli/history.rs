@@ -65,7 +65,12 @@ pub(super) struct HistoryArgs {
     #[arg(long, value_name = "TIME", value_parser = past)]
     until: Option<String>,
     /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+    )]
     limit: u32,
     /// Print it as JSON
     #[arg(long)]

@@ -23,8 +23,8 @@ pub(super) fn approver(context: &Context) -> Result<Client> {
     Ok(Client::new(&config.client, Duration::from_secs(5))?.with_token(token))
 }
 
-/// A client that sees all that this user may see: with the approver's token where there is one, else
-/// with an agent's handle.
+/// A client that sees all that this user may see: with the approver's token where there is one,
+/// else with an agent's handle.
 pub(super) fn reader(context: &Context) -> Result<Client> {
     match approver(context) {
         Err(error) if error.is::<NoToken>() => context.client(),

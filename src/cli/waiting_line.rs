@@ -9,7 +9,8 @@ use std::{
     time::Duration,
 };
 
-/// How often the deadline is read again: it moves when the ask is first shown, and stops in a pause.
+/// How often the deadline is read again: it moves when the ask is first shown, and stops in a
+/// pause.
 const REREAD: usize = 10;
 
 /// Keeps the line up to date until the future is dropped, which removes the line. Writes nothing

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn an_event_of_the_log_is_read_and_everything_else_of_the_stream_is_passed_over() {
-        let text = "id: 7\nevent: mode\ndata: {\"id\":9,\"at\":3,\"data\":{\"mode\":\"yolo\"},\"ask\":null}\n\n";
+        let text = "id: 7\nevent: mode\n\
+                    data: {\"id\":9,\"at\":3,\"data\":{\"mode\":\"yolo\"},\"ask\":null}\n\n";
         let event = EventView { id: 9, at: 3, data: json!({"mode": "yolo"}), ask: None };
         let wanted = Happened { kind: "mode".to_owned(), event, resume: Some(7) };
         assert_eq!(read(text).unwrap(), Some(wanted));

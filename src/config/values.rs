@@ -36,7 +36,8 @@ pub(super) fn url(node: &ConfigNode) -> Result<String, String> {
 }
 
 /// Parses the address of the inbox.
-// The page proves itself with the browser's cryptography, which plain http has on this machine only.
+// The page proves itself with the browser's cryptography, which plain http has on this machine
+// only.
 pub(super) fn public_url(node: &ConfigNode) -> Result<PublicUrl, String> {
     let wanted = "wants the address of the inbox, such as \"https://approve.example.org\"";
     let url = reqwest::Url::parse(&text(node)?).map_err(|_| wanted.to_owned())?;

@@ -56,7 +56,8 @@ macro_rules! fitting {
     ($cards:expr, $most:literal) => {
         concat!(
             "SELECT nonce, due.ask, adapter, target, message, attempts, shown, \
-             CAST(CASE WHEN EXISTS (SELECT 1 FROM card AS other WHERE other.ask = due.ask AND other.seen = 1) THEN 1 \
+             CAST(CASE WHEN EXISTS (SELECT 1 FROM card AS other \
+             WHERE other.ask = due.ask AND other.seen = 1) THEN 1 \
              ELSE 0 END AS BIGINT) AS seen, found, ",
             columns!(),
             " FROM (SELECT cards.*, count(*) OVER () AS found, sum(bytes) OVER (ORDER BY redraw, \

@@ -139,7 +139,8 @@ async fn a_store_of_a_later_version_is_refused_at_the_start_with_what_to_do() {
     for fresh in [Some(Fresh::sqlite()), Fresh::postgres().await].into_iter().flatten() {
         let store = Store::open(&fresh.database).await.unwrap();
         let later = store.execute(sqlx::query(
-            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+            "INSERT INTO _sqlx_migrations \
+             (version, description, success, checksum, execution_time) \
              SELECT 999, 'later', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1",
         ));
         later.await.unwrap();

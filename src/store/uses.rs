@@ -73,15 +73,18 @@ mod tests {
             for id in ["one", "two"] {
                 let new = "INSERT INTO grants (id, ask, tool, pattern, scope, agent, session, \
                      granted_by, created_at, written) \
-                     VALUES ($1, 'a', 'Bash', '*', 'always', 'a', 's', '{\"kind\":\"timeout\"}', 1, 1)";
+                     VALUES ($1, 'a', 'Bash', '*', 'always', 'a', 's', \
+                     '{\"kind\":\"timeout\"}', 1, 1)";
                 store.execute(sqlx::query(new).bind(id)).await.unwrap();
             }
             assert_eq!(store.grant_uses().await.unwrap(), HashMap::new());
-            let first = vec![("one".to_owned(), uses(2, 10, "ls")), ("none".to_owned(), uses(1, 1, ""))];
+            let none = ("none".to_owned(), uses(1, 1, ""));
+            let first = vec![("one".to_owned(), uses(2, 10, "ls")), none];
             store.add_grant_uses(first).await.unwrap();
             store.add_grant_uses(vec![("one".to_owned(), uses(3, 20, "ls src"))]).await.unwrap();
             store.add_grant_uses(vec![("two".to_owned(), uses(1, 30, "pwd"))]).await.unwrap();
-            let all = [("one".to_owned(), uses(5, 20, "ls src")), ("two".to_owned(), uses(1, 30, "pwd"))];
+            let two = ("two".to_owned(), uses(1, 30, "pwd"));
+            let all = [("one".to_owned(), uses(5, 20, "ls src")), two];
             assert_eq!(store.grant_uses().await.unwrap(), HashMap::from(all.clone()));
             store.revoke_grant("two", None, 40).await.unwrap();
             let [one, _] = all;

@@ -83,6 +83,10 @@ fn is_test(item: &Item) -> bool {
         Item::Fn(function) => only_for_tests(&function.attrs),
         Item::Use(import) => only_for_tests(&import.attrs),
         Item::Impl(block) => only_for_tests(&block.attrs),
+        Item::Struct(item) => only_for_tests(&item.attrs),
+        Item::Enum(item) => only_for_tests(&item.attrs),
+        Item::Trait(item) => only_for_tests(&item.attrs),
+        Item::Type(item) => only_for_tests(&item.attrs),
         _ => false,
     }
 }

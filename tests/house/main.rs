@@ -1,5 +1,5 @@
-//! The structure of the code, held to what ARCHITECTURE.md draws: which folder may use which, and no two
-//! files that use each other in a circle.
+//! The structure of the code, held to what ARCHITECTURE.md draws: which folder may use which, and no
+//! two files that use each other in a circle; and what a reader can rely on in every file.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -10,6 +10,7 @@
 mod crates;
 mod names;
 mod routes;
+mod style;
 
 use crates::{File, files};
 use names::uses;
@@ -86,7 +87,8 @@ fn room(file: &str) -> String {
     if top == "src" { name.to_owned() } else { format!("{top}/{name}") }
 }
 
-/// The arrows of a block such as ```` ```arrows ```` : a line for each room, `gate: store ask policy`.
+/// The arrows of a block such as ```` ```arrows ```` : a line for each room,
+/// `gate: store ask policy`.
 fn drawn(page: &str, block: &str) -> BTreeSet<(String, String)> {
     let lines = lines(page, block).into_iter();
     lines

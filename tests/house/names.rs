@@ -4,8 +4,8 @@ use crate::crates::File;
 use std::collections::BTreeSet;
 use syn::{Item, UseTree, Visibility, visit::Visit};
 
-/// The files that a file uses: those that define the names that it imports or spells with a path. What a
-/// file only passes on (`pub use`) it does not use.
+/// The files that a file uses: those that define the names that it imports or spells with a path.
+/// What a file only passes on (`pub use`) it does not use.
 pub fn uses(file: &File, files: &[File]) -> BTreeSet<String> {
     let mut paths = Paths { found: Vec::new() };
     for item in &file.items {
@@ -125,7 +125,8 @@ fn find<'f>(krate: &str, module: &[String], files: &'f [File]) -> Option<&'f Fil
     })
 }
 
-/// The paths under which a file passes a name on; to its own modules it passes on all that it imports.
+/// The paths under which a file passes a name on; to its own modules it passes on all that it
+/// imports.
 fn passed_on(file: &File, name: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for item in &file.items {

@@ -67,8 +67,8 @@ impl Inbox {
         }))
     }
 
-    /// These routes behind the guard of the page, to be merged beside [`Self::router`]: every request
-    /// needs the cookie, and a proof made with the page's key for exactly this request.
+    /// These routes behind the guard of the page, to be merged beside [`Self::router`]: every
+    /// request needs the cookie, and a proof made with the page's key for exactly this request.
     pub fn guarded(&self, routes: Router) -> Router {
         routes
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data))

@@ -201,10 +201,11 @@ mod tests {
     fn invisible_and_bidi_characters_become_visible() {
         assert_eq!(visible("a\u{200b}b\r\u{0}\u{2066}"), "a\\u{200b}b\\u{d}\\u{0}\\u{2066}");
         let hidden = "\u{1b}\u{7f}\u{9b}\u{a0}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{1680}\u{17b4}\
-            \u{180b}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\
-            \u{2060}\u{2064}\u{2065}\u{206f}\u{2800}\u{3000}\u{3164}\u{e000}\u{fe00}\u{fe0e}\u{fe0f}\
-            \u{feff}\u{ffa0}\u{fff0}\u{fff9}\u{fffb}\u{fffc}\u{fffe}\u{1bca0}\u{1d159}\u{1d173}\
-            \u{e0001}\u{e0020}\u{e007f}\u{e0100}\u{e01ef}\u{f0000}\u{10ffff}\u{378}";
+            \u{180b}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\
+            \u{202e}\u{2060}\u{2064}\u{2065}\u{206f}\u{2800}\u{3000}\u{3164}\u{e000}\u{fe00}\
+            \u{fe0e}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fff9}\u{fffb}\u{fffc}\u{fffe}\u{1bca0}\
+            \u{1d159}\u{1d173}\u{e0001}\u{e0020}\u{e007f}\u{e0100}\u{e01ef}\u{f0000}\u{10ffff}\
+            \u{378}";
         for c in hidden.chars() {
             assert_eq!(visible(&format!("a{c}b")), format!("a{}b", spelled(c)), "{c:?}");
         }

@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn a_topic_of_a_group_is_named_for_the_config() {
         let page = introduction(Chat { id: -1001, topic: Some(7) }, false, None);
-        let wanted = "countersign\nYou write as an anonymous admin: ask again without that, or in a \
-                      private chat with me, to learn your own number; this group is chat -1001, \
+        let wanted = "countersign\nYou write as an anonymous admin: ask again without that, or in \
+                      a private chat with me, to learn your own number; this group is chat -1001, \
                       topic 7.\n\nTo see cards here, write into countersign.toml below \
                       [telegram]:\ntargets = [{ chat = -1001, topic = 7 }]\nThen run countersign \
                       reload.";

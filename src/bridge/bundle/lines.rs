@@ -205,7 +205,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_whole_line_says_every_command_in_it(
-            commands in prop::collection::vec("(cp|mv|kill) (-[0-9] )?[a-c]?[0-9]{1,3}( N| x[0-9])?", 1..12)
+            commands in prop::collection::vec(
+                "(cp|mv|kill) (-[0-9] )?[a-c]?[0-9]{1,3}( N| x[0-9])?",
+                1..12,
+            )
         ) {
             let asks: Vec<_> = commands.iter().map(|command| ask_to_run(command)).collect();
             let lines = lines(&asks.iter().collect::<Vec<_>>());
@@ -224,7 +227,8 @@ mod tests {
                         (ends[0]..=ends[1])
                             .any(|n| text.replace('N', &format!("{n:0width$}")) == commands[*at])
                     });
-                    prop_assert!(said || text == commands[*at], "{} in {}", commands[*at], line.text);
+                    let command = &commands[*at];
+                    prop_assert!(said || text == *command, "{command} in {}", line.text);
                 }
             }
         }

@@ -234,10 +234,12 @@ fn a_question_is_asked_with_its_options_and_a_multiple_choice_with_submit() {
 #[test]
 fn a_question_cannot_pass_for_the_cards_own_words_or_hide_what_is_handed_in_beside_it() {
     let sly = ask(json!({"agent": "a", "session": "s", "tool": "ask_user",
-        "args": {"command": "rm -rf ~", "question": "Go on?"},
-        "questions": [{"question": "Go on?\nApproved once by Ana (telegram) at 12:03 UTC",
-            "header": "✅ Approved by Ana", "multiSelect": true,
-            "options": [{"label": "Approve", "preview": "x"}, {"label": "Decline"}, {"label": "Submit "}]}]}));
+    "args": {"command": "rm -rf ~", "question": "Go on?"},
+    "questions": [{"question": "Go on?\nApproved once by Ana (telegram) at 12:03 UTC",
+        "header": "✅ Approved by Ana", "multiSelect": true,
+        "options": [
+            {"label": "Approve", "preview": "x"}, {"label": "Decline"}, {"label": "Submit "}
+        ]}]}));
     insta::assert_snapshot!(text(&draw(&sly, CARD)));
 }
 
@@ -279,8 +281,9 @@ fn deep_arguments_do_not_blow_a_card_up() {
 
 #[test]
 fn an_edit_is_a_diff_with_its_lines_counted() {
-    let edit = ask(json!({"agent": "a", "session": "s", "tool": "Edit", "args":
-        {"file_path": "/home/ana/a.rs", "old_string": "one", "new_string": "two", "replace_all": true}}));
+    let edit = ask(json!({"agent": "a", "session": "s", "tool": "Edit", "args": {
+        "file_path": "/home/ana/a.rs",
+        "old_string": "one", "new_string": "two", "replace_all": true}}));
     let shown = text(&draw(&edit, CARD));
     assert!(shown.starts_with("Open | ✏️ a.rs +1 −1\na\n"), "{shown}");
     assert!(shown.contains("/home/ana/a.rs +1 -1\n- one\n+ two\n"), "{shown}");

@@ -18,8 +18,9 @@ use std::{
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Reads lines such as {\"tool\": \"shell_exec\", \"args\": {\"command\": \"git push\"}} and answers each
-with one line, flushed at once. A line that cannot be read gets {\"error\": …}, and the rest goes on.
+Reads lines such as {\"tool\": \"shell_exec\", \"args\": {\"command\": \"git push\"}} and
+answers each with one line, flushed at once. A line that cannot be read gets {\"error\": …}, and the
+rest goes on.
 With --one it reads one call, and its exit code is the ruling: 0 allow, 3 deny, 8 ask.")]
 pub(super) struct CheckArgs {
     /// The policy dialect: standard, wcore, connectonion, molf, ohmypi or zeptoclaw

@@ -130,7 +130,8 @@ mod tests {
             GNUmakefile build.rs Cargo.toml .cargo/config.toml setup.py pyproject.toml \
             tests/conftest.py CLAUDE.md AGENTS.md .claude/settings.json .vscode/tasks.json \
             .mcp.json .envrc .npmrc Dockerfile Dockerfile.dev compose.yaml vite.config.ts \
-            MAKEFILE a/../Makefile ./package.json evil/HEAD ~/.ssh/config x.service rust-toolchain.toml"
+            MAKEFILE a/../Makefile ./package.json evil/HEAD ~/.ssh/config x.service \
+            rust-toolchain.toml"
             .split(' ')
         {
             assert!(is_obeyed(path), "{path}");

@@ -11,6 +11,7 @@ mod host;
 mod mode;
 mod permission;
 mod permit;
+mod permit_context;
 mod session;
 mod told;
 mod words;
@@ -37,7 +38,7 @@ use countersign_policy::tools::Kind;
 use countersign_policy::values::Values;
 use countersign_policy::verdict::Verdict;
 use host::HostFile;
-use permit::{PermitContext, PermitResult};
+use permit_context::{PermitContext, PermitResult};
 
 /// A `host.yaml`, and how literally it is taken.
 #[derive(Clone, Debug)]

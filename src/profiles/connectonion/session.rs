@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::answer::{PromptAnswer, PromptScope};
 use super::mode::{FullAccessTurns, PermissionMode, Requester};
 use super::permission::{Expires, Permission, PermissionSource, Permissions};
-use super::permit::{PermitContext, PermitResult};
+use super::permit_context::{PermitContext, PermitResult};
 use super::workspace::{POLICY, WorkspaceDecision};
 use super::{ConnectOnion, scan_of, told};
 use crate::{CallEnd, OnDeny};

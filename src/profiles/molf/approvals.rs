@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 pub use super::events::{ApprovalEvent, ApprovalResolution};
+pub use super::pending::{ApprovalReply, Ended, PendingApproval, Replied};
 use super::{approval_id, events::required, file};
 use crate::{CallEnd, EvaluationContext, Grants, OnDeny, Profile};
 use countersign_policy::call::Call;
@@ -29,53 +30,6 @@ pub struct MolfGate {
 struct SessionRules {
     runtime: Vec<Rule>,
     agent: Option<Rules>,
-}
-
-/// A call that waits for a person.
-#[derive(Clone, Debug)]
-pub struct PendingApproval {
-    /// The id that clients know.
-    pub id: String,
-    /// The call.
-    pub call: Call,
-    /// The conversation.
-    pub session: String,
-    /// The worker that would run it.
-    pub worker: String,
-    always: Vec<Rule>,
-}
-
-/// A person's reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApprovalReply<'a> {
-    /// This call may run.
-    Once,
-    /// This call and every call that the offered patterns cover may run.
-    Always,
-    /// The call may not run; carries words for the model.
-    Reject(Option<&'a str>),
-}
-
-/// An approval that has ended, for its waiter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// The id.
-    pub id: String,
-    /// The resolution.
-    pub outcome: ApprovalResolution,
-    /// The text for the model; `None` when the call runs or the turn is over.
-    pub message: Option<String>,
-}
-
-/// The result of a reply.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[must_use]
-pub struct Replied {
-    /// The approvals that ended: the answered one first, then those that the new rules cover. Empty
-    /// when the reply applied to nothing.
-    pub ended: Vec<Ended>,
-    /// The reason, if Always does not do what its button says.
-    pub but: Option<String>,
 }
 
 impl MolfGate {

@@ -11,6 +11,7 @@ pub mod commands;
 mod events;
 pub mod file;
 mod lenient;
+mod pending;
 pub mod ruleset;
 mod setting;
 mod strict;

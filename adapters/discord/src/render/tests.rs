@@ -251,7 +251,8 @@ proptest! {
         prop_assert!(units(&drawn.content) <= LIMIT);
         let rows = serde_json::to_value(&drawn.rows).unwrap();
         prop_assert!(rows.as_array().unwrap().len() <= 5);
-        for part in rows.as_array().unwrap().iter().flat_map(|row| row["components"].as_array().unwrap()) {
+        let all = rows.as_array().unwrap().iter();
+        for part in all.flat_map(|row| row["components"].as_array().unwrap()) {
             let options = part["options"].as_array().map(Vec::as_slice).unwrap_or_default();
             prop_assert!(options.len() <= 25 && part["custom_id"].as_str().unwrap().len() <= 100);
             let one = std::slice::from_ref(part);

@@ -15,7 +15,8 @@ async fn a_good_token_names_the_bot_and_its_invitation() {
     assert_eq!(check(&config(&fake)).await, Ok("countersign".to_owned()));
     let invite = invite_url(&config(&fake)).await.unwrap();
     let expected = format!(
-        "{}/oauth2/authorize?client_id={BOT}&scope=bot%20applications.commands&permissions=274878008320",
+        "{}/oauth2/authorize?client_id={BOT}&scope=bot%20applications.commands\
+         &permissions=274878008320",
         fake.url()
     );
     assert_eq!(invite, expected);

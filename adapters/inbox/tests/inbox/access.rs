@@ -59,10 +59,8 @@ async fn the_cookie_alone_opens_the_empty_page_but_no_card_and_no_press() {
             }
             let refused = request.send().await.unwrap();
             assert_eq!(refused.status(), 401);
-            assert_eq!(
-                refused.json::<Value>().await.unwrap(),
-                json!({ "error": "This page has no access. Open the link printed by `countersign open`." })
-            );
+            let error = "This page has no access. Open the link printed by `countersign open`.";
+            assert_eq!(refused.json::<Value>().await.unwrap(), json!({ "error": error }));
         }
     }
     assert!(desk.presses.try_recv().is_err());

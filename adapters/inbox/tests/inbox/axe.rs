@@ -17,8 +17,9 @@ const AT_REST: &str = "document.getAnimations().every(({ transitionProperty, pla
 /// What axe finds; `only`: the rules that it tries.
 fn run(only: &str) -> String {
     format!(
-        "axe.run(document, {only}).then(({{ violations }}) => violations.flatMap(({{ id, nodes }}) => \
-         nodes.map(({{ target, failureSummary }}) => `${{id}} ${{target}}: ${{failureSummary}}`)))"
+        "axe.run(document, {only}).then(({{ violations }}) => violations.flatMap(\
+         ({{ id, nodes }}) => nodes.map(({{ target, failureSummary }}) => \
+         `${{id}} ${{target}}: ${{failureSummary}}`)))"
     )
 }
 

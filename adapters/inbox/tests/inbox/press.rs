@@ -77,7 +77,8 @@ async fn before_the_adapter_runs_and_after_it_stopped_a_press_is_refused_with_a_
     let desk = Desk::closed("127.0.0.1:0").await;
     let visitor = desk.visitor().await;
     let refused = json!({
-        "error": "countersign is not taking presses just now; nothing was recorded. Press again in a moment."
+        "error": "countersign is not taking presses just now; nothing was recorded. \
+                  Press again in a moment."
     });
     assert_eq!(visitor.press("one", "t", None).await, (503, refused));
     let desk = desk.start().await;

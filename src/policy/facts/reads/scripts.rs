@@ -10,14 +10,14 @@ use crate::shell::{Word, WordKind};
 const FIND: &[(&str, &str)] = &[
     (
         "alone",
-        "-print -print0 -ls -prune -empty -depth -d -mount -xdev -not -o -or -a -and ! ( ) , -readable \
-         -writable -executable -true -false -nouser -nogroup -quit -daystart -noleaf -P",
+        "-print -print0 -ls -prune -empty -depth -d -mount -xdev -not -o -or -a -and ! ( ) , \
+         -readable -writable -executable -true -false -nouser -nogroup -quit -daystart -noleaf -P",
     ),
     (
         "text",
         "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype \
-         -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid \
-         -links -inum -fstype -printf -newermt -used",
+         -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid \
+         -gid -links -inum -fstype -printf -newermt -used",
     ),
 ];
 

@@ -1,0 +1,157 @@
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+use super::*;
+
+#[test]
+fn the_command_line_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_command_is_in_the_reference() {
+    let page = std::fs::read_to_string("docs/commands.md").unwrap();
+    let row = |name: &str| {
+        let starts = [format!("| `{name}`"), format!("| `{name} "), format!(", `{name} ")];
+        page.lines().any(|line| starts.iter().any(|start| line.contains(start.as_str())))
+    };
+    let commands = Cli::command();
+    let missing: Vec<_> =
+        commands.get_subcommands().map(clap::Command::get_name).filter(|n| !row(n)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn every_command_and_option_explains_itself() {
+    fn silent(command: &clap::Command, found: &mut Vec<String>) {
+        for argument in command.get_arguments().filter(|argument| argument.get_help().is_none()) {
+            found.push(format!("{} {}", command.get_name(), argument.get_id()));
+        }
+        for inner in command.get_subcommands() {
+            silent(inner, found);
+        }
+    }
+    let mut found = Vec::new();
+    silent(&Cli::command(), &mut found);
+    assert_eq!(found, Vec::<String>::new());
+}
+
+/// The guardrail reads our command lines from its own data, which must agree with this parser.
+#[test]
+fn the_guardrail_knows_every_command_and_every_option_in_front_of_one() {
+    use countersign_policy::guardrail::own_program::{COMMANDS, OwnCommand as Known, WITH_VALUE};
+    let mut ours = Cli::command();
+    ours.build();
+    let mut names: Vec<&str> = ours.get_subcommands().map(clap::Command::get_name).collect();
+    let mut known: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(names, known);
+    // Abbreviations must be refused: the guardrail knows only the full words.
+    for words in [["countersign", "appr", "x"], ["countersign", "--confi=x", "pending"]] {
+        assert!(Cli::try_parse_from(words).is_err(), "{words:?}");
+    }
+    for command in ours.get_subcommands() {
+        assert_eq!(command.get_all_aliases().count(), 0, "{}", command.get_name());
+        assert_eq!(command.get_all_short_flag_aliases().count(), 0);
+    }
+    let takes = |arg: &&clap::Arg| arg.get_action().takes_values() && !arg.is_positional();
+    let options: Vec<String> = ours
+        .get_arguments()
+        .filter(takes)
+        .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
+        .collect();
+    assert_eq!(options, WITH_VALUE);
+    for (name, does) in COMMANDS {
+        let Known::Has(harmless) = does else { continue };
+        let command = ours.find_subcommand(name).unwrap();
+        // No option of its own may take a word of its own as its value: the guardrail would
+        // read that word as a command.
+        let own = command.get_arguments().filter(takes);
+        assert!(
+            own.filter(|arg| !arg.is_global_set() && !arg.is_require_equals_set()).count() == 0,
+            "{name}"
+        );
+        let inner: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(harmless.iter().all(|known| inner.contains(known)), "{name}: {inner:?}");
+    }
+}
+
+#[test]
+fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
+    use countersign_policy::{Call, Guardrail, Layers, Mode, Ours, Rules, Verdict, decide_briefly};
+    const WORDS: &[&str] = &[
+        "--config",
+        "--config=x",
+        "ask",
+        "approve",
+        "deny",
+        "answer",
+        "grants",
+        "revoke",
+        "serve",
+        "init",
+        "pending",
+        "policy",
+        "check",
+        "--json",
+        "--",
+        "x",
+        "-h",
+        "--version",
+        "help",
+        "--scope",
+        "once",
+        "run",
+        "connect",
+        "claude-code",
+        "doctor",
+        "--fix",
+        "backup",
+        "open",
+        "inbox",
+        "man",
+        "hook",
+        "pause",
+        "resume",
+        "reload",
+        "-",
+    ];
+    let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };
+    let guardrail = Guardrail::new(ours);
+    let all = Rules::parse(r#"{"*": "allow"}"#, "rules", None).unwrap();
+    let none = Rules::default();
+    let layers =
+        Layers { agent: None, rules: &all, grants: &none, guardrail: &guardrail, now_ms: 0 };
+    let (mut state, mut decisions) = (7_usize, 0);
+    for _ in 0..4_000 {
+        let mut words = vec!["countersign"];
+        for _ in 0..=(state >> 7) % 5 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            words.extend(WORDS.get((state >> 33) % WORDS.len()));
+        }
+        let Ok(Cli { command, .. }) = Cli::try_parse_from(&words) else { continue };
+        let decides = match command {
+            CliCommand::Approve(_)
+            | CliCommand::Deny(_)
+            | CliCommand::Answer(_)
+            | CliCommand::Pause(_)
+            | CliCommand::Resume(_)
+            | CliCommand::Reload(_)
+            | CliCommand::Undo(_)
+            | CliCommand::Init(_)
+            | CliCommand::Serve(_)
+            | CliCommand::Connect(_)
+            | CliCommand::Disconnect(_)
+            | CliCommand::Open(_)
+            | CliCommand::Inbox(_)
+            | CliCommand::Man(_)
+            | CliCommand::Backup(_) => true,
+            CliCommand::Grants(args) => args.revokes(),
+            CliCommand::Doctor(args) => args.fix,
+            _ => false,
+        };
+        let ruled = decide_briefly(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;
+        assert!(!decides || ruled == Verdict::Deny, "{words:?}");
+        decisions += usize::from(decides);
+    }
+    assert!(decisions > 40, "{decisions} decisions are too few to prove anything");
+}

@@ -1,0 +1,70 @@
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+use super::*;
+
+const LIMITS: Limits = Limits {
+    asks: 4,
+    asks_per_agent: 2,
+    asks_per_session: 1,
+    asks_a_minute_per_agent: 3,
+    asks_a_minute_per_session: 2,
+    bytes: 100,
+    bytes_per_agent: 60,
+};
+
+fn session(agent: &str, session: &str) -> SessionName {
+    (agent.to_owned(), session.to_owned())
+}
+
+#[test]
+fn every_limit_is_named_by_its_key() {
+    let amount = |asks, bytes| Amount { asks, bytes };
+    let who = session("a\u{202e}b", "s");
+    let why = |all, mine, here, bytes| too_much(&LIMITS, [all, mine], here, &who, bytes).unwrap();
+    for (why, key) in [
+        (why(amount(2, 2), amount(2, 2), 0, 1), "open_asks_per_agent = 2"),
+        (why(amount(2, 2), amount(1, 1), 1, 1), "open_asks_per_session = 1"),
+        (why(amount(1, 60), amount(1, 60), 0, 1), "open_megabytes_per_agent)"),
+        (why(amount(4, 4), amount(0, 0), 0, 1), "open_asks = 4"),
+        (why(amount(3, 90), amount(1, 1), 0, 11), "open_megabytes)"),
+    ] {
+        assert!(why.contains(key) && !why.contains('\u{202e}'), "{why}");
+    }
+    let fits = too_much(&LIMITS, [amount(3, 90), amount(1, 50)], 0, &session("a", "s"), 10);
+    assert_eq!(fits, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_too_fast_is_told_when_to_come_again() {
+    let load = Load::default();
+    let limits = Limits { asks: 9, asks_per_agent: 9, asks_per_session: 9, ..LIMITS };
+    let take = |who: &SessionName| load.take(&limits, who, 1).map(Reservation::fill);
+    let (one, two, other) = (session("a", "1"), session("a", "2"), session("b", "1"));
+    assert_eq!([take(&one), take(&one), take(&two)], [Ok(()), Ok(()), Ok(())]);
+    let agent = take(&two).unwrap_err();
+    assert!(agent.why.contains("asks_per_minute_per_agent = 3"), "{agent}");
+    assert_eq!(agent.after, Duration::from_secs(20));
+    tokio::time::advance(agent.after).await;
+    assert_eq!(take(&two), Ok(()));
+    assert_eq!([take(&other), take(&other)], [Ok(()), Ok(())]);
+    let session = take(&other).unwrap_err();
+    assert!(session.why.contains("asks_per_minute_per_session = 2"), "{session}");
+    assert_eq!(session.after, Duration::from_secs(30));
+}
+
+#[test]
+fn room_that_was_not_filled_is_given_back() {
+    let load = Load::default();
+    let [a, b, c] = ["a", "b", "c"].map(|agent| session(agent, "s"));
+    load.take(&LIMITS, &a, 60).unwrap().fill();
+    assert!(load.take(&LIMITS, &a, 1).is_err());
+    for _ in 0..5 {
+        drop(load.take(&LIMITS, &b, 40).unwrap());
+    }
+    let room = load.take(&LIMITS, &b, 40).unwrap();
+    assert!(load.take(&LIMITS, &c, 1).is_err());
+    drop(room);
+    load.lock().less(&a, 60);
+    let counted = load.lock();
+    assert_eq!((counted.all, counted.agents.len()), (Amount::default(), 0));
+    assert_eq!(counted.sessions.len(), 0);
+}

@@ -1,0 +1,52 @@
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+use super::*;
+
+fn workers(folder: &Path) -> Workers {
+    let main = folder.join("permissions.jsonc");
+    let profile = Profile::Molf;
+    let files = profile.worker_files().unwrap();
+    Workers::open(profile, files, &main, None, Guardrail::default(), false).unwrap()
+}
+
+#[test]
+fn a_worker_names_one_folder_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let workers = workers(folder.path());
+    for name in ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a\0b", "ä", &"x".repeat(101)] {
+        assert!(workers.path(Some(name)).is_err(), "{name:?}");
+    }
+    let path = workers.path(Some("3f2a-W_1.b")).unwrap();
+    assert_eq!(path, folder.path().join("workers/3f2a-W_1.b/permissions.jsonc"));
+}
+
+#[test]
+fn names_that_somebody_made_up_lock_nobody_out_and_leave_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let workers = workers(folder.path());
+    let path = |name: &str| workers.path(Some(name)).unwrap();
+    workers.current(&path("honest"), &[]).unwrap();
+    let (tool, pattern) = ("shell_exec".to_owned(), "make *".to_owned());
+    let always = Rule { tool, pattern, verdict: countersign_policy::Verdict::Allow };
+    workers.append(Some("honest"), &[always]).unwrap();
+    workers.current(&path("mine"), &[]).unwrap();
+    for n in 0..=known::MOST {
+        workers.current(&path(&format!("made-up-{n}")), &[]).unwrap();
+    }
+    let there = fs::read_dir(folder.path().join("workers")).unwrap().count();
+    assert!((known::MOST..=known::MOST + 1).contains(&there), "{there}");
+    assert!(fs::read_to_string(path("honest")).unwrap().contains("make *"));
+    assert!(!path("mine").exists(), "it held the defaults only");
+    for name in ["honest", "mine", "another"] {
+        workers.current(&path(name), &[]).unwrap();
+    }
+}
+
+#[test]
+fn a_broken_file_of_a_new_worker_allows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let workers = workers(folder.path());
+    let path = workers.path(Some("w1")).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "{ \"*\": \"allow\", ").unwrap();
+    assert!(workers.current(&path, &[]).is_err());
+}
