@@ -87,8 +87,8 @@ impl From<StoreError> for ApiError {
         }
         let sentence = match error {
             StoreError::Uncertain(_) => {
-                "the line to the store broke, so it is uncertain whether this was kept; ask again, \
-                 with the same key, to learn how it stands"
+                "the connection to the store was lost, so it is uncertain whether this was kept; \
+                 ask again, with the same key, to learn its state"
             }
             _ => {
                 "the store does not work at the moment; nothing was changed, and nothing may run. \

@@ -68,7 +68,7 @@ pub(super) async fn revoke(
         // success would be false.
         Revoked::FileKeepsIt(_, problem) => Err(ApiError::new(
             StatusCode::CONFLICT,
-            format!("the rule still stands in the rules file: {problem}"),
+            format!("the rule is still in the rules file: {problem}"),
         )),
         Revoked::Unknown => Err(ApiError::not_found(format!("there is no grant `{id}` in force"))),
         Revoked::NotAllowed(stranger) => Err(ApiError::forbidden(stranger.0)),

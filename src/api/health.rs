@@ -45,14 +45,14 @@ pub(super) async fn readyz(State(api): State<Api>) -> Response {
     let good = trouble.is_none() && !stopping && problems.is_empty();
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let up = ReadyState::Up(Up::Up);
-    let broken = |it: Trouble| ReadyState::Down { problem: it.says, mend: Some(it.mend) };
+    let broken = |it: Trouble| ReadyState::Down { problem: it.says, fix: Some(it.fix) };
     let body = ReadyReply {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         store: trouble.map_or(up.clone(), broken),
         rules: api
             .gate
             .rules_problem()
-            .map_or(up, |problem| ReadyState::Down { problem, mend: None }),
+            .map_or(up, |problem| ReadyState::Down { problem, fix: None }),
         adapters: adapters(&api, &leaders),
         problems,
         paused: paused.as_ref().map(pause::view),

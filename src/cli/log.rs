@@ -17,7 +17,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 /// The pause before a lost stream is followed again.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How much of a command stands on a line, in characters.
+/// How much of a command a line shows, in characters.
 const COMMAND: usize = 80;
 /// How many ids of events are known, so that none is shown twice.
 const KNOWN: usize = 4_096;

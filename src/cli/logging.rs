@@ -1,13 +1,13 @@
 //! The daemon's log on stderr: one line per event, whatever agents and people are called.
 
+use super::colour::wants_colour;
 use crate::text::{line, visible};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use tracing_subscriber::{EnvFilter, field::MakeExt, fmt::format};
 
 /// Starts the log, as text or JSON.
 pub(super) fn init(filter: EnvFilter) {
-    let colour =
-        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let colour = wants_colour(&io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour);
     let json = std::env::var("COUNTERSIGN_LOG_FORMAT").is_ok_and(|format| format == "json");
     if json {

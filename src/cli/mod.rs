@@ -6,6 +6,7 @@ mod ask;
 mod asking;
 mod backup;
 mod caller;
+mod colour;
 mod complete;
 mod completions;
 mod connect;

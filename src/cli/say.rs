@@ -1,6 +1,6 @@
 //! Output of the commands: answers to stdout, the rest to stderr, colour only on terminals.
 
-use super::logging::escaped;
+use super::{colour::wants_colour, logging::escaped};
 use crate::text::{line, visible};
 use anyhow::Result;
 use std::io::{self, IsTerminal, Write};
@@ -66,11 +66,6 @@ pub(super) fn paint(colour: Colour, text: &str) -> String {
         return text.to_owned();
     }
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
-}
-
-/// Returns whether to colour; see <https://no-color.org>.
-fn wants_colour(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Text of an agent or a person within our own words: on one line, with hidden characters visible.

@@ -120,8 +120,8 @@ fn store(ready: &ReadyReply) -> String {
 fn wrong(ready: &ReadyReply) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     for (name, state) in [("store", &ready.store), ("rules", &ready.rules)] {
-        if let ReadyState::Down { problem, mend } = state {
-            wrong.push(Wrong { what: format!("{name}: {problem}"), fix: mend.clone() });
+        if let ReadyState::Down { problem, fix } = state {
+            wrong.push(Wrong { what: format!("{name}: {problem}"), fix: fix.clone() });
         }
     }
     let doctor = || Some("`countersign doctor` says what to do".to_owned());

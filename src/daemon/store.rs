@@ -18,7 +18,7 @@ pub(super) async fn open(config: &Config, anew: bool) -> Result<Store> {
         close(file, state).map_err(|why| anyhow!("store: {why}"))?;
     }
     let said = |error: StoreError| match Trouble::of(&error, database) {
-        Some(Trouble { says, mend }) => anyhow!("store: {says}; {mend}"),
+        Some(Trouble { says, fix }) => anyhow!("store: {says}; {fix}"),
         None => anyhow!("store {database}: {error}"),
     };
     let known = match anew {

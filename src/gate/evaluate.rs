@@ -67,14 +67,14 @@ impl Evaluator {
         call: &Call,
     ) -> Result<(policy::Decision, Option<String>), SubmitError> {
         let turn = |given: &SessionContext| self.in_force.system().turn(given.mode.as_deref()?);
-        let standing = self.standing(call).await?;
-        if turn(&standing).is_none() {
-            return self.by_policy(call, standing, policy::decide).await;
+        let session = self.session_context(call).await?;
+        if turn(&session).is_none() {
+            return self.by_policy(call, session, policy::decide).await;
         }
         let _alone = self.turns.lock().await;
-        let standing = self.standing(call).await?;
-        let turn = turn(&standing);
-        let (ruling, problem) = self.by_policy(call, standing, policy::decide).await?;
+        let session = self.session_context(call).await?;
+        let turn = turn(&session);
+        let (ruling, problem) = self.by_policy(call, session, policy::decide).await?;
         if let Some(turn) = turn
             && ruling.verdict == Verdict::Allow
             && ruling.rule.as_ref() == Some(&turn.rule)
@@ -87,7 +87,7 @@ impl Evaluator {
 
     /// The same, without costing a turn: nothing runs because of it.
     pub(super) async fn judge(&self, call: &Call) -> Result<policy::Decision, SubmitError> {
-        Ok(self.by_policy(call, self.standing(call).await?, policy::decide).await?.0)
+        Ok(self.by_policy(call, self.session_context(call).await?, policy::decide).await?.0)
     }
 
     /// The same verdict, rule and reason, maybe without what only a card needs.
@@ -95,7 +95,7 @@ impl Evaluator {
         let decide = |call: &_, layers: &Layers<'_>, mode| {
             DecidedCall::from(policy::decide_briefly(call, layers, mode))
         };
-        Ok(self.by_policy(call, self.standing(call).await?, decide).await?.0)
+        Ok(self.by_policy(call, self.session_context(call).await?, decide).await?.0)
     }
 
     /// The same as a session would be ruled on to which nothing was granted: by its file alone,
@@ -103,8 +103,8 @@ impl Evaluator {
     pub(super) async fn decide_anew(&self, call: &Call) -> Result<DecidedCall, SubmitError> {
         let policy = self.in_force.now().policy.clone();
         let Policy::Workers(workers, _) = &*policy else { return self.decide(call).await };
-        let (facts, standing) = (self.facts(call).await, self.standing(call).await?);
-        let rule = || self.by_workers(workers, call, &facts, standing, Runtime::Anew);
+        let (facts, session) = (self.facts(call).await, self.session_context(call).await?);
+        let rule = || self.by_workers(workers, call, &facts, session, Runtime::Anew);
         Ok(self.beside(large::bytes(call), rule).await?.0.into())
     }
 
@@ -127,22 +127,23 @@ impl Evaluator {
 
     /// The state of the session that a call is made in; without a mode of its own it has the
     /// configured one.
-    async fn standing(&self, call: &Call) -> Result<SessionContext, StoreError> {
-        let mut standing = self.store.standing(&call.agent, &call.session, clock::now_ms()).await?;
-        standing.grants.retain(|grant| granted_rules::is_literal(&grant.rule));
+    async fn session_context(&self, call: &Call) -> Result<SessionContext, StoreError> {
+        let mut session =
+            self.store.session_context(&call.agent, &call.session, clock::now_ms()).await?;
+        session.grants.retain(|grant| granted_rules::is_literal(&grant.rule));
         let mode = || self.in_force.now().settings.mode.clone();
-        Ok(SessionContext { mode: standing.mode.or_else(mode), ..standing })
+        Ok(SessionContext { mode: session.mode.or_else(mode), ..session })
     }
 
     /// What policy makes of a call, and what is wrong with its file.
     async fn by_policy<T: From<policy::Decision>>(
         &self,
         call: &Call,
-        standing: SessionContext,
+        session: SessionContext,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
         let facts = self.facts(call).await;
-        let rule = || self.by_policy_on(call, &facts, standing, by_rules);
+        let rule = || self.by_policy_on(call, &facts, session, by_rules);
         self.beside(large::bytes(call), rule).await
     }
 
@@ -150,17 +151,17 @@ impl Evaluator {
         &self,
         call: &Call,
         facts: &countersign_policy::Call,
-        standing: SessionContext,
+        session: SessionContext,
         by_rules: impl FnOnce(&countersign_policy::Call, &Layers<'_>, Mode) -> T,
     ) -> Result<(T, Option<String>), SubmitError> {
         let (now, choices) = (clock::now_ms(), self.in_force.now());
         match &*choices.policy {
             Policy::Workers(workers, _) => {
-                let ruled = self.by_workers(workers, call, facts, standing, Runtime::Session)?;
+                let ruled = self.by_workers(workers, call, facts, session, Runtime::Session)?;
                 Ok((ruled.0.into(), ruled.1))
             }
             Policy::Rules(file, _) => {
-                let SessionContext { mode, grants } = standing;
+                let SessionContext { mode, grants } = session;
                 let (always, here) = grants_of(&self.store, call, grants);
                 let rules = file.current(&always);
                 let grants = Rules::from_grants(&here);
@@ -175,7 +176,7 @@ impl Evaluator {
                 Ok((by_rules(facts, &layers, mode), rules.problem.clone()))
             }
             Policy::Native(native) => {
-                let SessionContext { mode, grants } = standing;
+                let SessionContext { mode, grants } = session;
                 let (always, here) = grants_of(&self.store, call, grants);
                 let granted: Vec<Rule> = always.into_iter().chain(here).collect();
                 let given = EvaluationContext {
@@ -197,12 +198,12 @@ impl Evaluator {
         workers: &Workers,
         call: &Call,
         facts: &countersign_policy::Call,
-        standing: SessionContext,
+        session: SessionContext,
         runtime: Runtime,
     ) -> Result<(policy::Decision, Option<String>), SubmitError> {
         let reachable = self.in_force.now().approvers.anybody();
         let home = self.home.as_deref();
-        layers::by_workers(workers, call, facts, standing, runtime, home, reachable)
+        layers::by_workers(workers, call, facts, session, runtime, home, reachable)
     }
 
     /// What the agent's model is told of how an ask ended, in its system's own words.

@@ -44,8 +44,8 @@ impl InForce {
     }
 
     /// Puts other choices in force.
-    // INVARIANT: when this returns, every ask with an earlier audience is stored, so whoever serves
-    // a new target finds all asks that have no card there.
+    // INVARIANT: when this returns, every ask with an earlier audience is stored, so the worker
+    // of a new target finds all asks that have no card there.
     pub(super) async fn replace(&self, choices: Choices) {
         let _none_opens = self.opening.write().await;
         *self.choices.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(choices);

@@ -27,12 +27,12 @@ pub(super) fn by_workers(
     workers: &Workers,
     call: &Call,
     facts: &Facts,
-    standing: SessionContext,
+    session: SessionContext,
     runtime: Runtime,
     home: Option<&str>,
     reachable: bool,
 ) -> Result<(Decision, Option<String>), SubmitError> {
-    let SessionContext { mode, grants } = standing;
+    let SessionContext { mode, grants } = session;
     let always = grants.iter().filter(|grant| grant.scope == GrantScope::Always);
     let always: Vec<Rule> = always.map(|grant| grant.rule.clone()).collect();
     let here = grants

@@ -95,8 +95,8 @@ pub enum ReadyState {
         /// What is wrong, in one sentence.
         problem: String,
         /// How to fix it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        mend: Option<String>,
+        #[serde(default, rename = "mend", skip_serializing_if = "Option::is_none")]
+        fix: Option<String>,
     },
 }
 

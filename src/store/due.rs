@@ -72,7 +72,7 @@ macro_rules! fitting {
 
 /// What is somewhere, in the order in which it came. CROSS: SQLite begins with the asks, whose
 /// index has that order, instead of sorting all cards for every page.
-const STANDING: &str = fitting!(
+const POSTED: &str = fitting!(
     "SELECT 0 AS redraw, created_at AS place, 0 AS lap, '' AS line, nonce, ask, adapter, target, \
      message, attempts, shown, card.bytes \
      FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
@@ -127,14 +127,14 @@ impl Store {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn standing_cards(
+    pub async fn posted_cards(
         &self,
         adapter: &str,
         target: &str,
         last: Option<&Ask>,
         most: u32,
     ) -> Result<DuePage, StoreError> {
-        let query = sqlx::query(STANDING).bind(adapter).bind(target);
+        let query = sqlx::query(POSTED).bind(adapter).bind(target);
         let query = query.bind(last.map_or(i64::MIN, |ask| ask.created_at));
         let query = query.bind(last.map_or("", |ask| ask.id.as_str())).bind(i64::from(most));
         page(&self.all(query.bind(Self::PAGE_BYTES)).await?, most)

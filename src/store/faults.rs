@@ -19,7 +19,7 @@ async fn pragma(store: &Store, sql: String) {
     said.await.unwrap();
 }
 
-fn mends(trouble: &Trouble, words: &str) {
+fn says_the_fix(trouble: &Trouble, words: &str) {
     assert!(trouble.says.contains(words), "{trouble:?}");
 }
 
@@ -74,7 +74,7 @@ async fn a_full_disk_changes_nothing_is_said_and_is_over_when_there_is_room() {
         match tried.unwrap() {
             Ok(_) => kept.push(format!("large{n}")),
             Err(error) => {
-                mends(&Trouble::of(&error, &store.database).unwrap(), "has no room left");
+                says_the_fix(&Trouble::of(&error, &store.database).unwrap(), "has no room left");
             }
         }
     }
@@ -102,7 +102,7 @@ async fn a_disk_that_became_read_only_acknowledges_nothing() {
     pragma(&store, "PRAGMA query_only = ON".into()).await;
     let end = answered(Decision::Approve, 5);
     let error = store.close_ask(&ask, &end, &[]).await.unwrap_err();
-    mends(&Trouble::of(&error, &store.database).unwrap(), "cannot be written");
+    says_the_fix(&Trouble::of(&error, &store.database).unwrap(), "cannot be written");
     assert_eq!(store.ask("one").await.unwrap(), Some(ask), "it can still be read, and is open");
 }
 
@@ -111,7 +111,7 @@ async fn a_lock_held_by_another_program_is_named_and_passes() {
     let (store, fresh) = sqlite().await;
     let mut other = AnyConnection::connect(&fresh.database.url()).await.unwrap();
     other.execute("BEGIN EXCLUSIVE").await.unwrap();
-    mends(&store.probe().await.unwrap(), "is locked by another program");
+    says_the_fix(&store.probe().await.unwrap(), "is locked by another program");
     other.execute("ROLLBACK").await.unwrap();
     assert_eq!(store.probe().await, None);
 }
@@ -167,7 +167,7 @@ async fn connections_that_the_server_ends_are_replaced() {
             Ok(tx.execute(ended).await.map(drop)?)
         })
     });
-    mends(&Trouble::of(&ended.await.unwrap_err(), &store.database).unwrap(), "not serving");
+    says_the_fix(&Trouble::of(&ended.await.unwrap_err(), &store.database).unwrap(), "not serving");
     assert_eq!(store.probe().await, None, "the next piece of work goes well");
     store.close().await;
     fresh.drop().await;
@@ -178,6 +178,6 @@ async fn a_server_that_is_not_there_is_named_without_its_password() {
     let nobody = Database::Postgres(crate::secret::Secret::new("postgres://u:hush@127.0.0.1:1/d"));
     let error = Store::open(&nobody).await.unwrap_err();
     let trouble = Trouble::of(&error, &nobody).unwrap();
-    mends(&trouble, "postgres://u@127.0.0.1:1/d cannot be reached");
+    says_the_fix(&trouble, "postgres://u@127.0.0.1:1/d cannot be reached");
     assert!(!format!("{trouble:?}{error}{error:?}").contains("hush"));
 }

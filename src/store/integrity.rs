@@ -216,7 +216,7 @@ mod tests {
             for _ in 0..2 {
                 let trouble = refused(&database).await;
                 assert!(trouble.says.contains("store.db-wal"), "{damage}: {trouble:?}");
-                assert!(trouble.mend.contains("backup"), "{damage}: {trouble:?}");
+                assert!(trouble.fix.contains("backup"), "{damage}: {trouble:?}");
             }
             fs::write(&log, whole).unwrap();
             assert_eq!(asks(&database).await, 20, "{damage}: it was left as it was");
@@ -231,7 +231,7 @@ mod tests {
         fs::write(&log, &bytes[..bytes.len() - 4_096]).unwrap();
         let trouble = refused(&database).await;
         let index = beside(database.file().unwrap(), "-shm");
-        assert!(trouble.mend.contains(&index.display().to_string()), "{trouble:?}");
+        assert!(trouble.fix.contains(&index.display().to_string()), "{trouble:?}");
         fs::remove_file(index).unwrap();
         assert_eq!(asks(&database).await, 19);
     }
@@ -253,7 +253,7 @@ mod tests {
                 Err(error) => {
                     let trouble = Trouble::of(&error, &database).unwrap();
                     assert!(trouble.says.contains("store.db is damaged"), "{trouble:?}");
-                    assert!(trouble.mend.contains("put a backup in its place"), "{trouble:?}");
+                    assert!(trouble.fix.contains("put a backup in its place"), "{trouble:?}");
                     found += 1;
                 }
             }

@@ -138,7 +138,7 @@ impl Store {
         let error = self.execute(probe.bind(clock::now_ms())).await.err()?;
         Some(Trouble::of(&error, &self.database).unwrap_or_else(|| Trouble {
             says: error.to_string(),
-            mend: "look at the daemon's log".to_owned(),
+            fix: "look at the daemon's log".to_owned(),
         }))
     }
 

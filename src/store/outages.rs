@@ -76,7 +76,7 @@ fn is_away(store: &Store, error: &StoreError) {
         Trouble::of(error, &store.database).unwrap_or_else(|| panic!("{error}: no trouble"));
     let shows = ["cannot be reached", "does not answer", "is not serving"];
     assert!(shows.iter().any(|words| trouble.says.contains(words)), "{trouble:?}");
-    assert_eq!(trouble.mend, "see that PostgreSQL runs and that [store] url names it");
+    assert_eq!(trouble.fix, "see that PostgreSQL runs and that [store] url names it");
 }
 
 fn is_uncertain<T: std::fmt::Debug>(done: Result<T, StoreError>) -> bool {

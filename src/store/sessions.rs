@@ -18,7 +18,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::grants`].
-    pub async fn standing(
+    pub async fn session_context(
         &self,
         agent: &str,
         session: &str,

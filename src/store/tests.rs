@@ -209,18 +209,18 @@ async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
         stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
         shown(&store, "n1", "m1", 1, &fence).await;
         store.reconcile("chat", "here", true).await.unwrap();
-        assert_eq!(next(&store, "here", 1, &fence).await, None, "it stands already");
+        assert_eq!(next(&store, "here", 1, &fence).await, None, "it is posted already");
         store.reconcile("chat", "there", true).await.unwrap();
         let new = next(&store, "there", 1, &fence).await.unwrap();
         assert_eq!((new.ask.as_str(), new.message), ("one", None));
-        let stands = store.standing_cards("chat", "here", None, 9).await.unwrap().due.remove(0);
-        let at = (stands.card.nonce.as_str(), stands.card.message.as_deref());
+        let posted = store.posted_cards("chat", "here", None, 9).await.unwrap().due.remove(0);
+        let at = (posted.card.nonce.as_str(), posted.card.message.as_deref());
         assert_eq!(at, ("n1", Some("m1")));
-        let ask = stands.ask.unwrap();
-        assert_eq!(store.standing_cards("chat", "here", Some(&ask), 9).await.unwrap().due.len(), 0);
+        let ask = posted.ask.unwrap();
+        assert_eq!(store.posted_cards("chat", "here", Some(&ask), 9).await.unwrap().due.len(), 0);
         store.card_gone("n1", "no room").await.unwrap();
         store.reconcile("chat", "here", false).await.unwrap();
-        assert_eq!(store.standing_cards("chat", "here", None, 9).await.unwrap().due.len(), 0);
+        assert_eq!(store.posted_cards("chat", "here", None, 9).await.unwrap().due.len(), 0);
         let again = next(&store, "here", 1, &fence).await.unwrap();
         assert_eq!((again.nonce.as_str(), again.message), ("n1", None), "it is tried anew");
     })
@@ -263,9 +263,9 @@ async fn grants_hold_until_they_expire_or_are_revoked() {
         assert_eq!(held(100).await, ["always", "session"]);
         assert_eq!(store.grants(99).await.unwrap()[2], grants[0], "a grant reads back as it was");
         let given = async |session, now| {
-            let standing = store.standing("a", session, now).await.unwrap();
-            let grants = standing.grants.into_iter().map(|grant| grant.id).collect::<Vec<_>>();
-            (standing.mode, grants.join(" "))
+            let context = store.session_context("a", session, now).await.unwrap();
+            let grants = context.grants.into_iter().map(|grant| grant.id).collect::<Vec<_>>();
+            (context.mode, grants.join(" "))
         };
         assert_eq!(given("s", 99).await, (None, "always session timed".into()));
         assert_eq!(given("other", 99).await, (None, "always".into()));

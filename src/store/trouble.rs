@@ -10,7 +10,7 @@ pub struct Trouble {
     /// The fault, as a sentence.
     pub says: String,
     /// The fix.
-    pub mend: String,
+    pub fix: String,
 }
 
 /// The store's state after its last operation. Only changes are logged, not each failure.
@@ -31,10 +31,10 @@ impl Condition {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (&*now, &found) {
             (None, Some(trouble)) => {
-                tracing::error!(mend = trouble.mend, "the store does not work: {}", trouble.says);
+                tracing::error!(fix = trouble.fix, "the store does not work: {}", trouble.says);
             }
             (Some(before), Some(trouble)) if before != trouble => {
-                tracing::error!(mend = trouble.mend, "the store does not work: {}", trouble.says);
+                tracing::error!(fix = trouble.fix, "the store does not work: {}", trouble.says);
             }
             (Some(_), None) => tracing::info!("the store works again"),
             _ => {}
@@ -77,7 +77,7 @@ impl Trouble {
     /// The fault of the store behind an error; `None` if the error concerns only one operation.
     #[must_use]
     pub fn of(error: &StoreError, database: &Database) -> Option<Self> {
-        let (says, mend) = match error {
+        let (says, fix) = match error {
             StoreError::Sql(error) => return sql(error, database),
             StoreError::Migrate(sqlx::migrate::MigrateError::Execute(error)) => {
                 return sql(error, database);
@@ -127,12 +127,12 @@ impl Trouble {
                 return None;
             }
         };
-        Some(Self { says, mend })
+        Some(Self { says, fix })
     }
 }
 
 fn sql(error: &sqlx::Error, database: &Database) -> Option<Trouble> {
-    let (says, mend) = match error {
+    let (says, fix) = match error {
         sqlx::Error::Database(error) => {
             let code = error.code().unwrap_or_default();
             match database.file() {
@@ -148,7 +148,7 @@ fn sql(error: &sqlx::Error, database: &Database) -> Option<Trouble> {
         | sqlx::Error::Protocol(_) => (format!("{database} cannot be reached"), reach(database)),
         _ => return None,
     };
-    Some(Trouble { says: format!("{says} ({error})"), mend })
+    Some(Trouble { says: format!("{says} ({error})"), fix })
 }
 
 /// By SQLite's primary result code.
@@ -157,7 +157,7 @@ fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
     let code: i32 = code.parse().ok()?;
     // The upper bits are SQLite's extended code; the fix depends only on the primary one.
     // BUSY 5, LOCKED 6, NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26.
-    let (says, mend) = match code & 0xff {
+    let (says, fix) = match code & 0xff {
         5 | 6 => ("is locked by another program", format!("close whatever else has {at} open")),
         7 => ("cannot be worked on for want of memory", "free memory".to_owned()),
         8 => (
@@ -173,7 +173,7 @@ fn sqlite(code: &str, database: &Database) -> Option<(String, String)> {
         14 => ("cannot be opened", format!("make sure that {at} and its folder are there")),
         _ => return None,
     };
-    Some((format!("{at} {says}"), mend))
+    Some((format!("{at} {says}"), fix))
 }
 
 /// By SQLSTATE.
@@ -181,7 +181,7 @@ fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
     // disk_full, too_many_connections, read_only_sql_transaction, invalid_catalog_name,
     // insufficient_privilege, query_canceled; then the classes 28 (authorization), 57P (shutdown
     // and crash), 08 (connection), XX (internal error) and 58 (system error).
-    let (says, mend) = match code {
+    let (says, fix) = match code {
         "53100" => ("has no room left", "free space on the server's disk".to_owned()),
         "53300" => ("takes no more connections", "raise its max_connections".to_owned()),
         "25006" => ("is read-only", "name the primary server in [store] url".to_owned()),
@@ -199,7 +199,7 @@ fn postgres(code: &str, database: &Database) -> Option<(String, String)> {
         }
         _ => return None,
     };
-    Some((format!("{database} {says}"), mend))
+    Some((format!("{database} {says}"), fix))
 }
 
 fn reach(database: &Database) -> String {

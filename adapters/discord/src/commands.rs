@@ -37,8 +37,8 @@ async fn try_register(rest: &Rest, commands: &[BotCommand]) -> Result<(), Proble
     let there = there.as_array().map(Vec::as_slice).unwrap_or_default();
     for command in commands {
         let wanted = described(command);
-        let stands = there.iter().any(|it| seen(it) == seen(&wanted));
-        if !stands {
+        let is_registered = there.iter().any(|it| seen(it) == seen(&wanted));
+        if !is_registered {
             rest.create(&path, wanted).await?;
             info!(command = command.name, "Discord lists a command of the bot");
         }

@@ -18,7 +18,7 @@ const NEEDED: Permissions = Permissions::VIEW_CHANNEL
 /// The bot's name, when Discord accepts the token.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to mend it.
+/// A sentence that says what is wrong and how to fix it.
 pub async fn check(config: &DiscordConfig) -> Result<String, String> {
     let me = read(&rest(config), "/users/@me").await?;
     Ok(text(&me, "username").unwrap_or("unnamed").to_owned())
@@ -27,7 +27,7 @@ pub async fn check(config: &DiscordConfig) -> Result<String, String> {
 /// The channel's name, when the bot may post there.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to mend it.
+/// A sentence that says what is wrong and how to fix it.
 pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<String, String> {
     let channel_id = channel(target)?;
     let rest = rest(config);
@@ -52,7 +52,7 @@ pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<Str
 /// The link that invites the bot to a server with the permissions that it needs.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to mend it.
+/// A sentence that says what is wrong and how to fix it.
 pub async fn invite_url(config: &DiscordConfig) -> Result<String, String> {
     let application = read(&rest(config), "/applications/@me").await?;
     let id = text(&application, "id").ok_or("Discord names no application for the token")?;
@@ -102,9 +102,9 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 fn for_channel(problem: Problem, channel: &str) -> String {
-    let mend = match &problem {
+    let fix = match &problem {
         Problem::Refused { code, status, .. } => gone(*code, *status),
         _ => None,
     };
-    mend.map_or_else(|| problem.to_string(), |mend| format!("Discord channel {channel}: {mend}"))
+    fix.map_or_else(|| problem.to_string(), |fix| format!("Discord channel {channel}: {fix}"))
 }

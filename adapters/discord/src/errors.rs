@@ -178,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_cannot_be_reached_is_gone_with_its_mend() {
-        for (status, code, mend) in [
+    fn a_channel_that_cannot_be_reached_is_gone_with_its_fix() {
+        for (status, code, fix) in [
             (404, 10003, "no such channel"),
             (403, 50001, "cannot see it"),
             (403, 50013, "may not write"),
@@ -190,7 +190,7 @@ mod tests {
         ] {
             let error = refusal(status, &format!(r#"{{"message":"x","code":{code}}}"#));
             let SendError::TargetGone(sentence) = &error else { panic_on(&error) };
-            assert!(sentence.starts_with("Discord channel 7: ") && sentence.contains(mend));
+            assert!(sentence.starts_with("Discord channel 7: ") && sentence.contains(fix));
         }
     }
 

@@ -86,8 +86,8 @@ impl MessageBody {
     }
 
     /// What a message with these files is to become.
-    pub(crate) fn edit(drawn: RenderedCard, standing: &[AttachedFile]) -> Self {
-        Self::of(drawn, standing)
+    pub(crate) fn edit(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
+        Self::of(drawn, attached)
     }
 
     /// A sentence that only the presser sees.
@@ -107,13 +107,13 @@ impl MessageBody {
         body
     }
 
-    fn of(drawn: RenderedCard, standing: &[AttachedFile]) -> Self {
+    fn of(drawn: RenderedCard, attached: &[AttachedFile]) -> Self {
         let (mut keep, mut files) = (Vec::new(), Vec::new());
         for file in drawn.files {
             let same = |old: &&AttachedFile| {
                 old.filename == file.name && old.size == file.text.len() as u64
             };
-            let id = match standing.iter().find(same) {
+            let id = match attached.iter().find(same) {
                 Some(old) => old.id.clone(),
                 None => {
                     files.push(file.clone());

@@ -129,12 +129,12 @@ fn presser(user: &User, member: Option<&Member>) -> Presser {
 }
 
 fn files(attachments: &[Attachment]) -> Vec<AttachedFile> {
-    let standing = |file: &Attachment| AttachedFile {
+    let attached = |file: &Attachment| AttachedFile {
         id: file.id.to_string(),
         filename: file.filename.clone(),
         size: u64::from(file.size),
     };
-    attachments.iter().map(standing).collect()
+    attachments.iter().map(attached).collect()
 }
 
 fn text(modal: &ModalInteraction) -> String {

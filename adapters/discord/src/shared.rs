@@ -45,15 +45,15 @@ impl DiscordBot {
 
     async fn edit(&self, channel: &str, id: &str, drawn: RenderedCard) -> Result<(), Problem> {
         // Which files are there already only Discord knows: this process may be a new one.
-        let standing = match drawn.files.is_empty() {
+        let attached = match drawn.files.is_empty() {
             true => Vec::new(),
             false => match self.rest.files(channel, id).await {
                 // May write but not read: then the files are sent again.
                 Err(Problem::Refused { status: 403, .. }) => Vec::new(),
-                standing => standing?,
+                attached => attached?,
             },
         };
-        let body = MessageBody::edit(drawn, &standing);
+        let body = MessageBody::edit(drawn, &attached);
         match self.rest.edit(channel, id, &body).await {
             Err(problem) if problem.code() == Some(50083) => {
                 self.rest.unarchive(channel).await.map_err(|_| problem)?;

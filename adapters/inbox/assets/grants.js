@@ -1,19 +1,19 @@
 // Grants: what holds without asking, since when, until when, and how much it is used. Each can be revoked.
 
 import { el, say } from "./dom.js";
-import { read, revoke } from "./line.js";
+import { latestReader, revoke } from "./line.js";
 import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
 const SCOPES = { session: "this session", timed: "for a time", always: "always" };
-let round = 0;
+const read = latestReader();
 
 export const grants = { show };
 
 async function show(part) {
-  const mine = (round += 1);
-  const { status, body } = await read("grants");
-  if (mine !== round) return;
+  const reply = await read("grants");
+  if (!reply) return;
+  const { status, body } = reply;
   const list = status === 200 ? body.grants : [];
   part.replaceChildren(el("div", { className: "wide" },
     pageHead("grants", "Grants"),

@@ -2,7 +2,7 @@
 
 import { $, el } from "./dom.js";
 import { firstLine } from "./blocks.js";
-import { read } from "./line.js";
+import { latestReader } from "./line.js";
 import { byWhom, pageHead, quiet, sentence } from "./parts.js";
 import { drawRecord } from "./record.js";
 import { back, go } from "./route.js";
@@ -15,7 +15,7 @@ const WAIT = 250;
 
 /** What the filters say; kept while the page is open elsewhere. */
 const filters = { text: "", agent: "", person: "", verdict: "", rule: "", since: "" };
-let round = 0;
+const read = latestReader();
 let place = 0;
 
 export const history = { show };
@@ -56,14 +56,13 @@ function draw(part) {
 
 /** Reads what fits; with `before`, the page after what is there. */
 async function load(part, before) {
-  const mine = (round += 1);
   const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ""));
   if (filters.since) query.set("since", new Date(Date.now() - Number(filters.since)).toISOString());
   if (before) query.set("before", before);
   const path = query.size > 0 ? `history?${query}` : "history";
-  const { status, body } = await read(path);
-  // A later filter has overtaken this answer.
-  if (mine !== round || !part.querySelector(".records")) return;
+  const reply = await read(path);
+  if (!reply || !part.querySelector(".records")) return;
+  const { status, body } = reply;
   paint(part, status === 200 ? body : { asks: [], wrong: body.error }, before);
 }
 
@@ -100,12 +99,11 @@ function drawRow(ask) {
 }
 
 async function showOne(part, id) {
-  round += 1;
   const leave = quiet("‹ History", () => back("history"));
   part.replaceChildren(el("div", { className: "wide" }, leave, sentence("Reading…")));
-  const mine = round;
-  const { status, body } = await read(`history/${id}`);
-  if (mine !== round) return;
+  const reply = await read(`history/${id}`);
+  if (!reply) return;
+  const { status, body } = reply;
   const content = status === 200 ? drawRecord(body) : sentence(body.error, "wrong");
   part.replaceChildren(el("div", { className: "wide" }, leave, content));
   part.scrollTop = 0;

@@ -47,11 +47,11 @@ follow({
     setNow(now);
     board ??= { first: entries.size === 0, known: new Set() };
     const { first, known } = board;
-    for (const standing of cards) known.add(standing.card.id);
+    for (const boardCard of cards) known.add(boardCard.card.id);
     change(() => {
       setLine("live", "live");
       showNotice(notice);
-      for (const standing of cards) take(standing, first);
+      for (const boardCard of cards) take(boardCard, first);
       if (!more) for (const entry of entries.values()) if (!known.has(entry.card.id)) miss(entry, change);
     });
     if (more) return;
@@ -83,8 +83,8 @@ follow({
 });
 
 /** Takes a card in, new or changed, and tells of it. */
-function take(standing, replayed) {
-  const { entry: { card }, what } = receive(standing, change);
+function take(boardCard, replayed) {
+  const { entry: { card }, what } = receive(boardCard, change);
   if (what === "new" && !replayed) {
     ring(card);
     say(`New: ${card.title}.`);

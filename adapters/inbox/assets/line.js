@@ -1,7 +1,7 @@
 // The line to countersign: hello and proofs, the stream of cards, and presses.
 //
 // The key never leaves this page. Before every request countersign proves that it holds the key as well,
-// and whoever else answers at this address is sent nothing that could be used.
+// and another program that answers at this address is sent nothing that could be used.
 
 import { canProve, fresh, proofOf } from "./proof.js";
 
@@ -18,7 +18,7 @@ const NO_PROOFS = "A browser proves itself only on this machine or over https. O
 const STRANGER = "countersign was started again, or something else answers at its address. Nothing was sent " +
   "to it. Close this tab and open the link printed by `countersign open`.";
 
-/** Whoever answers cannot prove to be the countersign that let this page in. */
+/** The answering program cannot prove to be the countersign that let this page in. */
 class Stranger extends Error {}
 
 const key = takeKey();
@@ -27,7 +27,7 @@ forgetWorkers();
 /**
  * Follows the board for ever. `on.board({now, cards, notice})` comes first on every connection, then
  * `on.card({now, card})` and `on.notice({notice})`; `on.lost()` when the line breaks, `on.refused(sentence)`
- * when this page has no access to whoever answers; `on.locked(sentence)` ends it.
+ * when this page has no access there; `on.locked(sentence)` ends it.
  */
 export async function follow(on) {
   if (!canProve) return on.locked(NO_PROOFS);
@@ -73,6 +73,16 @@ export async function command(name) {
 /** Reads a record, such as `history?agent=codex`: `{status, body}`; a sentence of what is wrong is `body.error`. */
 export async function read(path) {
   return await ask("GET", `/inbox/api/${path}`);
+}
+
+/** Reads as `read` does, for one page: a reply that a later question has overtaken is `undefined`. */
+export function latestReader() {
+  let round = 0;
+  return async (path) => {
+    const mine = (round += 1);
+    const reply = await read(path);
+    return mine === round ? reply : undefined;
+  };
 }
 
 /** Revokes a grant. */

@@ -3,18 +3,18 @@
 import { entries, isOpen } from "./asks.js";
 import { firstLine } from "./blocks.js";
 import { el } from "./dom.js";
-import { read } from "./line.js";
+import { latestReader } from "./line.js";
 import { facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
-let round = 0;
+const read = latestReader();
 
 export const sessions = { show };
 
 async function show(part) {
-  const mine = (round += 1);
-  const { status, body } = await read("sessions");
-  if (mine !== round) return;
+  const reply = await read("sessions");
+  if (!reply) return;
+  const { status, body } = reply;
   const list = status === 200 ? body.sessions : [];
   part.replaceChildren(el("div", { className: "wide" },
     pageHead("sessions", "Sessions", quiet("Refresh", () => show(part))),

@@ -1,19 +1,19 @@
 // Status: the chats, the store, who leads, what is late, and what is wrong, with its fix.
 
 import { el } from "./dom.js";
-import { read } from "./line.js";
+import { latestReader } from "./line.js";
 import { byWhom, counted, facts, pageHead, quiet, sentence } from "./parts.js";
 import { when } from "./time.js";
 
 const STATES = { up: "working", starting: "starting", standby: "another daemon leads", down: "not working" };
-let round = 0;
+const read = latestReader();
 
 export const status = { show };
 
 async function show(part) {
-  const mine = (round += 1);
-  const { status: code, body } = await read("status");
-  if (mine !== round) return;
+  const reply = await read("status");
+  if (!reply) return;
+  const { status: code, body } = reply;
   const known = code === 200 || (code === 503 && body.version !== undefined);
   part.replaceChildren(el("div", { className: "wide" },
     pageHead("status", "Status", quiet("Refresh", () => show(part))),

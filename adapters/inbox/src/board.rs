@@ -1,4 +1,4 @@
-//! The cards that stand in the inbox.
+//! The cards that the inbox shows.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// A card with more text than this, in bytes, is not kept: its text stands in the core's store, and
+/// A card with more text than this, in bytes, is not kept: its text is in the core's store, and
 /// is read from there for every page that shows it.
 const LARGE: usize = 48 * 1024;
 /// How much text is told of the board at once, in bytes.
@@ -35,7 +35,7 @@ pub(crate) struct Board {
 #[derive(Default)]
 struct Cards {
     /// By place: the board's version that brought the card.
-    standing: BTreeMap<u64, BoardCard>,
+    by_place: BTreeMap<u64, BoardCard>,
     /// The place of each card id.
     places: HashMap<String, u64>,
     /// The place of what each version changed, as far as nothing later has changed it again.
@@ -60,7 +60,7 @@ pub(crate) struct BoardCard {
     /// The board's version that this card came with.
     #[serde(skip)]
     version: u64,
-    /// The card's own revision. A large card stands here without its text, as revision 0.
+    /// The card's own revision. A large card is kept without its text, as revision 0.
     #[serde(skip)]
     revision: u32,
 }
@@ -99,9 +99,9 @@ impl Board {
         let cards = self.lock();
         let changed = cards.changed.range(version + 1..).take(CHANGES);
         let changed: Vec<_> =
-            changed.filter_map(|(_, place)| cards.standing.get(place)).cloned().collect();
+            changed.filter_map(|(_, place)| cards.by_place.get(place)).cloned().collect();
         let all = changed.len() < CHANGES;
-        let last = changed.last().filter(|_| !all).map(|standing| standing.version);
+        let last = changed.last().filter(|_| !all).map(|kept| kept.version);
         (changed, last.unwrap_or(*self.version.borrow()))
     }
 
@@ -109,9 +109,9 @@ impl Board {
     pub(crate) fn page(&self, place: u64, version: u64) -> BoardPage {
         let cards = self.lock();
         let (mut page, mut left) = (BoardPage { cards: Vec::new(), next: None }, PAGE);
-        for (place, standing) in cards.standing.range(place + 1..=version.max(place)) {
-            page.cards.push(standing.clone());
-            left = left.saturating_sub(weight(&standing.card) + 1000);
+        for (place, kept) in cards.by_place.range(place + 1..=version.max(place)) {
+            page.cards.push(kept.clone());
+            left = left.saturating_sub(weight(&kept.card) + 1000);
             if left == 0 {
                 page.next = Some(*place);
                 break;
@@ -120,7 +120,7 @@ impl Board {
         page
     }
 
-    /// The version that the board stands at.
+    /// The current version of the board.
     pub(crate) fn version(&self) -> u64 {
         *self.version.borrow()
     }
@@ -138,7 +138,7 @@ impl Board {
 
 impl Cards {
     fn get(&self, id: &str) -> Option<&BoardCard> {
-        self.standing.get(self.places.get(id)?)
+        self.by_place.get(self.places.get(id)?)
     }
 
     /// Puts a card in its place, or at the end, and forgets the oldest closed one that is too many.
@@ -149,14 +149,14 @@ impl Cards {
             self.closed.insert(version);
         }
         self.changed.insert(version, place);
-        if let Some(old) = self.standing.insert(place, new) {
+        if let Some(old) = self.by_place.insert(place, new) {
             self.changed.remove(&old.version);
             self.closed.remove(&old.version);
         }
         if self.closed.len() > CLOSED_KEPT
             && let Some(oldest) = self.closed.pop_first()
             && let Some(place) = self.changed.remove(&oldest)
-            && let Some(forgotten) = self.standing.remove(&place)
+            && let Some(forgotten) = self.by_place.remove(&place)
         {
             self.places.remove(&forgotten.card.id);
         }
@@ -191,7 +191,7 @@ fn weight_of(block: &Block) -> usize {
     }
 }
 
-/// What stands for a card until its text is read.
+/// The placeholder of a card until its text is read.
 // FAIL-CLOSED: it has no buttons, so that nobody approves what they do not see.
 fn without_text(card: &Card) -> Card {
     let text =

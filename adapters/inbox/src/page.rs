@@ -161,7 +161,7 @@ fn door(inbox: &InboxState) -> Response {
 }
 
 /// A page whose files are those of this start.
-// SECURITY: whoever answered on this port before may have filled the browser's cache for other
+// SECURITY: another program on this port may have filled the browser's cache for other
 // addresses.
 fn html(inbox: &InboxState, page: &str) -> Html<String> {
     Html(page.replace("\"/inbox/", &format!("\"/inbox/{}/", inbox.session.start())))

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// The secrets of one access token. The token is made anew at every start of the daemon, so nothing
-/// that a page holds or has sent is worth anything to whoever answers on the port after that
-/// daemon.
+/// that a page holds or has sent is worth anything to a program that takes the port after
+/// that daemon.
 ///
 /// SECURITY: a browser sends a cookie to every port of a host, so a server that an agent starts on
 /// `127.0.0.1:3000` gets it as soon as the person looks there. The cookie therefore opens only the

@@ -83,8 +83,8 @@ impl Follower {
                 let (changed, version) = self.inbox.board.since(self.seen);
                 (self.changed, self.seen) = (changed.into(), version);
             }
-            if let Some(standing) = self.changed.pop_front().or_else(|| self.large.pop_front()) {
-                let whole = whole(&self.inbox, standing).await;
+            if let Some(kept) = self.changed.pop_front().or_else(|| self.large.pop_front()) {
+                let whole = whole(&self.inbox, kept).await;
                 return Some((("card", json!({ "now": now(), "card": whole })), self));
             }
             changed(&self.inbox, self.seen, &mut self.notice).await?;
@@ -93,12 +93,12 @@ impl Follower {
 }
 
 /// The card with its text.
-async fn whole(inbox: &InboxState, standing: BoardCard) -> BoardCard {
-    let Some(id) = standing.elsewhere() else { return standing };
-    let Some(core) = inbox.connected() else { return standing };
+async fn whole(inbox: &InboxState, kept: BoardCard) -> BoardCard {
+    let Some(id) = kept.elsewhere() else { return kept };
+    let Some(core) = inbox.connected() else { return kept };
     match core.card(id).await {
-        Some(card) => standing.with(&card),
-        None => standing,
+        Some(card) => kept.with(&card),
+        None => kept,
     }
 }
 

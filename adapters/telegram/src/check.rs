@@ -35,7 +35,7 @@ struct ChatInfo {
 /// The bot's `@name`, when Telegram accepts the token and lets us pull its updates.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to mend it.
+/// A sentence that says what is wrong and how to fix it.
 pub async fn check(config: &TelegramConfig) -> Result<String, String> {
     let api = BotApi::new(config);
     let bot: Bot = api.call(&GetMe::new(), PATIENCE).await.map_err(explain)?;
@@ -46,24 +46,25 @@ pub async fn check(config: &TelegramConfig) -> Result<String, String> {
 /// The chat's title, when the bot may write there.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to mend it.
+/// A sentence that says what is wrong and how to fix it.
 pub async fn check_target(config: &TelegramConfig, target: &Target) -> Result<String, String> {
     let chat = Chat::parse(target).map_err(|error| error.to_string())?;
     let api = BotApi::new(config);
-    let mend = |failure| {
+    let explain = |failure| {
         let help = "a person must first press Start in a private chat with the bot, a group must \
          have it \
                     as a member that may write; the bot answers /id with the chat's number";
         format!("`{}`: {}; {help}", target.0, send_error(failure, chat))
     };
-    let room: ChatInfo = api.call(&GetChat::new(ChatId(chat.id)), PATIENCE).await.map_err(mend)?;
+    let room: ChatInfo =
+        api.call(&GetChat::new(ChatId(chat.id)), PATIENCE).await.map_err(explain)?;
     if chat.topic.is_some() && !room.is_forum && room.title.is_some() {
         return Err(format!("`{}`: this group has no topics; leave `topic` out", target.0));
     }
     // The only call that needs the right to write and shows nothing lasting.
     let mut typing = SendChatAction::new(ChatId(chat.id), ChatAction::Typing);
     typing.message_thread_id = chat.thread();
-    let _: IgnoredAny = api.call(&typing, PATIENCE).await.map_err(mend)?;
+    let _: IgnoredAny = api.call(&typing, PATIENCE).await.map_err(explain)?;
     Ok(room.title.or(room.first_name).unwrap_or_else(|| target.0.clone()))
 }
 

@@ -71,7 +71,7 @@ impl CardSender {
     }
 
     /// Posts a card: first the files with what it cannot show, then the card as a reply to the last
-    /// of them. So a card never stands without what belongs to it, and a repeated post goes on
+    /// of them. So a card is never shown without what belongs to it, and a repeated post goes on
     /// where the first one failed.
     pub(crate) async fn post(&self, target: &Target, card: &Card) -> Result<MessageRef, SendError> {
         let chat = Chat::parse(target)?;

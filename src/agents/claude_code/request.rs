@@ -52,7 +52,7 @@ impl HookRequest for PermissionRequest {
         // Claude may send no plan, so the card would have nothing to show.
         let plan_elsewhere = self.tool_name == "ExitPlanMode" && text("plan").is_none();
         let description = match plan_elsewhere {
-            true => Some("Leave plan mode and begin; the plan stands in Claude's terminal.".into()),
+            true => Some("Leave plan mode and begin; the plan is in Claude's terminal.".into()),
             false => text("description").filter(|text| !text.trim().is_empty()),
         };
         Ok(Call {

@@ -207,7 +207,7 @@ fn questions_that_cannot_be_shown_are_not_handed_in() {
 fn leaving_plan_mode_says_where_the_plan_is() {
     let golden = golden("08_exit_plan_mode");
     let call = request(&golden).call("k".into(), None).unwrap();
-    let said = "Leave plan mode and begin; the plan stands in Claude's terminal.";
+    let said = "Leave plan mode and begin; the plan is in Claude's terminal.";
     assert_eq!((call.tool.as_str(), call.description.as_deref()), ("ExitPlanMode", Some(said)));
 }
 

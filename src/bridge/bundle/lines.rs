@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// characters.
 const LONGEST: usize = 200;
 const NUMBERS: usize = 80;
-/// How much of a request that is no command stands in its line; characters.
+/// How much of a request that is no command its line shows; characters.
 const GLANCE: usize = 120;
 /// Arguments beside a command that do not change what it does.
 const HARMLESS: [&str; 3] = ["command", "description", "timeout"];
@@ -78,7 +78,7 @@ fn request(ask: &Ask) -> (String, bool) {
     (shown, exact)
 }
 
-/// A text as what stands between its numbers, and the numbers.
+/// A text as the parts between its numbers, and the numbers.
 fn apart(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut words, mut numbers) = (vec![String::new()], Vec::<String>::new());
     let mut in_number = false;

@@ -11,7 +11,7 @@ const SHORT: usize = 60;
 
 /// The value as lines of `key: value`.
 ///
-/// SECURITY: every line of a text with several lines stands behind `│`, so that no text passes for
+/// SECURITY: every line of a text with several lines is put behind `│`, so that no text passes for
 /// a key, and nothing but the depth decides where a line begins.
 pub(super) fn readable(value: &Value) -> String {
     let mut out = String::new();

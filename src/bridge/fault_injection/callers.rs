@@ -145,7 +145,7 @@ async fn what_a_presser_began_is_finished_though_the_presser_has_left() {
         let ask =
             leaves_in_the_commit(&scenario, asked, async move { handler.press(press).await }).await;
         assert_eq!(ask.answer().unwrap().scope, Some(Scope::Always));
-        assert_eq!(rules.exists(), !store.is_shared(), "what was granted stands in the file");
+        assert_eq!(rules.exists(), !store.is_shared(), "what was granted is in the file");
         scenario.pass(SECOND).await;
         let button = chat.cards()[0].button.clone().unwrap();
         assert!(button.contains(".0.j."), "the card shows it, and can be undone: {button}");

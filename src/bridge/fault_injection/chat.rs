@@ -84,7 +84,7 @@ impl FakeChat {
         match network {
             Network::Clear => Ok(()),
             Network::Away | Network::AnswersLost => {
-                Err(SendError::Transient("the line broke".to_owned()))
+                Err(SendError::Transient("the connection was lost".to_owned()))
             }
             Network::Silent => std::future::pending().await,
         }
@@ -113,8 +113,8 @@ impl Adapter for FakeChat {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         let put = |cards: &mut Vec<Card>| {
-            if let Some(stands) = cards.iter_mut().find(|known| known.id == message.0) {
-                *stands = card.clone();
+            if let Some(old) = cards.iter_mut().find(|known| known.id == message.0) {
+                *old = card.clone();
             }
         };
         self.show(card, put).await

@@ -28,7 +28,7 @@ fn fault(store: &Store) -> &'static str {
     if store.is_shared() { UNCERTAIN } else { NOTHING }
 }
 
-/// A scenario with one ask whose card stands.
+/// A scenario with one ask whose card is posted.
 async fn one_card(store: &Store) -> (Arc<FakeChat>, Scenario, [Asked; 1], String) {
     let chat = Arc::new(FakeChat::default());
     let scenario = Scenario::open(store, &chat).await;
@@ -241,7 +241,7 @@ async fn an_always_that_holds_is_called_so_though_it_is_not_noted_that_it_was_wr
     let written = std::fs::read_to_string(&rules).unwrap();
     assert!(written.contains("git push origin one."), "{written}");
     assert!(store.faults().is_over());
-    // What was not noted is made up for at the next start, and stands in the file once.
+    // What was not noted is made up for at the next start, and is in the file once.
     assert_eq!(store.unwritten_grants().await.unwrap().len(), 1);
     scenario.gate.write_pending_grants().await.unwrap();
     assert_eq!(store.unwritten_grants().await.unwrap(), []);

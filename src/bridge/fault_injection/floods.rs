@@ -232,8 +232,8 @@ async fn the_figures_of_a_flood_with_and_without_sharing_messages() {
         let (asks, quiet) = flood(&scenario).await;
         let (mut seconds, mut other) = (0, None);
         while seconds < 900 && (unseen(&store).await > 0 || other.is_none()) {
-            let stands = chat.cards().iter().any(|card| card.text.contains("origin other."));
-            other = other.or(stands.then_some(seconds));
+            let is_shown = chat.cards().iter().any(|card| card.text.contains("origin other."));
+            other = other.or(is_shown.then_some(seconds));
             scenario.pass(SECOND).await;
             seconds += 1;
         }

@@ -157,8 +157,8 @@ async fn cards_that_never_arrive_keep_no_other_from_arriving() {
         for n in 0..20 {
             let ask = scenario.ask(&format!("good-{n:03}"), None).await;
             scenario.quiet().await;
-            let stands = chat.cards().iter().any(|card| card.text.contains(&ask.name));
-            assert!(stands, "one that fails alone holds nobody up for a moment: {n}");
+            let is_shown = chat.cards().iter().any(|card| card.text.contains(&ask.name));
+            assert!(is_shown, "one that fails alone holds nobody up for a moment: {n}");
             scenario.pass(Duration::from_secs(7)).await;
         }
         // Two of them look like an outage, until the next card is tried for both.
@@ -167,8 +167,8 @@ async fn cards_that_never_arrive_keep_no_other_from_arriving() {
             scenario.pass(Duration::from_secs(7)).await;
             let ask = scenario.ask(&format!("good-{n:03}"), None).await;
             scenario.pass(Duration::from_secs(3)).await;
-            let stands = chat.cards().iter().any(|card| card.text.contains(&ask.name));
-            assert!(stands, "the next card is tried after a short rest: {n}");
+            let is_shown = chat.cards().iter().any(|card| card.text.contains(&ask.name));
+            assert!(is_shown, "the next card is tried after a short rest: {n}");
         }
         assert!(scenario.read(&poison).await.is_open() && scenario.read(&second).await.is_open());
         let tries = chat.tries().into_iter().filter(|(_, text)| text.contains("poison-1")).count();

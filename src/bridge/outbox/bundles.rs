@@ -92,13 +92,13 @@ impl OutboxWorker {
         let digest = |due: &Due| due.ask.as_ref().map(|ask| ask.digest.clone()).unwrap_or_default();
         let digests: Vec<_> = cards.iter().map(digest).collect();
         let (store, name, target) = (self.store.clone(), self.adapter.name, self.target.clone());
-        let standing = store.twins(name, &target, &digests).await?;
+        let posted = store.twins(name, &target, &digests).await?;
         let mut left: Vec<Due> = Vec::new();
         for due in cards {
             let own = digest(&due);
             let place = [name, &*target, &*own];
             let nonce = due.card.nonce.clone();
-            if let Some(twin) = standing.iter().find(|twin| twin.digest == own) {
+            if let Some(twin) = posted.iter().find(|twin| twin.digest == own) {
                 let cards = match &twin.bundle {
                     Some(_) => vec![nonce],
                     // It takes the message of the first with it.
@@ -160,8 +160,8 @@ impl OutboxWorker {
             return Ok(Some(Duration::from_secs(1)));
         };
         let open = bundle.members.iter().any(|member| member.ask.is_open());
-        let stands = row.message.is_some() || row.revision > 0;
-        if !open && !stands {
+        let is_posted = row.message.is_some() || row.revision > 0;
+        if !open && !is_posted {
             // Nobody saw it open; nobody needs to see it closed.
             return self.note_bundle(&bundle, None, false).await;
         }

@@ -29,13 +29,13 @@ impl OutboxWorker {
         if keeps { Ok(()) } else { self.put_up_again().await }
     }
 
-    /// Puts up what stood on a platform that forgets with its process. Where it stands then as the
-    /// rows say, nothing is noted: a hundred thousand cards are back within seconds.
+    /// Posts the cards again on a platform that forgets with its process. Where they are then as
+    /// the rows say, nothing is noted: a hundred thousand cards are back within seconds.
     async fn put_up_again(&mut self) -> Result<(), StoreError> {
         let (store, name, mut last) = (self.store.clone(), self.adapter.name, None);
         let target = Target(self.target.clone());
         loop {
-            let page = store.standing_cards(name, &self.target, last.as_ref(), PAGE).await?;
+            let page = store.posted_cards(name, &self.target, last.as_ref(), PAGE).await?;
             for Due { card: row, ask } in page.due {
                 let ask = match ask {
                     Ok(ask) => ask,

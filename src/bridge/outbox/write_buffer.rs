@@ -42,17 +42,16 @@ impl WriteBuffer {
         self.left() == Some(Duration::ZERO)
     }
 
-    /// Those of the due cards that are behind what they really show, and the messages in which they
-    /// stand.
-    // INVARIANT: what stands here counts as noted: nothing is posted twice, and nothing that
-    // closes within the breath is left standing as it was.
+    /// Those of the due cards that are behind what they really show, with their messages.
+    // INVARIANT: what is buffered here counts as noted: nothing is posted twice, and nothing that
+    // closes within the breath is left as it was.
     pub(super) fn behind(&self, due: Vec<Due>) -> Vec<Due> {
-        let stands = |mut due: Due| {
+        let still_due = |mut due: Due| {
             let Some(shown) = self.by_nonce.get(&due.card.nonce) else { return Some(due) };
             let behind = due.ask.as_ref().is_ok_and(|ask| ask.version > shown.version);
             due.card.message = Some(shown.message.clone());
             behind.then_some(due)
         };
-        due.into_iter().filter_map(stands).collect()
+        due.into_iter().filter_map(still_due).collect()
     }
 }

@@ -14,8 +14,8 @@ pub(super) struct DoctorCheck {
     pub(super) state: CheckState,
     pub(super) says: String,
     /// The command or edit that fixes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) mend: Option<String>,
+    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    pub(super) fix: Option<String>,
     /// The same as something that `--fix` does.
     #[serde(skip)]
     pub(super) repair: Option<Repair>,
@@ -41,29 +41,29 @@ pub(super) fn ok(check: &str, says: impl Into<String>) -> DoctorCheck {
         check: check.into(),
         state: CheckState::Ok,
         says: says.into(),
-        mend: None,
+        fix: None,
         repair: None,
     }
 }
 
-pub(super) fn warn(check: &str, says: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
-    let mend = Some(mend.into());
+pub(super) fn warn(check: &str, says: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
+    let fix = Some(fix.into());
     DoctorCheck {
         check: check.into(),
         state: CheckState::Warn,
         says: says.into(),
-        mend,
+        fix,
         repair: None,
     }
 }
 
-pub(super) fn fail(check: &str, says: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
-    let mend = Some(mend.into());
+pub(super) fn fail(check: &str, says: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
+    let fix = Some(fix.into());
     DoctorCheck {
         check: check.into(),
         state: CheckState::Fail,
         says: says.into(),
-        mend,
+        fix,
         repair: None,
     }
 }
@@ -76,8 +76,8 @@ pub(super) fn show(finding: &DoctorCheck) -> String {
         CheckState::Fail => ("fail", Colour::Red),
     };
     let line = format!("{} {:<12} {}", paint(colour, word), finding.check, visible(&finding.says));
-    match &finding.mend {
-        Some(mend) => format!("{line}\n{:18}fix: {mend}", ""),
+    match &finding.fix {
+        Some(fix) => format!("{line}\n{:18}fix: {fix}", ""),
         None => line,
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_how_it_is_and_what_mends_it() {
+    fn a_line_says_how_it_is_and_what_fixes_it() {
         assert_eq!(show(&ok("store", "can be written")), "ok   store        can be written");
         assert_eq!(
             show(&fail("files", "/c may be read by others", "chmod 600 /c")),

@@ -60,11 +60,11 @@ pub(super) fn serves_here(config: &Config) -> bool {
 fn private(path: &Path, mode: u32) -> Option<DoctorCheck> {
     let found = fs::metadata(path).ok()?;
     let says = |what: String| format!("{} {what}", path.display());
-    let mend = format!("chmod {mode:o} {}", path.display());
+    let fix = format!("chmod {mode:o} {}", path.display());
     if found.permissions().mode() & 0o077 != 0 {
         let open = format!("may be used by others (mode {:o})", found.permissions().mode() & 0o777);
         let repair = Repair::Close(path.to_owned());
-        return Some(fail("files", says(open), mend).repaired_by(repair));
+        return Some(fail("files", says(open), fix).repaired_by(repair));
     }
     // Root can read everything, so only other users must own the files that they rely on.
     // The owner of `/proc/self` is our user: the standard library has no `geteuid`.
@@ -134,11 +134,11 @@ async fn one_daemon(
         Some(says) => vec![fail("store", says, text("/store/mend").unwrap_or_default())],
     };
     if let Err(error) = client.pending().await {
-        let mend = match (&error, server) {
+        let fix = match (&error, server) {
             (ClientError::Refused(_), Server::Http(_)) => "set the agent token as [client] token",
             _ => "countersign serve, and look at what it says",
         };
-        findings.push(fail("daemon", error.to_string(), mend));
+        findings.push(fail("daemon", error.to_string(), fix));
     }
     if let Some(problem) = text("/rules/problem") {
         let rules = daemon::rules_path(config).display().to_string();
@@ -239,7 +239,7 @@ pub(super) fn approvers(config: &Config) -> DoctorCheck {
     let all = set_up.iter().copied().chain(others);
     let mut said: Vec<String> = all.map(|name| format!("{} on {name}", count(name))).collect();
     if who.may_answer_on("inbox") {
-        said.push("whoever has the inbox's address or the approver's token".into());
+        said.push("anyone who has the inbox's address or the approver's token".into());
     }
     match said.is_empty() {
         true => fail("approvers", "nobody may answer", "put ids into [approvers]"),

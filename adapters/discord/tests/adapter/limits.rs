@@ -74,8 +74,8 @@ async fn trouble_on_the_line_is_said_at_once_and_a_repeated_post_makes_one_messa
         assert!(began.elapsed() < Duration::from_secs(1));
     }
     let message = adapter.post(&target(), &card, Posting::First).await.unwrap();
-    let standing: Vec<String> = fake.messages().into_iter().map(|it| it.reference).collect();
-    assert_eq!(standing, [message.0]);
+    let posted: Vec<String> = fake.messages().into_iter().map(|it| it.reference).collect();
+    assert_eq!(posted, [message.0]);
 }
 
 #[tokio::test]
@@ -158,5 +158,5 @@ async fn the_file_of_a_long_command_stands_through_edits_without_being_sent_agai
     let after = fake.message(&message.0).unwrap();
     assert_eq!(after.files, before.files);
     let uploads = fake.uploads();
-    assert_eq!(uploads, 1, "the file stands already");
+    assert_eq!(uploads, 1, "the file is attached already");
 }

@@ -186,8 +186,8 @@ async fn trouble(fake: &StandIn) {
         assert!(matches!(error, SendError::Transient(_)), "{kind}: {error:?}");
     }
     let message = adapter.post(&target(), &card, Posting::First).await.unwrap();
-    let standing = fake.control("messages", json!({"bot": true})).await;
-    assert_eq!(standing.as_array().unwrap().len(), 1, "one message for one card");
+    let posted = fake.control("messages", json!({"bot": true})).await;
+    assert_eq!(posted.as_array().unwrap().len(), 1, "one message for one card");
     assert_eq!(fake.shown(&message).await.files, [hostile]);
 
     let applied = receipt(Outcome::Applied, "Approved once.", Some(closed(&card)));
@@ -204,7 +204,7 @@ async fn trouble(fake: &StandIn) {
     assert_eq!(told.as_deref(), Some("Approved once."));
     assert_eq!(presses.recv().await.unwrap().message, Some(message.clone()));
     let shown = fake.shown(&message).await;
-    assert_eq!((shown.buttons.len(), shown.files.len()), (0, 1), "the file stands, no button does");
+    assert_eq!((shown.buttons.len(), shown.files.len()), (0, 1), "the file is kept, no button is");
     stop.cancel();
     running.await.unwrap();
 

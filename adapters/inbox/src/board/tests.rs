@@ -18,7 +18,7 @@ fn all(board: &Board) -> Vec<BoardCard> {
 }
 
 fn ids(board: &Board) -> Vec<String> {
-    all(board).into_iter().map(|standing| standing.card.id).collect()
+    all(board).into_iter().map(|kept| kept.card.id).collect()
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn cards_keep_the_place_in_which_they_arrived() {
 }
 
 #[test]
-fn a_large_card_stands_without_its_text_and_without_buttons_until_it_is_read() {
+fn a_large_card_is_kept_without_its_text_and_without_buttons_until_it_is_read() {
     let (board, large) = (Board::default(), sample_card(&"x".repeat(LARGE + 1)));
     board.put(&large);
     board.put(&large);
-    let standing = all(&board).remove(0);
-    assert_eq!((board.version(), standing.elsewhere()), (1, Some(large.id.as_str())));
-    assert!(standing.card.buttons.is_empty() && weight(&standing.card) < 200);
-    let whole = standing.with(&large);
+    let kept = all(&board).remove(0);
+    assert_eq!((board.version(), kept.elsewhere()), (1, Some(large.id.as_str())));
+    assert!(kept.card.buttons.is_empty() && weight(&kept.card) < 200);
+    let whole = kept.with(&large);
     assert_eq!((&whole.card, whole.elsewhere()), (&large, None));
     let newer = Card { revision: large.revision + 1, ..large.clone() };
     board.put(&newer);
@@ -91,7 +91,7 @@ fn a_follower_gets_each_changed_card_once_in_order_of_change() {
     board.put(&closed(&card("c")));
     board.put(&closed(&card("a")));
     let (changed, version) = board.since(seen);
-    let ids: Vec<_> = changed.iter().map(|standing| standing.card.id.as_str()).collect();
+    let ids: Vec<_> = changed.iter().map(|kept| kept.card.id.as_str()).collect();
     assert_eq!((ids, version), (vec!["c", "a"], 5));
     assert_eq!(board.since(version), (vec![], 5));
 }

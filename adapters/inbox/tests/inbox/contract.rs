@@ -14,7 +14,7 @@ use std::sync::Arc;
 struct Web(Visitor, countersign_inbox::Inbox);
 
 impl Web {
-    async fn standing(&self, message: &MessageRef) -> Value {
+    async fn board_card(&self, message: &MessageRef) -> Value {
         self.0.follow().await.card(|card| card["card"]["id"] == *message.0).await
     }
 }
@@ -35,7 +35,7 @@ impl FakePlatform for Web {
 
     async fn shown(&self, message: &MessageRef) -> VisibleMessage {
         let card: Card =
-            serde_json::from_value(self.standing(message).await["card"].clone()).unwrap();
+            serde_json::from_value(self.board_card(message).await["card"].clone()).unwrap();
         let critical = if card.tone == Tone::Critical { "CRITICAL" } else { "" };
         let mut text = format!("{critical}{}\n{}\n", card.title, card.origin);
         card.blocks.iter().for_each(|block| read(block, &mut text));
@@ -44,11 +44,11 @@ impl FakePlatform for Web {
     }
 
     async fn press(&self, message: &MessageRef, label: &str, _: &Presser) -> Option<String> {
-        Some(self.0.press_label(&self.standing(message).await, label, None).await)
+        Some(self.0.press_label(&self.board_card(message).await, label, None).await)
     }
 
     async fn give_text(&self, message: &MessageRef, text: &str, _: &Presser) -> Option<String> {
-        Some(self.0.press_label(&self.standing(message).await, "Other…", Some(text)).await)
+        Some(self.0.press_label(&self.board_card(message).await, "Other…", Some(text)).await)
     }
 
     // It sends nothing over a network of its own.

@@ -38,7 +38,7 @@ async fn a_click_on_approve_answers_and_the_card_says_so() {
     for shown in
         ["rm -rf build && echo '<b>done</b>'", "Always stores: Bash(rm -rf build:*)", " left"]
     {
-        assert!(text.contains(shown), "`{shown}` stands on the page: {text}");
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
     }
     // Whatever the receipt says is kept, however soon the card is filed away.
     page.eval(
@@ -323,7 +323,7 @@ async fn a_long_command_shows_head_and_tail_and_padding_pushes_nothing_out_of_si
     for shown in
         ["201 lines, ", "It ends:", "echo 197\necho 198\necho 199\necho 200\nrm -rf ~/Docu"]
     {
-        assert!(text.contains(shown), "`{shown}` stands on the page: {text}");
+        assert!(text.contains(shown), "`{shown}` is on the page: {text}");
     }
     let in_sight = |selector: &str, words: &str| {
         format!(

@@ -16,7 +16,7 @@ pub trait FakePlatform: Send + Sync {
     fn target(&self) -> Target;
     /// What a message shows now.
     async fn shown(&self, message: &MessageRef) -> VisibleMessage;
-    /// Presses the button with this label as this person, behind *More…* where it stands there,
+    /// Presses the button with this label as this person, behind *More…* where it is there,
     /// waits for the answer, and returns what the presser was told. `None` when the platform showed
     /// no words.
     async fn press(&self, message: &MessageRef, label: &str, person: &Presser) -> Option<String>;

@@ -411,7 +411,7 @@ async fn without_leading_nothing_is_sent_and_a_press_is_left_to_the_one_that_lea
     let message = MessageRef(format!("{GROUP}/{card}"));
     let edited = room.adapter.update(&message, &closed(&sample_card("ls"))).await;
     assert!(matches!(edited, Err(SendError::Transient(_))), "{edited:?}");
-    assert_eq!(server.unconfirmed(), 1, "it stays for whoever leads");
+    assert_eq!(server.unconfirmed(), 1, "it stays for the leader");
     assert!(room.presses.try_recv().is_err());
     leading.0.store(true, Relaxed);
     assert_eq!(server.told(&query).await, told("Approved once.", false));

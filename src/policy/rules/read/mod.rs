@@ -80,7 +80,7 @@ impl RulesReader<'_> {
             if seen.contains(&tool) {
                 self.warn(
                     property.range,
-                    format!("{tool:?} stands here a second time; both are used, in this order"),
+                    format!("{tool:?} is here a second time; both are used, in this order"),
                 );
             }
             seen.push(tool);
