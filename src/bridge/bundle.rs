@@ -125,6 +125,9 @@ fn overview(bundle: &Bundle, shown: &[&Member], store: &str) -> Card {
     if !open.is_empty() {
         blocks.extend(touches(&asks).map(|text| Block::Note { text }));
     }
+    if open.iter().any(|member| member.ask.stopped.is_some()) {
+        blocks.push(Block::Note { text: card::PAUSED.to_owned() });
+    }
     if let Some(text) = ended(shown) {
         blocks.push(match open.is_empty() {
             true => Block::Outcome { text },
@@ -226,7 +229,8 @@ fn buttons(bundle: &Bundle, open: &[&Member], store: &str) -> Vec<Vec<Button>> {
         let label = format!("Approve these {count}");
         all.button(&label, ButtonStyle::Approve, Pressed::Approve(Scope::Once))
     };
-    let approve = are_one(open).then(approve).flatten();
+    let paused = open.iter().any(|member| member.ask.stopped.is_some());
+    let approve = (are_one(open) && !paused).then(approve).flatten();
     let deny = all.button(&format!("Deny all {count}"), ButtonStyle::Deny, Pressed::Deny);
     vec![[review, approve, deny].into_iter().flatten().collect()]
 }

@@ -33,6 +33,8 @@ pub use origin::Origin;
 pub use review::review;
 use sheet::Sheet;
 
+/// What open cards say while everything is paused.
+pub(super) const PAUSED: &str = "Paused: nothing is approved until /resume.";
 /// How much of an agent's reason the card shows; all of it is in the details.
 const REASON: usize = 240;
 
@@ -61,10 +63,9 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
     if let Some(updated) = ask.answer().and_then(|answer| answer.updated.as_ref()) {
         sheet.code("ran instead", &edited_text(&ask.body.call, &updated.args));
     }
-    let buttons = match edit {
-        Some(edit) => buttons::Buttons { rows: edit::buttons(ask, edit, origin), more: Vec::new() },
-        None if ask.is_open() => buttons::draw(ask, origin),
-        None => buttons::Buttons { rows: buttons::closed(ask, origin), more: Vec::new() },
+    let buttons = match ask.is_open() {
+        true => buttons::draw(ask, origin),
+        false => buttons::Buttons { rows: buttons::closed(ask, origin), more: Vec::new() },
     };
     Card {
         id: origin.nonce.to_owned(),
@@ -84,7 +85,8 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
 #[must_use]
 pub fn choice(ask: &Ask, origin: Origin<'_>, chosen: u32) -> Card {
     let card = draw(ask, origin);
-    if ask.is_open() { parts::draw(card, ask, origin, chosen) } else { card }
+    let approvable = ask.is_open() && ask.stopped.is_none();
+    if approvable { parts::draw(card, ask, origin, chosen) } else { card }
 }
 
 /// The first line of the ask's card.
@@ -171,7 +173,7 @@ fn notes(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     if ask.stopped.is_some() && ask.is_open() {
         let left = ask.stopped.and_then(|clock| clock.left_ms);
         let left = left.map_or_else(String::new, |ms| format!(" with {} left", clock::span(ms)));
-        sheet.note(format!("Paused: nothing is approved until /resume. Time stands still{left}."));
+        sheet.note(format!("{PAUSED} Time stands still{left}."));
     }
     if let Some(at) = ask.deadline_at.filter(|_| ask.is_open())
         && body.silence == Silence::Approve

@@ -35,6 +35,8 @@ const FOREIGN: &str = "This card belongs to another countersign that uses the sa
 /// What is told of a press that would approve a critical call at once.
 const CRITICAL: &str = "This is critical, so one press does not approve it. Read the card again, \
                         then press Yes.";
+/// What is told of a press that leads towards an approval while everything is paused.
+const PAUSED: &str = "Everything is paused: only a denial counts until /resume.";
 /// What is kept of a presser's name, in characters.
 const NAME: usize = 64;
 
@@ -124,13 +126,19 @@ impl PressHandler {
             (reply.told, &reply.ask, token.pressed)
         {
             let card = Some(card::choice(ask, origin, chosen));
-            return Ok(Receipt { card, ..receipt(Outcome::Noted, "") });
+            let words = if ask.stopped.is_some() { PAUSED } else { "" };
+            return Ok(Receipt { card, ..receipt(Outcome::Noted, words) });
         }
         let view = reply.ask.clone().filter(|ask| reviews && ask.is_open());
         let mut receipt = receipt_of(reply, origin);
         if let Some(ask) = view {
             receipt.card = Some(card::review(&ask, origin));
-            receipt.sentence = if approves { CRITICAL.to_owned() } else { String::new() };
+            let words = match ask.stopped {
+                Some(_) => PAUSED,
+                None if approves => CRITICAL,
+                None => "",
+            };
+            receipt.sentence = words.to_owned();
         }
         self.go_on(receipt, &input, &token).await
     }

@@ -40,6 +40,8 @@ async fn a_pause_from_a_chat_holds_what_rules_allow_and_stops_deadlines_until_it
     let stranger = telegram.say(GROUP, "/pause", EVE);
     assert!(telegram.answer_to(GROUP, stranger).await.starts_with("You may not answer this"));
     assert_eq!(verdict(&daemon, "ls").await, "allow", "a stranger pauses nothing");
+    let card = telegram.card(GROUP).await;
+    let approve = telegram.button(GROUP, card.id, "Approve");
     let paused = say(&telegram, "/pause").await;
     assert!(paused.starts_with("Paused: every call is held"), "{paused}");
     assert!(say(&telegram, "/pause").await.ends_with("already."));
@@ -53,8 +55,10 @@ async fn a_pause_from_a_chat_holds_what_rules_allow_and_stops_deadlines_until_it
             (said == 2).then_some(())
         })
         .await;
-    let card = telegram.card(GROUP).await;
-    let told = telegram.press(GROUP, card.id, "Approve", ANA).await;
+    for card in telegram.open_cards(GROUP) {
+        assert_eq!(card.buttons.concat(), ["Deny", "More…"], "no button approves in a pause");
+    }
+    let told = telegram.told(&telegram.press_data(GROUP, card.id, &approve, ANA)).await;
     assert!(told.text.contains("only a denial counts until /resume"), "{}", told.text);
     let (status, refused) = daemon.answer(&push, &json!({"decision": "approve"})).await;
     assert_eq!(status, 422, "{refused}");

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 use super::*;
 use crate::{
-    ask::{Answer, Body, By, call::Call},
+    ask::{Answer, Body, By, StoppedClock, call::Call},
     store::BundleRow,
 };
 use serde_json::json;
@@ -57,6 +57,20 @@ fn requests_that_one_line_says_in_full_are_approved_together_and_others_only_den
     assert_eq!(labels(&card), ["Review", "Approve these 2", "Deny all 2"]);
     let card = draw(&bundle(1, &[(1, "scp b-1 prod:"), (1, "make")]), "st");
     assert_eq!(labels(&card), ["Review", "Deny all 2"]);
+}
+
+#[test]
+fn a_bundle_in_a_pause_says_so_and_has_no_button_that_approves() {
+    for (command, wanted) in [("make a2", vec!["Review", "Deny all 2"]), ("make a1", vec!["Deny"])]
+    {
+        let mut bundle = bundle(1, &[(1, "make a1"), (1, command)]);
+        for member in &mut bundle.members {
+            member.ask.stopped = Some(StoppedClock { left_ms: None });
+        }
+        let card = draw(&bundle, "storeid0");
+        assert!(text(&card).contains("Paused: nothing is approved until /resume."), "{card:?}");
+        assert_eq!(labels(&card), wanted);
+    }
 }
 
 #[test]

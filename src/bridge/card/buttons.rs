@@ -1,8 +1,8 @@
 //! The buttons of an ask's card: yes and no at once, everything else behind *More…*.
 
 use super::{
-    super::token::Pressed,
-    effects,
+    super::token::{ButtonToken, Pressed},
+    edit, effects,
     maker::{LABEL, Maker},
     origin::Origin,
     parts, question, remembered,
@@ -24,14 +24,29 @@ pub(super) struct Buttons {
     pub more: Vec<Button>,
 }
 
-/// All of an open ask.
+/// All of an open ask. While everything is paused only those that deny: no other counts.
 pub(super) fn draw(ask: &Ask, origin: Origin<'_>) -> Buttons {
     let maker = maker(ask, origin);
-    match ask.body.call.questions.get(maker.step) {
-        Some(_) => Buttons { rows: options(ask, maker), more: Vec::new() },
-        None if ask.body.critical => critical(ask, maker),
-        None => permission(ask, maker),
+    let rows_alone = |rows| Buttons { rows, more: Vec::new() };
+    let question = ask.body.call.questions.get(maker.step);
+    let mut buttons = match (&ask.progress.edit, question) {
+        (Some(edit), _) => rows_alone(edit::buttons(ask, edit, origin)),
+        (None, Some(_)) => rows_alone(options(ask, maker)),
+        (None, None) if ask.body.critical => critical(ask, maker),
+        (None, None) => permission(ask, maker),
+    };
+    if ask.stopped.is_some() {
+        buttons.rows.iter_mut().for_each(|row| row.retain(denies));
+        buttons.rows.retain(|row| !row.is_empty());
+        buttons.more.retain(denies);
     }
+    buttons
+}
+
+/// Whether a button denies, or asks for the words of a denial.
+fn denies(button: &Button) -> bool {
+    let reason = |token: ButtonToken| token.pressed == Pressed::Words(TextPurpose::Reason);
+    button.style == ButtonStyle::Deny || ButtonToken::read(&button.token).is_some_and(reason)
 }
 
 /// Makes buttons for the step that an ask is at.
@@ -113,11 +128,11 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
 // SECURITY: no button of this view approves.
 fn critical(ask: &Ask, maker: Maker<'_>) -> Buttons {
     let permission = permission(ask, maker);
-    let denies = |button: &Button| button.style == ButtonStyle::Deny;
     let reason =
         maker.button("Deny with reason…", ButtonStyle::Text, Pressed::Words(TextPurpose::Reason));
     let review = maker.button("Review and approve…", ButtonStyle::Open, Pressed::Review);
     let rows = vec![row([plain_deny(ask, maker), reason]), row([review])];
+    let denies = |button: &Button| button.style == ButtonStyle::Deny;
     Buttons { rows, more: permission.more.into_iter().filter(denies).collect() }
 }
 

@@ -5,10 +5,9 @@ use super::{
     sheet::{Sheet, fact},
 };
 use crate::{
-    gate::ask::{Ask, Scope},
+    gate::ask::{Ask, Body, Scope},
     text::line,
 };
-use countersign_port::Field;
 use countersign_profiles::GrantLifetime;
 
 /// The label of a button that remembers something, where it is offered: what covers more than this
@@ -34,27 +33,60 @@ pub(super) fn label(ask: &Ask, scope: Scope) -> Option<String> {
     })
 }
 
-/// Writes what the buttons store: Always on the card itself where its label does not say it, the
-/// others in the details.
+/// Writes what the buttons store, those that store the same together: on the card itself where
+/// Always does not say it on its label, the others in the details.
 pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
-    let (mut facts, body) = (Vec::<Field>::new(), &ask.body);
-    let until = match body.lasts {
+    let until = match ask.body.lasts {
         GrantLifetime::Session => ", until the session ends",
         GrantLifetime::Durable => "",
     };
+    let mut stored: Vec<SameRules> = Vec::new();
     for (scope, plain, _) in NAMES {
         let Some(label) = label(ask, *scope) else { continue };
-        let rules = body.stores(*scope).into_iter().map(|rule| line(&rule));
+        let rules = ask.body.stores(*scope).into_iter().map(|rule| line(&rule));
         let rules = rules.collect::<Vec<_>>().join(", ");
-        let says = body.pattern(*scope).is_some_and(|it| label.ends_with(&line(&it)))
-            && body.remembers(*scope).len() == 1;
-        if *scope == Scope::Always && !(says && until.is_empty()) {
-            sheet.note(format!("{plain} stores: {rules}{until}"));
-        } else {
-            facts.push(fact(format!("{plain} stores"), &format!("{rules}{until}")));
+        let unsaid =
+            *scope == Scope::Always && !(until.is_empty() && names_all(&ask.body, *scope, &label));
+        match stored.iter_mut().find(|it| it.rules == rules) {
+            Some(same) => same.buttons.push(plain),
+            None => stored.push(SameRules { rules, buttons: vec![plain], unsaid }),
+        }
+    }
+    let mut facts = Vec::new();
+    for it in &stored {
+        let (who, rules) = (it.who(), format!("{}{until}", it.rules));
+        match it.buttons.len() {
+            _ if it.unsaid => sheet.note(format!("{who}: {rules}")),
+            1 => facts.push(fact(who, &rules)),
+            // Several names are too long for that of a fact.
+            _ => details.note(format!("{who}: {rules}")),
         }
     }
     details.fields(facts);
+}
+
+/// Whether a label says all that its button stores.
+fn names_all(body: &Body, scope: Scope, label: &str) -> bool {
+    body.remembers(scope).len() == 1
+        && body.pattern(scope).is_some_and(|pattern| label.ends_with(&line(&pattern)))
+}
+
+/// Rules, and the buttons that store them.
+struct SameRules {
+    rules: String,
+    buttons: Vec<&'static str>,
+    /// Always is among them, and its label does not say them.
+    unsaid: bool,
+}
+
+impl SameRules {
+    fn who(&self) -> String {
+        match self.buttons.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one} stores"),
+            [first @ .., last] => format!("{} and {last} store", first.join(", ")),
+        }
+    }
 }
 
 /// What each of them is called, and how that begins on a button that names its rule.

@@ -15,8 +15,8 @@ const LINE: usize = 160;
 #[must_use]
 pub fn review(ask: &Ask, origin: Origin<'_>) -> Card {
     let mut card = draw(ask, origin);
-    // What was submitted cannot be approved while a change of it is proposed.
-    if !ask.is_open() || ask.progress.edit.is_some() {
+    // What was submitted cannot be approved while a change of it is proposed, or in a pause.
+    if !ask.is_open() || ask.progress.edit.is_some() || ask.stopped.is_some() {
         return card;
     }
     card.blocks.retain(|block| !matches!(block, Block::Details { .. }));

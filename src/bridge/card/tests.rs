@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     clock,
     gate::{
-        ask::{Answer, Body, By, Scope},
+        ask::{Answer, Body, By, Scope, StoppedClock},
         question::QuestionAnswer,
     },
 };
@@ -172,7 +172,8 @@ fn always_that_is_too_long_for_its_button_stands_on_the_card() {
     let mut ask = push();
     ask.body.always[0].pattern = "git push origin a-very-long-name-of-a-branch *".into();
     let shown = text(&draw(&ask, CARD));
-    let note = "- Always stores: shell: git push origin a-very-long-name-of-a-branch *\n";
+    let note = "- Always, 10 minutes, This session and 24 hours store: shell: git push origin \
+                a-very-long-name-of-a-branch *\n";
     assert!(shown.contains(note) && shown.contains("(Always… w)"), "{shown}");
 }
 
@@ -358,10 +359,50 @@ fn always_exactly_this_is_offered_where_it_remembers_less_than_always() {
     };
     ask.body.exact = vec![rule("git push --force origin main")];
     let shown = text(&draw(&ask, CARD));
-    let fact = "Always exactly this stores=shell: git push --force origin main\n";
+    let fact = "- 10 minutes, 24 hours and Always exactly this store: shell: git push --force \
+                origin main\n";
     assert!(shown.contains(fact) && shown.contains("[Always exactly this x]\n"), "{shown}");
     ask.body.exact = ask.body.always.clone();
     assert!(!text(&draw(&ask, CARD)).contains("exactly"));
+}
+
+#[test]
+fn buttons_that_store_the_same_rules_are_named_together() {
+    let mut ask = push();
+    let together = "  - Always, 10 minutes, This session and 24 hours store: shell: git push *\n";
+    assert!(text(&draw(&ask, CARD)).contains(together), "{}", text(&draw(&ask, CARD)));
+    ask.body.exact = vec![Rule::allow("shell_exec", "git push --force origin main")];
+    let shown = text(&draw(&ask, CARD));
+    let apart = "  - Always and This session store: shell: git push *\n  - 10 minutes, 24 hours \
+                 and Always exactly this store: shell: git push --force origin main\n";
+    assert!(shown.contains(apart), "{shown}");
+}
+
+#[test]
+fn while_everything_is_paused_only_buttons_that_deny_are_offered() {
+    let paused = |mut ask: Ask| {
+        ask.stopped = Some(StoppedClock { left_ms: Some(60_000) });
+        ask.deadline_at = None;
+        ask
+    };
+    let labels = |card: Card| -> Vec<String> {
+        let all = card.buttons.iter().flatten().chain(&card.more);
+        all.map(|button| button.label.clone()).collect()
+    };
+    let deny = ["Deny", "Deny with reason…"];
+    let shown = draw(&paused(push()), CARD);
+    assert!(
+        text(&shown).contains("- Paused: nothing is approved until /resume. Time stands still")
+    );
+    assert_eq!(labels(shown), deny);
+    assert_eq!(labels(choice(&paused(push()), CARD, 1)), deny);
+    let mut critical = push();
+    critical.body.critical = true;
+    assert_eq!(labels(draw(&paused(critical.clone()), CARD)), deny);
+    assert_eq!(labels(review(&paused(critical), CARD)), deny);
+    let question = ask(json!({"agent": "a", "session": "s", "tool": "ask_user",
+        "questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}));
+    assert_eq!(labels(draw(&paused(question), CARD)), ["Decline"]);
 }
 
 #[test]
