@@ -65,6 +65,12 @@ pub(crate) fn in_chat(after: Duration) -> SendError {
     SendError::Retry { after, scope: RetryScope::Target }
 }
 
+/// How long Telegram wants nothing sent.
+pub(crate) fn silence(failure: &Failure) -> Option<Duration> {
+    let Failure::Refused(refusal) = failure else { return None };
+    refusal.parameters.retry_after.map(Duration::from_secs)
+}
+
 /// Whether a failed edit leaves nothing to do.
 pub(crate) fn edit_needless(failure: &Failure) -> bool {
     says(failure, &EDIT_NEEDLESS)

@@ -6,11 +6,12 @@
 //! prompt, is read.
 
 use crate::address::MessageAddress;
-use crate::api::{BotApi, PATIENCE, Sent};
+use crate::api::BotApi;
 use crate::page::{Page, Style, escape};
-use crate::retry::patiently;
-use crate::send::no_preview;
+use crate::send::{CardSender, no_preview};
+use crate::telling::say;
 use countersign_port::line;
+use std::sync::Arc;
 use teloxide::payloads::{SendMessage, SendMessageSetters as _};
 use teloxide::types::{
     ChatId, ForceReply, Message, MessageId, ParseMode, ReplyMarkup, ReplyParameters, ThreadId,
@@ -59,6 +60,7 @@ impl Prompt {
 /// Asks `person` for text. Failures are logged: the person can press again.
 pub(crate) async fn ask_for_text(
     api: BotApi,
+    cards: Arc<CardSender>,
     place: MessageAddress,
     thread: Option<ThreadId>,
     person: User,
@@ -90,8 +92,7 @@ pub(crate) async fn ask_for_text(
                 ForceReply::new().selective().input_field_placeholder("Your answer".to_owned()),
             ));
     message.message_thread_id = thread;
-    let sent = patiently(|| api.call::<_, Sent>(&message, PATIENCE)).await;
-    if let Err(failure) = sent {
+    if let Err(failure) = say(&api, &cards, &message, ChatId(place.chat)).await {
         tracing::warn!(?failure, chat = place.chat, "a prompt for text could not be sent");
     }
 }

@@ -3,7 +3,7 @@
 use crate::address::{Chat, MessageAddress};
 use crate::api::{BotApi, Failure, Method, PATIENCE, Sent};
 use crate::attachment::Document;
-use crate::errors::{bad_formatting, edit_needless, in_chat, send_error};
+use crate::errors::{bad_formatting, edit_needless, in_chat, send_error, silence};
 use crate::keyboard::{Keyboard, Menu};
 use crate::recent::Recent;
 use crate::render::{Rendered, render};
@@ -154,6 +154,14 @@ impl CardSender {
             Some(left) => Err(in_chat(left)),
             None => Ok(()),
         }
+    }
+
+    /// Remembers how long Telegram wants nothing sent to a chat, where a failure says so.
+    pub(crate) fn heed(&self, failure: Failure, chat: i64) -> Failure {
+        if let Some(after) = silence(&failure) {
+            self.memory().quiet.put(chat, Instant::now() + after);
+        }
+        failure
     }
 
     /// What a failure means for the core; a time to wait is remembered for its chat.

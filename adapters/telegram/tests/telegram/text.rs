@@ -1,9 +1,10 @@
 //! Free text: prompts and replies.
 
-use crate::fake::{ANA, BEN, GROUP, Message, Telegram as Server};
+use crate::fake::{ANA, BEN, Fault, GROUP, Message, Telegram as Server};
 use crate::room::{Room, number, receipt, target};
-use countersign_port::testkit::{Received, sample_card};
-use countersign_port::{Adapter as _, MessageRef, Outcome, Posting, Presser};
+use countersign_port::testkit::{Received, closed, sample_card};
+use countersign_port::{Adapter as _, MessageRef, Outcome, Posting, Presser, SendError};
+use std::time::Duration;
 
 /// Posts a card, presses Other… as Ana and returns the card's number and the prompt.
 async fn prompted(room: &mut Room, server: &Server) -> (i64, Message) {
@@ -86,5 +87,25 @@ async fn an_anonymous_admin_is_told_why_the_reply_does_not_count() {
     let (_, prompt) = prompted(&mut room, &server).await;
     let anonymous = server.reply_anonymously(GROUP, prompt.id, "yes");
     assert!(answer_to(&server, anonymous).await.contains("cannot be attributed"));
+    room.close().await;
+}
+
+#[tokio::test]
+async fn words_wait_for_as_long_as_telegram_wants_quiet_and_cards_wait_with_them() {
+    let server = Server::start().await;
+    let room = Room::open(&server, vec![receipt(Outcome::Applied, "Denied.")]);
+    let card = sample_card("ls");
+    let posted = room.adapter.post(&target(GROUP), &card, Posting::First).await.unwrap();
+    server.fail("sendMessage", Fault::RetryAfter(40), 1);
+    let reply = server.reply(GROUP, number(&posted), "no", ANA);
+    let refused = || (server.calls("sendMessage").len() == 2).then_some(());
+    server.until("the answer that is refused", refused).await;
+    let redrawn = room.adapter.update(&posted, &closed(&card)).await;
+    assert!(matches!(redrawn, Err(SendError::Retry { .. })), "{redrawn:?}");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(41)).await;
+    tokio::time::resume();
+    assert_eq!(answer_to(&server, reply).await, "Denied.");
+    room.adapter.update(&posted, &closed(&card)).await.unwrap();
     room.close().await;
 }
