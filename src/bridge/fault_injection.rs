@@ -18,6 +18,7 @@ mod commits;
 mod damaged;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod floods;
+mod folds;
 mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod platforms;
@@ -25,6 +26,7 @@ mod platforms;
 mod rate_limits;
 mod refused;
 mod start;
+mod undo;
 
 use super::{PressHandler, Term, card, deliver};
 use crate::{
@@ -134,10 +136,11 @@ impl Scenario {
         let (delivering, own, finish) = (gate.clone(), store.clone(), stop.clone());
         let adapters = watch::channel([].into()).1;
         tokio::spawn(deliver(delivering, own, adapter, adapters.clone(), target, term, finish));
-        let (reaping, following) = (gate.clone(), gate.clone());
-        let (stops, ends) = (stop.clone(), stop.clone());
+        let (reaping, following, undo) = (gate.clone(), gate.clone(), gate.clone());
+        let (stops, ends, over) = (stop.clone(), stop.clone(), stop.clone());
         tokio::spawn(async move { reaping.reap(stops).await });
         tokio::spawn(async move { following.follow(tail, ends).await });
+        tokio::spawn(async move { undo.end_undo_windows(over).await });
         let (store, faults) = (store.clone(), store.faults().clone());
         let handler = PressHandler::new(name, gate.clone(), store.clone(), adapters);
         let scenario = Self { gate, handler, store, faults, stop, _still: still };
@@ -169,9 +172,14 @@ impl Scenario {
 
     /// Answers it where the chat has no part in it.
     pub async fn approve(&self, ask: &Asked) -> Reply {
+        let ask = self.store.ask(&ask.id).await.unwrap().unwrap();
+        self.approve_row(ask).await
+    }
+
+    /// The same of this row.
+    pub async fn approve_row(&self, ask: Ask) -> Reply {
         let who =
             Who { platform: "api", id: "api".to_owned(), name: "Ben".to_owned(), roles: vec![] };
-        let ask = self.store.ask(&ask.id).await.unwrap().unwrap();
         self.gate.answer(ask, who, Action::Approve { scope: Scope::Once }).await
     }
 

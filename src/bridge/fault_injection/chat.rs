@@ -2,8 +2,8 @@
 
 use super::{Place, VisibleCard};
 use countersign_port::{
-    Adapter, Block, CancellationToken, Card, MessageRef, NamedAdapter, Posting, Presses, SendError,
-    Signals, Target, async_trait,
+    Adapter, Block, CancellationToken, Card, MessageRef, NamedAdapter, Pace, Posting, Presses,
+    SendError, Signals, Target, async_trait,
 };
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -18,8 +18,10 @@ pub(crate) struct FakeChat {
 #[derive(Default)]
 struct Inside {
     forgets: bool,
+    pace: Option<Pace>,
     network: Network,
-    cards: Vec<Card>,
+    /// The messages, each with the id of the card that it was posted for.
+    messages: Vec<(String, Card)>,
     tries: Vec<(Instant, String)>,
     refused: Vec<String>,
     /// The platform refuses the cards with this on them for what they are.
@@ -47,6 +49,17 @@ impl FakeChat {
         Self { signals: Signals::default(), inside }
     }
 
+    /// One in which requests that come fast share messages.
+    pub(super) fn paced(pace: Pace) -> Self {
+        let inside = Mutex::new(Inside { pace: Some(pace), ..Inside::default() });
+        Self { signals: Signals::default(), inside }
+    }
+
+    /// The cards as they stand, oldest first.
+    pub(super) fn drawn(&self) -> Vec<Card> {
+        self.inside.lock().unwrap().messages.iter().map(|(_, card)| card.clone()).collect()
+    }
+
     pub(super) fn set(&self, network: Network) {
         self.inside.lock().unwrap().network = network;
     }
@@ -66,7 +79,11 @@ impl FakeChat {
         self.inside.lock().unwrap().tries.clone()
     }
 
-    async fn show(&self, card: &Card, put: impl FnOnce(&mut Vec<Card>)) -> Result<(), SendError> {
+    async fn show(
+        &self,
+        card: &Card,
+        put: impl FnOnce(&mut Vec<(String, Card)>),
+    ) -> Result<(), SendError> {
         let network = {
             let inside = &mut *self.inside.lock().unwrap();
             inside.tries.push((Instant::now(), text(card)));
@@ -77,7 +94,7 @@ impl FakeChat {
                 return Err(SendError::Refused("this card is invalid".to_owned()));
             }
             if matches!(inside.network, Network::Clear | Network::AnswersLost) {
-                put(&mut inside.cards);
+                put(&mut inside.messages);
             }
             inside.network
         };
@@ -97,14 +114,18 @@ impl Adapter for FakeChat {
         &self.signals
     }
 
+    fn pace(&self, _: &Target) -> Option<Pace> {
+        self.inside.lock().unwrap().pace
+    }
+
     fn keeps_messages(&self) -> bool {
         !self.inside.lock().unwrap().forgets
     }
 
     async fn post(&self, _: &Target, card: &Card, _: Posting) -> Result<MessageRef, SendError> {
-        let put = |cards: &mut Vec<Card>| {
-            if !cards.iter().any(|known| known.id == card.id) {
-                cards.push(card.clone());
+        let put = |messages: &mut Vec<(String, Card)>| {
+            if !messages.iter().any(|(id, _)| *id == card.id) {
+                messages.push((card.id.clone(), card.clone()));
             }
         };
         self.show(card, put).await?;
@@ -112,8 +133,8 @@ impl Adapter for FakeChat {
     }
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
-        let put = |cards: &mut Vec<Card>| {
-            if let Some(old) = cards.iter_mut().find(|known| known.id == message.0) {
+        let put = |messages: &mut Vec<(String, Card)>| {
+            if let Some((_, old)) = messages.iter_mut().find(|(id, _)| *id == message.0) {
                 *old = card.clone();
             }
         };
@@ -142,7 +163,7 @@ impl Place for Arc<FakeChat> {
         let inside = self.inside.lock().unwrap();
         let button = |card: &Card| card.buttons.first().map(|row| row[0].token.clone());
         let seen = |card: &Card| VisibleCard { text: text(card), button: button(card) };
-        inside.cards.iter().map(seen).collect()
+        inside.messages.iter().map(|(_, card)| seen(card)).collect()
     }
 
     fn requests(&self) -> usize {
@@ -154,7 +175,7 @@ impl Place for Arc<FakeChat> {
     }
 }
 
-fn text(card: &Card) -> String {
+pub(super) fn text(card: &Card) -> String {
     let texts = card.blocks.iter().filter_map(|block| match block {
         Block::Code { text, .. } | Block::Outcome { text } => Some(text.as_str()),
         _ => None,

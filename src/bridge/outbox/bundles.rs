@@ -22,12 +22,14 @@ const JOIN_MS: i64 = 60_000;
 /// The largest call that is folded; bytes. A bundle holds all of its calls.
 const LARGEST: usize = 8 * 1024;
 
-/// Whether a card that is due may share a message. Critical calls and questions never do.
+/// Whether a card that is due may share a message. Critical calls and questions never do, nor does
+/// what may have a message already: one that was posted and whose answer was lost would stay there
+/// for ever, beside the shared one.
 fn may_share(due: &Due) -> bool {
     let Ok(ask) = &due.ask else { return false };
     let call = &ask.body.call;
     let large = || call.args.to_string().len() > LARGEST;
-    let new = due.card.message.is_none() && !due.card.shown;
+    let new = due.card.message.is_none() && !due.card.shown && due.card.attempts == 0;
     new && ask.is_open() && !ask.body.critical && !ask.is_question() && !large()
 }
 

@@ -75,7 +75,9 @@ impl PressHandler {
             return Ok(Receipt { card: Some(card), ..receipt_of(reply, Origin::default()) });
         }
         let did = if approves { "Approved" } else { "Denied" };
+        let plain = matches!(token.pressed, Pressed::Approve(Scope::Once) | Pressed::Deny);
         let sentence = match of - applied {
+            0 if plain => format!("{did} {applied} requests."),
             0 => format!("{did} {applied} requests. {}", reply.sentence),
             other => format!("{did} {applied} requests; {other} had ended before."),
         };
