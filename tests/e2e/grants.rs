@@ -1,5 +1,7 @@
 //! What an approval covers, and taking it back: on Telegram, on Discord and from the command line.
 
+mod surfaces;
+
 use crate::{
     chats::both,
     daemon::{AGENT, APPROVER, Daemon, shell},

@@ -49,6 +49,8 @@ mod disk;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod edit;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod floods;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod grants;
 mod history;
 #[cfg(all(feature = "telegram", feature = "discord"))]

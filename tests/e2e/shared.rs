@@ -3,6 +3,7 @@
 mod callers;
 #[cfg(feature = "discord")]
 mod discord;
+mod pause;
 
 use crate::{
     core::loop_for_open,

@@ -170,6 +170,20 @@ async fn commands_in_telegram_list_approve_and_deny() {
 }
 
 #[tokio::test]
+async fn what_a_command_is_answered_waits_until_telegram_takes_messages_again() {
+    let (telegram, _discord, daemon) = start().await;
+    let id = daemon.ask(&shell("git push")).await;
+    telegram.card(GROUP).await;
+    telegram.fail("sendMessage", Fault::RetryAfter(2), 2);
+    let first = telegram.say(GROUP, "/pending", ANA);
+    let second = telegram.say(GROUP, "/pending", ANA);
+    for message in [first, second] {
+        let listed = telegram.answer_to(GROUP, message).await;
+        assert!(listed.contains(&id), "{listed}");
+    }
+}
+
+#[tokio::test]
 async fn a_critical_ask_takes_a_second_word_that_repeats_what_will_happen() {
     let (telegram, _discord, daemon) = start().await;
     let id = daemon.ask(&shell("sudo rm -rf --no-preserve-root /")).await;

@@ -223,10 +223,23 @@ impl FakeDiscord {
                 modal: None,
                 told: Vec::new(),
             });
+            state.last_press = payload.clone();
             (id, payload)
         });
         self.dispatch("INTERACTION_CREATE", &payload);
         id
+    }
+
+    /// Sends the last press again, and waits until the bot has replied to it once more.
+    pub async fn redeliver_press(&self) {
+        let replies = || {
+            let calls = self.calls().into_iter();
+            calls.filter(|call| call.contains("/callback ")).count()
+        };
+        let before = replies();
+        let press = self.lock().last_press.clone();
+        self.dispatch("INTERACTION_CREATE", &press);
+        self.wait("another reply", || (replies() > before).then_some(())).await;
     }
 
     /// Waits for the first reply, and for a message if that reply was an edit.

@@ -91,6 +91,8 @@ pub(super) struct State {
     pub gateway_refusal: Option<u16>,
     pub identified: usize,
     pub uploads: usize,
+    /// The last press, as it was sent.
+    pub last_press: Value,
     /// The registered commands.
     pub commands: Vec<Value>,
     pub permissions: u64,
@@ -164,6 +166,7 @@ impl State {
             gateway_refusal: None,
             identified: 0,
             uploads: 0,
+            last_press: Value::Null,
             commands: Vec::new(),
             // VIEW_CHANNEL, SEND_MESSAGES, ATTACH_FILES, READ_MESSAGE_HISTORY,
             // SEND_MESSAGES_IN_THREADS.

@@ -63,11 +63,25 @@ impl Telegram {
                 stored.js.clone()
             };
             world.queries.insert(id.clone(), None);
-            world.push(json!({"callback_query": {
+            world.last_press = json!({"callback_query": {
                 "id": id, "from": person_js(person), "message": shown, "chat_instance": "1", "data": data,
-            }}));
+            }});
+            world.push(world.last_press.clone());
             id
         })
+    }
+
+    /// Sends the last press again, as after a crash before it was confirmed, and waits for the
+    /// reply.
+    pub async fn redeliver_press(&self) -> Told {
+        let query = self.change(|world| {
+            let press = world.last_press.clone();
+            let query = press["callback_query"]["id"].as_str().unwrap().to_owned();
+            world.queries.insert(query.clone(), None);
+            world.push(press);
+            query
+        });
+        self.told(&query).await
     }
 
     /// Sends a press of an unexpected form.

@@ -14,6 +14,8 @@ pub(super) struct World {
     pub(super) next_query: u64,
     pub(super) polls: u64,
     pub(super) queries: HashMap<String, Option<Told>>,
+    /// The last press, as it was sent.
+    pub(super) last_press: Value,
     pub(super) faults: Vec<(String, Fault, u32)>,
     pub(super) calls: Vec<(String, Value)>,
     pub(super) limits: Limits,
