@@ -16,6 +16,7 @@ mod live;
 mod page;
 mod pause;
 mod reload;
+mod rules;
 mod sessions;
 mod state;
 mod token_proof;
@@ -56,6 +57,8 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::PAUSE, post(pause::pause))
         .route(routes::RESUME, post(pause::resume))
         .route(routes::RELOAD, post(reload::reload))
+        .route(routes::EXPLAIN, post(rules::explain))
+        .route(routes::TRIAL, post(rules::try_rule))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
         .merge(wires::routes())

@@ -1,8 +1,8 @@
 //! What callers, people and the daemon do at the gate. Each part does its own work.
 
 use super::{
-    AttachedCaller, Gate, ModeError, ModeSet, PauseOutcome, Policy, Reply, Revoked, SubmitError,
-    SubmitOutcome,
+    AttachedCaller, Explained, Gate, ModeError, ModeSet, PauseOutcome, Policy, Reply, Revoked,
+    RuleTrial, SubmitError, SubmitOutcome, TrialError,
     answer::Action,
     approvers::{Approver, Stranger, Who},
     ask::{Ask, pause::PauseMode},
@@ -10,7 +10,7 @@ use super::{
     undo,
 };
 use crate::store::{Grant, StoreError, Tail};
-use countersign_policy::Decision;
+use countersign_policy::{Decision, Rule};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -112,6 +112,25 @@ impl Gate {
     /// When the store fails.
     pub async fn revoke(&self, id: &str, who: Who) -> Result<Revoked, StoreError> {
         self.grants.revoke(id, who).await
+    }
+}
+
+/// What the daemon tells of its rules.
+impl Gate {
+    /// Explains what would happen to a call now. Nothing is asked.
+    ///
+    /// # Errors
+    /// When the policy cannot decide on it, or the store fails.
+    pub async fn explain(&self, call: &Call) -> Result<Explained, SubmitError> {
+        self.evaluator.explain(call).await
+    }
+
+    /// Begins to try a rule on calls. Nothing is written.
+    ///
+    /// # Errors
+    /// [`TrialError`]
+    pub async fn try_rule(&self, rule: &Rule) -> Result<RuleTrial, TrialError> {
+        self.trials.begin(rule).await
     }
 }
 

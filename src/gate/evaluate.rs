@@ -25,6 +25,21 @@ pub(super) struct DecidedCall {
     pub(super) reason: String,
 }
 
+/// A decision taken apart.
+#[derive(Debug, Clone)]
+pub struct Explained {
+    /// The decision.
+    pub decision: policy::Decision,
+    /// Each command of a shell text on its own; empty for other calls and other profiles.
+    pub parts: Vec<policy::Part>,
+}
+
+impl From<policy::Decision> for Explained {
+    fn from(decision: policy::Decision) -> Self {
+        Self { decision, parts: Vec::new() }
+    }
+}
+
 impl From<BriefDecision> for DecidedCall {
     fn from(BriefDecision { verdict, rule, reason, .. }: BriefDecision) -> Self {
         Self { verdict, rule, reason }
@@ -88,6 +103,15 @@ impl Evaluator {
     /// The same, without costing a turn: nothing runs because of it.
     pub(super) async fn judge(&self, call: &Call) -> Result<policy::Decision, SubmitError> {
         Ok(self.by_policy(call, self.session_context(call).await?, policy::decide).await?.0)
+    }
+
+    /// The same, with each command on its own.
+    pub(super) async fn explain(&self, call: &Call) -> Result<Explained, SubmitError> {
+        let explain = |call: &_, layers: &Layers<'_>, mode| Explained {
+            decision: policy::decide(call, layers, mode),
+            parts: policy::parts(call, layers, mode),
+        };
+        Ok(self.by_policy(call, self.standing(call).await?, explain).await?.0)
     }
 
     /// The same verdict, rule and reason, maybe without what only a card needs.

@@ -40,6 +40,7 @@ mod sessions;
 mod settings;
 mod submit;
 mod submit_error;
+mod trial;
 mod undo;
 mod uses;
 mod wait;
@@ -48,6 +49,7 @@ mod workers;
 
 pub use crate::ask::{self, attached, call, question};
 pub use attach::AttachedCaller;
+pub use evaluate::Explained;
 pub use grants::Revoked;
 pub use in_force::Choices;
 pub use limits::{Limits, TooMuch};
@@ -59,6 +61,7 @@ pub use sessions::{ModeError, ModeSet, SESSION_ENDED, WORKER_GONE};
 pub use settings::{Audience, GateSettings, OnTimeout};
 pub use submit::SubmitOutcome;
 pub use submit_error::SubmitError;
+pub use trial::{RuleTrial, TrialError, TriedCall};
 pub use workers::Workers;
 
 use crate::store::Store;
@@ -75,6 +78,7 @@ use sessions::Sessions;
 use std::sync::Arc;
 use submit::Submissions;
 use tokio::sync::watch;
+use trial::RuleTrials;
 use uses::GrantUses;
 use wait::Waits;
 
@@ -92,6 +96,7 @@ pub struct Gate {
     submissions: Arc<Submissions>,
     pause: Arc<PauseSwitch>,
     uses: Arc<GrantUses>,
+    trials: RuleTrials,
     sessions: Sessions,
     retention: Retention,
 }
@@ -137,6 +142,11 @@ impl Gate {
             evaluator: evaluator.clone(),
             uses: uses.clone(),
         });
+        let trials = RuleTrials {
+            store: store.clone(),
+            in_force: in_force.clone(),
+            evaluator: evaluator.clone(),
+        };
         let sessions = Sessions { store, in_force: in_force.clone(), callers: callers.clone() };
         let retention = Retention { open: open.clone(), in_force: in_force.clone() };
         Arc::new(Self {
@@ -151,6 +161,7 @@ impl Gate {
             submissions,
             pause,
             uses,
+            trials,
             sessions,
             retention,
         })

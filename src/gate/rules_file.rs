@@ -127,6 +127,19 @@ impl RulesFile {
         self.edit(|text| file::append(text, rules).map_err(|error| error.to_string()))
     }
 
+    /// The rules as they would be with one more, written by hand at the end of its tool. Nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// A sentence that says why the rule cannot be in the file.
+    pub fn with(&self, rule: &Rule, granted: &[Rule]) -> Result<Loaded, String> {
+        let stamp = stamp(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
+        let text = self.text()?;
+        let text = file::append(&text, std::slice::from_ref(rule)).map_err(|it| it.to_string())?;
+        parsed(&text, &name(&self.path), self.home.as_deref(), self.guardrail.clone(), granted)
+            .map(|loaded| Loaded { stamp, ..loaded })
+    }
+
     /// Takes a rule out, keeping comments and layout.
     ///
     /// # Errors
@@ -137,18 +150,22 @@ impl RulesFile {
 
     fn edit(&self, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = match fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                countersign_policy::DEFAULT_RULES.to_owned()
-            }
-            Err(error) => return Err(cannot_read(&self.path, &error)),
-        };
-        let changed = change(&text)?;
+        let changed = change(&self.text()?)?;
         Rules::parse(&changed, &name(&self.path), self.home.as_deref())
             .map_err(|problems| say(&problems))?;
         replace(&self.path, &changed)
             .map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+    }
+
+    /// The text of the file; that of the defaults where there is none.
+    fn text(&self) -> Result<String, String> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(countersign_policy::DEFAULT_RULES.to_owned())
+            }
+            Err(error) => Err(cannot_read(&self.path, &error)),
+        }
     }
 }
 
@@ -165,13 +182,25 @@ fn load(
         }
         Stamp::File { .. } => (guarded(path, &stamp)?, name(path)),
     };
-    let rules = Rules::parse(&text, &name, home).map_err(|problems| say(&problems))?;
-    for warning in rules.warnings() {
+    let loaded = parsed(&text, &name, home, guardrail, granted)?;
+    for warning in loaded.rules.warnings() {
         tracing::warn!("{warning}");
     }
+    Ok(Loaded { stamp, ..loaded })
+}
+
+fn parsed(
+    text: &str,
+    name: &str,
+    home: Option<&str>,
+    guardrail: Guardrail,
+    granted: &[Rule],
+) -> Result<Loaded, String> {
+    let rules = Rules::parse(text, name, home).map_err(|problems| say(&problems))?;
     let guardrail =
-        guardrail.with_denies(by_hand(&text, &name, home, granted).unwrap_or(rules.clone()));
-    Ok(Loaded { rules, guardrail, problem: None, granted: granted.to_vec(), stamp })
+        guardrail.with_denies(by_hand(text, name, home, granted).unwrap_or(rules.clone()));
+    let (problem, granted) = (None, granted.to_vec());
+    Ok(Loaded { rules, guardrail, problem, granted, stamp: Stamp::Missing })
 }
 
 /// The rules as a person wrote them, without those that grants have added.

@@ -13,6 +13,7 @@ pub mod openapi;
 mod pause;
 mod reload;
 pub mod routes;
+mod rules;
 mod sessions;
 mod status;
 mod verdict;
@@ -29,6 +30,9 @@ pub use history::{
 };
 pub use pause::{PauseReply, PauseRequest, PauseView};
 pub use reload::ReloadReply;
+pub use rules::{
+    ExplainReply, ExplainRequest, ExplainedPart, RuleVerdict, TrialChange, TrialReply, TrialRequest,
+};
 pub use sessions::{
     CancelledReply, ModeReply, ModeRequest, SessionRequest, SessionView, SessionsPage,
 };

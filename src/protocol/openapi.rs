@@ -3,9 +3,10 @@
 
 use crate::{
     AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
-    CancelledReply, ErrorReply, EventView, EventsQuery, ForgottenView, GrantsPage, HistoryPage,
-    HistoryQuery, ModeReply, ModeRequest, NonceReply, PauseReply, PauseRequest, ReadyReply,
-    ReloadReply, RevokeReply, SessionRequest, SessionsPage, SubmitRequest, WaitQuery, routes,
+    CancelledReply, ErrorReply, EventView, EventsQuery, ExplainReply, ExplainRequest,
+    ForgottenView, GrantsPage, HistoryPage, HistoryQuery, ModeReply, ModeRequest, NonceReply,
+    PauseReply, PauseRequest, ReadyReply, ReloadReply, RevokeReply, SessionRequest, SessionsPage,
+    SubmitRequest, TrialReply, TrialRequest, WaitQuery, routes,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -146,6 +147,12 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<GrantsPage>(generator, "200", "The grants in force"),
         Operation::new("delete", routes::GRANT, "Revoke a grant", RouteAccess::Approver)
             .reply::<RevokeReply>(generator, "200", "The grant that was revoked"),
+        Operation::new("post", routes::EXPLAIN, "Explain a call", RouteAccess::Approver)
+            .body::<ExplainRequest>(generator)
+            .reply::<ExplainReply>(generator, "200", "What would happen to it, and why"),
+        Operation::new("post", routes::TRIAL, "Try a rule", RouteAccess::Approver)
+            .body::<TrialRequest>(generator)
+            .reply::<TrialReply>(generator, "200", "What it would have changed"),
         Operation::new("post", routes::PAUSE, "Pause everything", RouteAccess::Approver)
             .body::<PauseRequest>(generator)
             .reply::<PauseReply>(generator, "200", "What happened"),

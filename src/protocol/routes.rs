@@ -26,6 +26,10 @@ pub const SESSION: &str = "/v1/sessions/{id}/{act}";
 pub const GRANTS: &str = "/v1/grants";
 /// One grant.
 pub const GRANT: &str = "/v1/grants/{id}";
+/// Explains a call by the rules in force.
+pub const EXPLAIN: &str = "/v1/rules/explain";
+/// Tries a rule on the latest closed asks.
+pub const TRIAL: &str = "/v1/rules/try";
 /// Everything is paused.
 pub const PAUSE: &str = "/v1/pause";
 /// A pause ends.

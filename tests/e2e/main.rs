@@ -71,6 +71,7 @@ mod races;
 #[cfg(feature = "telegram")]
 mod reload;
 mod restart;
+mod rules;
 #[cfg(feature = "telegram")]
 mod shared;
 mod store;

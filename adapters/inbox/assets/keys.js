@@ -24,7 +24,7 @@ function onKey(page, event) {
   onCard(key, event);
 }
 
-const PAGES = { 1: "", 2: "history", 3: "grants", 4: "sessions", 5: "status" };
+const PAGES = { 1: "", 2: "history", 3: "grants", 4: "sessions", 5: "rules", 6: "status" };
 let prefix = false;
 
 /** Keys that work on every page: `g` and a number goes to one. */

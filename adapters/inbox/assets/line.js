@@ -85,16 +85,22 @@ export function latestReader() {
   };
 }
 
+/** Asks a question that changes nothing, such as `rules/explain`: `{status, body}`. */
+export async function post(path, what) {
+  return await ask("POST", `/inbox/api/${path}`, JSON.stringify(what));
+}
+
 /** Revokes a grant. */
 export async function revoke(id) {
   return await ask("DELETE", `/inbox/api/grants/${encodeURIComponent(id)}`);
 }
 
-async function ask(method, path) {
+async function ask(method, path, text = "") {
   const signal = AbortSignal.timeout(PRESS_LIMIT);
   try {
-    const { headers } = await proven(method, path, "", signal);
-    const response = await fetch(path, { method, headers, cache: "no-store", signal });
+    const { headers } = await proven(method, path, text, signal);
+    if (text) headers["content-type"] = "application/json";
+    const response = await fetch(path, { method, headers, ...(text ? { body: text } : {}), cache: "no-store", signal });
     const body = await response.json().catch(() => ({ error: `countersign refused this (${response.status}).` }));
     return { status: response.status, body };
   } catch (problem) {

@@ -4,11 +4,12 @@ import { $ } from "./dom.js";
 import { grants } from "./grants.js";
 import { history } from "./history.js";
 import { route } from "./route.js";
+import { rules } from "./rules.js";
 import { sessions } from "./sessions.js";
 import { status } from "./status.js";
 
 /** Each page: `show(part, id)` draws it whenever it is opened anew. */
-const pages = { history, grants, sessions, status };
+const pages = { history, grants, sessions, rules, status };
 let shown = "inbox";
 
 /** The name of the page that the address means. */

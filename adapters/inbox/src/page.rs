@@ -57,6 +57,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("proof.js", SCRIPT),
     file!("record.js", SCRIPT),
     file!("route.js", SCRIPT),
+    file!("rules.js", SCRIPT),
     file!("sessions.js", SCRIPT),
     file!("settle.js", SCRIPT),
     file!("several.js", SCRIPT),

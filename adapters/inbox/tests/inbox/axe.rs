@@ -49,6 +49,7 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
         ("#/history/k3f0", "document.querySelector('.record')"),
         ("#/grants", "document.querySelector('.tile')"),
         ("#/sessions", "document.querySelector('.tile')"),
+        ("#/rules", "document.querySelector('#rules form')"),
         ("#/status", "document.querySelector('.verdict')"),
     ] {
         page.eval(&format!("location.hash = '{hash}'")).await;
@@ -64,8 +65,8 @@ async fn clean(page: &Page, name: &str, drawn: &str) {
         for (scheme, only) in [("light", "{}"), ("dark", "{ runOnly: ['color-contrast'] }")] {
             page.scheme(scheme).await;
             page.until(drawn).await;
-            page.until(STILL).await;
-            page.until(AT_REST).await;
+            // Together: what settles begins to move in the same moment.
+            page.until(&format!("{STILL} && {AT_REST}")).await;
             assert_eq!(page.eval(&run(only)).await, json!([]), "{name} at {width}, {scheme}");
         }
     }

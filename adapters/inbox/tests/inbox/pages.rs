@@ -1,4 +1,4 @@
-//! The pages of records in a real browser: History, Grants, Sessions, Status.
+//! The pages beside the inbox in a real browser: History, Grants, Sessions, Rules, Status.
 
 use crate::support::{
     Desk,
@@ -186,8 +186,8 @@ async fn the_status_names_what_is_wrong_and_how_to_fix_it() {
 async fn a_page_is_still_there_after_a_reload_and_keys_lead_to_each() {
     let desk = Desk::open().await;
     let Some((_browser, page)) = look(&desk).await else { return };
-    let titles = ["Waiting for you", "History", "Grants", "Sessions", "Status"];
-    for (key, title) in [("2", 1), ("3", 2), ("4", 3), ("5", 4), ("1", 0)] {
+    let titles = ["Waiting for you", "History", "Grants", "Sessions", "Rules", "Status"];
+    for (key, title) in [("2", 1), ("3", 2), ("4", 3), ("5", 4), ("6", 5), ("1", 0)] {
         page.key("g").await;
         page.key(key).await;
         let shown = "[...document.querySelectorAll('main h2')].find((h) => h.checkVisibility())";

@@ -48,7 +48,7 @@ async fn pictures_of_the_inbox_are_taken() {
     page.picture(&folder.join("inbox.png")).await;
     let size = std::fs::metadata(folder.join("inbox.png")).unwrap().len();
     assert!((10_000..200_000).contains(&size), "the README's picture is {size} bytes");
-    for name in ["history", "grants", "sessions", "status"] {
+    for name in ["history", "grants", "sessions", "rules", "status"] {
         page.eval(&format!("location.hash = '#/{name}'")).await;
         take(&page, &folder, name, &format!("document.querySelector('#{name} h2')")).await;
     }

@@ -1,0 +1,92 @@
+// Rules: which word of a command meets which rule, and what a rule would have changed before it is saved.
+
+import { firstLine } from "./blocks.js";
+import { el, say } from "./dom.js";
+import { post } from "./line.js";
+import { counted, facts, pageHead, sentence } from "./parts.js";
+import { when } from "./time.js";
+
+const SHELL = "shell_exec";
+const WORDS = { allow: "Allowed", ask: "Asks a person", deny: "Denied" };
+
+export const rules = { show };
+
+function show(part) {
+  // What was typed stays while the page is open elsewhere.
+  if (part.querySelector("form")) return;
+  part.replaceChildren(el("div", { className: "wide" },
+    pageHead("rules", "Rules"),
+    el("p", { className: "lead", textContent: "Nothing here runs or asks anybody, and nothing is saved." }),
+    el("h3", { textContent: "Explain a command" }),
+    panel("explain", "Explain", [
+      field("command", "Command", { required: true, className: "wide-field" }), field("cwd", "Folder, such as /home/ana/shop"),
+    ], explain),
+    el("h3", { textContent: "Try a rule" }),
+    panel("try", "Try", [
+      field("pattern", "Pattern, such as cargo build *", { required: true, className: "wide-field" }),
+      field("tool", "Tool", { required: true, value: SHELL }), verdicts(),
+    ], tryRule)));
+}
+
+/** A form with its result below; `act` turns what was typed into the result. */
+function panel(name, label, fields, act) {
+  const said = el("div", { className: "said", role: "status" });
+  const form = el("form", { className: "trial", "data-form": name }, ...fields,
+    el("button", { type: "submit", className: "quiet", textContent: label }));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    said.setAttribute("aria-busy", "true");
+    said.replaceChildren(...(await act(Object.fromEntries(new FormData(form)))));
+    said.removeAttribute("aria-busy");
+  });
+  return el("section", {}, form, said);
+}
+
+const field = (name, label, props = {}) => el("input", {
+  type: "text", name, placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: false, ...props,
+});
+
+const verdicts = () => el("select", { name: "verdict", "aria-label": "Verdict" },
+  ...["allow", "ask", "deny"].map((value) => el("option", { value, textContent: value })));
+
+async function explain({ command, cwd }) {
+  const call = { tool: SHELL, args: { command }, ...(cwd.trim() ? { cwd: cwd.trim() } : {}) };
+  const { status, body } = await post("rules/explain", call);
+  if (status !== 200) return [sentence(body.error, "wrong")];
+  say(WORDS[body.verdict]);
+  return [el("div", { className: "tile" },
+    el("div", { className: "tile-head" }, el("h4", { textContent: body.reason }), badge(body.verdict, body.critical)),
+    facts([["Rule", body.rule], ["Effects", body.effects.join("\n")], ["Always stores", body.always.join("\n")]])),
+  el("ul", { className: "tiles parts" }, ...(body.parts.length > 1 || body.parts[0]?.words ? body.parts : []).map(drawPart))];
+}
+
+function drawPart(part) {
+  return el("li", { className: "tile" },
+    el("div", { className: "tile-head" }, el("h4", {}, literal(part.command)), badge(part.verdict)),
+    facts([["Words", part.words && literal(part.words)], ["Rule", part.rule], ["Reason", part.reason]]));
+}
+
+async function tryRule({ pattern, tool, verdict }) {
+  const { status, body } = await post("rules/try", { pattern, tool: tool.trim(), verdict });
+  if (status !== 200) return [sentence(body.error, "wrong")];
+  const line = `It would change ${counted(body.changes, "request")} of the latest ${body.calls} that people were asked about.`;
+  say(line);
+  return [sentence(line),
+    el("ul", { className: "records", "aria-label": "Changed requests" }, ...body.changed.map(drawChange)),
+    body.changed.length < body.changes ? sentence(`These are the latest ${body.changed.length}.`) : "",
+    el("p", { className: "lead" }, "To save it, add this line to the rules file: ", el("code", { className: "in", textContent: body.line }))];
+}
+
+function drawChange(change) {
+  return el("li", { className: "item", "data-ask": change.ask, "data-verdict": change.after },
+    el("a", { href: `#/history/${encodeURIComponent(change.ask)}` },
+      el("span", { className: "gist" }, firstLine(change.title)), el("span", { className: "end" }, when(change.closed)),
+      el("span", { className: "hint", textContent: `${WORDS[change.before]} → ${WORDS[change.after]} · ${change.reason}` })));
+}
+
+const badge = (verdict, critical = false) => el("span", {
+  className: `badge ${{ allow: "up", ask: "starting", deny: "down" }[verdict]}`,
+  textContent: critical ? `${WORDS[verdict]} · critical` : WORDS[verdict],
+});
+
+const literal = (text) => el("bdi", { className: "first", dir: "ltr", textContent: text });

@@ -1,0 +1,103 @@
+//! Tries a rule on calls before somebody writes it into the rules file.
+
+use super::{
+    Policy, SubmitError,
+    call::Call,
+    evaluate::{DecidedCall, Evaluator},
+    granted_rules,
+    in_force::InForce,
+    large,
+    rules_file::Loaded,
+};
+use crate::{
+    clock,
+    store::{GrantScope, Store},
+};
+use countersign_policy::{self as policy, Layers, Mode, Rule, Rules, Verdict};
+use std::sync::Arc;
+
+/// Why a rule cannot be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The rule, or the policy of this daemon.
+    #[error("{0}")]
+    Refused(String),
+    /// Ours.
+    #[error(transparent)]
+    Failed(#[from] SubmitError),
+}
+
+/// The rules as they are, and as they would be with one more.
+#[derive(Debug)]
+pub struct RuleTrial {
+    evaluator: Arc<Evaluator>,
+    before: Arc<Loaded>,
+    after: Loaded,
+    grants: Rules,
+}
+
+/// What one more rule changes for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedCall {
+    /// The verdict now.
+    pub before: Verdict,
+    /// The verdict with the rule.
+    pub after: Verdict,
+    /// The reason of the verdict with the rule.
+    pub reason: String,
+}
+
+/// Begins trials.
+#[derive(Debug)]
+pub(super) struct RuleTrials {
+    pub(super) store: Store,
+    pub(super) in_force: Arc<InForce>,
+    pub(super) evaluator: Arc<Evaluator>,
+}
+
+impl RuleTrials {
+    /// Prepares a trial of this rule, placed as Always would place it. Nothing is written.
+    pub(super) async fn begin(&self, rule: &Rule) -> Result<RuleTrial, TrialError> {
+        let choices = self.in_force.now();
+        let Policy::Rules(file, _) = &*choices.policy else {
+            return Err(TrialError::Refused(
+                "Rules can be tried with the profile `standard` only.".to_owned(),
+            ));
+        };
+        let now = clock::now_ms();
+        let granted = self.store.grants(now).await.map_err(SubmitError::from)?;
+        let holds = |grant: &crate::store::Grant| {
+            grant.scope == GrantScope::Always && granted_rules::is_literal(&grant.rule)
+        };
+        let always: Vec<Rule> = granted.into_iter().filter(holds).map(|grant| grant.rule).collect();
+        // As in the evaluation of calls: on a shared store the file holds no grants.
+        let (in_file, beside) =
+            if self.store.is_shared() { (vec![], always) } else { (always, vec![]) };
+        Ok(RuleTrial {
+            evaluator: self.evaluator.clone(),
+            before: file.current(&in_file),
+            after: file.with(rule, &in_file).map_err(TrialError::Refused)?,
+            grants: Rules::from_grants(&beside),
+        })
+    }
+}
+
+impl RuleTrial {
+    /// Decides on a call without the rule and with it, for a session to which nothing was granted.
+    pub async fn of(&self, call: &Call) -> TriedCall {
+        let facts = self.evaluator.facts(call).await;
+        let decide = |loaded: &Loaded| {
+            let layers = Layers {
+                agent: None,
+                rules: &loaded.rules,
+                grants: &self.grants,
+                guardrail: &loaded.guardrail,
+                now_ms: clock::now_ms(),
+            };
+            DecidedCall::from(policy::decide_briefly(&facts, &layers, Mode::Default))
+        };
+        let both = || (decide(&self.before), decide(&self.after));
+        let (before, after) = self.evaluator.beside(large::bytes(call), both).await;
+        TriedCall { before: before.verdict, after: after.verdict, reason: after.reason }
+    }
+}
