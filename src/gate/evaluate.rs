@@ -111,7 +111,7 @@ impl Evaluator {
             decision: policy::decide(call, layers, mode),
             parts: policy::parts(call, layers, mode),
         };
-        Ok(self.by_policy(call, self.standing(call).await?, explain).await?.0)
+        Ok(self.by_policy(call, self.session_context(call).await?, explain).await?.0)
     }
 
     /// The same verdict, rule and reason, maybe without what only a card needs.
