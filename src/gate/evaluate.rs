@@ -22,6 +22,7 @@ use std::sync::Arc;
 pub(super) struct DecidedCall {
     pub(super) verdict: Verdict,
     pub(super) rule: Option<String>,
+    pub(super) deciding_rule: Option<Rule>,
     pub(super) reason: String,
 }
 
@@ -41,14 +42,16 @@ impl From<policy::Decision> for Explained {
 }
 
 impl From<BriefDecision> for DecidedCall {
-    fn from(BriefDecision { verdict, rule, reason, .. }: BriefDecision) -> Self {
-        Self { verdict, rule, reason }
+    fn from(from: BriefDecision) -> Self {
+        let BriefDecision { verdict, rule, deciding_rule, reason, .. } = from;
+        Self { verdict, rule, deciding_rule, reason }
     }
 }
 
 impl From<policy::Decision> for DecidedCall {
-    fn from(policy::Decision { verdict, rule, reason, .. }: policy::Decision) -> Self {
-        Self { verdict, rule, reason }
+    fn from(from: policy::Decision) -> Self {
+        let policy::Decision { verdict, rule, deciding_rule, reason, .. } = from;
+        Self { verdict, rule, deciding_rule, reason }
     }
 }
 

@@ -42,7 +42,6 @@ pub(super) async fn approve_allowed(
         if decided.verdict != Verdict::Allow {
             continue;
         }
-        let rule = decided.rule.clone();
         let unnamed = || grant.map_or(decided.reason, str::to_owned);
         let by = By::Policy { grant: decided.rule.unwrap_or_else(unnamed) };
         let answer = Answer {
@@ -50,7 +49,7 @@ pub(super) async fn approve_allowed(
             ..Answer::new(Decision::Approve, by, clock::now_ms())
         };
         if let Closed::Won(ask) = open.close(&ask, State::Answered(answer)).await? {
-            uses.count(&ask.body.call, rule.as_deref());
+            uses.count(&ask.body.call, decided.deciding_rule.as_ref());
             tracing::info!(ask_id = %ask.id, "policy has come to allow an open ask");
         }
     }

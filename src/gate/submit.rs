@@ -117,7 +117,7 @@ impl Submissions {
         if ruling.verdict != Verdict::Ask {
             self.note_ruling(&call, &ruling).await?;
             if ruling.verdict == Verdict::Allow {
-                self.uses.count(&call, ruling.rule.as_deref());
+                self.uses.count(&call, ruling.deciding_rule.as_ref());
             }
             return Ok(Opened::Ruled(Box::new(ruling)));
         }

@@ -7,6 +7,7 @@ use crate::{
     store::{Grant, GrantScope, GrantUse, Store, StoreError},
     text::{brief, line},
 };
+use countersign_policy::Rule;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -31,10 +32,10 @@ pub(super) struct GrantUses {
     news: Notify,
 }
 
-/// A rule as a decision names it, and the session in which it decided.
+/// A rule that decided, and the session in which it did.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct UsedRule {
-    label: String,
+    rule: Rule,
     agent: String,
     session: String,
     owner: Option<String>,
@@ -47,12 +48,12 @@ impl GrantUses {
 
     /// Counts a call that this rule let run, whether it is a grant's or not: that is looked up when
     /// it is written, because no call shall wait for it.
-    pub(super) fn count(&self, call: &Call, rule: Option<&str>) {
-        let Some(label) = rule.map(str::to_owned) else { return };
+    pub(super) fn count(&self, call: &Call, rule: Option<&Rule>) {
+        let Some(rule) = rule.cloned() else { return };
         let owner = call.owner.as_ref().map(|owner| owner.as_str().to_owned());
         let (agent, session) = (call.agent.clone(), call.session.clone());
         let once = GrantUse { used: 1, last_at: clock::now_ms(), last_call: short(call) };
-        self.add(UsedRule { label, agent, session, owner }, once);
+        self.add(UsedRule { rule, agent, session, owner }, once);
         self.news.notify_one();
     }
 
@@ -110,14 +111,12 @@ impl GrantUses {
     }
 }
 
-/// Whether this grant is behind a decision, which names its rule as `tool: "pattern": allow (…)`,
-/// with where it is written in brackets.
+/// Whether this grant holds where the rule decided, and is that rule.
 fn is_behind(grant: &Grant, used: &UsedRule) -> bool {
     let Grant { rule, agent, session, owner, .. } = grant;
-    let named = format!("{}: {:?}: {} (", rule.tool, rule.pattern, rule.verdict);
     let owner = owner.as_ref().map(|owner| owner.as_str());
     let same = (agent, session, owner) == (&used.agent, &used.session, used.owner.as_deref());
-    used.label.starts_with(&named) && (grant.scope == GrantScope::Always || same)
+    *rule == used.rule && (grant.scope == GrantScope::Always || same)
 }
 
 /// A call in short.

@@ -83,7 +83,7 @@ pub fn decide(
 
 fn forbid(decision: &mut Decision, verdict: Verdict, reason: String) {
     decision.verdict = verdict;
-    decision.rule = None;
+    (decision.rule, decision.deciding_rule) = (None, None);
     decision.reason = reason;
     forget(decision);
 }

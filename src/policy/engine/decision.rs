@@ -11,8 +11,8 @@ use crate::engine::part_decision::PartDecision;
 use crate::engine::subject::Subject;
 use crate::facts::call::Call;
 use crate::facts::effects::Effect;
-use crate::rules::Rules;
 use crate::rules::verdict::Verdict;
+use crate::rules::{Rule, Rules};
 
 /// A verdict with its rule and reason, without anything that only a card needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +22,9 @@ pub struct BriefDecision {
     pub verdict: Verdict,
     /// The rule that decided, with its position.
     pub rule: Option<String>,
+    /// That rule itself.
+    #[serde(skip)]
+    pub deciding_rule: Option<Rule>,
     /// The reason, as a sentence.
     pub reason: String,
     /// The call matches a critical pattern, which always needs a person.
@@ -67,6 +70,7 @@ pub fn decide_briefly(call: &Call, layers: &Layers<'_>, mode: Mode) -> BriefDeci
     BriefDecision {
         verdict: part.verdict,
         rule: part.rule.map(|entry| String::from(&*entry.label)),
+        deciding_rule: part.rule.map(|entry| entry.rule.clone()),
         reason: subject.sentence(part),
         critical: critical.is_some(),
         understood: subject.understood(),
@@ -107,4 +111,36 @@ pub fn guarded(call: &Call, guardrail: &Guardrail, now_ms: i64) -> Option<Guardr
     // Only the operator's denies are evaluated; the profile decides about everything else.
     let denied = subject.vetoes(&layers, &behind).next();
     denied.map(|part| GuardrailHit::Denied(subject.sentence(part))).or(reach)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_carries_the_rule_or_grant_that_decided() {
+        let make = Rule::allow("shell_exec", "make *");
+        let grants_of = |rule: &Rule| Rules::from_grants(std::slice::from_ref(rule));
+        let git = Rule { verdict: Verdict::Deny, ..Rule::allow("shell_exec", "git *") };
+        let (rules, grants) = (grants_of(&git), grants_of(&make));
+        let guardrail = Guardrail::default();
+        let layers = Layers {
+            agent: None,
+            rules: &rules,
+            grants: &grants,
+            guardrail: &guardrail,
+            now_ms: 0,
+        };
+        for (command, rule) in [("make all", Some(&make)), ("git push", Some(&git)), ("x y", None)]
+        {
+            let call = Call::shell(command);
+            let whole = decide(&call, &layers, Mode::Default);
+            let brief = decide_briefly(&call, &layers, Mode::Default);
+            assert_eq!(
+                (whole.deciding_rule.as_ref(), brief.deciding_rule.as_ref()),
+                (rule, rule),
+                "{command}"
+            );
+        }
+    }
 }

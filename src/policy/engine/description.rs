@@ -20,6 +20,10 @@ pub struct Decision {
     /// The rule that decided, with its position: `shell_exec: "git *": allow
     /// (permissions.jsonc:12)`.
     pub rule: Option<String>,
+    /// That rule itself, so that the grant behind a decision is known without reading `rule`; `None`
+    /// where a profile decides by something else.
+    #[serde(skip)]
+    pub deciding_rule: Option<Rule>,
     /// The reason, as a sentence.
     pub reason: String,
     /// Every simple command of a shell text; a word that only the shell knows is `None`.
@@ -50,10 +54,12 @@ impl Subject<'_> {
     pub(super) fn describe(&self, decision: CallDecision<'_>) -> Decision {
         let CallDecision { part, critical, .. } = decision;
         let (verdict, rule) = (part.verdict, part.rule.map(|entry| String::from(&*entry.label)));
+        let deciding_rule = part.rule.map(|entry| entry.rule.clone());
         let reason = self.sentence(part);
         let mut decision = Decision {
             verdict,
             rule,
+            deciding_rule,
             reason,
             commands: Vec::new(),
             patterns: Vec::new(),

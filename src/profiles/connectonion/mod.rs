@@ -197,6 +197,7 @@ fn ruling(
     Decision {
         verdict: found.verdict,
         rule: found.rule,
+        deciding_rule: None,
         reason: found.reason,
         commands,
         patterns,

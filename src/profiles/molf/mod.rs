@@ -98,7 +98,7 @@ impl System for Molf {
         // The switch lifts everything except a deny of the agent's own rules.
         if !on && !self.vetoed(call, &pieces, context)? {
             decision.verdict = Verdict::Allow;
-            decision.rule = None;
+            (decision.rule, decision.deciding_rule) = (None, None);
             decision.reason = "The approval gate is off.".to_owned();
             decision.always.clear();
         }
@@ -153,7 +153,7 @@ impl Molf {
         };
         let mut decision = self.facts(call, pieces, context);
         decision.verdict = verdict;
-        decision.rule = None;
+        (decision.rule, decision.deciding_rule) = (None, None);
         decision.reason = match verdict {
             Verdict::Deny => words::denied(call, pieces, deciding, None)?,
             Verdict::Ask => "No rule allows it.".to_owned(),

@@ -44,6 +44,7 @@ impl Molf {
             ours.verdict = theirs.verdict;
             ours.reason = "No rule allows it as molf reads it.".to_owned();
             ours.rule = theirs.line.map(|line| line.label.clone());
+            ours.deciding_rule = None;
             ours.effects = decision::effects(call, &layers);
         }
         if ours.verdict == Verdict::Deny && ours.rule.is_some() {

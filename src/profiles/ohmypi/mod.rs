@@ -64,6 +64,7 @@ impl System for Ohmypi {
         Ok(Decision {
             verdict,
             rule: self.rule_behind(&resolved, mode),
+            deciding_rule: None,
             reason: self.reason(call, &resolved, verdict, mode),
             critical: self.is_critical(call, &facts),
             always: if offers { vec![Rule::allow(&call.tool, "*")] } else { Vec::new() },

@@ -106,7 +106,7 @@ impl System for Wcore {
         } else if let Some(pass) = stage.pass(decision.critical) {
             decision.verdict = Verdict::Allow;
             decision.reason = pass.reason();
-            decision.rule = Some(pass.to_string());
+            (decision.rule, decision.deciding_rule) = (Some(pass.to_string()), None);
             // An allowed call has no card that would show them.
             decision.effects.clear();
         } else {

@@ -90,6 +90,7 @@ impl System for Zeptoclaw {
         Ok(Decision {
             verdict,
             rule,
+            deciding_rule: None,
             reason,
             always: Vec::new(),
             always_from: Vec::new(),
