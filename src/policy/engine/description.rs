@@ -20,8 +20,8 @@ pub struct Decision {
     /// The rule that decided, with its position: `shell_exec: "git *": allow
     /// (permissions.jsonc:12)`.
     pub rule: Option<String>,
-    /// That rule itself, so that the grant behind a decision is known without reading `rule`; `None`
-    /// where a profile decides by something else.
+    /// That rule itself, so that the grant behind a decision is known without reading `rule`;
+    /// `None` where a profile decides by something else.
     #[serde(skip)]
     pub deciding_rule: Option<Rule>,
     /// The reason, as a sentence.
