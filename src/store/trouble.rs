@@ -10,6 +10,7 @@ pub struct Trouble {
     /// The fault, as a sentence.
     pub says: String,
     /// The fix.
+    #[serde(rename = "mend")]
     pub fix: String,
 }
 
@@ -31,10 +32,10 @@ impl Condition {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (&*now, &found) {
             (None, Some(trouble)) => {
-                tracing::error!(fix = trouble.fix, "the store does not work: {}", trouble.says);
+                tracing::error!(mend = trouble.fix, "the store does not work: {}", trouble.says);
             }
             (Some(before), Some(trouble)) if before != trouble => {
-                tracing::error!(fix = trouble.fix, "the store does not work: {}", trouble.says);
+                tracing::error!(mend = trouble.fix, "the store does not work: {}", trouble.says);
             }
             (Some(_), None) => tracing::info!("the store works again"),
             _ => {}
