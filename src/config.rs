@@ -3,6 +3,7 @@
 
 mod approvers;
 mod chats;
+pub mod edit;
 mod error;
 mod limits;
 mod load;

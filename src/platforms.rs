@@ -32,6 +32,12 @@ pub const BUILT_IN: &[Registered] = registered! {
     "discord" => countersign_discord::DiscordPlatform,
 };
 
+/// The names of the platforms for which `countersign connect` can guide a person.
+pub fn guided() -> impl Iterator<Item = &'static str> {
+    let has_guide = |it: &&Registered| it.platform.is_some_and(|it| it.guide().is_some());
+    BUILT_IN.iter().filter(has_guide).map(|it| it.name)
+}
+
 // The name stands for the platform, because `dyn Platform` cannot be compared.
 impl PartialEq for Registered {
     fn eq(&self, other: &Self) -> bool {

@@ -14,6 +14,7 @@ mod health;
 mod history;
 mod live;
 mod page;
+mod pairings;
 mod pause;
 mod reload;
 mod rules;
@@ -59,6 +60,8 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::RELOAD, post(reload::reload))
         .route(routes::EXPLAIN, post(rules::explain))
         .route(routes::TRIAL, post(rules::try_rule))
+        .route(routes::PAIRINGS, post(pairings::begin))
+        .route(routes::PAIRING, get(pairings::get))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
         .merge(wires::routes())

@@ -1,6 +1,7 @@
 //! What the core does with what people do to the cards of one adapter.
 
 mod bundles;
+mod pairing;
 
 use super::{
     bundle,
@@ -22,8 +23,8 @@ use crate::{
     text::line,
 };
 use countersign_port::{
-    BotCommand, Card, CommandCall, CommandReply, MessageRef, Outcome, Press, Presser, Presses,
-    Receipt, ReplyPiece, TextReply, async_trait, command_in,
+    BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
+    Presses, Receipt, ReplyPiece, Target, TextReply, async_trait, command_in,
 };
 use std::sync::Arc;
 
@@ -239,6 +240,16 @@ impl Presses for PressHandler {
             let Receipt { outcome, sentence, .. } = fault(&error);
             CommandReply::words(outcome, sentence)
         })
+    }
+
+    async fn knock(&self, knock: Knock) -> Receipt {
+        let who = self.who(&knock.presser);
+        let (outcome, sentence) = pairing::knock(&self.gate, who, knock);
+        receipt(outcome, sentence)
+    }
+
+    fn greeting(&self, presser: &Presser, target: &Target) -> Option<String> {
+        pairing::greeting(&self.gate, self.who(presser), target)
     }
 
     async fn card(&self, id: &str) -> Option<Card> {

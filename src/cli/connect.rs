@@ -1,179 +1,80 @@
-//! `countersign connect` and `disconnect`: add and remove our hooks in an agent's settings.
+//! `countersign connect` and `disconnect`: a phone, or the hooks of an agent.
 
-use super::{
-    Context, Exit, agent,
-    policy::outlook,
-    say::{self, Colour, paint},
-};
+mod account;
+mod agreed;
+mod hidden;
+mod hooks;
+mod options;
+mod phone;
+mod qr;
+mod running;
+mod setup;
+mod test_card;
+
+pub(super) use hooks::{HooksArgs, disconnect, reconnect};
+
+use super::{Context, Exit, exit::Misused, wait};
 use crate::{
-    agents::{AgentTitle, HookAgent},
-    text::visible,
+    agents::{self, AGENTS, HookAgent},
+    platforms::{BUILT_IN, Registered, guided},
 };
-use anyhow::{Context as _, Result, anyhow, bail};
-use similar::{ChangeTag, TextDiff};
-use std::{
-    fs,
-    io::{self, BufRead, IsTerminal, Write},
-    path::{Path, PathBuf},
-};
+use anyhow::Result;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use options::PhoneOptions;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Shows the change first, and keeps everything else in the file as it stands.")]
+An agent: shows the change to its settings first, and keeps everything else in the file.
+A chat platform: asks for a bot's token, prints a link and a QR code, asks whether the person who
+opened it may answer, writes the config and sends a test card. Running it again changes nothing that
+works.")]
 pub(super) struct ConnectArgs {
-    /// Which agent
-    #[arg(value_parser = agent::parser())]
-    agent: &'static dyn HookAgent,
-    /// The settings file [default: the agent's own of this user]
-    #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
+    /// An agent, or the chat platform of your phone
+    #[arg(value_name = "WHAT", value_parser = parser())]
+    what: What,
     /// Change it without asking
     #[arg(short, long)]
     yes: bool,
+    /// An agent's settings file [default: its own of this user]
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    #[command(flatten)]
+    phone: PhoneOptions,
 }
 
-pub(super) fn connect(context: &Context, args: &ConnectArgs) -> Result<Exit> {
-    let command = hook_command(context, args.agent)?;
-    let connected = change(args, |text| args.agent.connect(text, &command))?;
-    let rules = || match outlook::lines(context) {
-        Ok(lines) => lines,
-        Err(error) => format!("What is asked cannot be told: {error:#}"),
-    };
-    let AgentTitle { name, connected: note, .. } = args.agent.title();
-    say::out(&match connected {
-        Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
-        Changed::Done => format!(
-            "{name} is connected from its next start on. {note}\n\n{}\n\n\
-             Undo it with `countersign disconnect {}`.",
-            rules(),
-            args.agent.name()
-        ),
-        Changed::No => "Nothing was changed.".to_owned(),
-    })?;
-    Ok(Exit::Good)
+/// What is connected.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Agent(&'static dyn HookAgent),
+    Chat(&'static Registered),
 }
 
-pub(super) fn disconnect(args: &ConnectArgs) -> Result<Exit> {
-    let gone = change(args, |text| args.agent.disconnect(text))?;
-    let name = args.agent.title().name;
-    say::out(&match gone {
-        Changed::Already => format!("{name} is not connected."),
-        Changed::Done => format!("{name} is disconnected from its next start on."),
-        Changed::No => "Nothing was changed.".to_owned(),
-    })?;
-    Ok(Exit::Good)
-}
-
-/// Puts all hooks into the agent's settings again, with the arguments of `command` and this
-/// program.
-pub(super) fn reconnect(agent: &'static dyn HookAgent, command: &str) -> Result<()> {
-    let mut words = shlex::split(command).context("the hook's command cannot be read")?;
-    let program = text(&std::env::current_exe().context("this program cannot find itself")?)?;
-    words.first_mut().map(|first| *first = program).context("the hook has no command")?;
-    let command = shlex::try_join(words.iter().map(String::as_str))?;
-    let file = agent.settings_file().map_err(anyhow::Error::msg)?;
-    let settings = read(&file)?;
-    let after = agent.connect(&settings, &command);
-    write(&file, &after.map_err(|why| anyhow!("{}:{why}", file.display()))?)
-}
-
-enum Changed {
-    Already,
-    Done,
-    No,
-}
-
-fn change(
-    args: &ConnectArgs,
-    edit: impl FnOnce(&str) -> Result<String, String>,
-) -> Result<Changed> {
-    let file = match &args.settings {
-        Some(file) => file.clone(),
-        None => args.agent.settings_file().map_err(anyhow::Error::msg)?,
-    };
-    let before = read(&file)?;
-    let after = edit(&before).map_err(|why| anyhow!("{}:{why}", file.display()))?;
-    if after == before {
-        return Ok(Changed::Already);
-    }
-    say::out(&diff(&file, &before, &after))?;
-    if !args.yes && !agreed()? {
-        return Ok(Changed::No);
-    }
-    write(&file, &after)?;
-    Ok(Changed::Done)
-}
-
-/// The settings; empty where there are none yet.
-fn read(file: &Path) -> Result<String> {
-    match fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.with_context(|| file.display().to_string()),
+pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
+    let ConnectArgs { what, yes, settings, phone } = args;
+    match what {
+        What::Agent(agent) => match phone.first_given() {
+            Some(option) => Err(misused(option, "a chat platform")),
+            None => hooks::connect(context, &HooksArgs { agent, settings, yes }),
+        },
+        What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
+        What::Chat(chat) => wait(phone::run(context, chat, &phone, yes)),
     }
 }
 
-fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {
-    // An absolute path, because the agent's PATH may differ from ours.
-    let program = std::env::current_exe().context("this program cannot find itself")?;
-    let mut words = vec![text(&program)?, "hook".into(), agent.name().into()];
-    // The hook gets neither our arguments nor our environment.
-    if let Some(config) = context.named() {
-        words.extend(["--config".into(), text(&config)?]);
-    }
-    shlex::try_join(words.iter().map(String::as_str)).context("a path holds a NUL character")
+fn misused(option: &str, only_for: &str) -> anyhow::Error {
+    Misused(format!("{option} is only for {only_for}")).into()
 }
 
-fn text(path: &Path) -> Result<String> {
-    let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| anyhow!("{} is not UTF-8, which settings must be", path.display()))
-}
-
-fn diff(file: &Path, before: &str, after: &str) -> String {
-    let mut text = format!("{}:\n", file.display());
-    let diff = TextDiff::from_lines(before, after);
-    for group in diff.grouped_ops(2) {
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let (sign, colour) = match change.tag() {
-                ChangeTag::Delete => ("-", Colour::Red),
-                ChangeTag::Insert => ("+", Colour::Green),
-                ChangeTag::Equal => (" ", Colour::Plain),
-            };
-            let line = visible(change.value().trim_end_matches(['\r', '\n']));
-            text.push_str(&paint(colour, &format!("{sign} {line}")));
-            text.push('\n');
-        }
-    }
-    text
-}
-
-fn agreed() -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("nobody is here to agree to this change; --yes makes it without asking");
-    }
-    // On stderr, since stdout may be a pipe.
-    write!(io::stderr(), "Make this change? [y/N] ")?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
-}
-
-/// Replaces the file atomically and keeps its mode. If it is a link, the file behind it is
-/// replaced.
-fn write(file: &Path, text: &str) -> Result<()> {
-    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let folder = real.parent().unwrap_or(Path::new("."));
-    let replace = || {
-        fs::create_dir_all(folder)?;
-        // In the same folder, because a rename works only within one file system.
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
-        new.write_all(text.as_bytes())?;
-        if let Ok(old) = fs::metadata(&real) {
-            // A temporary file starts with mode 0600.
-            new.as_file().set_permissions(old.permissions())?;
-        }
-        new.as_file().sync_all()?;
-        new.persist(&real).map_err(|error| error.error)?;
-        Ok::<_, io::Error>(())
-    };
-    replace().with_context(|| format!("cannot write {}", file.display()))
+fn parser() -> impl TypedValueParser<Value = What> {
+    let agents = AGENTS.iter().map(|agent| {
+        let title = agent.title();
+        PossibleValue::new(agent.name()).help(format!("{}, {}", title.name, title.versions))
+    });
+    let chats = guided().map(|name| PossibleValue::new(name).help("your phone"));
+    PossibleValuesParser::new(agents.chain(chats)).try_map(|name| {
+        let chat = || BUILT_IN.iter().find(|it| it.name == name).map(What::Chat);
+        let found = agents::find(&name).map(What::Agent).or_else(chat);
+        found.ok_or_else(|| format!("`{name}` is neither an agent nor a chat platform"))
+    })
 }

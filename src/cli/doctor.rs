@@ -6,9 +6,9 @@ mod fix;
 mod local;
 
 use super::{Context, Exit, say};
-use crate::config::Config;
+use crate::{config::Config, platforms::guided};
 use anyhow::Result;
-use finding::{CheckState, DoctorCheck, fail, show};
+use finding::{CheckState, DoctorCheck, fail, show, warn};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]
@@ -41,6 +41,13 @@ pub(super) async fn run(context: &Context, args: &DoctorArgs) -> Result<Exit> {
     Ok(if failed { Exit::Fault } else { Exit::Good })
 }
 
+/// Says so where no chat is set up.
+fn phone(config: &Config) -> Option<DoctorCheck> {
+    let none = config.chats.is_empty() && config.left_out.is_empty();
+    let fix = guided().next().map(|name| format!("countersign connect {name}"))?;
+    none.then(|| warn("phone", "no phone is connected, so only this machine answers", fix))
+}
+
 async fn examine(context: &Context) -> Vec<DoctorCheck> {
     let config = match Config::load(context.flag.as_deref()) {
         Ok(config) => config,
@@ -52,11 +59,12 @@ async fn examine(context: &Context) -> Vec<DoctorCheck> {
     };
     let mut findings = local::config(context, &config);
     // A machine with only agents has no store or approvers of its own to check.
-    let serves = local::serves_here(&config);
+    let serves = config.serves_here();
     findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);
     findings.extend(serves.then(|| local::approvers(&config)));
     findings.extend(chats::all(&config).await);
+    findings.extend(phone(&config).filter(|_| serves));
     findings.extend(local::hooks(context));
     findings
 }

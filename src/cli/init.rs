@@ -1,17 +1,20 @@
 //! `countersign init`: writes a commented config with fresh tokens.
 
-use super::{Context, Exit, say};
+use super::{
+    Context, Exit,
+    files::{back_up, private_file},
+    say,
+};
 use crate::{
     config::{Config, template},
     ids,
-    platforms::BUILT_IN,
+    platforms::{BUILT_IN, guided},
     secret::TokenHash,
 };
 use anyhow::{Context as _, Result, bail};
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    fs,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -55,14 +58,9 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Exit> {
 
 /// The line about chats, if this program has any.
 fn phone() -> String {
-    let chats = BUILT_IN.iter().filter(|it| it.platform.is_some());
-    let chats: Vec<String> = chats.map(|it| format!("[{}]", it.name)).collect();
-    match chats.is_empty() {
-        true => String::new(),
-        false => {
-            format!("edit {} in the config to be asked on your phone\n  ", chats.join(" or "))
-        }
-    }
+    let line =
+        |name| format!("{:<34}be asked on your phone\n  ", format!("countersign connect {name}"));
+    guided().next().map(line).unwrap_or_default()
 }
 
 /// Writes a config and its tokens.
@@ -86,21 +84,6 @@ pub(super) fn write(config: &Path, force: bool) -> Result<Made> {
     Ok(Made { config: config.into(), token, backups })
 }
 
-/// Copies a file that is there to the first free name beside it, for its owner alone.
-fn back_up(file: &Path) -> Result<Option<PathBuf>> {
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
-    };
-    let name = |at: u32| PathBuf::from(format!("{}.{at}.bak", file.display()));
-    let Some(backup) = (1..1_000).map(name).find(|backup| !backup.exists()) else {
-        bail!("{} has too many backups; remove some", file.display());
-    };
-    private_file(&backup, &text)?;
-    Ok(Some(backup))
-}
-
 /// The template with the tokens inserted.
 fn fill(agent: &str, approver: &str) -> String {
     let hash = |token: &str| TokenHash::of(token).to_string();
@@ -114,23 +97,11 @@ fn fill(agent: &str, approver: &str) -> String {
         .replacen("# token = \"…\"", &format!("token = \"{agent}\""), 1)
 }
 
-/// Writes a file that only its owner may read, whatever its mode was before.
-fn private_file(path: &Path, text: &str) -> Result<()> {
-    let write = || {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        // An existing file keeps its mode, so it is closed before the token is written.
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_init_writes_is_a_config_whose_tokens_fit_and_that_only_its_owner_reads() {

@@ -14,6 +14,7 @@ mod context;
 mod doctor;
 mod edit;
 mod exit;
+mod files;
 mod grants;
 mod history;
 mod hook;
@@ -91,10 +92,10 @@ enum CliCommand {
     Hook(hook::HookArgs),
     /// Be the host of an engine: run it, and answer for its requests
     Host(host::HostArgs),
-    /// Put the hooks into an agent's settings
+    /// Connect your phone, or put the hooks into an agent's settings
     Connect(connect::ConnectArgs),
     /// Take the hooks out of an agent's settings
-    Disconnect(connect::ConnectArgs),
+    Disconnect(connect::HooksArgs),
     /// Say how the daemon is, and what is wrong
     Status(status::StatusArgs),
     /// List what waits for an answer
@@ -163,7 +164,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Run(args) => run::run(context, args),
         CliCommand::Hook(args) => Ok(hook::run(context, &args)),
         CliCommand::Host(args) => wait(host::run(context, args)),
-        CliCommand::Connect(args) => connect::connect(context, &args),
+        CliCommand::Connect(args) => connect::connect(context, args),
         CliCommand::Disconnect(args) => connect::disconnect(&args),
         CliCommand::Status(args) => wait(status::run(context, &args)),
         CliCommand::Pending(args) => wait(pending::run(context, &args)),

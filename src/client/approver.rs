@@ -1,9 +1,9 @@
 //! What a person does through the client: lists open asks, answers them, revokes grants, pauses.
 
-use crate::{Client, ClientError, PATIENCE};
+use crate::{Client, ClientError, HELD, PATIENCE, wait_query};
 use countersign_protocol::{
-    AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage, PauseReply, PauseRequest,
-    ReloadReply, RevokeReply,
+    AnswerReply, AnswerRequest, AskView, AsksPage, GrantView, GrantsPage, PairingReply,
+    PairingRequest, PairingView, PauseReply, PauseRequest, ReloadReply, RevokeReply,
 };
 use reqwest::Method;
 use serde_json::Value;
@@ -93,6 +93,26 @@ impl Client {
     /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
     pub async fn resume(&self) -> Result<PauseReply, ClientError> {
         self.post(&["v1", "resume"], &[], &Value::Null, PATIENCE).await
+    }
+
+    /// Begins a pairing on a chat platform.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn begin_pairing(&self, platform: &str) -> Result<PairingReply, ClientError> {
+        let request = PairingRequest { platform: platform.to_owned() };
+        self.post(&["v1", "pairings"], &[], &request, PATIENCE).await
+    }
+
+    /// A pairing, once somebody has sent its code or a while has passed.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn pairing(&self, id: &str) -> Result<PairingView, ClientError> {
+        let (path, query) = (["v1", "pairings", id], wait_query(HELD));
+        let patience = HELD + PATIENCE;
+        let reply = self.transport.send(Method::GET, &path, &query, None, patience).await?;
+        self.transport.read(reply)
     }
 
     /// Puts the daemon's changed config in force.

@@ -7,7 +7,7 @@ use crate::{
     secret::{Secret, Token},
     store::Database,
 };
-use countersign_client::ClientSettings;
+use countersign_client::{ClientSettings, Server};
 use countersign_port::{Platform, Settings, Target};
 use countersign_profiles::Profile;
 use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf, time::Duration};
@@ -40,6 +40,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// Returns whether a daemon is meant to run on this machine, rather than only agents of another
+    /// one's.
+    #[must_use]
+    pub fn serves_here(&self) -> bool {
+        let elsewhere = self.client.url.iter().all(|server| matches!(server, Server::Http(_)));
+        !elsewhere || self.daemon.agent_token.is_some() || self.daemon.approver_token.is_some()
+    }
+
     /// Logs the platforms that this program was built without.
     pub fn report_left_out(&self) {
         for name in &self.left_out {

@@ -1,8 +1,8 @@
 //! What callers, people and the daemon do at the gate. Each part does its own work.
 
 use super::{
-    AttachedCaller, Explained, Gate, ModeError, ModeSet, PauseOutcome, Policy, Reply, Revoked,
-    RuleTrial, SubmitError, SubmitOutcome, TrialError,
+    AttachedCaller, Explained, Gate, KnockOutcome, Knocker, ModeError, ModeSet, PairingState,
+    PauseOutcome, Policy, Reply, Revoked, RuleTrial, SubmitError, SubmitOutcome, TrialError,
     answer::Action,
     approvers::{Approver, Stranger, Who},
     ask::{Ask, pause::PauseMode},
@@ -88,6 +88,25 @@ impl Gate {
     pub fn shows_at(&self, adapter: &str, target: &str) -> bool {
         let choices = self.in_force.now();
         choices.audience.iter().any(|it| it.adapter == adapter && it.target == target)
+    }
+
+    /// Begins a pairing on a platform, which ends an earlier one there. Returns until when its code
+    /// works (Unix milliseconds).
+    #[must_use]
+    pub fn begin_pairing(&self, platform: &str, id: &str, code: &str) -> i64 {
+        self.knocks.begin(platform, id, code)
+    }
+
+    /// Takes a pairing code that somebody sent on a platform. It grants nothing.
+    #[must_use]
+    pub fn knock(&self, platform: &str, code: &str, by: Knocker) -> KnockOutcome {
+        self.knocks.knock(platform, code, by)
+    }
+
+    /// The state of a pairing, once somebody has sent its code or this time has passed; `None`
+    /// where a later one has replaced it.
+    pub async fn pairing(&self, id: &str, longest: Duration) -> Option<PairingState> {
+        self.knocks.wait(id, longest).await
     }
 
     /// Switches the kill switch on, or changes what becomes of calls meanwhile.

@@ -21,12 +21,14 @@ mod expiry;
 mod granted_rules;
 mod grants;
 mod in_force;
+mod knocks;
 mod large;
 mod layers;
 mod limits;
 mod load;
 mod monotonic;
 mod open_asks;
+mod pairings;
 mod pause;
 mod policy;
 mod rate;
@@ -53,6 +55,7 @@ pub use evaluate::Explained;
 pub use grants::Revoked;
 pub use in_force::Choices;
 pub use limits::{Limits, TooMuch};
+pub use pairings::{KnockOutcome, Knocker, PairingState};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
 pub use reply::{DAMAGED, Reply, Told};
@@ -71,6 +74,7 @@ use evaluate::Evaluator;
 use expire::Deadlines;
 use grants::StoredGrants;
 use in_force::InForce;
+use knocks::Knocks;
 use open_asks::OpenAsks;
 use pause::PauseSwitch;
 use retention::Retention;
@@ -97,6 +101,7 @@ pub struct Gate {
     pause: Arc<PauseSwitch>,
     uses: Arc<GrantUses>,
     trials: RuleTrials,
+    knocks: Knocks,
     sessions: Sessions,
     retention: Retention,
 }
@@ -162,6 +167,7 @@ impl Gate {
             pause,
             uses,
             trials,
+            knocks: Knocks::default(),
             sessions,
             retention,
         })

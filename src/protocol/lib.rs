@@ -10,6 +10,7 @@ mod events;
 mod grants;
 mod history;
 pub mod openapi;
+mod pairings;
 mod pause;
 mod reload;
 pub mod routes;
@@ -28,6 +29,7 @@ pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
 pub use history::{
     AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
+pub use pairings::{PairingKnock, PairingProgress, PairingReply, PairingRequest, PairingView};
 pub use pause::{PauseReply, PauseRequest, PauseView};
 pub use reload::ReloadReply;
 pub use rules::{

@@ -1,40 +1,19 @@
 //! Describes the API for programs that do not link these types: an OpenAPI document and a JSON
 //! Schema, generated from the types.
 
+mod operation;
+
 use crate::{
     AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
     CancelledReply, ErrorReply, EventView, EventsQuery, ExplainReply, ExplainRequest,
     ForgottenView, GrantsPage, HistoryPage, HistoryQuery, ModeReply, ModeRequest, NonceReply,
-    PauseReply, PauseRequest, ReadyReply, ReloadReply, RevokeReply, SessionRequest, SessionsPage,
-    SubmitRequest, TrialReply, TrialRequest, WaitQuery, routes,
+    PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest, ReadyReply, ReloadReply,
+    RevokeReply, SessionRequest, SessionsPage, SubmitRequest, TrialReply, TrialRequest, WaitQuery,
+    routes,
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use operation::{Operation, RouteAccess, described};
+use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
-
-/// One request of the API.
-struct Operation {
-    method: &'static str,
-    path: String,
-    summary: &'static str,
-    access: RouteAccess,
-    query: Option<Schema>,
-    body: Option<Schema>,
-    /// Status, meaning, content type and schema.
-    replies: Vec<(&'static str, &'static str, &'static str, Schema)>,
-}
-
-/// The access that a request needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RouteAccess {
-    /// None.
-    Anybody,
-    /// An agent's or an approver's token.
-    Agent,
-    /// An approver's token.
-    Approver,
-}
-
-const JSON: &str = "application/json";
 
 /// The OpenAPI 3.1 document.
 #[must_use]
@@ -165,6 +144,12 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             RouteAccess::Approver,
         )
         .reply::<ReloadReply>(generator, "200", "What happened"),
+        Operation::new("post", routes::PAIRINGS, "Begin a pairing", RouteAccess::Approver)
+            .body::<PairingRequest>(generator)
+            .reply::<PairingReply>(generator, "200", "The code to send to the bot"),
+        Operation::new("get", routes::PAIRING, "Read or await a pairing", RouteAccess::Approver)
+            .query::<WaitQuery>(generator)
+            .reply::<PairingView>(generator, "200", "Who sent its code, and where"),
         Operation::new(
             "get",
             routes::NONCE,
@@ -185,92 +170,6 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("get", routes::METRICS, "Counters for Prometheus", RouteAccess::Anybody)
             .text(text(generator), "The counters"),
     ]
-}
-
-impl Operation {
-    fn new(
-        method: &'static str,
-        path: impl Into<String>,
-        summary: &'static str,
-        access: RouteAccess,
-    ) -> Self {
-        let (query, body, replies) = (None, None, Vec::new());
-        Self { method, path: path.into(), summary, access, query, body, replies }
-    }
-
-    fn query<T: JsonSchema>(self, generator: &mut SchemaGenerator) -> Self {
-        Self { query: Some(T::json_schema(generator)), ..self }
-    }
-
-    fn body<T: JsonSchema>(self, generator: &mut SchemaGenerator) -> Self {
-        Self { body: Some(generator.subschema_for::<T>()), ..self }
-    }
-
-    fn reply<T: JsonSchema>(
-        mut self,
-        generator: &mut SchemaGenerator,
-        status: &'static str,
-        meaning: &'static str,
-    ) -> Self {
-        self.replies.push((status, meaning, JSON, generator.subschema_for::<T>()));
-        self
-    }
-
-    fn stream(mut self, schema: Schema, meaning: &'static str) -> Self {
-        self.replies.push(("200", meaning, "text/event-stream", schema));
-        self
-    }
-
-    fn text(mut self, schema: Schema, meaning: &'static str) -> Self {
-        self.replies.push(("200", meaning, "text/plain", schema));
-        self
-    }
-}
-
-/// The operation in the document's form.
-fn described(operation: &Operation, error: &Schema) -> Value {
-    let mut responses: Map<String, Value> = operation
-        .replies
-        .iter()
-        .map(|(status, meaning, kind, schema)| {
-            let reply = json!({"description": meaning, "content": {*kind: {"schema": schema}}});
-            ((*status).to_owned(), reply)
-        })
-        .collect();
-    responses.insert(
-        "default".to_owned(),
-        json!({"description": "Refused; nothing changed", "content": {JSON: {"schema": error}}}),
-    );
-    let security = match operation.access {
-        RouteAccess::Anybody => json!([]),
-        RouteAccess::Agent => json!([{"agent": []}, {"approver": []}]),
-        RouteAccess::Approver => json!([{"approver": []}]),
-    };
-    let mut described = json!({
-        "summary": operation.summary,
-        "security": security,
-        "parameters": parameters(operation),
-        "responses": responses,
-    });
-    if let (Some(body), Some(described)) = (&operation.body, described.as_object_mut()) {
-        let body = json!({"required": true, "content": {JSON: {"schema": body}}});
-        described.insert("requestBody".to_owned(), body);
-    }
-    described
-}
-
-fn parameters(operation: &Operation) -> Vec<Value> {
-    let of_path = operation.path.split('/').filter_map(|part| {
-        let name = part.strip_prefix('{')?.strip_suffix('}')?;
-        Some(json!({
-            "name": name, "in": "path", "required": true, "schema": {"type": "string"},
-        }))
-    });
-    let query = operation.query.as_ref().and_then(|schema| schema.get("properties")?.as_object());
-    let of_query = query.into_iter().flatten().map(
-        |(name, schema)| json!({"name": name, "in": "query", "required": false, "schema": schema}),
-    );
-    of_path.chain(of_query).collect()
 }
 
 #[cfg(test)]

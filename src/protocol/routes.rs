@@ -36,6 +36,10 @@ pub const PAUSE: &str = "/v1/pause";
 pub const RESUME: &str = "/v1/resume";
 /// Puts a changed config in force.
 pub const RELOAD: &str = "/v1/reload";
+/// Begins a pairing.
+pub const PAIRINGS: &str = "/v1/pairings";
+/// A pairing.
+pub const PAIRING: &str = "/v1/pairings/{id}";
 /// Makes a nonce.
 pub const NONCE: &str = "/v1/nonce";
 /// Replies while the process runs.

@@ -43,5 +43,15 @@ async fn the_doctor_finds_a_token_that_is_refused_and_a_chat_that_is_gone() {
     telegram.refuse_token();
     let refused = findings(&telegram, GROUP).await;
     assert_eq!((refused.len(), &refused[0]["state"]), (1, &json!("fail")), "{refused:?}");
-    assert_eq!(refused[0]["mend"], "set [telegram] token");
+    let fix = "set [telegram] token, or run `countersign connect telegram`";
+    assert_eq!(refused[0]["mend"], fix);
+}
+
+#[tokio::test]
+async fn the_doctor_does_not_blame_the_token_where_the_platform_cannot_be_reached() {
+    let telegram = Telegram::start().await;
+    telegram.set_down(true);
+    let away = findings(&telegram, GROUP).await;
+    assert_eq!((away.len(), &away[0]["state"]), (1, &json!("fail")), "{away:?}");
+    assert!(!away[0].to_string().contains("token"), "{away:?}");
 }

@@ -67,6 +67,8 @@ mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod pause;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod phone;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;
 #[cfg(feature = "telegram")]
 mod reload;

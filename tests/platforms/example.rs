@@ -5,9 +5,9 @@
 
 use crate::service::{Event, Service, ServiceError};
 use countersign_port::{
-    Absent, Acknowledged, Adapter, ApproverList, Block, CancellationToken, Card, Description,
-    IdForm, Key, Lead, MessageRef, Names, Outcome, Platform, Posting, Press, Presser, Presses,
-    Receipt, RetryScope, SendError, SendGuard, Setting, Settings, Signals, Takes, Target,
+    Absent, Acknowledged, Adapter, ApproverList, Block, CancellationToken, Card, CheckError,
+    Description, IdForm, Key, Lead, MessageRef, Names, Outcome, Platform, Posting, Press, Presser,
+    Presses, Receipt, RetryScope, SendError, SendGuard, Setting, Settings, Signals, Takes, Target,
     TextReply, Tone, async_trait, diff_text, excerpt, line, visible, within,
 };
 use std::{sync::Arc, time::Duration};
@@ -63,15 +63,19 @@ impl Platform for ExamplePlatform {
         Arc::new(Example::new(Service::at(account.text("token"))))
     }
 
-    async fn check(&self, account: &Settings) -> Result<String, String> {
+    async fn check(&self, account: &Settings) -> Result<String, CheckError> {
         let bot = Service::at(account.text("token")).who_am_i();
-        bot.ok_or_else(|| "the service refuses the token".to_owned())
+        bot.ok_or_else(|| CheckError::WrongToken("the service refuses the token".to_owned()))
     }
 
-    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String> {
+    async fn check_target(
+        &self,
+        account: &Settings,
+        target: &Target,
+    ) -> Result<String, CheckError> {
         match Service::at(account.text("token")).has_room(&target.0) {
             true => Ok(target.0.clone()),
-            false => Err(format!("there is no room {}", target.0)),
+            false => Err(CheckError::Other(format!("there is no room {}", target.0))),
         }
     }
 }

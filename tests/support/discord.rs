@@ -17,6 +17,8 @@
     reason = "a stand-in fails by panicking, and no test uses all of it"
 )]
 
+#[path = "discord/direct.rs"]
+mod direct;
 #[path = "discord/gateway.rs"]
 mod gateway;
 #[path = "discord/interactions.rs"]

@@ -1,5 +1,7 @@
 //! What the adapter needs to know.
 
+use countersign_port::Settings;
+
 /// A bot of Discord's.
 #[derive(Clone)]
 pub struct DiscordConfig {
@@ -9,6 +11,15 @@ pub struct DiscordConfig {
     pub api_url: String,
     /// The id of the role that new cards mention; `None` mentions nobody.
     pub mention: Option<String>,
+}
+
+impl DiscordConfig {
+    /// The bot of an account in the config.
+    pub(crate) fn of(account: &Settings) -> Self {
+        let text = |key| account.text(key).to_owned();
+        let mention = Some(text("mention")).filter(|role| !role.is_empty());
+        Self { token: text("token"), api_url: text("api_url"), mention }
+    }
 }
 
 /// Whether this is Discord itself.

@@ -1,10 +1,11 @@
-//! Whether a configuration works, for `doctor` and `pair`.
+//! Whether a configuration works, for `doctor` and `connect`.
 
 use crate::config::DiscordConfig;
 use crate::errors::{Problem, gone};
+use crate::gateway;
 use crate::rest::Rest;
 use crate::target::channel;
-use countersign_port::Target;
+use countersign_port::{CheckError, Target};
 use serde_json::Value;
 use serenity::all::{ChannelType, GuildChannel, Member, PartialGuild, Permissions};
 
@@ -15,21 +16,23 @@ const NEEDED: Permissions = Permissions::VIEW_CHANNEL
     .union(Permissions::ATTACH_FILES)
     .union(Permissions::READ_MESSAGE_HISTORY);
 
-/// The bot's name, when Discord accepts the token.
+/// The bot's name, when Discord accepts the token and lets it connect to its gateway.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to fix it.
-pub async fn check(config: &DiscordConfig) -> Result<String, String> {
-    let me = read(&rest(config), "/users/@me").await?;
+/// [`CheckError`]
+pub async fn check(config: &DiscordConfig) -> Result<String, CheckError> {
+    let rest = rest(config);
+    let me = read(&rest, "/users/@me").await?;
+    gateway::address(&rest).await.map_err(check_error)?;
     Ok(text(&me, "username").unwrap_or("unnamed").to_owned())
 }
 
 /// The channel's name, when the bot may post there.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to fix it.
-pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<String, String> {
-    let channel_id = channel(target)?;
+/// [`CheckError`]
+pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<String, CheckError> {
+    let channel_id = channel(target).map_err(CheckError::Other)?;
     let rest = rest(config);
     let channel = match rest.get(&format!("/channels/{channel_id}")).await {
         Ok(channel) => channel,
@@ -44,18 +47,25 @@ pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<Str
         return tried.map(|()| name).map_err(|problem| for_channel(problem, channel_id));
     }
     let missing = missing.get_permission_names().join(", ");
-    Err(format!(
+    Err(CheckError::Other(format!(
         "in {name} ({channel_id}) the bot lacks: {missing}; grant it in the channel's settings"
-    ))
+    )))
+}
+
+/// Whether others see a channel too; not known where it cannot be read.
+pub(crate) async fn is_of_server(config: &DiscordConfig, target: &Target) -> Option<bool> {
+    let channel = rest(config).get(&format!("/channels/{}", channel(target).ok()?)).await.ok()?;
+    Some(channel.get("guild_id").is_some())
 }
 
 /// The link that invites the bot to a server with the permissions that it needs.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to fix it.
-pub async fn invite_url(config: &DiscordConfig) -> Result<String, String> {
+/// [`CheckError`]
+pub async fn invite_url(config: &DiscordConfig) -> Result<String, CheckError> {
     let application = read(&rest(config), "/applications/@me").await?;
-    let id = text(&application, "id").ok_or("Discord names no application for the token")?;
+    let none = || CheckError::Unreachable("Discord names no application for the token".to_owned());
+    let id = text(&application, "id").ok_or_else(none)?;
     let origin = config.api_url.trim_end_matches('/');
     let permissions = NEEDED.bits();
     Ok(format!(
@@ -93,18 +103,32 @@ fn rest(config: &DiscordConfig) -> Rest {
     Rest::new(&config.api_url, &config.token)
 }
 
-async fn read(rest: &Rest, path: &str) -> Result<Value, String> {
-    rest.get(path).await.map_err(|problem| problem.to_string())
+async fn read(rest: &Rest, path: &str) -> Result<Value, CheckError> {
+    rest.get(path).await.map_err(check_error)
+}
+
+// A failure to reach Discord says nothing of the token, and must never look as if it did.
+fn check_error(problem: Problem) -> CheckError {
+    let says = problem.to_string();
+    match problem {
+        Problem::Unauthorized => CheckError::WrongToken(says),
+        Problem::Wait { .. } => CheckError::RateLimited(format!("{says}; try again then")),
+        Problem::Unreachable(_) => CheckError::Unreachable(says),
+        Problem::Refused { .. } | Problem::Deposed => CheckError::Other(says),
+    }
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-fn for_channel(problem: Problem, channel: &str) -> String {
+fn for_channel(problem: Problem, channel: &str) -> CheckError {
     let fix = match &problem {
         Problem::Refused { code, status, .. } => gone(*code, *status),
         _ => None,
     };
-    fix.map_or_else(|| problem.to_string(), |fix| format!("Discord channel {channel}: {fix}"))
+    match fix {
+        Some(fix) => CheckError::Other(format!("Discord channel {channel}: {fix}")),
+        None => check_error(problem),
+    }
 }

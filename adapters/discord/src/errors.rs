@@ -95,8 +95,8 @@ pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
     Some(match code {
         10003 => "there is no such channel (any more); correct `[discord] targets`",
         50001 => {
-            "the bot cannot see it; invite the bot to the server (`countersign pair discord`) and \
-             give it View Channel there"
+            "the bot cannot see it; invite the bot to the server (`countersign connect discord` \
+             prints the link) and give it View Channel there"
         }
         50013 => {
             "the bot may not write there; give it Send Messages, Send Messages in Threads and \

@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod errors;
 mod gateway;
+mod guide;
 mod markdown;
 mod message;
 mod pace;

@@ -1,9 +1,9 @@
 //! Discord, as the program registers it.
 
-use crate::{Discord, config::DiscordConfig, doctor};
+use crate::{Discord, config::DiscordConfig, doctor, guide::DiscordGuide};
 use countersign_port::{
-    Absent, Adapter, ApproverList, Description, IdForm, Key, Names, Platform, Settings, Takes,
-    Target, async_trait,
+    Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Key, Names, Platform,
+    Settings, Takes, Target, async_trait,
 };
 use std::sync::Arc;
 
@@ -64,20 +64,22 @@ impl Platform for DiscordPlatform {
     }
 
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
-        Arc::new(Discord::new(config(account)))
+        Arc::new(Discord::new(DiscordConfig::of(account)))
     }
 
-    async fn check(&self, account: &Settings) -> Result<String, String> {
-        doctor::check(&config(account)).await
+    async fn check(&self, account: &Settings) -> Result<String, CheckError> {
+        doctor::check(&DiscordConfig::of(account)).await
     }
 
-    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String> {
-        doctor::check_target(&config(account), target).await
+    async fn check_target(
+        &self,
+        account: &Settings,
+        target: &Target,
+    ) -> Result<String, CheckError> {
+        doctor::check_target(&DiscordConfig::of(account), target).await
     }
-}
 
-fn config(account: &Settings) -> DiscordConfig {
-    let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
-    let mention = Some(account.text("mention").to_owned()).filter(|role| !role.is_empty());
-    DiscordConfig { token, api_url, mention }
+    fn guide(&self) -> Option<&dyn Guide> {
+        Some(&DiscordGuide)
+    }
 }

@@ -5,7 +5,8 @@ use crate::message::MessageBody;
 use crate::receive::reference;
 use crate::shared::DiscordBot;
 use countersign_port::{
-    CommandCall, MessageRef, Outcome, Presser, Presses, Receipt, Target, TextReply, command_in,
+    CommandCall, Knock, MessageRef, Outcome, Presser, Presses, Receipt, Target, TextReply,
+    command_in, pairing_code,
 };
 use serenity::all::Message;
 use tokio::time::Instant;
@@ -33,6 +34,10 @@ struct AddressedMessage {
 pub(crate) async fn take(shared: &DiscordBot, core: &dyn Presses, message: &Message, me: &str) {
     let Some(words) = words(message, me) else { return };
     let presser = writer(message);
+    if let Some(code) = pairing_code(&words.text) {
+        let Receipt { outcome, sentence, .. } = core.knock(knock(&words, presser, code)).await;
+        return say(shared, &words, &sentence, outcome == Outcome::Unknown).await;
+    }
     let known = command_in(&words.text, core.commands());
     match (&words.to, known) {
         (Some(_), None) if words.text.is_empty() => say(shared, &words, UNREAD, true).await,
@@ -60,6 +65,16 @@ pub(crate) async fn take(shared: &DiscordBot, core: &dyn Presses, message: &Mess
             say(shared, &words, &spoken(&reply), reply.is_refusal()).await;
         }
     }
+}
+
+/// A pairing code with who sent it and where.
+fn knock(words: &AddressedMessage, presser: Presser, code: &str) -> Knock {
+    let (target, code) = (Target(words.channel.clone()), code.to_owned());
+    let place = match words.private {
+        true => "a direct message".to_owned(),
+        false => format!("the channel {}", words.channel),
+    };
+    Knock { presser, target, place, code }
 }
 
 /// Says something as a reply; what anybody can make the bot say, not too often.

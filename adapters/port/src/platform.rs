@@ -1,6 +1,6 @@
 //! What the program has to know of a chat platform: one registration for each.
 
-use crate::{Adapter, Settings, Target};
+use crate::{Adapter, CheckError, Guide, Settings, Target};
 use std::{fmt, sync::Arc};
 
 /// A chat platform. An adapter's crate offers one, and the program's list of platforms names it in
@@ -23,14 +23,21 @@ pub trait Platform: Send + Sync {
     /// The account's name on the platform, when the platform accepts it; for `doctor`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and how to fix it.
-    async fn check(&self, account: &Settings) -> Result<String, String>;
+    /// [`CheckError`]
+    async fn check(&self, account: &Settings) -> Result<String, CheckError>;
 
     /// The target's name on the platform, when cards can be posted there; for `doctor`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and how to fix it.
-    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String>;
+    /// [`CheckError`]
+    async fn check_target(&self, account: &Settings, target: &Target)
+    -> Result<String, CheckError>;
+
+    /// How people come by an account and pair their phones; `None` where they write the config by
+    /// hand.
+    fn guide(&self) -> Option<&dyn Guide> {
+        None
+    }
 }
 
 /// What can be said of a platform without an account.

@@ -1,6 +1,8 @@
 //! What a person did to a card, and what came of it.
 
-use crate::{BotCommand, Card, CommandCall, CommandReply, MessageRef, Outcome, Presser};
+use crate::{
+    BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Presser, Target,
+};
 
 /// A button that was pressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,11 @@ pub struct Receipt {
 /// again.
 pub const TEXT_NOT_NOW: &str = "That took too long to ask for your text. Press again.";
 
+/// What everybody is told whose pairing code does not work. One sentence for all: a stranger does
+/// not learn whether a code was used, has expired or never existed.
+pub const UNKNOWN_CODE: &str = "This code does not work (any more). Run `countersign connect` \
+                                again for a new one.";
+
 /// The core, as one adapter sees it: whatever comes in here comes from that adapter's platform.
 #[crate::async_trait]
 pub trait Presses: Send + Sync {
@@ -68,6 +75,19 @@ pub trait Presses: Send + Sync {
     /// what they want is committed or refused.
     async fn command(&self, _call: CommandCall) -> CommandReply {
         CommandReply::silence()
+    }
+
+    /// Hands over a pairing code that somebody sent to the bot. Anybody can send one: an adapter
+    /// answers [`Outcome::Unknown`] only now and then.
+    async fn knock(&self, _knock: Knock) -> Receipt {
+        let sentence = UNKNOWN_CODE.to_owned();
+        Receipt { outcome: Outcome::Unknown, sentence, card: None }
+    }
+
+    /// What to tell somebody who greets the bot, where they may answer the cards that are shown
+    /// there; `None` for everybody else.
+    fn greeting(&self, _presser: &Presser, _target: &Target) -> Option<String> {
+        None
     }
 
     /// A card of this adapter as its ask is now, for a platform that would else have to keep

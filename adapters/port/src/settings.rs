@@ -24,6 +24,11 @@ impl Settings {
         self.0.insert(key, value);
     }
 
+    /// All values with their keys.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static str, &Setting)> {
+        self.0.iter().map(|(key, value)| (*key, value))
+    }
+
     /// The text or secret of a key; empty where it is not set.
     #[must_use]
     pub fn text(&self, key: &str) -> &str {

@@ -1,21 +1,25 @@
 //! What `doctor` asks.
 
 use crate::address::Chat;
-use crate::api::{BotApi, Failure};
+use crate::api::{BotApi, BotApiError, Failure};
 use crate::config::TelegramConfig;
 use crate::errors::{refused_token, send_error, sentence, token_refused};
 use crate::pull::webhook_sentence;
-use countersign_port::Target;
+use countersign_port::{CheckError, Target};
 use serde::{Deserialize, de::IgnoredAny};
 use std::time::Duration;
 use teloxide::payloads::{GetChat, GetMe, GetWebhookInfo, SendChatAction};
 use teloxide::types::{ChatAction, ChatId};
 
-const PATIENCE: Duration = Duration::from_secs(8);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(8);
 
+/// The bot, as Telegram describes it to itself.
 #[derive(Deserialize)]
-struct Bot {
-    username: String,
+pub(crate) struct Bot {
+    pub(crate) username: String,
+    /// Whether privacy mode is off.
+    #[serde(default)]
+    pub(crate) can_read_all_group_messages: bool,
 }
 
 #[derive(Deserialize)]
@@ -25,49 +29,89 @@ struct Webhook {
 }
 
 #[derive(Deserialize)]
-struct ChatInfo {
+pub(crate) struct ChatInfo {
     title: Option<String>,
     first_name: Option<String>,
     #[serde(default)]
-    is_forum: bool,
+    pub(crate) is_forum: bool,
 }
 
 /// The bot's `@name`, when Telegram accepts the token and lets us pull its updates.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to fix it.
-pub async fn check(config: &TelegramConfig) -> Result<String, String> {
+/// [`CheckError`]
+pub async fn check(config: &TelegramConfig) -> Result<String, CheckError> {
     let api = BotApi::new(config);
-    let bot: Bot = api.call(&GetMe::new(), PATIENCE).await.map_err(explain)?;
+    let bot = bot(&api).await?;
     let webhook: Webhook = api.call(&GetWebhookInfo::new(), PATIENCE).await.map_err(explain)?;
-    if webhook.url.is_empty() { Ok(format!("@{}", bot.username)) } else { Err(webhook_sentence()) }
+    match webhook.url.is_empty() {
+        true => Ok(format!("@{}", bot.username)),
+        false => Err(CheckError::Other(webhook_sentence())),
+    }
+}
+
+/// The bot of the token.
+pub(crate) async fn bot(api: &BotApi) -> Result<Bot, CheckError> {
+    api.call(&GetMe::new(), PATIENCE).await.map_err(explain)
 }
 
 /// The chat's title, when the bot may write there.
 ///
 /// # Errors
-/// A sentence that says what is wrong and how to fix it.
-pub async fn check_target(config: &TelegramConfig, target: &Target) -> Result<String, String> {
-    let chat = Chat::parse(target).map_err(|error| error.to_string())?;
+/// [`CheckError`]
+pub async fn check_target(config: &TelegramConfig, target: &Target) -> Result<String, CheckError> {
+    let chat = Chat::parse(target).map_err(|error| CheckError::Other(error.to_string()))?;
     let api = BotApi::new(config);
-    let explain = |failure| {
-        let help = "a person must first press Start in a private chat with the bot, a group must \
-         have it \
-                    as a member that may write; the bot answers /id with the chat's number";
-        format!("`{}`: {}; {help}", target.0, send_error(failure, chat))
-    };
-    let room: ChatInfo =
-        api.call(&GetChat::new(ChatId(chat.id)), PATIENCE).await.map_err(explain)?;
+    let room = room(&api, chat).await?;
     if chat.topic.is_some() && !room.is_forum && room.title.is_some() {
-        return Err(format!("`{}`: this group has no topics; leave `topic` out", target.0));
+        let why = format!("`{}`: this group has no topics; leave `topic` out", target.0);
+        return Err(CheckError::Other(why));
     }
     // The only call that needs the right to write and shows nothing lasting.
     let mut typing = SendChatAction::new(ChatId(chat.id), ChatAction::Typing);
     typing.message_thread_id = chat.thread();
-    let _: IgnoredAny = api.call(&typing, PATIENCE).await.map_err(explain)?;
+    let typing: Result<IgnoredAny, _> = api.call(&typing, PATIENCE).await;
+    typing.map_err(|failure| in_chat(failure, chat))?;
     Ok(room.title.or(room.first_name).unwrap_or_else(|| target.0.clone()))
 }
 
-fn explain(failure: Failure) -> String {
-    if token_refused(&failure) { refused_token(&sentence(&failure)) } else { sentence(&failure) }
+/// The chat, as Telegram describes it.
+pub(crate) async fn room(api: &BotApi, chat: Chat) -> Result<ChatInfo, CheckError> {
+    let room = api.call(&GetChat::new(ChatId(chat.id)), PATIENCE).await;
+    room.map_err(|failure| in_chat(failure, chat))
+}
+
+/// What a failure says of a chat.
+fn in_chat(failure: Failure, chat: Chat) -> CheckError {
+    match explain(failure.clone()) {
+        CheckError::Other(_) => {
+            let help = "a person must first press Start in a private chat with the bot, a group \
+                        must have it as a member that may write; the bot answers /id with the \
+                        chat's number";
+            CheckError::Other(format!(
+                "`{}`: {}; {help}",
+                chat.target().0,
+                send_error(failure, chat)
+            ))
+        }
+        other => other,
+    }
+}
+
+/// What a failure says of the account.
+// A failure to reach Telegram says nothing of the token, and must never look as if it did.
+fn explain(failure: Failure) -> CheckError {
+    let says = sentence(&failure);
+    match &failure {
+        _ if token_refused(&failure) => CheckError::WrongToken(refused_token(&says)),
+        Failure::Refused(BotApiError { code: 429, parameters, .. }) => {
+            let wait = parameters.retry_after.map(|seconds| format!(" {seconds} s"));
+            let wait = wait.unwrap_or_else(|| " a moment".to_owned());
+            CheckError::RateLimited(format!("Telegram asks to wait{wait}; try again then"))
+        }
+        Failure::Refused(BotApiError { code: 500.., .. })
+        | Failure::Garbled(_)
+        | Failure::Network(_) => CheckError::Unreachable(says),
+        Failure::Refused(_) | Failure::Unusable(_) | Failure::Deposed => CheckError::Other(says),
+    }
 }

@@ -1,5 +1,7 @@
 //! What the adapter needs to know.
 
+use countersign_port::Settings;
+
 /// A bot of Telegram's.
 #[derive(Clone)]
 pub struct TelegramConfig {
@@ -7,6 +9,14 @@ pub struct TelegramConfig {
     pub token: String,
     /// Where the Bot API is: `https://api.telegram.org` but for tests and own Bot API servers.
     pub api_url: String,
+}
+
+impl TelegramConfig {
+    /// The bot of an account in the config.
+    pub(crate) fn of(account: &Settings) -> Self {
+        let text = |key| account.text(key).to_owned();
+        Self { token: text("token"), api_url: text("api_url") }
+    }
 }
 
 /// SECURITY: the token is not printed.

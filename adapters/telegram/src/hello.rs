@@ -70,7 +70,14 @@ pub(crate) fn introduction(chat: Chat, private: bool, person: Option<&User>) -> 
     let topic = chat.topic.map(|topic| format!(", topic = {topic}")).unwrap_or_default();
     let targets = format!("targets = [{{ chat = {}{topic} }}]", chat.id);
     let approvers = person.map(|person| format!("telegram = [{}]", person.id));
-    page.add(Style::Plain, ".\n\nTo see cards here, write into countersign.toml below ");
+    page.add(Style::Plain, ".\n\nOn the machine of the daemon, ");
+    page.add(Style::Code, "countersign connect telegram");
+    page.add(Style::Plain, if private { "" } else { " --group" });
+    page.add(
+        Style::Plain,
+        " sets all of this up. By hand: to see cards here, write into \
+        countersign.toml below ",
+    );
     add_key(&mut page, "[telegram]", targets);
     if let Some(approvers) = approvers {
         page.add(Style::Plain, "\nTo answer them, below ");
@@ -107,11 +114,12 @@ mod tests {
     #[test]
     fn a_topic_of_a_group_is_named_for_the_config() {
         let page = introduction(Chat { id: -1001, topic: Some(7) }, false, None);
-        let wanted = "countersign\nYou write as an anonymous admin: ask again without that, or in \
-                      a private chat with me, to learn your own number; this group is chat -1001, \
-                      topic 7.\n\nTo see cards here, write into countersign.toml below \
-                      [telegram]:\ntargets = [{ chat = -1001, topic = 7 }]\nThen run countersign \
-                      reload.";
+        let wanted = "countersign\nYou write as an anonymous admin: ask again without that, or \
+                      in a private chat with me, to learn your own number; this group is chat \
+                      -1001, topic 7.\n\nOn the machine of the daemon, countersign connect \
+                      telegram --group sets all of this up. By hand: to see cards here, write into \
+                      countersign.toml below [telegram]:\ntargets = [{ chat = -1001, topic = 7 }]\n\
+                      Then run countersign reload.";
         assert_eq!(page.text(), wanted);
     }
 }

@@ -1,9 +1,9 @@
 //! Telegram, as the program registers it.
 
-use crate::{Telegram, address::Chat, check, config::TelegramConfig};
+use crate::{Telegram, address::Chat, check, config::TelegramConfig, guide::TelegramGuide};
 use countersign_port::{
-    Absent, Adapter, ApproverList, Description, IdForm, Key, Names, Platform, Settings, Takes,
-    Target, async_trait,
+    Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Key, Names, Platform,
+    Settings, Takes, Target, async_trait,
 };
 use std::sync::Arc;
 
@@ -61,19 +61,22 @@ impl Platform for TelegramPlatform {
     }
 
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
-        Arc::new(Telegram::new(config(account)))
+        Arc::new(Telegram::new(TelegramConfig::of(account)))
     }
 
-    async fn check(&self, account: &Settings) -> Result<String, String> {
-        check::check(&config(account)).await
+    async fn check(&self, account: &Settings) -> Result<String, CheckError> {
+        check::check(&TelegramConfig::of(account)).await
     }
 
-    async fn check_target(&self, account: &Settings, target: &Target) -> Result<String, String> {
-        check::check_target(&config(account), target).await
+    async fn check_target(
+        &self,
+        account: &Settings,
+        target: &Target,
+    ) -> Result<String, CheckError> {
+        check::check_target(&TelegramConfig::of(account), target).await
     }
-}
 
-fn config(account: &Settings) -> TelegramConfig {
-    let (token, api_url) = (account.text("token").to_owned(), account.text("api_url").to_owned());
-    TelegramConfig { token, api_url }
+    fn guide(&self) -> Option<&dyn Guide> {
+        Some(&TelegramGuide)
+    }
 }

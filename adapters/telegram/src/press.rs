@@ -4,13 +4,14 @@ use crate::address::{Chat, MessageAddress};
 use crate::addressed::Addressed;
 use crate::api::BotApi;
 use crate::commands::page;
-use crate::hello::{ReplyLimit, asks_for_id, introduction};
+use crate::hello::{ReplyLimit, asks_for_id};
 use crate::keyboard::Menu;
+use crate::knock::{code_in, presser};
 use crate::page::{Page, Style};
 use crate::prompt::{Prompt, ask_for_text};
 use crate::send::CardSender;
 use crate::telling::{answer, tell, topic};
-use countersign_port::{CommandCall, Outcome, Press, Presser, Presses, Receipt, TextReply};
+use countersign_port::{CommandCall, Outcome, Press, Presses, Receipt, TextReply};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::sync::Arc;
@@ -125,10 +126,12 @@ impl PressReporter {
         {
             return self.reply(&message, prompt).await;
         }
-        if asks_for_id(&message, self.me.username.as_deref().unwrap_or_default()) {
-            let chat = Chat { id: message.chat.id.0, topic: topic(&message).map(|t| t.0.0) };
-            let person = message.from.as_ref().filter(|_| message.sender_chat.is_none());
-            return self.say(&message, introduction(chat, message.chat.is_private(), person));
+        let bot = self.me.username.as_deref().unwrap_or_default();
+        if let Some(code) = code_in(&message, bot) {
+            return self.pairing_code(&message, code).await;
+        }
+        if asks_for_id(&message, bot) {
+            return self.introduce_chat(&message);
         }
         // Everything else in the chat is not for us: an ordinary message is never an answer.
         match Addressed::read(&message, &self.me, self.presses.commands()) {
@@ -201,7 +204,7 @@ impl PressReporter {
 
     /// Who wrote a message, where it is known.
     // SECURITY: a person who writes as the chat cannot be told apart from its other admins.
-    fn writer(&mut self, message: &Message) -> Option<User> {
+    pub(crate) fn writer(&mut self, message: &Message) -> Option<User> {
         let person = message.from.clone().filter(|_| message.sender_chat.is_none());
         if person.is_none() {
             tracing::warn!(chat = message.chat.id.0, "an anonymous message is refused");
@@ -255,32 +258,24 @@ impl PressReporter {
     }
 
     /// Answers the message of somebody whom the core has listened to.
-    fn tell_words(&mut self, to: &Message, words: &str) {
+    pub(crate) fn tell_words(&mut self, to: &Message, words: &str) {
         let mut page = Page::default();
         page.add(Style::Plain, words);
         self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
     }
 
-    fn say_words(&mut self, to: &Message, words: &str) {
+    pub(crate) fn say_words(&mut self, to: &Message, words: &str) {
         let mut page = Page::default();
         page.add(Style::Plain, words);
         self.say(to, page);
     }
 
     /// Answers a message that anybody could have written, so not too often.
-    fn say(&mut self, to: &Message, page: Page) {
+    pub(crate) fn say(&mut self, to: &Message, page: Page) {
         if self.reply_limit.allows(to.chat.id.0, Instant::now()) {
             self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
         }
     }
-}
-
-fn presser(user: &User) -> Presser {
-    let name = match &user.username {
-        Some(username) => format!("{} (@{username})", user.full_name()),
-        None => user.full_name(),
-    };
-    Presser { id: user.id.0.to_string(), name, roles: Vec::new() }
 }
 
 /// Whether a message holds buttons of this card.

@@ -2,6 +2,7 @@
 
 use super::finding::{DoctorCheck, fail, ok, warn};
 use crate::config::{ChatAccount, Config};
+use countersign_port::CheckError;
 
 /// Checks every configured account and its targets.
 pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
@@ -18,12 +19,19 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
     let mut findings = vec![match chat.platform.check(&chat.settings).await {
         Ok(bot) => ok(name, format!("the token {} is {bot}'s", chat.secret().hint())),
         // Targets cannot be checked with a token that does not work.
-        Err(why) => return vec![fail(name, why, format!("set [{name}] {key}"))],
+        Err(error) => {
+            let fix =
+                fix(&error, format!("set [{name}] {key}, or run `countersign connect {name}`"));
+            return vec![fail(name, error.to_string(), fix)];
+        }
     }];
     for target in &chat.targets {
         findings.push(match chat.platform.check_target(&chat.settings, target).await {
             Ok(found) => ok(name, format!("cards reach {found} ({})", target.0)),
-            Err(why) => fail(name, why, format!("edit [{name}] targets")),
+            Err(error) => {
+                let fix = fix(&error, format!("edit [{name}] targets"));
+                fail(name, error.to_string(), fix)
+            }
         });
     }
     if chat.targets.is_empty() {
@@ -31,6 +39,18 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
         findings.push(warn(name, says, format!("set [{name}] targets")));
     }
     findings
+}
+
+/// What to do about a failed check: `config` where the platform itself refused.
+// A platform that cannot be reached says nothing of the token or the targets.
+fn fix(error: &CheckError, config: String) -> String {
+    match error {
+        CheckError::WrongToken(_) | CheckError::Other(_) => config,
+        CheckError::Unreachable(_) => {
+            "look at this machine's network and proxy; the config may be right".to_owned()
+        }
+        CheckError::RateLimited(_) => "run it again later; the config may be right".to_owned(),
+    }
 }
 
 fn left_out(name: &str) -> DoctorCheck {

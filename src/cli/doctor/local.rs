@@ -38,7 +38,7 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
         ("approver_token", &config.daemon.approver_token, "`countersign approve`"),
     ];
     for (key, token, what) in tokens {
-        if token.is_none() && serves_here(config) {
+        if token.is_none() && config.serves_here() {
             let says = format!("[daemon] {key} is not set, so {what} cannot be let in");
             findings.push(warn("tokens", says, "countersign init --force, or set it"));
         }
@@ -47,13 +47,6 @@ pub(super) fn config(context: &Context, config: &Config) -> Vec<DoctorCheck> {
         findings.push(ok("tokens", format!("this machine's agents use {}", token.hint())));
     }
     findings
-}
-
-/// Returns whether a daemon is meant to run on this machine, rather than only agents of another
-/// one's.
-pub(super) fn serves_here(config: &Config) -> bool {
-    let elsewhere = config.client.url.iter().all(|server| matches!(server, Server::Http(_)));
-    !elsewhere || config.daemon.agent_token.is_some() || config.daemon.approver_token.is_some()
 }
 
 /// A failed check if other users may use this file or folder.
@@ -143,6 +136,13 @@ async fn one_daemon(
     if let Some(problem) = text("/rules/problem") {
         let rules = daemon::rules_path(config).display().to_string();
         findings.push(fail("rules", problem, format!("edit {rules}")));
+    }
+    let runs_with = text("/config").filter(|_| matches!(server, Server::Unix(_)));
+    if let (Some(runs_with), Some(there)) = (runs_with, &config.version)
+        && runs_with != *there
+    {
+        let says = "the daemon runs with an earlier version of this file";
+        findings.push(warn("config", says, "countersign reload"));
     }
     if let Some(since) = text("/paused/since") {
         let says = format!("everything is paused since {since}: no call is allowed");

@@ -272,7 +272,7 @@ impl Interaction {
     }
 }
 
-fn user(person: &Person) -> Value {
+pub(super) fn user(person: &Person) -> Value {
     json!({
         "id": person.id, "username": person.name.to_lowercase(), "discriminator": "0",
         "global_name": person.name, "avatar": null, "public_flags": 0, "flags": 0,

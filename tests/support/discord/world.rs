@@ -103,6 +103,8 @@ pub(super) struct State {
 pub(super) struct Channel {
     pub name: String,
     pub thread: bool,
+    /// Between the bot and one person, outside of the server.
+    pub direct: bool,
     pub archived: bool,
     pub locked: bool,
     pub refusal: Option<i64>,
@@ -250,6 +252,10 @@ impl State {
 
     pub fn channel_json(&self, id: &str) -> Value {
         let channel = &self.channels[id];
+        if channel.direct {
+            return json!({"id": id, "type": 1, "last_message_id": null, "recipients": [],
+                "flags": 0});
+        }
         json!({
             // 11 is a public thread, 0 a text channel.
             "id": id, "type": if channel.thread { 11 } else { 0 }, "guild_id": GUILD,

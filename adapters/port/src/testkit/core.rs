@@ -1,13 +1,13 @@
 //! Cores for tests: what reaches them, and what they answer.
 
 use crate::{
-    BotCommand, Card, CommandCall, CommandParameter, CommandReply, MessageRef, Outcome, Press,
-    Presser, Presses, Receipt, TextReply,
+    BotCommand, Card, CommandCall, CommandParameter, CommandReply, Knock, MessageRef, Outcome,
+    Press, Presser, Presses, Receipt, TextReply,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
-/// What reached the core: a press, a text, or a command.
+/// What reached the core: a press, a text, a command, or a pairing code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// Who did it.
@@ -15,7 +15,7 @@ pub struct Received {
     /// To which message.
     pub message: Option<MessageRef>,
     /// The button's token; empty for a text that comes without one; a command's name behind a
-    /// slash.
+    /// slash; a pairing code with its target and place.
     pub token: String,
     /// The text, where it is one.
     pub text: Option<String>,
@@ -39,6 +39,14 @@ impl From<CommandCall> for Received {
     fn from(call: CommandCall) -> Self {
         let CommandCall { presser, message, name, rest, .. } = call;
         Self { presser, message, token: format!("/{name}"), text: Some(rest) }
+    }
+}
+
+impl From<Knock> for Received {
+    fn from(knock: Knock) -> Self {
+        let Knock { presser, target, place, code } = knock;
+        let token = format!("{code} at {} ({place})", target.0);
+        Self { presser, message: None, token, text: None }
     }
 }
 
@@ -84,6 +92,10 @@ impl<T: TestCore> Presses for T {
     async fn command(&self, call: CommandCall) -> CommandReply {
         let Receipt { outcome, sentence, .. } = self.take(call.into()).await;
         CommandReply::words(outcome, sentence)
+    }
+
+    async fn knock(&self, knock: Knock) -> Receipt {
+        self.take(knock.into()).await
     }
 
     async fn card(&self, id: &str) -> Option<Card> {

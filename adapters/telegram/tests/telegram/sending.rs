@@ -243,11 +243,11 @@ async fn doctor_learns_names_or_what_to_mend() {
         (topic(GROUP, 7), "no topics"),
         (Target("x".to_owned()), "is not a Telegram chat"),
     ] {
-        let why = check_target(&config, &target).await.unwrap_err();
+        let why = check_target(&config, &target).await.unwrap_err().to_string();
         assert!(why.contains(part) && why.contains(&target.0), "{why}");
     }
     server.set_webhook(true);
-    assert!(check(&config).await.unwrap_err().contains("deleteWebhook"));
+    assert!(check(&config).await.unwrap_err().to_string().contains("deleteWebhook"));
     let wrong = TelegramConfig { token: "1:wrong".to_owned(), ..config };
-    assert!(check(&wrong).await.unwrap_err().contains("`[telegram] token`"));
+    assert!(check(&wrong).await.unwrap_err().to_string().contains("`[telegram] token`"));
 }

@@ -1,0 +1,74 @@
+//! The config that `connect` changes, key by key.
+
+use crate::{
+    cli::{Context, files, init, say},
+    config::{Config, edit},
+};
+use anyhow::{Context as _, Result, anyhow};
+use std::{fs, path::PathBuf};
+use toml::Value;
+
+/// The config that is set up.
+pub(super) struct Setup<'a> {
+    pub(super) context: &'a Context,
+    pub(super) file: PathBuf,
+    /// Whether there is a copy of it as it was before this run.
+    is_backed_up: bool,
+}
+
+/// One change of the config.
+pub(super) enum ConfigChange<'a> {
+    /// A key gets this value.
+    Set { section: &'a str, key: &'a str, value: Value },
+    /// A list gets this entry.
+    Add { section: &'a str, key: &'a str, entry: Value },
+}
+
+impl<'a> Setup<'a> {
+    /// Makes a config where there is none.
+    pub(super) fn open(context: &'a Context) -> Result<Self> {
+        let file = Config::file(context.flag.as_deref())?;
+        let is_new = !file.exists();
+        if is_new {
+            let made = init::write(&file, false)?;
+            let (config, token) = (made.config.display(), made.token.display());
+            say::out(&format!("Made {config} and {token}."))?;
+        }
+        Ok(Self { context, file, is_backed_up: is_new })
+    }
+
+    /// The config as it is now.
+    pub(super) fn config(&self) -> Result<Config> {
+        self.context.config()
+    }
+
+    /// Writes all of these changes or none, after a copy of what was there.
+    // INVARIANT: the file is a config that works at every moment, so this command may be
+    // interrupted anywhere.
+    pub(super) fn write(&mut self, changes: &[ConfigChange<'_>]) -> Result<()> {
+        let name = self.file.display().to_string();
+        let before = fs::read_to_string(&self.file).with_context(|| name.clone())?;
+        let mut after = before.clone();
+        for change in changes {
+            let changed = match change {
+                ConfigChange::Set { section, key, value } => edit::set(&after, section, key, value),
+                ConfigChange::Add { section, key, entry } => edit::add(&after, section, key, entry),
+            };
+            after = changed.with_context(|| name.clone())?;
+        }
+        if after == before {
+            return Ok(());
+        }
+        if !self.is_backed_up {
+            if let Some(copy) = files::back_up(&self.file)? {
+                say::out(&format!("Kept the config as it was as {}.", copy.display()))?;
+            }
+            self.is_backed_up = true;
+        }
+        files::replace_if(&self.file, &after, |new| {
+            let read = Config::load(Some(new)).map(drop);
+            let new = new.display().to_string();
+            read.map_err(|error| anyhow!("{}", error.to_string().replace(&new, &name)))
+        })
+    }
+}

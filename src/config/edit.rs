@@ -1,0 +1,264 @@
+//! Changes single keys in the text of a config, and leaves every other byte as it is.
+//!
+//! A key can go to several places: over its old value, over the commented example of the default
+//! config, below its section's header, to the end. Each is tried in turn.
+//!
+//! INVARIANT: a text counts only if it means the same config with this one key changed.
+
+use std::ops::Range;
+use toml::{
+    Spanned, Table, Value,
+    de::{DeTable, DeValue},
+};
+
+/// Why a text was not changed. It names no value, because that may be a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The text is no TOML.
+    #[error("this is no TOML: {0}")]
+    NoToml(String),
+    /// Something else stands there.
+    #[error("[{section}] `{key}` is no list, so nothing can be added to it; correct it by hand")]
+    NoList {
+        /// The section.
+        section: String,
+        /// The key.
+        key: String,
+    },
+    /// No place for the key was found.
+    #[error("[{section}] `{key}` cannot be written without changing more; write it by hand")]
+    NoPlace {
+        /// The section.
+        section: String,
+        /// The key.
+        key: String,
+    },
+}
+
+/// The text with a key of a section set to this value.
+///
+/// # Errors
+/// [`EditError`]; nothing is changed then.
+pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String, EditError> {
+    let place = KeyPlace { text, section, key };
+    place.change(value, |section| {
+        section.insert(key.to_owned(), value.clone());
+        Ok(place.old_value().map(|old| replaced(text, old, &value.to_string())))
+    })
+}
+
+/// The text with this entry in a list of a section. An entry that is there already stays alone.
+///
+/// # Errors
+/// [`EditError`]; nothing is changed then.
+pub fn add(text: &str, section: &str, key: &str, entry: &Value) -> Result<String, EditError> {
+    let place = KeyPlace { text, section, key };
+    let list = Value::Array(vec![entry.clone()]);
+    place.change(&list, |table| match table.get_mut(key) {
+        Some(Value::Array(entries)) if entries.contains(entry) => Ok(Some(text.to_owned())),
+        Some(Value::Array(entries)) => {
+            entries.push(entry.clone());
+            Ok(place.longer_list(entry))
+        }
+        Some(_) => Err(EditError::NoList { section: section.to_owned(), key: key.to_owned() }),
+        None => {
+            table.insert(key.to_owned(), list.clone());
+            Ok(None)
+        }
+    })
+}
+
+/// A key of a section in a text.
+#[derive(Clone, Copy)]
+struct KeyPlace<'a> {
+    text: &'a str,
+    section: &'a str,
+    key: &'a str,
+}
+
+impl KeyPlace<'_> {
+    /// `edit` changes what the section means, and returns the text where the key is there already;
+    /// `value` is what a new key is set to.
+    fn change(
+        &self,
+        value: &Value,
+        edit: impl FnOnce(&mut Table) -> Result<Option<String>, EditError>,
+    ) -> Result<String, EditError> {
+        let no_toml = |error: toml::de::Error| EditError::NoToml(error.message().to_owned());
+        let mut wanted: Table = toml::from_str(self.text).map_err(no_toml)?;
+        let section = wanted.entry(self.section).or_insert_with(|| Value::Table(Table::new()));
+        let no_place =
+            || EditError::NoPlace { section: self.section.to_owned(), key: self.key.to_owned() };
+        let there = edit(section.as_table_mut().ok_or_else(no_place)?)?;
+        let new = self.new_key(&format!("{} = {value}", self.key), value).into_iter();
+        let candidates = std::iter::once(there).chain(new).chain([self.table_of_list(value)]);
+        let means = |text: &String| toml::from_str::<Table>(text).is_ok_and(|it| it == wanted);
+        candidates.flatten().find(means).ok_or_else(no_place)
+    }
+
+    /// The texts with a new key, the best first.
+    fn new_key(&self, line: &str, value: &Value) -> Vec<Option<String>> {
+        let header = self.header(|line| line);
+        let example = self.header(uncommented);
+        vec![
+            header.clone().and_then(|header| self.filled(self.text, header.end, value)),
+            header.map(|header| self.with_line(self.text, header.end, line)),
+            self.in_inline_table(line),
+            self.beside_dotted_key(line),
+            example.clone().and_then(|example| {
+                let (text, below) = self.begun(example);
+                self.filled(&text, below, value)
+            }),
+            example.map(|example| {
+                let (text, below) = self.begun(example);
+                self.with_line(&text, below, line)
+            }),
+            Some(self.at_the_end(&format!("[{}]", self.section), line)),
+        ]
+    }
+
+    /// Where the line of the section's header is, with its end; `read` makes a line a header.
+    fn header(&self, read: impl Fn(&str) -> &str) -> Option<Range<usize>> {
+        let of_us = |line: &str| {
+            let name = header_name(read(line));
+            // A commented header counts as one only if it was read so.
+            name.is_some_and(|name| name == self.section)
+        };
+        lines(self.text, 0).find(|(_, line)| of_us(line)).map(|(range, _)| range)
+    }
+
+    /// The text whose commented header is a header, and where the line below that begins.
+    fn begun(&self, example: Range<usize>) -> (String, usize) {
+        let line = self.text.get(example.clone()).unwrap_or_default();
+        let header = uncommented(line);
+        let below = example.start + header.len();
+        (replaced(self.text, example, header), below)
+    }
+
+    /// The text with the commented example of the key, below `from` in its section, filled in.
+    fn filled(&self, text: &str, from: usize, value: &Value) -> Option<String> {
+        let in_section = |(_, line): &(Range<usize>, &str)| {
+            header_name(line).or_else(|| header_name(uncommented(line))).is_none()
+        };
+        lines(text, from).take_while(in_section).find_map(|(range, line)| {
+            let example = uncommented(line);
+            if example == line {
+                return None;
+            }
+            let parsed = DeTable::parse(example).ok()?;
+            let (_, old) = found(parsed.get_ref(), self.key)?;
+            Some(replaced(text, range, &replaced(example, old.span(), &value.to_string())))
+        })
+    }
+
+    fn with_line(&self, text: &str, at: usize, line: &str) -> String {
+        let newline = newline(self.text);
+        // The header may be the last line, without an end.
+        let ends = text.get(..at).is_some_and(|before| before.ends_with('\n'));
+        let before = if ends { "" } else { newline };
+        replaced(text, at..at, &format!("{before}{line}{newline}"))
+    }
+
+    fn in_inline_table(&self, line: &str) -> Option<String> {
+        let parsed = DeTable::parse(self.text).ok()?;
+        let (_, section) = found(parsed.get_ref(), self.section)?;
+        let table = self.text.get(section.span())?;
+        let inside = table.strip_prefix('{')?.strip_suffix('}')?.trim_end();
+        let comma = if inside.trim().is_empty() { " " } else { ", " };
+        let at = section.span().start + 1 + inside.len();
+        Some(replaced(self.text, at..at, &format!("{comma}{line}")))
+    }
+
+    /// `section.key = …` below another key that is written like that.
+    fn beside_dotted_key(&self, line: &str) -> Option<String> {
+        let parsed = DeTable::parse(self.text).ok()?;
+        let (_, section) = found(parsed.get_ref(), self.section)?;
+        let DeValue::Table(section) = section.get_ref() else { return None };
+        let last = section.iter().map(|(_, value)| value.span().end).max()?;
+        let rest = self.text.get(last..)?;
+        let at = last + rest.find('\n').map_or(rest.len(), |end| end + 1);
+        Some(self.with_line(self.text, at, &format!("{}.{line}", self.section)))
+    }
+
+    /// Where the value is that the key has now.
+    fn old_value(&self) -> Option<Range<usize>> {
+        let parsed = DeTable::parse(self.text).ok()?;
+        let (_, section) = found(parsed.get_ref(), self.section)?;
+        let DeValue::Table(section) = section.get_ref() else { return None };
+        found(section, self.key).map(|(_, value)| value.span())
+    }
+
+    /// The text with one more entry in the list that is there.
+    fn longer_list(&self, entry: &Value) -> Option<String> {
+        let parsed = DeTable::parse(self.text).ok()?;
+        let (_, section) = found(parsed.get_ref(), self.section)?;
+        let DeValue::Table(section) = section.get_ref() else { return None };
+        let (_, list) = found(section, self.key)?;
+        let DeValue::Array(entries) = list.get_ref() else { return None };
+        let (at, added) = match entries.iter().last() {
+            Some(last) => (last.span().end, format!(", {entry}")),
+            None => (list.span().start + 1, entry.to_string()),
+        };
+        Some(replaced(self.text, at..at, &added))
+    }
+
+    /// A list of tables may be written as `[[section.key]]`.
+    fn table_of_list(&self, list: &Value) -> Option<String> {
+        let [Value::Table(entry)] = list.as_array()?.as_slice() else { return None };
+        let keys = entry.iter().map(|(key, value)| format!("{key} = {value}"));
+        let keys = keys.collect::<Vec<_>>().join(newline(self.text));
+        Some(self.at_the_end(&format!("[[{}.{}]]", self.section, self.key), &keys))
+    }
+
+    fn at_the_end(&self, header: &str, lines: &str) -> String {
+        let newline = newline(self.text);
+        let gap = match self.text {
+            "" => "",
+            text if text.ends_with('\n') => newline,
+            _ => &newline.repeat(2),
+        };
+        format!("{}{gap}{header}{newline}{lines}{newline}", self.text)
+    }
+}
+
+fn found<'t, 'i>(
+    table: &'t DeTable<'i>,
+    name: &str,
+) -> Option<(&'t Spanned<toml::de::DeString<'i>>, &'t Spanned<DeValue<'i>>)> {
+    table.iter().find(|(key, _)| key.get_ref() == name)
+}
+
+/// The lines from there on, with their ends and their places.
+fn lines(text: &str, from: usize) -> impl Iterator<Item = (Range<usize>, &str)> {
+    let mut at = from;
+    text.get(from..).unwrap_or_default().split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        (start..at, line)
+    })
+}
+
+/// A line without the sign of a comment; the line itself where it is none.
+fn uncommented(line: &str) -> &str {
+    let Some(rest) = line.strip_prefix('#') else { return line };
+    rest.strip_prefix(' ').unwrap_or(rest)
+}
+
+/// The section of a header's line.
+fn header_name(line: &str) -> Option<&str> {
+    let (name, rest) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+    let rest = rest.trim_start();
+    (rest.is_empty() || rest.starts_with('#')).then_some(name.trim())
+}
+
+fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+fn replaced(text: &str, range: Range<usize>, by: &str) -> String {
+    let (before, after) = (text.get(..range.start), text.get(range.end..));
+    format!("{}{by}{}", before.unwrap_or_default(), after.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;
