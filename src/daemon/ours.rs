@@ -52,8 +52,8 @@ fn files(config: &Config, rules: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The copies that `init --force` made of the config and the token beside it.
-fn backups(config: &Path) -> Vec<PathBuf> {
+/// The copies that `init --force` and `connect` made of the config and the token beside it.
+pub(super) fn backups(config: &Path) -> Vec<PathBuf> {
     let entries = config.parent().and_then(|folder| folder.read_dir().ok());
     let names = [config.file_name().unwrap_or_default(), "approver.token".as_ref()];
     let is_backup = |path: &PathBuf| {

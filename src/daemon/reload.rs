@@ -4,7 +4,7 @@
 //! config decides is put in force in two steps, both prepared before the first: the gate's choices,
 //! all at once, and then the chat accounts that changed.
 
-use super::{accounts::Accounts, gate};
+use super::{accounts::Accounts, gate, ours::backups};
 use crate::{
     config::{Config, DaemonSettings},
     gate::{Choices, Gate},
@@ -12,7 +12,7 @@ use crate::{
 use anyhow::{Result, anyhow};
 use countersign_port::CancellationToken;
 use countersign_protocol::ReloadReply;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 use tokio::sync::{Mutex, watch};
 
 /// Puts changed configs in force.
@@ -31,6 +31,8 @@ pub(super) struct Reloader {
 struct Running {
     config: Config,
     accounts: Accounts,
+    /// The copies of the config that the guardrail in force protects.
+    backups: Vec<PathBuf>,
 }
 
 impl Reloader {
@@ -44,13 +46,14 @@ impl Reloader {
     ) -> Arc<Self> {
         let version = watch::Sender::new(started.version.clone());
         let config = Config { daemon: fixed.clone(), ..started.clone() };
-        let running = Mutex::new(Running { config, accounts });
+        let backups = backups_of(&config);
+        let running = Mutex::new(Running { config, accounts, backups });
         Arc::new(Self { started, fixed, gate, running, version, stop })
     }
 
     /// Serves the accounts of the config from now on.
     pub(super) async fn serve(&self) {
-        let Running { config, accounts } = &mut *self.running.lock().await;
+        let Running { config, accounts, .. } = &mut *self.running.lock().await;
         accounts.serve(&config.chats, &self.gate, &self.stop);
     }
 
@@ -89,7 +92,8 @@ impl Reloader {
         let wanted = running.config.again()?;
         let restart = needs_restart(&self.started, &wanted);
         let config = self.with_fixed(wanted);
-        let choices = self.choices(&running, &config)?;
+        let backups = backups_of(&config);
+        let choices = self.choices(&running, &config, &backups)?;
         config.report_left_out();
         self.gate.adopt(choices).await;
         // Afterwards, so that a new target finds every ask that has no card there yet.
@@ -97,15 +101,17 @@ impl Reloader {
             running.accounts.serve(&config.chats, &self.gate, &self.stop);
         }
         self.version.send_replace(config.version.clone());
+        running.backups = backups;
         running.config = config;
         Ok(ReloadReply { message: message(&restart), restart })
     }
 
-    fn choices(&self, running: &Running, config: &Config) -> Result<Choices> {
+    fn choices(&self, running: &Running, config: &Config, backups: &[PathBuf]) -> Result<Choices> {
         // Its rules file is read again whenever it changes, and its last good rules are worth
         // keeping. The guardrail in it follows from the same keys, and from what is fixed.
         let same = config.policy == running.config.policy
             && config.path == running.config.path
+            && backups == running.backups
             && gate::rules_path(config) == gate::rules_path(&running.config);
         let kept = same.then(|| self.gate.policy());
         let audience = running.accounts.audience(&config.chats);
@@ -119,6 +125,14 @@ impl Reloader {
         config.limits.connections = self.started.limits.connections;
         config
     }
+}
+
+/// The copies of a config, which hold tokens as it does.
+// SECURITY: a copy that was made since is protected from the next reload on, wherever it is.
+fn backups_of(config: &Config) -> Vec<PathBuf> {
+    let mut copies = config.path.as_deref().map(backups).unwrap_or_default();
+    copies.sort();
+    copies
 }
 
 /// The keys whose change takes effect at the next start only.

@@ -122,6 +122,17 @@ async fn a_chat_that_a_reload_brings_shows_the_asks_that_wait_and_one_that_it_en
 }
 
 #[tokio::test]
+async fn a_copy_of_the_config_that_was_made_since_the_start_is_protected_from_the_reload_on() {
+    let daemon = Daemon::start("").await;
+    let copy = format!("{}.1.bak", daemon.config().display());
+    let read = shell(&format!("cat {copy}"));
+    std::fs::copy(daemon.config(), &copy).unwrap();
+    assert_eq!(reload(&daemon).await, reloaded());
+    let (_, body) = daemon.call(&read).await;
+    assert_eq!(body["verdict"], "deny", "{body}");
+}
+
+#[tokio::test]
 async fn what_takes_effect_at_the_next_start_only_is_named_and_an_agent_does_not_reload() {
     let daemon = Daemon::start("").await;
     let file = std::fs::read_to_string(daemon.config()).unwrap();
