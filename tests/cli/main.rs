@@ -22,6 +22,8 @@ mod chats;
 mod claude_real;
 mod hook;
 mod model;
+#[cfg(feature = "telegram")]
+mod phone;
 mod policy;
 mod process;
 mod programs;

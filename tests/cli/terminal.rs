@@ -3,11 +3,11 @@
 use crate::daemon::{Daemon, LONG};
 use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{Winsize, tcsetwinsize},
+    termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 use std::{
     fs::{File, OpenOptions},
-    io::Read,
+    io::{Read, Write},
     process::Stdio,
     time::Instant,
 };
@@ -20,8 +20,8 @@ use tokio::{
 /// A command on a terminal of its own.
 pub struct Terminal {
     pub child: Child,
-    /// Keeps the terminal open.
-    _ours: File,
+    /// The person's side; it keeps the terminal open.
+    ours: File,
     drawn: UnboundedReceiver<Vec<u8>>,
     pub text: String,
 }
@@ -54,7 +54,19 @@ impl Terminal {
                 }
             }
         });
-        Self { child, _ours: ours, drawn, text: String::new() }
+        Self { child, ours, drawn, text: String::new() }
+    }
+
+    /// Types this.
+    #[allow(dead_code, reason = "only tests of a chat platform type")]
+    pub fn types(&mut self, keys: &str) {
+        self.ours.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Whether what is typed is shown.
+    #[allow(dead_code, reason = "only tests of a chat platform type")]
+    pub fn echoes(&self) -> bool {
+        tcgetattr(&self.ours).unwrap().local_modes.contains(LocalModes::ECHO)
     }
 
     /// Reads until the terminal has received this.

@@ -32,8 +32,6 @@ pub(super) fn read(prompt: &str) -> Result<Option<String>> {
              from stdin"
         );
     }
-    // On stderr, since stdout may be a pipe.
-    write!(io::stderr(), "{prompt}")?;
     let before = tcgetattr(io::stdin()).context("the terminal cannot be read")?;
     let mut silent = before.clone();
     silent.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
@@ -41,6 +39,9 @@ pub(super) fn read(prompt: &str) -> Result<Option<String>> {
     silent.special_codes[SpecialCodeIndex::VTIME] = 0;
     let restored = Restored(before);
     tcsetattr(io::stdin(), OptionalActions::Now, &silent).context("the terminal cannot be set")?;
+    // Only now, so that nothing that is typed after it is shown. On stderr, since stdout may be a
+    // pipe.
+    write!(io::stderr(), "{prompt}")?;
     let typed = typed(&mut io::stdin().lock());
     drop(restored);
     writeln!(io::stderr())?;
