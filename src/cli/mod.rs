@@ -41,6 +41,7 @@ mod tests;
 mod token;
 mod wait;
 mod waiting_line;
+mod watch;
 mod when;
 
 use anyhow::Result;
@@ -102,6 +103,8 @@ enum CliCommand {
     Pending(pending::PendingArgs),
     /// List what was asked before, or show one ask in whole
     History(history::HistoryArgs),
+    /// Watch what waits live in the terminal, and answer with one key
+    Watch(watch::WatchArgs),
     /// Show what happens, event by event
     Log(log::LogArgs),
     /// Open the inbox in the browser
@@ -170,6 +173,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
         CliCommand::Open(args) => wait(open::run(context, &args)),
         CliCommand::History(args) => wait(history::run(context, args)),
+        CliCommand::Watch(args) => wait(watch::run(context, &args)),
         CliCommand::Log(args) => wait(log::run(context, args)),
         CliCommand::Inbox(args) => wait(inbox::run(context, &args)),
         CliCommand::Approve(args) => wait(answer::approve(context, args)),

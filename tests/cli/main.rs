@@ -31,3 +31,4 @@ mod records;
 mod settings;
 mod setup;
 mod terminal;
+mod watch;

@@ -17,12 +17,16 @@ use tokio::{
     time::timeout,
 };
 
+/// The rows of every terminal.
+const ROWS: u16 = 40;
+
 /// A command on a terminal of its own.
 pub struct Terminal {
     pub child: Child,
     /// The person's side; it keeps the terminal open.
     ours: File,
     drawn: UnboundedReceiver<Vec<u8>>,
+    columns: u16,
     pub text: String,
 }
 
@@ -36,7 +40,7 @@ impl Terminal {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
-        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&ours, size).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
         let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
@@ -54,11 +58,10 @@ impl Terminal {
                 }
             }
         });
-        Self { child, ours, drawn, text: String::new() }
+        Self { child, ours, drawn, columns, text: String::new() }
     }
 
     /// Types this.
-    #[allow(dead_code, reason = "only tests of a chat platform type")]
     pub fn types(&mut self, keys: &str) {
         self.ours.write_all(keys.as_bytes()).unwrap();
     }
@@ -80,6 +83,36 @@ impl Terminal {
             self.text.push_str(&String::from_utf8_lossy(&bytes));
         }
         &self.text
+    }
+
+    /// Reads until this is on the screen; returns the screen.
+    pub async fn shows(&mut self, wanted: &str) -> String {
+        let since = Instant::now();
+        loop {
+            let screen = self.screen();
+            if screen.contains(wanted) {
+                return screen;
+            }
+            let left = LONG.saturating_sub(since.elapsed());
+            let Ok(Some(bytes)) = timeout(left, self.drawn.recv()).await else {
+                panic!("no {wanted:?} on the screen:\n{screen}");
+            };
+            self.text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+
+    /// Reads what is drawn next.
+    pub async fn next(&mut self) {
+        let bytes = timeout(LONG, self.drawn.recv()).await.unwrap().expect("it draws on");
+        self.text.push_str(&String::from_utf8_lossy(&bytes));
+    }
+
+    /// What a person sees now.
+    fn screen(&self) -> String {
+        let size = |length: u16| std::num::NonZero::new(length).unwrap();
+        let mut terminal = vt100::Parser::new(size(ROWS), size(self.columns), 0);
+        terminal.process(self.text.as_bytes());
+        terminal.screen().contents()
     }
 
     /// The exit code.

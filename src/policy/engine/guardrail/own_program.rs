@@ -26,6 +26,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("init", OwnCommand::Decides),
     ("open", OwnCommand::Decides),
     ("inbox", OwnCommand::Decides),
+    ("watch", OwnCommand::Decides),
     ("doctor", OwnCommand::TellsWithout("--fix")),
     ("ask", OwnCommand::Asks),
     ("run", OwnCommand::Asks),

@@ -28,10 +28,21 @@ impl PublicAddress {
         let is_port = |text: &str| text.parse() == Ok(self.port);
         // Host and port may be separate words: `nc approve.example 8443`.
         let port_is_named = self.port == HTTPS || parts.iter().any(|part| is_port(part));
-        let names = |part: &&str| match part.rsplit_once(':') {
-            Some((host, port)) if is_port(port) => self.is_host(host),
-            Some((host, "")) => port_is_named && self.is_host(host),
-            _ => port_is_named && self.is_host(part),
+        let follows = |port: Option<&str>| match port {
+            None | Some("") => port_is_named,
+            Some(port) => is_port(port) || port_is_named && port.parse::<u16>().is_err(),
+        };
+        let names = |part: &&str| {
+            // `--connect-to=HOST:PORT:HOST:PORT` names several.
+            let mut pieces = part.split(':').peekable();
+            while let Some(piece) = pieces.next() {
+                if self.is_host(piece) && follows(pieces.peek().copied()) {
+                    return true;
+                }
+            }
+            // The colons of an IPv6 address are its own.
+            part.rsplit_once(':').is_some_and(|(host, port)| self.is_host(host) && is_port(port))
+                || port_is_named && self.is_host(part)
         };
         parts
             .iter()
