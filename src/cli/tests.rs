@@ -108,6 +108,7 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "backup",
         "open",
         "inbox",
+        "watch",
         "man",
         "hook",
         "pause",
@@ -143,6 +144,7 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Disconnect(_)
             | CliCommand::Open(_)
             | CliCommand::Inbox(_)
+            | CliCommand::Watch(_)
             | CliCommand::Man(_)
             | CliCommand::Backup(_) => true,
             CliCommand::Grants(args) => args.revokes(),
