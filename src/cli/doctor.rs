@@ -3,6 +3,7 @@
 mod chats;
 mod finding;
 mod fix;
+mod in_force;
 mod local;
 
 use super::{Context, Exit, say};
@@ -62,6 +63,7 @@ async fn examine(context: &Context) -> Vec<DoctorCheck> {
     let serves = config.serves_here();
     findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);
+    findings.extend(in_force::config(context, &config).await);
     findings.extend(serves.then(|| local::approvers(&config)));
     findings.extend(chats::all(&config).await);
     findings.extend(phone(&config).filter(|_| serves));

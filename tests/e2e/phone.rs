@@ -373,4 +373,10 @@ async fn doctor_says_that_no_phone_is_connected_and_that_the_daemon_runs_an_earl
     let changed = doctor().await;
     assert!(changed.contains("the daemon runs with an earlier version of this file"), "{changed}");
     assert!(changed.contains("fix: countersign reload"), "{changed}");
+    // As after `init --force`: the daemon would refuse the reload.
+    let config = fs::read_to_string(daemon.config()).unwrap();
+    private_file(&daemon.config(), &config.replace(APPROVER, "another-approver-token"));
+    let other = doctor().await;
+    assert!(other.contains("fix: restart `countersign serve`"), "{other}");
+    assert!(!other.contains("fix: countersign reload"), "{other}");
 }

@@ -59,16 +59,67 @@ impl<'a> Setup<'a> {
         if after == before {
             return Ok(());
         }
+        let file = self.file.clone();
+        files::replace_if(&file, &after, |new| {
+            let read = Config::load(Some(new)).map(drop);
+            let new = new.display().to_string();
+            read.map_err(|error| anyhow!("{}", error.to_string().replace(&new, &name)))?;
+            self.back_up()
+        })
+    }
+
+    fn back_up(&mut self) -> Result<()> {
         if !self.is_backed_up {
             if let Some(copy) = files::back_up(&self.file)? {
                 say::out(&format!("Kept the config as it was as {}.", copy.display()))?;
             }
             self.is_backed_up = true;
         }
-        files::replace_if(&self.file, &after, |new| {
-            let read = Config::load(Some(new)).map(drop);
-            let new = new.display().to_string();
-            read.map_err(|error| anyhow!("{}", error.to_string().replace(&new, &name)))
-        })
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+    use super::*;
+
+    #[test]
+    fn a_change_after_which_the_config_would_not_load_is_refused_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("countersign.toml");
+        let before = "[daemon]\napprover_token = \"same\" # mine\n";
+        fs::write(&file, before).unwrap();
+        let context = Context { flag: Some(file.clone()) };
+        let mut setup = Setup::open(&context).unwrap();
+        let value = Value::String("same".to_owned());
+        let change = ConfigChange::Set { section: "client", key: "token", value };
+        let refused = setup.write(&[change]).unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("{}:5:9: [client] `token`", file.display())));
+        assert!(!refused.contains("same\""), "no secret in an error: {refused}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), before);
+        let left = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["countersign.toml"]);
+    }
+
+    #[test]
+    fn all_changes_are_written_with_one_copy_of_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("countersign.toml");
+        fs::write(&file, "# mine\n").unwrap();
+        let context = Context { flag: Some(file.clone()) };
+        let mut setup = Setup::open(&context).unwrap();
+        let set = |key, value: &str| ConfigChange::Set {
+            section: "policy",
+            key,
+            value: Value::String(value.to_owned()),
+        };
+        setup.write(&[set("timeout", "7m"), set("on_timeout", "wait")]).unwrap();
+        setup.write(&[set("timeout", "8m")]).unwrap();
+        let after = "# mine\n\n[policy]\non_timeout = \"wait\"\ntimeout = \"8m\"\n";
+        assert_eq!(fs::read_to_string(&file).unwrap(), after);
+        let copies = [1, 2].map(|at| folder.path().join(format!("countersign.toml.{at}.bak")));
+        assert_eq!(fs::read_to_string(&copies[0]).unwrap(), "# mine\n");
+        assert!(!copies[1].exists());
     }
 }

@@ -137,13 +137,6 @@ async fn one_daemon(
         let rules = daemon::rules_path(config).display().to_string();
         findings.push(fail("rules", problem, format!("edit {rules}")));
     }
-    let runs_with = text("/config").filter(|_| matches!(server, Server::Unix(_)));
-    if let (Some(runs_with), Some(there)) = (runs_with, &config.version)
-        && runs_with != *there
-    {
-        let says = "the daemon runs with an earlier version of this file";
-        findings.push(warn("config", says, "countersign reload"));
-    }
     if let Some(since) = text("/paused/since") {
         let says = format!("everything is paused since {since}: no call is allowed");
         findings.push(warn("paused", says, "countersign resume"));
