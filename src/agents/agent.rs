@@ -103,8 +103,8 @@ pub enum HookEvent<R = Box<dyn HookRequest>> {
         session: String,
         /// The tool.
         tool: String,
-        /// Its arguments.
-        input: Value,
+        /// Its arguments; `None` where the agent does not repeat those that it asked with.
+        input: Option<Value>,
     },
     /// The turn is over: no call of the main agent waits any longer.
     Stopped {
@@ -181,7 +181,7 @@ impl<R> HookEvent<R> {
             Self::Ran { session, tool, input } => open
                 .iter()
                 .filter(|ask| ours(ask, session) && ask.call.tool == *tool)
-                .find(|ask| ran_with(&ask.call.args, input))
+                .find(|ask| input.as_ref().is_none_or(|input| ran_with(&ask.call.args, input)))
                 .map(|ask| ask.id.as_str())
                 .into_iter()
                 .collect(),

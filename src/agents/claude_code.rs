@@ -7,7 +7,7 @@ mod settings;
 
 use super::agent::{AgentTitle, HookAgent, HookEvent, Hooks};
 use events::{SERVED, TELLING};
-use request::{NAME, PermissionRequest};
+use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -110,7 +110,11 @@ fn read(stdin: &[u8]) -> Result<HookEvent<PermissionRequest>, String> {
         "PermissionRequest" => {
             HookEvent::Wants(PermissionRequest::deserialize(&whole).map_err(unreadable)?)
         }
-        "PostToolUse" | "PostToolUseFailure" => HookEvent::Ran { session, tool, input },
+        "PostToolUse" | "PostToolUseFailure" => {
+            // A plan that was approved is reported without its text.
+            let input = Some(input).filter(|_| tool != PLAN);
+            HookEvent::Ran { session, tool, input }
+        }
         "Stop" | "StopFailure" => HookEvent::Stopped { session },
         _ => HookEvent::Ended { session },
     })

@@ -18,6 +18,9 @@ pub(super) const NAME: &str = "claude-code";
 /// Claude's tool for questions to a person.
 const QUESTIONS: &str = "AskUserQuestion";
 
+/// Claude's tool that shows a plan and leaves the plan mode.
+pub(super) const PLAN: &str = "ExitPlanMode";
+
 /// A permission request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct PermissionRequest {
@@ -50,7 +53,7 @@ impl HookRequest for PermissionRequest {
         }
         let text = |key: &str| self.tool_input.get(key)?.as_str().map(str::to_owned);
         // Claude may send no plan, so the card would have nothing to show.
-        let plan_elsewhere = self.tool_name == "ExitPlanMode" && text("plan").is_none();
+        let plan_elsewhere = self.tool_name == PLAN && text("plan").is_none();
         let description = match plan_elsewhere {
             true => Some("Leave plan mode and begin; the plan is in Claude's terminal.".into()),
             false => text("description").filter(|text| !text.trim().is_empty()),
@@ -83,6 +86,11 @@ impl PermissionRequest {
             (Decision::Answer, _) if self.tool_name == QUESTIONS => self.answered(decided)?,
             (Decision::Answer, _) => return None,
             (Decision::Approve, _) if self.tool_name == QUESTIONS => return None,
+            // Claude Code 2.1.329 ignores a bare allow of a plan, and its dialog stays.
+            (Decision::Approve, _) if self.tool_name == PLAN => {
+                let input = self.tool_input.as_object().cloned().unwrap_or_default();
+                json!({"behavior": "allow", "updatedInput": input})
+            }
             (Decision::Approve, _) => json!({"behavior": "allow"}),
             // FAIL-CLOSED: nor without the arguments that were approved instead.
             (Decision::Edit, Ending::Answered(answer)) => {

@@ -211,6 +211,30 @@ fn leaving_plan_mode_says_where_the_plan_is() {
     assert_eq!((call.tool.as_str(), call.description.as_deref()), ("ExitPlanMode", Some(said)));
 }
 
+#[test]
+fn an_approved_plan_is_allowed_with_its_input_because_a_bare_allow_is_ignored() {
+    let golden = golden("08_exit_plan_mode");
+    let approved = answered(Decision::Approve, "approved by Ana");
+    assert_eq!(request(&golden).decision(&approved).as_ref(), Some(frame(&golden, 1)));
+    let mut stdin = frame(&golden, 0).clone();
+    stdin["tool_input"] = json!({"plan": "1. Build", "planFilePath": "/p.md"});
+    let Ok(HookEvent::Wants(request)) = read(&stdin.to_string()) else { panic!("no request") };
+    let decision = &request.decision(&approved).unwrap()["hookSpecificOutput"]["decision"];
+    assert_eq!(*decision, json!({"behavior": "allow", "updatedInput": stdin["tool_input"]}));
+}
+
+#[test]
+fn a_plan_that_was_approved_in_the_terminal_closes_its_ask_though_its_text_is_not_repeated() {
+    let golden = golden("08_exit_plan_mode");
+    let mut stdin = frame(&golden, 0).clone();
+    stdin["tool_input"] = json!({"plan": "1. Build"});
+    let Ok(HookEvent::Wants(asked)) = read(&stdin.to_string()) else { panic!("no request") };
+    let open = [open_ask("plan", &asked.call("k".into(), None).unwrap())];
+    stdin["hook_event_name"] = "PostToolUse".into();
+    stdin["tool_input"] = json!({});
+    assert_eq!(read(&stdin.to_string()).unwrap().closes(NAME, &open), ["plan"]);
+}
+
 fn open_ask(id: &str, call: &Call) -> AskView {
     let ask =
         json!({"id": id, "state": "open", "call": call, "digest": "", "why": "", "created": ""});

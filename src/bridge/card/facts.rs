@@ -31,13 +31,24 @@ pub(super) fn origin(call: &Call) -> String {
         (None, Some(host)) => Some(format!("on {host}")),
         (project, None) => project,
     };
-    [Some(short(&call.agent)), place].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    let agent = match subagent(call) {
+        Some(subagent) => format!("{} › {}", short(&call.agent), short(subagent)),
+        None => short(&call.agent),
+    };
+    [Some(agent), place].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The subagent that makes the call, in its agent's own words.
+fn subagent(call: &Call) -> Option<&str> {
+    let named = call.meta.as_ref()?.get("agent_type")?.as_str()?.trim();
+    (!named.is_empty()).then_some(named)
 }
 
 /// Writes what is rarely needed.
 pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
     let call = &ask.body.call;
     let mut facts = vec![fact("agent", &call.agent), fact("session", &shortened(&call.session))];
+    facts.extend(subagent(call).map(|name| fact("subagent", name)));
     facts.extend(call.host.as_deref().map(|host| fact("host", host)));
     facts.extend(call.worker.as_deref().map(|worker| fact("worker", worker)));
     facts.extend(call.cwd.as_deref().map(|cwd| fact("folder", cwd)));

@@ -451,3 +451,11 @@ fn what_waits_behind_a_call_is_named_in_one_line_and_never_cut_silently() {
     let many = json!(vec![json!({"tool": "t"}); 7]);
     assert_eq!(facts(many).unwrap(), "7 more wait behind this one: t; t; t; t; t; and 2 more");
 }
+
+#[test]
+fn the_second_line_names_the_subagent_that_asks() {
+    let origin = |meta: Value| facts::origin(&Call { meta: Some(meta), ..push().body.call });
+    let named = origin(json!({"agent_id": "a7", "agent_type": "Explore\n\u{202e}x"}));
+    assert_eq!(named, "claude-code › Explore ⏎ \\u{202e}x · shop on mill");
+    assert_eq!(origin(json!({"agent_type": 5})), "claude-code · shop on mill");
+}
