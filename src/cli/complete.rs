@@ -3,6 +3,7 @@
 use super::{Context, say};
 use crate::client::Client;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use countersign_protocol::HistoryQuery;
 use std::{collections::BTreeSet, ffi::OsStr, future::Future, time::Duration};
 
 /// The variable with which a shell's script asks for completions.
@@ -21,6 +22,17 @@ pub(super) fn asks() -> ArgValueCompleter {
                 (ask.id, title.map(say::literal).unwrap_or_default())
             })
             .collect()
+    })
+}
+
+/// Completes the id of an open or a closed ask.
+pub(super) fn all_asks() -> ArgValueCompleter {
+    of(async |client: Client| {
+        let closed = client.history(&HistoryQuery::default()).await.map(|page| page.asks);
+        let open = client.pending().await.unwrap_or_default();
+        let open = open.into_iter().map(|ask| (ask.id, say::literal(&ask.call.tool)));
+        let closed = closed.unwrap_or_default().into_iter();
+        open.chain(closed.map(|ask| (ask.id, say::literal(&ask.title)))).collect()
     })
 }
 

@@ -3,7 +3,7 @@
 mod record;
 
 use super::{
-    Context, Exit,
+    Context, Exit, complete,
     say::{self, Colour},
     table::{self, Cell},
     token,
@@ -32,7 +32,7 @@ With the approver's token it shows all asks, without it those that came in over 
 the agents' token.")]
 pub(super) struct HistoryArgs {
     /// One ask in whole, open or closed; its first letters are enough
-    #[arg(value_name = "ID", conflicts_with_all = FILTERS)]
+    #[arg(value_name = "ID", conflicts_with_all = FILTERS, add = complete::all_asks())]
     ask: Option<String>,
     /// Asks of this agent
     #[arg(long, value_name = "NAME")]

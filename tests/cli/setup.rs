@@ -159,6 +159,7 @@ async fn completions_are_a_script_that_bash_takes_and_know_ids_and_sessions() {
     let id = daemon.ask(&crate::daemon::shell("git push")).await;
     assert_eq!(completed(&daemon, &["pend"]).await, ["pending"]);
     assert_eq!(completed(&daemon, &["approve", &id[..2]]).await, [id.as_str()]);
+    assert_eq!(completed(&daemon, &["history", &id[..2]]).await, [id.as_str()]);
     assert_eq!(completed(&daemon, &["ask", "--session", "o"]).await, ["one"]);
 }
 

@@ -14,7 +14,9 @@ const ENDS = { allow: "Allowed", deny: "Denied", expired: "Timed out", cancelled
 const WAIT = 250;
 
 /** What the filters say; kept while the page is open elsewhere. */
-const filters = { text: "", agent: "", person: "", verdict: "", rule: "", since: "" };
+const filters = {
+  text: "", agent: "", person: "", folder: "", tool: "", session: "", rule: "", verdict: "", since: "",
+};
 const read = latestReader();
 let place = 0;
 
@@ -50,7 +52,7 @@ function draw(part) {
     pageHead("history", "History"),
     el("form", { className: "filters", role: "search" },
       field("text", "Search commands, reasons and notes", "search"), field("agent", "Agent"), field("person", "Person"),
-      field("rule", "Rule"), choice("verdict", "Verdict", VERDICTS), choice("since", "Time", SINCE)),
+      field("folder", "Folder"), field("tool", "Tool"), field("session", "Session"), field("rule", "Rule"), choice("verdict", "Verdict", VERDICTS), choice("since", "Time", SINCE)),
     el("ul", { className: "records", "aria-label": "Closed requests" }), el("div", { className: "said", role: "status" }), more)];
 }
 
