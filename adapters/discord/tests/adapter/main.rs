@@ -15,6 +15,7 @@ mod doctor;
 mod gateway;
 mod late;
 mod limits;
+mod pairing;
 mod presses;
 mod python;
 mod support;

@@ -10,6 +10,7 @@
 mod conformance;
 #[path = "../../../../tests/support/telegram.rs"]
 mod fake;
+mod pairing;
 mod receiving;
 mod room;
 mod sending;
