@@ -127,13 +127,12 @@ pub(super) fn sentence(decided: &Decided) -> String {
 
 fn spoken(decided: &Decided) -> String {
     match &decided.ending {
-        Ending::Ruled(rule) => {
+        Ending::Ruled(_) => {
             let what = match decided.decision {
                 Decision::Approve => "allowed by policy",
                 Decision::Answer | Decision::Edit | Decision::Deny => "denied by policy",
             };
-            let rule = rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
-            format!("{what}: {}{rule}", decided.reason)
+            format!("{what}: {}", decided.reason_and_rule())
         }
         Ending::Answered(AnswerView { scope: Some(scope), .. }) if *scope != Scope::Once => {
             format!("{} ({scope})", decided.reason)

@@ -29,6 +29,17 @@ pub struct Decided {
 }
 
 impl Decided {
+    /// The reason, with the rule behind it where the reason does not name it itself.
+    #[must_use]
+    pub fn reason_and_rule(&self) -> String {
+        match &self.ending {
+            Ending::Ruled(Some(rule)) if !self.reason.contains(rule.as_str()) => {
+                format!("{} ({rule})", self.reason)
+            }
+            _ => self.reason.clone(),
+        }
+    }
+
     /// Checks that the decision fits what was asked.
     // FAIL-CLOSED: answers to questions never let a call run, and an approval never answers a
     // question.

@@ -139,8 +139,7 @@ impl PermissionRequest {
 /// Names who decided and why, for the model.
 fn message(decided: &Decided) -> String {
     let reason = match &decided.ending {
-        Ending::Ruled(Some(rule)) => format!("denied by policy: {} ({rule})", decided.reason),
-        Ending::Ruled(None) => format!("denied by policy: {}", decided.reason),
+        Ending::Ruled(_) => format!("denied by policy: {}", decided.reason_and_rule()),
         _ => decided.reason.clone(),
     };
     let mut letters = reason.chars();

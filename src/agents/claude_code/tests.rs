@@ -119,15 +119,19 @@ fn a_denial_that_stops_interrupts() {
 }
 
 #[test]
-fn a_denial_by_a_rule_names_the_rule() {
+fn a_denial_by_a_rule_names_the_rule_once() {
     let request = request(&golden("01_hook_allow_once"));
-    let no = ending(Decision::Deny, "force-push", Ending::Ruled(Some("rules:3".into())));
-    let message = "Denied by policy: force-push (rules:3)";
-    assert_eq!(
-        request.decision(&no),
-        Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
-            "decision": {"behavior": "deny", "message": message}}}))
-    );
+    for (reason, message) in [
+        ("force-push", "Denied by policy: force-push (rules:3)"),
+        ("The rule rules:3 denies it.", "Denied by policy: The rule rules:3 denies it."),
+    ] {
+        let no = ending(Decision::Deny, reason, Ending::Ruled(Some("rules:3".into())));
+        assert_eq!(
+            request.decision(&no),
+            Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
+                "decision": {"behavior": "deny", "message": message}}}))
+        );
+    }
 }
 
 #[test]

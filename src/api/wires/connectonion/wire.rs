@@ -116,11 +116,13 @@ fn answered(call: &Call, answers: &Map<String, Value>) -> Value {
     Value::Object(own.into_iter().chain(named).collect())
 }
 
-/// An error. An agent that reads it as an answer reads a hard rejection.
+/// An error. An agent that reads it as an approval reads a hard rejection; as the answer to a
+/// question, why there is none.
 pub(super) fn error(sentence: &str) -> Value {
     json!({
         "type": "ERROR", "message": sentence,
         "approved": false, "mode": "reject_hard", "feedback": sentence,
+        "answer": format!("Not answered: {sentence}"),
     })
 }
 
