@@ -37,7 +37,7 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A sentence with line and column, if the agent could not read the settings either.
-    fn connect(&self, settings: &str, command: &str) -> Result<String, String>;
+    fn connect(&self, settings: &str, command: &str, mode: HookMode) -> Result<String, String>;
 
     /// The settings without our hooks; everything else is unchanged.
     ///
@@ -57,13 +57,20 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// A sentence; the hook then replies with [`HookAgent::undecided`].
     // FAIL-CLOSED: an event that asks for a decision and cannot be decided is `Misplaced`, even if
     // little of it can be read.
-    fn decode(&self, stdin: &[u8]) -> Result<HookEvent, String>;
+    fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String>;
 
     /// The reply without a decision, for example while no daemon runs. By default nothing is
     /// printed, and the agent's own prompt decides. An agent that would run the call then must
     /// reply with a denial.
-    fn undecided(&self, _why: &str) -> HookReply {
-        HookReply::Nothing
+    // FAIL-CLOSED: behind a hook for every call there may be no prompt.
+    fn undecided(&self, why: &str, mode: HookMode) -> HookReply {
+        match mode {
+            HookMode::Prompts => HookReply::Nothing,
+            HookMode::EveryCall => HookReply::Block(format!(
+                "countersign decides every call here and could not decide on this one, so it is \
+                 blocked: {why}"
+            )),
+        }
     }
 
     /// The environment variable with the agent's process id, if it sets one for hooks.
@@ -72,11 +79,23 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     }
 }
 
+/// The calls that an agent hands to our hooks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HookMode {
+    /// Those that it would prompt for.
+    #[default]
+    Prompts,
+    /// Every call, in every mode of the agent.
+    EveryCall,
+}
+
 /// Our hooks in an agent's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hooks {
-    /// The command that they run.
+    /// The command that they run, without the option of a mode.
     pub command: String,
+    /// The calls that come here.
+    pub mode: HookMode,
     /// Whether there is one for every event.
     pub complete: bool,
 }

@@ -1,11 +1,12 @@
 //! Claude Code: its hooks, their input, and the location of its settings.
 
 mod events;
+mod gate;
 mod one_line;
 mod request;
 mod settings;
 
-use super::agent::{AgentTitle, HookAgent, HookEvent, Hooks};
+use super::agent::{AgentTitle, HookAgent, HookEvent, HookMode, Hooks};
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
@@ -41,8 +42,8 @@ impl HookAgent for ClaudeCode {
         Ok(folder.join("settings.json"))
     }
 
-    fn connect(&self, settings: &str, command: &str) -> Result<String, String> {
-        settings::connect(settings, command)
+    fn connect(&self, settings: &str, command: &str, mode: HookMode) -> Result<String, String> {
+        settings::connect(settings, command, mode)
     }
 
     fn disconnect(&self, settings: &str) -> Result<String, String> {
@@ -53,8 +54,11 @@ impl HookAgent for ClaudeCode {
         settings::installed(settings)
     }
 
-    fn decode(&self, stdin: &[u8]) -> Result<HookEvent, String> {
-        Ok(read(stdin)?.map(|request| Box::new(request) as _))
+    fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {
+        match mode {
+            HookMode::Prompts => Ok(read(stdin)?.map(|request| Box::new(request) as _)),
+            HookMode::EveryCall => gate::read(stdin),
+        }
     }
 
     // A shell may run between Claude Code and its hook, so the parent process need not be the

@@ -14,7 +14,10 @@ pub fn find(name: &str) -> Option<&'static dyn HookAgent> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::{super::Hooks, *};
+    use super::{
+        super::{HookMode, HookReply, Hooks},
+        *,
+    };
 
     const COMMAND: &str = "/opt/countersign hook";
 
@@ -32,13 +35,23 @@ mod tests {
     fn what_connect_puts_in_is_found_and_disconnect_takes_exactly_that_out() {
         for agent in AGENTS {
             let command = format!("{COMMAND} {}", agent.name());
-            let connected = agent.connect("", &command).unwrap();
-            let hooks = Hooks { command: command.clone(), complete: true };
-            assert_eq!(agent.installed(&connected), Ok(Some(hooks)), "{}", agent.name());
-            assert_eq!(agent.connect(&connected, &command), Ok(connected.clone()));
-            let gone = agent.disconnect(&connected).unwrap();
-            assert_eq!(agent.installed(&gone), Ok(None), "{}", agent.name());
+            for mode in [HookMode::Prompts, HookMode::EveryCall] {
+                let connected = agent.connect("", &command, mode).unwrap();
+                let hooks = Hooks { command: command.clone(), mode, complete: true };
+                assert_eq!(agent.installed(&connected), Ok(Some(hooks)), "{}", agent.name());
+                assert_eq!(agent.connect(&connected, &command, mode), Ok(connected.clone()));
+                let gone = agent.disconnect(&connected).unwrap();
+                assert_eq!(agent.installed(&gone), Ok(None), "{}", agent.name());
+            }
             assert_eq!(agent.installed(""), Ok(None), "{}", agent.name());
+        }
+    }
+
+    #[test]
+    fn where_every_call_is_decided_here_no_decision_blocks() {
+        for agent in AGENTS {
+            let blocked = agent.undecided("no daemon", HookMode::EveryCall);
+            assert!(matches!(blocked, HookReply::Block(why) if why.ends_with(": no daemon")));
         }
     }
 
@@ -46,12 +59,14 @@ mod tests {
     fn no_agent_reads_a_permission_out_of_garbage() {
         for agent in AGENTS {
             for garbage in ["", "[]", "{", "null", "{}", "\u{0}"] {
-                let event = agent.decode(garbage.as_bytes());
-                assert!(
-                    !matches!(event, Ok(crate::agents::HookEvent::Wants(_))),
-                    "{}: {garbage:?} is {event:?}",
-                    agent.name()
-                );
+                for mode in [HookMode::Prompts, HookMode::EveryCall] {
+                    let event = agent.decode(garbage.as_bytes(), mode);
+                    assert!(
+                        !matches!(event, Ok(crate::agents::HookEvent::Wants(_))),
+                        "{}: {garbage:?} is {event:?}",
+                        agent.name()
+                    );
+                }
             }
         }
     }

@@ -6,5 +6,5 @@ mod claude_code;
 mod list;
 pub mod wcore;
 
-pub use agent::{AgentTitle, HookAgent, HookEvent, HookReply, HookRequest, Hooks};
+pub use agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, HookRequest, Hooks};
 pub use list::{AGENTS, find};

@@ -15,7 +15,7 @@ pub(super) use hooks::{HooksArgs, disconnect, reconnect};
 
 use super::{Context, Exit, exit::Misused, wait};
 use crate::{
-    agents::{self, AGENTS, HookAgent},
+    agents::{self, AGENTS, HookAgent, HookMode},
     platforms::{BUILT_IN, Registered, guided},
 };
 use anyhow::Result;
@@ -39,6 +39,9 @@ pub(super) struct ConnectArgs {
     /// An agent's settings file [default: its own of this user]
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+    /// An agent's every call is decided here, in all of its modes
+    #[arg(long)]
+    gate: bool,
     #[command(flatten)]
     phone: PhoneOptions,
 }
@@ -51,12 +54,14 @@ enum What {
 }
 
 pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
-    let ConnectArgs { what, yes, settings, phone } = args;
+    let ConnectArgs { what, yes, settings, gate, phone } = args;
+    let mode = if gate { HookMode::EveryCall } else { HookMode::Prompts };
     match what {
         What::Agent(agent) => match phone.first_given() {
             Some(option) => Err(misused(option, "a chat platform")),
-            None => hooks::connect(context, &HooksArgs { agent, settings, yes }),
+            None => hooks::connect(context, &HooksArgs { agent, settings, yes, mode }),
         },
+        What::Chat(_) if gate => Err(misused("--gate", "an agent")),
         What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
         What::Chat(chat) => wait(phone::run(context, chat, &phone, yes)),
     }

@@ -1,12 +1,12 @@
 //! `countersign hook AGENT`: implements the agent's hook contract on stdin and stdout.
 //!
 //! FAIL-CLOSED: after any error nothing is printed and the exit code is 0, so that the agent's own
-//! prompt decides. If the hook is installed under an event without a prompt behind it, it blocks
-//! instead.
+//! prompt decides. If the hook is installed under an event without a prompt behind it, or with
+//! `--gate`, it blocks instead.
 
 use super::{Context, Exit, agent, asking::InterruptSignals, caller, say, wait};
 use crate::{
-    agents::{HookAgent, HookEvent, HookReply, HookRequest},
+    agents::{HookAgent, HookEvent, HookMode, HookReply, HookRequest},
     client::{Client, Submitted},
     ids,
     protocol::CancelReason,
@@ -32,15 +32,25 @@ pub(super) struct HookArgs {
     /// Whose hook to be
     #[arg(value_parser = agent::parser())]
     agent: &'static dyn HookAgent,
+    /// Decide on every call, not only on those that the agent would prompt for; without a decision
+    /// the call is blocked
+    #[arg(long)]
+    gate: bool,
     /// Say on stderr what it waits for, and why there is no decision
     #[arg(short, long)]
     verbose: bool,
 }
 
+impl HookArgs {
+    fn mode(&self) -> HookMode {
+        if self.gate { HookMode::EveryCall } else { HookMode::Prompts }
+    }
+}
+
 pub(super) fn run(context: &Context, args: &HookArgs) -> Exit {
     let (reply, problem) = match wait(hook(context, args)) {
         Ok(reply) => (reply, None),
-        Err(error) => (args.agent.undecided(&format!("{error:#}")), Some(error)),
+        Err(error) => (args.agent.undecided(&format!("{error:#}"), args.mode()), Some(error)),
     };
     let printed = match reply {
         HookReply::Print(decision) => say::out(&decision.to_string()),
@@ -61,7 +71,7 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     let (agent, verbose) = (args.agent, args.verbose);
     // Registered first: a signal must not end the process before the ask is cancelled.
     let (mut signals, parent) = (InterruptSignals::new()?, Parent::new(agent.process_variable()));
-    let event = agent.decode(&stdin()?).map_err(anyhow::Error::msg)?;
+    let event = agent.decode(&stdin()?, args.mode()).map_err(anyhow::Error::msg)?;
     if let HookEvent::Misplaced { message, .. } = event {
         return Ok(HookReply::Block(message));
     }
@@ -76,7 +86,12 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
                     say::aside(&format!("waiting for an answer to {id}"));
                 }
             };
-            return decide(&client, request.as_ref(), (&mut signals, &parent), opened).await;
+            let reply = decide(&client, request.as_ref(), (&mut signals, &parent), opened).await?;
+            // FAIL-CLOSED: a gate that says nothing lets the call run where the agent's mode does.
+            return Ok(match reply {
+                HookReply::Nothing => agent.undecided("nobody decided", args.mode()),
+                reply => reply,
+            });
         }
         HookEvent::Ran { .. } | HookEvent::Stopped { .. } => {
             for id in event.closes(agent.name(), &client.pending().await?) {

@@ -20,6 +20,7 @@ mod asking;
 #[cfg(feature = "telegram")]
 mod chats;
 mod claude_real;
+mod gate;
 mod hook;
 mod model;
 #[cfg(feature = "telegram")]

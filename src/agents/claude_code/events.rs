@@ -35,6 +35,16 @@ pub(super) const TELLING: &[&str] = &[
     "WorktreeRemove",
 ];
 
+/// The message about an event that the hook of every call cannot serve.
+#[must_use]
+pub fn misplaced_gate(event: &str) -> String {
+    format!(
+        "countersign cannot decide under {} with --gate, so this is blocked. That hook belongs \
+         under PreToolUse: `countersign connect claude-code --gate` puts it there.",
+        line(&event.chars().take(60).collect::<String>())
+    )
+}
+
 /// The message for the model, and the person at the terminal, about an event that this hook cannot
 /// serve.
 #[must_use]

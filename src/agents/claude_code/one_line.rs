@@ -116,7 +116,10 @@ fn parse(text: &str) -> Option<Value<'_>> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use crate::agents::claude_code::settings::{connect, disconnect, installed};
+    use crate::agents::{
+        HookMode,
+        claude_code::settings::{connect, disconnect, installed},
+    };
 
     const COMMAND: &str = "/opt/countersign hook claude-code";
 
@@ -129,13 +132,14 @@ mod tests {
             r#"{ "a": {}, "hooks": { "Other": [ {"hooks": []} ] } }"#,
             " {\t\"ü\" : null }",
         ] {
-            let connected = connect(theirs, COMMAND).unwrap();
+            let connected = connect(theirs, COMMAND, HookMode::Prompts).unwrap();
             assert_eq!(connected.trim().lines().count(), 1, "{connected}");
             assert!(installed(&connected).unwrap().is_some_and(|hooks| hooks.complete));
-            assert_eq!(connect(&connected, COMMAND), Ok(connected.clone()));
+            assert_eq!(connect(&connected, COMMAND, HookMode::Prompts), Ok(connected.clone()));
             assert_eq!(disconnect(&connected), Ok(theirs.to_owned()));
         }
-        let spaced = connect(r#"{"a":1}"#, COMMAND).unwrap().replace("]},\"a\"", "]} , \"a\"");
+        let connected = connect(r#"{"a":1}"#, COMMAND, HookMode::Prompts).unwrap();
+        let spaced = connected.replace("]},\"a\"", "]} , \"a\"");
         assert_eq!(disconnect(&spaced), Ok(r#"{ "a":1}"#.to_owned()));
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 pub(super) const NAME: &str = "claude-code";
 
 /// Claude's tool for questions to a person.
-const QUESTIONS: &str = "AskUserQuestion";
+pub(super) const QUESTIONS: &str = "AskUserQuestion";
 
 /// Claude's tool that shows a plan and leaves the plan mode.
 pub(super) const PLAN: &str = "ExitPlanMode";
@@ -79,7 +79,20 @@ impl HookRequest for PermissionRequest {
 impl PermissionRequest {
     /// The decision to print; `None` prints nothing, and Claude's own prompt decides.
     pub(super) fn decision(&self, decided: &Decided) -> Option<Value> {
-        let decision = match (decided.decision, &decided.ending) {
+        let decision = self.decided(decided)?;
+        Some(json!({
+            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
+        }))
+    }
+
+    /// Claude's tool.
+    pub(super) fn tool(&self) -> &str {
+        &self.tool_name
+    }
+
+    /// The decision itself: `{behavior, …}`; `None` where nobody decided.
+    pub(super) fn decided(&self, decided: &Decided) -> Option<Value> {
+        Some(match (decided.decision, &decided.ending) {
             // FAIL-CLOSED: nobody decided, so nothing is printed.
             (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => return None,
             // SECURITY: answers belong to questions, and a question is never merely allowed.
@@ -105,10 +118,7 @@ impl PermissionRequest {
                 }
                 deny
             }
-        };
-        Some(json!({
-            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
-        }))
+        })
     }
 
     /// FAIL-CLOSED: an approval without answers would skip the questions, so nothing is printed.

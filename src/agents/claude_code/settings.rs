@@ -1,7 +1,10 @@
 //! Adds, finds and removes our entries in Claude Code's settings file, and leaves the rest
 //! unchanged.
 
-use super::{super::agent::Hooks, one_line};
+use super::{
+    super::agent::{HookMode, Hooks},
+    one_line,
+};
 use jsonc_parser::{
     ParseOptions,
     cst::{CstArray, CstInputValue, CstObject, CstRootNode},
@@ -14,21 +17,28 @@ const TIMEOUT_S: u32 = 86_400;
 /// The events that we hook. The first is decided; the others report that a call is over.
 const EVENTS: [&str; 5] =
     ["PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"];
+/// The event of every call, before it runs.
+const GATE: &str = "PreToolUse";
+/// The option of the hook of that event.
+const GATE_OPTION: &str = " --gate";
 
 /// The settings with our hooks, which run `command`. Existing hooks of ours are replaced;
 /// everything else is unchanged, including order and layout.
 ///
 /// # Errors
 /// A sentence with line and column, if the text is not valid for Claude Code.
-pub fn connect(text: &str, command: &str) -> Result<String, String> {
+pub fn connect(text: &str, command: &str, mode: HookMode) -> Result<String, String> {
+    let gate = Some(GATE).filter(|_| mode == HookMode::EveryCall);
+    let events: Vec<&str> = EVENTS.into_iter().chain(gate).collect();
     // Compared first: connecting twice must not move our entries or report a change.
     let there = hooks(&parse(text)?);
-    if there == EVENTS.map(|event| (event.to_owned(), handler(event, command))) {
+    let wanted = events.iter().map(|event| ((*event).to_owned(), handler(event, command)));
+    if there == wanted.collect::<Vec<_>>() {
         return Ok(text.to_owned());
     }
     // Old entries are removed first, because the program may have moved since.
     let without = disconnect(text)?;
-    let groups = EVENTS.map(|event| (event, group(event, command)));
+    let groups: Vec<_> = events.iter().map(|event| (*event, group(event, command))).collect();
     if one_line::is_one_line(&without)
         && let Some(connected) = one_line::insert(&without, &groups)
     {
@@ -80,8 +90,14 @@ pub fn disconnect(text: &str) -> Result<String, String> {
 pub fn installed(text: &str) -> Result<Option<Hooks>, String> {
     let hooks = hooks(&parse(text)?);
     let complete = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
+    let gates = hooks.iter().any(|(there, _)| there == GATE);
+    let mode = if gates { HookMode::EveryCall } else { HookMode::Prompts };
     let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
-    Ok(command.map(|command| Hooks { command: command.to_owned(), complete }))
+    Ok(command.map(|command| Hooks {
+        command: command.strip_suffix(GATE_OPTION).unwrap_or(command).to_owned(),
+        mode,
+        complete,
+    }))
 }
 
 /// Removes our handlers from every event; returns whether nothing is left.
@@ -161,6 +177,14 @@ fn handler(event: &str, command: &str) -> Value {
             "timeout": TIMEOUT_S,
             "statusMessage": "Waiting for countersign",
         }),
+        // Without `onFailure` a call runs whose hook was killed or took too long.
+        GATE => json!({
+            "type": "command",
+            "command": format!("{command}{GATE_OPTION}"),
+            "timeout": TIMEOUT_S,
+            "onFailure": "block",
+            "statusMessage": "Waiting for countersign",
+        }),
         // `async`: these events only inform, and Claude must not wait for them.
         _ => json!({"type": "command", "command": command, "async": true}),
     }
@@ -209,85 +233,4 @@ fn input(value: &Value) -> CstInputValue {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::*;
-
-    const COMMAND: &str = "/opt/countersign hook claude-code";
-
-    const THEIRS: &str = r#"{
-    "permissions": { "allow": ["Bash(git diff *)"] },
-    "hooks": {
-        "PostToolUse": [
-            { "matcher": "Edit", "hooks": [{ "type": "command", "command": "fmt" }] }
-        ]
-    },
-    "model": "opus", "future": null
-}
-"#;
-
-    #[test]
-    fn a_new_file_holds_exactly_our_hooks() {
-        let over = json!([{"matcher": "*", "hooks": [
-            {"type": "command", "command": COMMAND, "async": true}]}]);
-        let end = json!([{"hooks": [{"type": "command", "command": COMMAND, "async": true}]}]);
-        let expected = json!({"hooks": {
-            "PermissionRequest": [{"matcher": "*", "hooks": [{
-                "type": "command", "command": COMMAND, "timeout": 86400,
-                "statusMessage": "Waiting for countersign"}]}],
-            "PostToolUse": over, "PostToolUseFailure": over, "Stop": end, "SessionEnd": end,
-        }});
-        let text = connect("", COMMAND).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
-        assert!(text.ends_with("}\n"), "{text}");
-        let hooks = Hooks { command: COMMAND.into(), complete: true };
-        assert_eq!(installed(&text), Ok(Some(hooks)));
-    }
-
-    #[test]
-    fn what_is_there_stays_and_disconnect_gives_it_back_to_the_letter() {
-        let connected = connect(THEIRS, COMMAND).unwrap();
-        insta::assert_snapshot!(connected);
-        assert_eq!(disconnect(&connected), Ok(THEIRS.to_owned()));
-        assert_eq!(connect(&connected, COMMAND), Ok(connected));
-    }
-
-    #[test]
-    fn a_hook_that_moved_is_replaced_and_not_doubled() {
-        let old = connect(THEIRS, "'/home/ana/my bin/countersign' hook claude-code").unwrap();
-        let new = connect(&old, COMMAND).unwrap();
-        assert_eq!(new, connect(THEIRS, COMMAND).unwrap());
-    }
-
-    #[test]
-    fn only_our_own_hooks_are_taken_out() {
-        let hook = |command: &str| json!({"type": "command", "command": command});
-        let mixed = json!({"hooks": {"Stop": [
-            {"hooks": [hook("say done"), hook("countersign hook claude-code")]},
-            {"hooks": [hook("echo countersign hook claude-code")]}]}});
-        let mixed = mixed.to_string();
-        let left = json!({"hooks":{"Stop":[
-            {"hooks":[{"type":"command","command":"say done"}]},
-            {"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}});
-        let text = disconnect(&mixed).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), left);
-        assert_eq!(installed(&mixed).unwrap().map(|hooks| hooks.complete), Some(false));
-        assert_eq!(installed(&text), Ok(None));
-    }
-
-    #[test]
-    fn what_does_not_parse_is_refused_with_its_place() {
-        for (text, place) in [
-            ("{\n  // mine\n}", "2:3: key must be a string"),
-            ("{\"a\": 1,}", "1:9: trailing comma"),
-            ("[]", "1:1: these settings are no object in { }"),
-            ("{\"hooks\": 5}", "`hooks` is not what Claude Code takes; fix it first"),
-            (
-                "{\"hooks\": {\"Stop\": {}}}",
-                "`hooks.Stop` is not what Claude Code takes; fix it first",
-            ),
-        ] {
-            assert_eq!(connect(text, COMMAND), Err(place.into()), "{text}");
-        }
-    }
-}
+mod tests;

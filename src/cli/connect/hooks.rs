@@ -1,7 +1,7 @@
 //! Adds our hooks to an agent's settings, or removes them.
 
 use crate::{
-    agents::{AgentTitle, HookAgent},
+    agents::{AgentTitle, HookAgent, HookMode},
     cli::{
         Context, Exit, agent,
         connect::agreed::agreed,
@@ -31,16 +31,25 @@ pub(in crate::cli) struct HooksArgs {
     /// Change it without asking
     #[arg(short, long)]
     pub(super) yes: bool,
+    #[arg(skip)]
+    pub(super) mode: HookMode,
 }
 
 pub(in crate::cli) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
     let command = hook_command(context, args.agent)?;
-    let connected = change(args, |text| args.agent.connect(text, &command))?;
+    let connected = change(args, |text| args.agent.connect(text, &command, args.mode))?;
     let rules = || match outlook::lines(context) {
         Ok(lines) => lines,
         Err(error) => format!("What is asked cannot be told: {error:#}"),
     };
     let AgentTitle { name, connected: note, .. } = args.agent.title();
+    let note = match args.mode {
+        HookMode::Prompts => note,
+        HookMode::EveryCall => {
+            "Every call is decided here then, in all of its modes: what your rules allow runs \
+             without its prompt, and without a daemon or an answer nothing runs."
+        }
+    };
     say::out(&match connected {
         Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
         Changed::Done => format!(
@@ -67,14 +76,18 @@ pub(in crate::cli) fn disconnect(args: &HooksArgs) -> Result<Exit> {
 
 /// Puts all hooks into the agent's settings again, with the arguments of `command` and this
 /// program.
-pub(in crate::cli) fn reconnect(agent: &'static dyn HookAgent, command: &str) -> Result<()> {
+pub(in crate::cli) fn reconnect(
+    agent: &'static dyn HookAgent,
+    command: &str,
+    mode: HookMode,
+) -> Result<()> {
     let mut words = shlex::split(command).context("the hook's command cannot be read")?;
     let program = text(&std::env::current_exe().context("this program cannot find itself")?)?;
     words.first_mut().map(|first| *first = program).context("the hook has no command")?;
     let command = shlex::try_join(words.iter().map(String::as_str))?;
     let file = agent.settings_file().map_err(anyhow::Error::msg)?;
     let settings = read(&file)?;
-    let after = agent.connect(&settings, &command);
+    let after = agent.connect(&settings, &command, mode);
     files::replace(&file, &after.map_err(|why| anyhow!("{}:{why}", file.display()))?)
 }
 

@@ -1,6 +1,10 @@
 //! `countersign doctor --fix`: what can be fixed without giving anyone more rights.
 
-use crate::{agents::HookAgent, cli::connect, cli::say};
+use crate::{
+    agents::{HookAgent, HookMode},
+    cli::connect,
+    cli::say,
+};
 use anyhow::{Context as _, Result};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -10,7 +14,7 @@ pub(super) enum Repair {
     /// Takes the rights of other users from a file or folder.
     Close(PathBuf),
     /// Puts all hooks of an agent that is connected into its settings.
-    Reconnect(&'static dyn HookAgent, String),
+    Reconnect(&'static dyn HookAgent, String, HookMode),
 }
 
 /// Makes every fix; returns a sentence for each.
@@ -36,8 +40,8 @@ impl Repair {
                 close().with_context(|| format!("cannot change the mode of {name}"))?;
                 Ok(format!("{name} is for you alone"))
             }
-            Self::Reconnect(agent, command) => {
-                connect::reconnect(*agent, command)?;
+            Self::Reconnect(agent, command, mode) => {
+                connect::reconnect(*agent, command, *mode)?;
                 Ok(format!("{} has all of its hooks", agent.title().name))
             }
         }

@@ -5,7 +5,7 @@ use super::{
     fix::Repair,
 };
 use crate::{
-    agents::{AGENTS, HookAgent, Hooks},
+    agents::{AGENTS, HookAgent, HookMode, Hooks},
     cli::{Context, say, token},
     client::{Client, ClientError},
     config::{ChatAccount, ClientSettings, Config, Server},
@@ -260,18 +260,22 @@ fn hook(context: &Context, agent: &'static dyn HookAgent) -> DoctorCheck {
     match agent.installed(&text) {
         Err(why) => fail(name, format!("{}:{why}", file.display()), "edit it"),
         Ok(None) => warn(name, format!("{} is not connected", agent.title().name), connect),
-        Ok(Some(Hooks { command, complete })) => {
+        Ok(Some(Hooks { command, mode, complete })) => {
             let program = shlex::split(&command).and_then(|words| words.into_iter().next());
             let says = match program {
                 Some(program) if Path::new(&program).exists() && complete => {
-                    return ok(name, format!("asks here through {program}{}", named(context)));
+                    let what = match mode {
+                        HookMode::Prompts => "asks here",
+                        HookMode::EveryCall => "has every call decided here",
+                    };
+                    return ok(name, format!("{what} through {program}{}", named(context)));
                 }
                 Some(program) if Path::new(&program).exists() => {
                     format!("some hooks of {} are missing", agent.title().name)
                 }
                 _ => format!("`{command}` is not there any more"),
             };
-            fail(name, says, connect).repaired_by(Repair::Reconnect(agent, command))
+            fail(name, says, connect).repaired_by(Repair::Reconnect(agent, command, mode))
         }
     }
 }

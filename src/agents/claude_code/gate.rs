@@ -1,0 +1,149 @@
+//! The hook of every call: PreToolUse, which comes before Claude Code's own rules and prompts, in
+//! every mode.
+
+use super::{
+    events,
+    request::{PLAN, PermissionRequest, QUESTIONS},
+};
+use crate::{
+    agents::agent::{HookEvent, HookReply, HookRequest},
+    client::Decided,
+};
+use countersign_ask::call::Call;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The event.
+const EVENT: &str = "PreToolUse";
+
+/// A call that waits for the gate.
+#[derive(Debug)]
+struct GatedCall(PermissionRequest);
+
+/// Decodes the JSON that Claude Code writes to the hook of every call.
+///
+/// # Errors
+/// A sentence; the call is blocked then.
+// FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
+pub(super) fn read(stdin: &[u8]) -> Result<HookEvent, String> {
+    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
+    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
+    match whole.get("hook_event_name").and_then(Value::as_str) {
+        Some(EVENT) => {}
+        other => {
+            let event = other.unwrap_or("an event without a name").to_owned();
+            let message = events::misplaced_gate(&event);
+            return Ok(HookEvent::Misplaced { event, message });
+        }
+    }
+    let request = PermissionRequest::deserialize(&whole).map_err(unreadable)?;
+    // Both wait for a person in any case, and PermissionRequest brings them here.
+    if matches!(request.tool(), QUESTIONS | PLAN) {
+        return Ok(HookEvent::Notice);
+    }
+    Ok(HookEvent::Wants(Box::new(GatedCall(request))))
+}
+
+impl HookRequest for GatedCall {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        self.0.call(key, host)
+    }
+
+    fn reply(&self, decided: &Decided) -> HookReply {
+        let decision = self.0.decided(decided);
+        let reply = decision.and_then(|decision| in_words_of_the_gate(&decision, &decided.reason));
+        reply.map_or(HookReply::Nothing, HookReply::Print)
+    }
+}
+
+/// The decision on a permission request as PreToolUse takes it.
+fn in_words_of_the_gate(decision: &Value, reason: &str) -> Option<Value> {
+    let output = |verdict: &str, why: &str| {
+        json!({"hookEventName": EVENT, "permissionDecision": verdict,
+            "permissionDecisionReason": why})
+    };
+    match decision.get("behavior")?.as_str()? {
+        "allow" => {
+            let mut output = output("allow", reason);
+            if let (Some(input), Some(output)) =
+                (decision.get("updatedInput"), output.as_object_mut())
+            {
+                output.insert("updatedInput".to_owned(), input.clone());
+            }
+            Some(json!({"hookSpecificOutput": output}))
+        }
+        "deny" => {
+            let why = decision.get("message")?.as_str()?;
+            let output = output("deny", why);
+            Some(match decision.get("interrupt") {
+                Some(Value::Bool(true)) => {
+                    json!({"continue": false, "stopReason": why, "hookSpecificOutput": output})
+                }
+                _ => json!({"hookSpecificOutput": output}),
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+    use super::*;
+    use crate::client::Ending;
+    use countersign_ask::Decision;
+
+    fn event(name: &str, tool: &str) -> String {
+        json!({"hook_event_name": name, "session_id": "s", "cwd": "/w", "tool_name": tool,
+            "tool_input": {"command": "ls"}, "permission_mode": "bypassPermissions",
+            "tool_use_id": "toolu_1"})
+        .to_string()
+    }
+
+    fn ruled(decision: Decision) -> Decided {
+        let rule = Some("rules:3".to_owned());
+        let reason = "a rule says so".to_owned();
+        Decided { decision, reason, message: None, ending: Ending::Ruled(rule) }
+    }
+
+    fn reply(decided: &Decided) -> HookReply {
+        match read(event(EVENT, "Bash").as_bytes()) {
+            Ok(HookEvent::Wants(call)) => call.reply(decided),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_decision_is_told_in_the_words_of_pre_tool_use() {
+        let allow = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+            "permissionDecision": "allow", "permissionDecisionReason": "a rule says so"}});
+        assert_eq!(reply(&ruled(Decision::Approve)), HookReply::Print(allow));
+        let deny = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": "Denied by policy: a rule says so (rules:3)"}});
+        assert_eq!(reply(&ruled(Decision::Deny)), HookReply::Print(deny));
+        let cancelled = Decided { ending: Ending::Cancelled, ..ruled(Decision::Deny) };
+        assert_eq!(reply(&cancelled), HookReply::Nothing, "the command makes this a block");
+    }
+
+    #[test]
+    fn only_its_own_event_is_read_and_everything_else_is_blocked() {
+        for name in ["PermissionRequest", "PostToolUse", "Unheard"] {
+            let read = read(event(name, "Bash").as_bytes());
+            assert!(matches!(read, Ok(HookEvent::Misplaced { .. })), "{name}: {read:?}");
+        }
+        for garbage in ["", "[]", "{", r#"{"hook_event_name":"PreToolUse"}"#] {
+            let read = read(garbage.as_bytes());
+            let blocks = matches!(read, Err(_) | Ok(HookEvent::Misplaced { .. }));
+            assert!(blocks, "{garbage}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn questions_and_plans_are_left_to_their_own_prompt() {
+        for tool in ["AskUserQuestion", "ExitPlanMode"] {
+            let read = read(event(EVENT, tool).as_bytes());
+            assert!(matches!(read, Ok(HookEvent::Notice)), "{tool}: {read:?}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+use super::*;
+
+const COMMAND: &str = "/opt/countersign hook claude-code";
+
+const THEIRS: &str = r#"{
+    "permissions": { "allow": ["Bash(git diff *)"] },
+    "hooks": {
+        "PostToolUse": [
+            { "matcher": "Edit", "hooks": [{ "type": "command", "command": "fmt" }] }
+        ]
+    },
+    "model": "opus", "future": null
+}
+"#;
+
+#[test]
+fn a_new_file_holds_exactly_our_hooks() {
+    let over = json!([{"matcher": "*", "hooks": [
+            {"type": "command", "command": COMMAND, "async": true}]}]);
+    let end = json!([{"hooks": [{"type": "command", "command": COMMAND, "async": true}]}]);
+    let expected = json!({"hooks": {
+        "PermissionRequest": [{"matcher": "*", "hooks": [{
+            "type": "command", "command": COMMAND, "timeout": 86400,
+            "statusMessage": "Waiting for countersign"}]}],
+        "PostToolUse": over, "PostToolUseFailure": over, "Stop": end, "SessionEnd": end,
+    }});
+    let text = connect("", COMMAND, HookMode::Prompts).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+    assert!(text.ends_with("}\n"), "{text}");
+    let hooks = Hooks { command: COMMAND.into(), mode: HookMode::Prompts, complete: true };
+    assert_eq!(installed(&text), Ok(Some(hooks)));
+}
+
+#[test]
+fn what_is_there_stays_and_disconnect_gives_it_back_to_the_letter() {
+    let connected = connect(THEIRS, COMMAND, HookMode::Prompts).unwrap();
+    insta::assert_snapshot!(connected);
+    assert_eq!(disconnect(&connected), Ok(THEIRS.to_owned()));
+    assert_eq!(connect(&connected, COMMAND, HookMode::Prompts), Ok(connected));
+}
+
+#[test]
+fn a_hook_that_moved_is_replaced_and_not_doubled() {
+    let old = connect(THEIRS, "'/home/ana/my bin/countersign' hook claude-code", HookMode::Prompts)
+        .unwrap();
+    let new = connect(&old, COMMAND, HookMode::Prompts).unwrap();
+    assert_eq!(new, connect(THEIRS, COMMAND, HookMode::Prompts).unwrap());
+}
+
+#[test]
+fn only_our_own_hooks_are_taken_out() {
+    let hook = |command: &str| json!({"type": "command", "command": command});
+    let mixed = json!({"hooks": {"Stop": [
+            {"hooks": [hook("say done"), hook("countersign hook claude-code")]},
+            {"hooks": [hook("echo countersign hook claude-code")]}]}});
+    let mixed = mixed.to_string();
+    let left = json!({"hooks":{"Stop":[
+            {"hooks":[{"type":"command","command":"say done"}]},
+            {"hooks":[{"type":"command","command":"echo countersign hook claude-code"}]}]}});
+    let text = disconnect(&mixed).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), left);
+    assert_eq!(installed(&mixed).unwrap().map(|hooks| hooks.complete), Some(false));
+    assert_eq!(installed(&text), Ok(None));
+}
+
+#[test]
+fn what_does_not_parse_is_refused_with_its_place() {
+    for (text, place) in [
+        ("{\n  // mine\n}", "2:3: key must be a string"),
+        ("{\"a\": 1,}", "1:9: trailing comma"),
+        ("[]", "1:1: these settings are no object in { }"),
+        ("{\"hooks\": 5}", "`hooks` is not what Claude Code takes; fix it first"),
+        ("{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is not what Claude Code takes; fix it first"),
+    ] {
+        assert_eq!(connect(text, COMMAND, HookMode::Prompts), Err(place.into()), "{text}");
+    }
+}
+
+#[test]
+fn a_gate_is_one_more_hook_that_blocks_when_it_fails_and_goes_as_it_came() {
+    let gate = json!([{"matcher": "*", "hooks": [{
+        "type": "command", "command": format!("{COMMAND} --gate"), "timeout": 86400,
+        "onFailure": "block", "statusMessage": "Waiting for countersign"}]}]);
+    let gated = connect(THEIRS, COMMAND, HookMode::EveryCall).unwrap();
+    let settings: Value = serde_json::from_str(&gated).unwrap();
+    assert_eq!(settings["hooks"]["PreToolUse"], gate);
+    let hooks = Hooks { command: COMMAND.into(), mode: HookMode::EveryCall, complete: true };
+    assert_eq!(installed(&gated), Ok(Some(hooks)));
+    assert_eq!(connect(&gated, COMMAND, HookMode::EveryCall), Ok(gated.clone()));
+    let prompts = connect(&gated, COMMAND, HookMode::Prompts).unwrap();
+    assert_eq!(prompts, connect(THEIRS, COMMAND, HookMode::Prompts).unwrap());
+    assert_eq!(disconnect(&gated), Ok(THEIRS.to_owned()));
+}
