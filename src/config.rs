@@ -1,6 +1,7 @@
 //! The config: one file, with every key also settable from the environment. Every mistake is
 //! reported with its place.
 
+mod answer_rules;
 mod approvers;
 mod chats;
 pub mod edit;
@@ -9,6 +10,7 @@ mod limits;
 mod load;
 mod model;
 mod node;
+mod people;
 mod read;
 mod secrets;
 mod section;
@@ -24,7 +26,7 @@ pub use limits::LimitSettings;
 pub(crate) use load::named;
 pub use load::{secret_files, version};
 pub use model::{
-    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, PublicUrl,
-    StoreSettings, TimeoutAnswer,
+    AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
+    PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,
 };
 pub use template::template;

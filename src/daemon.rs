@@ -1,6 +1,7 @@
 //! Builds all parts of the daemon, starts them, and stops them.
 
 mod accounts;
+mod agents;
 mod gate;
 mod inherited;
 mod leading;
@@ -94,6 +95,7 @@ pub async fn run(
     let keys = Keys::new(
         config.daemon.agent_token.as_ref().map(crate::secret::Token::hash),
         config.daemon.approver_token.as_ref().map(crate::secret::Token::hash),
+        config.approvers.people.tokens(),
     );
     let stop = CancellationToken::new();
     let (all, leases, inbox) = (accounts.adapters(), accounts.leases(), accounts.inbox.clone());

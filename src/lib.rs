@@ -26,6 +26,7 @@ pub mod connections;
 pub mod daemon;
 pub mod gate;
 pub mod links;
+pub mod mcp;
 pub mod platforms;
 pub mod store;
 pub mod text;

@@ -1,5 +1,5 @@
-//! The interface between an agent and the commands: a name, a settings file, and the wire of its
-//! hooks.
+//! The interface between an agent and the commands: a name, the file with its hooks, and their
+//! wire.
 
 use crate::client::Decided;
 use countersign_ask::call::Call;
@@ -12,8 +12,9 @@ use std::{
 
 /// An agent that runs `countersign hook NAME` when it wants permission.
 ///
-/// Everything here is pure except [`HookAgent::settings_file`] and [`HookAgent::detect`]. The
-/// commands do the rest: they read stdin, call the daemon, print, and change files.
+/// Everything here is pure except what looks for the agent on this machine
+/// ([`HookAgent::settings_file`], `detect`, `is_watched`, `still_to_do`). The commands do the rest:
+/// they read stdin, call the daemon, print, and change files.
 pub trait HookAgent: fmt::Debug + Send + Sync {
     /// The name on the command line and on cards, such as `claude-code`.
     fn name(&self) -> &'static str;
@@ -21,11 +22,26 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// The name for people, with the versions that work.
     fn title(&self) -> AgentTitle;
 
-    /// The file in this user's settings that holds the agent's hooks.
+    /// The file of this user in which the agent looks for hooks.
     ///
     /// # Errors
     /// When there is no home folder.
     fn settings_file(&self) -> Result<PathBuf, String>;
+
+    /// What that file is to the agent and to us.
+    fn hook_file(&self) -> HookFile {
+        HookFile::Shared
+    }
+
+    /// The calls that can come here; the first is the default of `connect` and `hook`.
+    fn modes(&self) -> &'static [HookMode] {
+        &[HookMode::Prompts, HookMode::EveryCall]
+    }
+
+    /// The program of the agent, which tells its version with `--version`.
+    fn program(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Returns whether the agent is installed on this machine, judged by its settings.
     fn detect(&self) -> bool {
@@ -50,6 +66,36 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`HookAgent::connect`].
     fn installed(&self, settings: &str) -> Result<Option<Hooks>, String>;
+
+    /// The commands of other programs that may answer the agent before a person does.
+    fn others(&self, settings: &str) -> Vec<String> {
+        let _ = settings;
+        Vec::new()
+    }
+
+    /// A call as the agent writes it to stdin, for a trial: of a shell command that is never run.
+    fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
+        let _ = (session, mode);
+        None
+    }
+
+    /// The folder of an agent whose own server the daemon can watch; `None` for all others.
+    fn watched_home(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Returns whether this process is a hook of the server in `watched`, so that the daemon
+    /// answers the same prompt already.
+    fn is_watched(&self, watched: &Path) -> bool {
+        let _ = watched;
+        false
+    }
+
+    /// What a person still has to do at the agent, so that it runs the hooks in this file.
+    fn still_to_do(&self, settings: &Path) -> Option<String> {
+        let _ = settings;
+        None
+    }
 
     /// Decodes the event that the agent wrote to stdin.
     ///
@@ -77,6 +123,23 @@ pub trait HookAgent: fmt::Debug + Send + Sync {
     fn process_variable(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// The command of a trial. It would change a file, so that rules ask about it.
+pub(super) const TRIAL: &str = "touch countersign-doctor-live";
+
+/// The description of a trial.
+pub(super) const TRIAL_SAYS: &str = "A trial of countersign doctor: nothing runs.";
+
+/// The file in which an agent looks for hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookFile {
+    /// Settings of the agent, in which our hooks are entries.
+    Shared,
+    /// A file of ours alone, such as a plugin: without us it is not there.
+    Own,
+    /// The same, and the agent runs it.
+    OwnProgram,
 }
 
 /// The calls that an agent hands to our hooks.

@@ -1,16 +1,20 @@
 //! Claude Code: its hooks, their input, and the location of its settings.
 
+mod control;
 mod events;
 mod gate;
-mod one_line;
+mod prompt;
 mod request;
 mod settings;
 
-use super::agent::{AgentTitle, HookAgent, HookEvent, HookMode, Hooks};
+pub use control::{ControlAround, ControlSession};
+pub use prompt::PermissionPrompt;
+
+use super::agent::{AgentTitle, HookAgent, HookEvent, HookMode, Hooks, TRIAL, TRIAL_SAYS};
 use events::{SERVED, TELLING};
 use request::{NAME, PLAN, PermissionRequest};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
 /// Claude Code.
@@ -32,13 +36,7 @@ impl HookAgent for ClaudeCode {
     }
 
     fn settings_file(&self) -> Result<PathBuf, String> {
-        let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
-        let folder = match named {
-            Some(folder) => folder.into(),
-            None => etcetera::home_dir()
-                .map_err(|error| format!("there is no home folder: {error}"))?
-                .join(".claude"),
-        };
+        let folder = super::home::folder("CLAUDE_CONFIG_DIR", ".claude")?;
         Ok(folder.join("settings.json"))
     }
 
@@ -52,6 +50,24 @@ impl HookAgent for ClaudeCode {
 
     fn installed(&self, settings: &str) -> Result<Option<Hooks>, String> {
         settings::installed(settings)
+    }
+
+    fn program(&self) -> Option<&'static str> {
+        Some("claude")
+    }
+
+    fn others(&self, settings: &str) -> Vec<String> {
+        settings::others(settings)
+    }
+
+    fn sample(&self, session: &str, mode: HookMode) -> Option<Value> {
+        let event = match mode {
+            HookMode::Prompts => "PermissionRequest",
+            HookMode::EveryCall => "PreToolUse",
+        };
+        Some(json!({"session_id": session, "hook_event_name": event, "tool_name": "Bash",
+            "tool_input": {"command": TRIAL, "description": TRIAL_SAYS},
+            "permission_mode": "default"}))
     }
 
     fn decode(&self, stdin: &[u8], mode: HookMode) -> Result<HookEvent, String> {

@@ -1,9 +1,13 @@
 //! The agents that have hooks.
 
-use super::{agent::HookAgent, claude_code::ClaudeCode};
+use super::{
+    agent::HookAgent, claude_code::ClaudeCode, cline::Cline, codex::Codex, copilot::Copilot,
+    cursor::Cursor, gemini::Gemini, opencode::Opencode, pi::Pi,
+};
 
 /// Every agent that `connect`, `disconnect`, `hook` and `doctor` support.
-pub const AGENTS: &[&dyn HookAgent] = &[&ClaudeCode];
+pub const AGENTS: &[&dyn HookAgent] =
+    &[&ClaudeCode, &Codex, &Opencode, &Copilot, &Gemini, &Cursor, &Cline, &Pi];
 
 /// The agent with this name.
 #[must_use]
@@ -35,7 +39,7 @@ mod tests {
     fn what_connect_puts_in_is_found_and_disconnect_takes_exactly_that_out() {
         for agent in AGENTS {
             let command = format!("{COMMAND} {}", agent.name());
-            for mode in [HookMode::Prompts, HookMode::EveryCall] {
+            for mode in agent.modes().iter().copied() {
                 let connected = agent.connect("", &command, mode).unwrap();
                 let hooks = Hooks { command: command.clone(), mode, complete: true };
                 assert_eq!(agent.installed(&connected), Ok(Some(hooks)), "{}", agent.name());
@@ -48,10 +52,33 @@ mod tests {
     }
 
     #[test]
-    fn where_every_call_is_decided_here_no_decision_blocks() {
+    fn the_call_of_a_trial_is_one_of_this_session_that_waits_for_a_person() {
         for agent in AGENTS {
+            for mode in agent.modes().iter().copied() {
+                let Some(sample) = agent.sample("trial", mode) else { continue };
+                let call = match agent.decode(sample.to_string().as_bytes(), mode) {
+                    Ok(crate::agents::HookEvent::Wants(request)) => request.call("k".into(), None),
+                    other => Err(format!("{other:?}")),
+                };
+                let call = call.unwrap();
+                assert_eq!((call.agent.as_str(), call.session.as_str()), (agent.name(), "trial"));
+                let command = call.args.get("command").unwrap();
+                assert_eq!(command, "touch countersign-doctor-live");
+            }
+        }
+    }
+
+    #[test]
+    fn where_every_call_is_decided_here_no_decision_blocks() {
+        let gates = |agent: &&&dyn HookAgent| agent.modes().contains(&HookMode::EveryCall);
+        for agent in AGENTS.iter().filter(gates) {
             let blocked = agent.undecided("no daemon", HookMode::EveryCall);
-            assert!(matches!(blocked, HookReply::Block(why) if why.ends_with(": no daemon")));
+            let why = match blocked {
+                HookReply::Block(why) => why,
+                HookReply::Print(denied) => denied.to_string(),
+                HookReply::Nothing => String::new(),
+            };
+            assert!(why.contains("blocked: no daemon"), "{}: {why}", agent.name());
         }
     }
 
@@ -59,7 +86,7 @@ mod tests {
     fn no_agent_reads_a_permission_out_of_garbage() {
         for agent in AGENTS {
             for garbage in ["", "[]", "{", "null", "{}", "\u{0}"] {
-                for mode in [HookMode::Prompts, HookMode::EveryCall] {
+                for mode in agent.modes().iter().copied() {
                     let event = agent.decode(garbage.as_bytes(), mode);
                     assert!(
                         !matches!(event, Ok(crate::agents::HookEvent::Wants(_))),

@@ -1,10 +1,28 @@
 //! The client side of agents: their hooks and hosts, which use the client to reach the daemon. Each
 //! knows its own wire; none knows policy. docs/agents.md describes how to add one.
 
+pub mod acp;
 mod agent;
 mod claude_code;
+mod cline;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod home;
+mod hook_call;
+pub mod hosted;
+mod json_settings;
 mod list;
+mod opencode;
+mod own_file;
+mod pi;
 pub mod wcore;
 
-pub use agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, HookRequest, Hooks};
+pub use agent::{
+    AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, HookRequest, Hooks,
+};
+pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
+pub use codex::CodexWatch;
+pub use hook_call::message as denial_message;
 pub use list::{AGENTS, find};

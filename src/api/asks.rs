@@ -76,7 +76,9 @@ pub(super) async fn get(
                 caller.leave();
                 waited
             }
-            Handle::Approver | Handle::Inbox => api.gate.wait(&id, longest(&query)).await,
+            Handle::Approver | Handle::Person(_) | Handle::Inbox => {
+                api.gate.wait(&id, longest(&query)).await
+            }
         };
         waited?;
     }
@@ -120,7 +122,7 @@ async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, 
     let status = match reply.told {
         // A late or repeated answer is 200 with `applied: false`: the request was valid, and the
         // reply shows who answered.
-        Told::Applied | Told::Noted | Told::TextWanted => StatusCode::OK,
+        Told::Applied | Told::Noted | Told::Voted | Told::TextWanted => StatusCode::OK,
         Told::Already | Told::Expired | Told::Cancelled => StatusCode::OK,
         Told::NotAllowed => StatusCode::FORBIDDEN,
         Told::Unknown => StatusCode::NOT_FOUND,

@@ -9,12 +9,14 @@ use axum::extract::Request;
 use std::sync::Arc;
 
 /// The access of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Handle {
     /// May open asks, read their answers and cancel them.
     Agent,
     /// May also answer.
     Approver,
+    /// May also answer, as the person whose own token it is.
+    Person(TokenHash),
     /// The inbox's page: sees what an approver sees, and answers as the inbox.
     Inbox,
 }
@@ -36,6 +38,8 @@ pub struct Keys {
     pub agent: Option<TokenHash>,
     /// The approvers' token.
     pub approver: Option<TokenHash>,
+    /// The tokens of people.
+    pub people: Vec<TokenHash>,
     /// The nonces of token proofs.
     pub(crate) nonces: Nonces,
 }
@@ -43,24 +47,30 @@ pub struct Keys {
 impl Keys {
     /// The keys with these hashes.
     #[must_use]
-    pub fn new(agent: Option<TokenHash>, approver: Option<TokenHash>) -> Self {
-        Self { agent, approver, nonces: Nonces::default() }
+    pub fn new(
+        agent: Option<TokenHash>,
+        approver: Option<TokenHash>,
+        people: Vec<TokenHash>,
+    ) -> Self {
+        Self { agent, approver, people, nonces: Nonces::default() }
     }
 
     /// The handle of the token that `shows` accepts, and the token's hash.
     pub(super) fn of(&self, shows: impl Fn(&TokenHash) -> bool) -> Option<(Handle, &TokenHash)> {
-        let known = [(Handle::Approver, &self.approver), (Handle::Agent, &self.agent)];
-        // Both are always compared, so that the time does not show which one matched.
-        let fits = known.map(|(handle, key)| (handle, key.as_ref().filter(|key| shows(key))));
-        fits.into_iter().find_map(|(handle, key)| Some((handle, key?)))
+        let shared = [(Handle::Approver, &self.approver), (Handle::Agent, &self.agent)];
+        let shared = shared.into_iter().filter_map(|(handle, key)| Some((handle, key.as_ref()?)));
+        let people = self.people.iter().map(|key| (Handle::Person(key.clone()), key));
+        // All are always compared, so that the time does not show which one matched.
+        let fits: Vec<_> = shared.chain(people).filter(|(_, key)| shows(key)).collect();
+        fits.into_iter().next()
     }
 }
 
 impl Handle {
     /// Whether it sees what every agent asked and was granted.
-    pub(super) fn sees_all(self) -> bool {
+    pub(super) fn sees_all(&self) -> bool {
         match self {
-            Self::Approver | Self::Inbox => true,
+            Self::Approver | Self::Person(_) | Self::Inbox => true,
             Self::Agent => false,
         }
     }
@@ -70,8 +80,15 @@ impl Handle {
     /// # Errors
     /// 403 with a sentence.
     // SECURITY: an agent's handle never answers, on any surface.
-    pub fn answerer(self) -> Result<Who, ApiError> {
+    pub fn answerer(&self) -> Result<Who, ApiError> {
         match self {
+            // SECURITY: no approver by itself: the gate admits the person whose token it is now.
+            Self::Person(token) => Ok(Who {
+                platform: "api",
+                id: token.id(),
+                name: "a personal token".to_owned(),
+                roles: Vec::new(),
+            }),
             Self::Approver => Ok(Who {
                 platform: "api",
                 id: "approver".to_owned(),
@@ -99,19 +116,20 @@ pub(super) fn admitted(mut request: Request, surface: Surface, handle: Handle) -
     if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
         connection.mark_proven();
     }
+    request.extensions_mut().insert(owner(surface, &handle));
     request.extensions_mut().insert(handle);
-    request.extensions_mut().insert(owner(surface, handle));
     request
 }
 
 /// The owner of the sessions that a request with this handle names.
-fn owner(surface: Surface, handle: Handle) -> Owner {
+fn owner(surface: Surface, handle: &Handle) -> Owner {
     Owner::by(match (surface, handle) {
         // Without the token: only one user can open the socket. An agent over TCP is another owner,
         // though its handle is the same.
         (Surface::Socket, Handle::Agent) => "unix:agent",
         (Surface::Tcp, Handle::Agent) => "tcp:agent",
         (_, Handle::Approver) => "approver",
+        (_, Handle::Person(token)) => return Owner::by(&format!("person:{}", token.id())),
         (_, Handle::Inbox) => "inbox",
     })
 }

@@ -37,7 +37,7 @@ pub(super) async fn list(
     let filter = Filter::read(query).map_err(unprocessable)?;
     let turn = api.turns.take().await?;
     let look = |ask: &Ask| {
-        if !may_see(ask, handle, &owner) {
+        if !may_see(ask, &handle, &owner) {
             return None;
         }
         entry(ask, (api.title)(ask)).filter(|entry| filter.fits(ask, entry))
@@ -57,7 +57,7 @@ pub(super) async fn get(
 ) -> Result<Response, ApiError> {
     let id = asks::found(&api, &id).await?;
     let turn = api.turns.take().await?;
-    let ask = api.store.ask(&id).await?.filter(|ask| may_see(ask, handle, &owner));
+    let ask = api.store.ask(&id).await?.filter(|ask| may_see(ask, &handle, &owner));
     let ask = ask.ok_or_else(|| asks::no_such(&id))?;
     let deliveries = api.store.deliveries(&id).await?;
     let answer = ask.answer();
@@ -73,7 +73,7 @@ pub(super) async fn get(
 }
 
 // FAIL-CLOSED: an ask of a version that noted no owner is for approvers only.
-fn may_see(ask: &Ask, handle: Handle, owner: &Owner) -> bool {
+fn may_see(ask: &Ask, handle: &Handle, owner: &Owner) -> bool {
     handle.sees_all() || ask.body.owner.as_ref().is_some_and(|of| of.is_of_handle(owner))
 }
 

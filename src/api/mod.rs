@@ -13,6 +13,7 @@ mod handle;
 mod health;
 mod history;
 mod live;
+mod mcp;
 mod page;
 mod pairings;
 mod pause;
@@ -34,12 +35,13 @@ pub use turns::LargeReplies;
 pub use view::view;
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::DefaultBodyLimit,
     middleware,
     routing::{delete, get, post},
 };
 use countersign_protocol::routes;
+use std::sync::Arc;
 
 /// The routes of one surface.
 pub fn router(api: Api, surface: Surface) -> Router {
@@ -64,6 +66,8 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::PAIRING, get(pairings::get))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
+        .route(routes::MCP, post(mcp::receive).delete(mcp::end))
+        .layer(Extension(Arc::new(mcp::WaitingTools::default())))
         .merge(wires::routes())
         // Inside the guard: without a token, an unknown route is 401 like any other.
         .route("/v1/{*rest}", axum::routing::any(no_such_route))

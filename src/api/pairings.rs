@@ -68,7 +68,7 @@ pub(super) async fn get(
 // grants nothing to its caller. An agent that read a code could send it to the bot itself.
 fn may_pair(handle: Handle) -> Result<(), ApiError> {
     match handle {
-        Handle::Approver => Ok(()),
+        Handle::Approver | Handle::Person(_) => Ok(()),
         Handle::Agent | Handle::Inbox => {
             Err(ApiError::forbidden("pairing a phone needs the approver's token"))
         }

@@ -4,12 +4,16 @@ use crate::{
     clock,
     gate::{
         Gate,
-        ask::{Answer, Ask, Decision, State, edit::ProposedEdit},
+        ask::{
+            Answer, Ask, Decision, State, edit::ProposedEdit, requirement::Requirement, votes::Vote,
+        },
     },
 };
 use countersign_policy::{self as policy, Verdict};
 use countersign_profiles::OnDeny;
-use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict, EditView};
+use countersign_protocol::{
+    AnswerView, AskState, AskView, CallReply, CallVerdict, EditView, RequirementView,
+};
 
 /// The ask. `verdict` and `reason` are set once it is closed.
 #[must_use]
@@ -30,6 +34,7 @@ pub fn view(ask: &Ask) -> AskView {
         verdict: answer.map(verdict),
         reason: answer.map(|answer| reason(ask, answer)),
         edit: ask.progress.edit.as_ref().filter(|_| ask.is_open()).map(edit_view),
+        needs: body.requirements.iter().map(|it| requirement_view(it, &ask.votes)).collect(),
         answer: answer.map(answer_view),
         message: None,
         card: None,
@@ -88,15 +93,15 @@ pub(super) fn reason(ask: &Ask, answer: &Answer) -> String {
     match (&ask.state, answer.decision) {
         (State::Expired(_), _) => why.unwrap_or("nobody answered in time").to_owned(),
         (State::Cancelled(_), _) => format!("cancelled: {}", why.unwrap_or("its caller left")),
-        (_, Decision::Answer) => format!("answered by {}", answer.by),
-        (_, Decision::Edit) => format!("approved with a change by {}", answer.by),
+        (_, Decision::Answer) => format!("answered by {}", answer.deciders()),
+        (_, Decision::Edit) => format!("approved with a change by {}", answer.deciders()),
         (_, Decision::Approve) => match why {
-            Some(note) => format!("approved by {}: {note}", answer.by),
-            None => format!("approved by {}", answer.by),
+            Some(note) => format!("approved by {}: {note}", answer.deciders()),
+            None => format!("approved by {}", answer.deciders()),
         },
         (_, Decision::Deny) => match why {
-            Some(why) => format!("denied by {}: {why}", answer.by),
-            None => format!("denied by {}", answer.by),
+            Some(why) => format!("denied by {}: {why}", answer.deciders()),
+            None => format!("denied by {}", answer.deciders()),
         },
     }
 }
@@ -129,6 +134,21 @@ fn answer_view(answer: &Answer) -> AnswerView {
         updated_input: answer.updated.as_ref().map(|updated| updated.args.clone()),
         updated_digest: answer.updated.as_ref().map(|updated| updated.digest.clone()),
         by: answer.by.clone(),
+        with: answer.with.clone(),
         at: clock::rfc3339(answer.at),
+    }
+}
+
+/// Whose answers an ask needs, and who has voted.
+fn requirement_view(requirement: &Requirement, votes: &[Vote]) -> RequirementView {
+    let tally = requirement.tally(votes);
+    let names = |votes: &[&Vote]| votes.iter().map(|vote| vote.name()).collect();
+    RequirementView {
+        rule: requirement.rule.clone(),
+        group: requirement.group.clone(),
+        approvals: requirement.needed(),
+        approved: names(&tally.approved),
+        denials: requirement.denials(),
+        denied: names(&tally.denied),
     }
 }

@@ -30,8 +30,11 @@ pub struct Answer {
     /// What may run instead of what was submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated: Option<UpdatedInput>,
-    /// Who decided.
+    /// Who decided; of several people the last.
     pub by: By,
+    /// The others whose votes it took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<By>,
     /// When, Unix milliseconds.
     pub at: i64,
 }
@@ -114,7 +117,20 @@ impl Answer {
             answers: None,
             updated: None,
             by,
+            with: Vec::new(),
             at,
+        }
+    }
+
+    /// Everybody who decided, for people to read.
+    #[must_use]
+    pub fn deciders(&self) -> String {
+        let all: Vec<String> = self.with.iter().chain([&self.by]).map(By::to_string).collect();
+        match all.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} and {last}", others.join(", "))
+            }
+            _ => self.by.to_string(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What an ask is about: the call, the decision on it and what its card offers.
 
-use super::{call::Call, owner::Owner};
+use super::{call::Call, owner::Owner, requirement::Requirement};
 use countersign_policy::Rule;
 use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,9 @@ pub struct Body {
     /// The prompt as the agent's own system words it, line by line; empty for most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt: Vec<String>,
+    /// Whose answers it needs; of everybody who may answer one is enough where none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Requirement>,
     /// Whose session the call was made in; of asks of earlier versions nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
@@ -90,9 +93,17 @@ impl Body {
             lasts: GrantLifetime::Durable,
             silence: Silence::Deny,
             prompt: Vec::new(),
+            requirements: Vec::new(),
             owner: call.owner.clone(),
             call,
         }
+    }
+
+    /// Whether one answer may not be enough.
+    #[must_use]
+    pub fn takes_votes(&self) -> bool {
+        self.requirements.iter().any(|it| it.needed() > 1 || it.denials() > 1)
+            || self.requirements.len() > 1
     }
 }
 

@@ -1,14 +1,11 @@
 //! A call as a person has changed it: a command, or a file's new text. Pure.
 
 use super::call::Call;
-use countersign_policy::tools::{Kind, kind_of};
+use countersign_policy::{
+    argument_names::{COMMANDS, CONTENTS, NEW_TEXTS},
+    tools::{Kind, kind_of},
+};
 use serde_json::Value;
-
-/// Where a shell tool has its command.
-const COMMAND: [&str; 3] = ["command", "cmd", "script"];
-/// Where a tool that writes has the text that it writes.
-const NEW_TEXT: [&str; 6] =
-    ["new_string", "new_text", "new_source", "content", "contents", "file_text"];
 
 pub use super::proposed::{ProposedEdit, UpdatedInput};
 
@@ -51,11 +48,12 @@ fn key(call: &Call) -> Option<Option<&'static str>> {
     if kind == Kind::Shell && call.args.is_string() {
         return Some(None);
     }
-    let names: &[&'static str] = match kind {
-        Kind::Shell => &COMMAND,
-        _ => &NEW_TEXT,
+    let names = match kind {
+        Kind::Shell => [COMMANDS, &[]],
+        _ => [NEW_TEXTS, CONTENTS],
     };
-    let mut texts = names.iter().filter(|name| call.args.get(**name).is_some_and(Value::is_string));
+    let names = names.into_iter().flatten().copied();
+    let mut texts = names.filter(|name| call.args.get(*name).is_some_and(Value::is_string));
     let first = texts.next()?;
     // Of two texts nobody could tell which was meant.
     texts.next().is_none().then_some(Some(first))

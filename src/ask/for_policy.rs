@@ -1,7 +1,7 @@
 //! Converts a call to the policy's form.
 
 use super::call::Call;
-use countersign_policy::ProfileFacts;
+use countersign_policy::{ProfileFacts, argv};
 
 impl Call {
     /// The call as policy evaluates it, with exactly the arguments that would be executed. `home`
@@ -38,7 +38,7 @@ impl Call {
         } = self;
         countersign_policy::Call {
             tool: tool.clone(),
-            args: args.clone(),
+            args: argv::as_text(tool, args),
             own: ProfileFacts {
                 category: category.clone(),
                 tier: tier.clone(),

@@ -14,8 +14,10 @@ pub mod owner;
 pub mod pause;
 mod proposed;
 pub mod question;
+pub mod requirement;
 mod scope;
 mod stopped;
+pub mod votes;
 
 pub use answer::{Answer, By, Decision, StoredRules, Undone};
 use attached::AttachedDaemons;
@@ -24,6 +26,7 @@ pub use offers::OfferedPart;
 use question::Progress;
 pub use scope::Scope;
 pub use stopped::StoppedClock;
+use votes::Vote;
 
 /// A call or question that waits, or waited, for a person.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,8 @@ pub struct Ask {
     pub state: State,
     /// What has been answered of its questions.
     pub progress: Progress,
+    /// The votes so far, where several people have to agree.
+    pub votes: Vec<Vote>,
     /// Counts every change.
     pub version: i64,
     /// Whether its caller waits on a connection.
@@ -80,6 +85,7 @@ impl Ask {
             digest: digest.into(),
             state: State::Open,
             progress: Progress::default(),
+            votes: Vec::new(),
             version: 1,
             attended: false,
             attached: AttachedDaemons::default(),

@@ -9,14 +9,17 @@ mod facts;
 mod first;
 mod lines;
 mod maker;
+mod named;
 mod origin;
 mod outcome;
+mod part_of_change;
 mod parts;
 mod question;
 mod readable;
 mod remembered;
 mod review;
 mod sheet;
+mod tally;
 mod web;
 
 use crate::{
@@ -54,6 +57,7 @@ pub fn draw(ask: &Ask, origin: Origin<'_>) -> Card {
         _ => call::draw(ask, first.whole, &mut sheet, &mut details),
     }
     said(ask, &mut sheet);
+    tally::draw(ask, &mut sheet, &mut details);
     notes(ask, &mut sheet, &mut details);
     facts::draw(ask, &mut details);
     let edit = ask.progress.edit.as_ref().filter(|_| ask.is_open());
@@ -149,11 +153,11 @@ fn reason(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
     if let Some(reason) = texts.next() {
         let short = brief(&line(reason.trim()), REASON);
         if short != reason.trim() {
-            details.quote("reason", reason);
+            details.quote("says, in full", reason);
         }
         sheet.quote("", &short);
     }
-    texts.for_each(|text| details.quote("description", text));
+    texts.for_each(|text| details.quote("says too", text));
 }
 
 fn asks(call: &Call, text: &str) -> bool {

@@ -123,7 +123,7 @@ impl Scenario {
         };
         let ana = |chat: &str| (chat.to_owned(), Members::people([ANA]));
         let chats = [ana("telegram"), ana("discord")].into();
-        let approvers = Approvers { chats, local: Local::On };
+        let approvers = Approvers { chats, local: Local::On, ..Approvers::default() };
         let audience = Audience { adapter: adapter.name.to_owned(), target: target.clone() };
         let (policy, audience) = (Arc::new(policy.unwrap()), vec![audience]);
         let choices = Choices { policy, approvers, audience, settings };

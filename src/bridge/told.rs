@@ -7,7 +7,7 @@ use countersign_port::Outcome;
 pub(super) fn outcome(told: Told) -> Outcome {
     match told {
         Told::Applied => Outcome::Applied,
-        Told::Noted | Told::Unfit => Outcome::Noted,
+        Told::Noted | Told::Voted | Told::Unfit => Outcome::Noted,
         Told::TextWanted => Outcome::TextWanted,
         Told::Already => Outcome::AlreadyAnswered,
         Told::Expired => Outcome::Expired,

@@ -1,7 +1,7 @@
 //! `countersign ask`: asks whether a command may run, or asks a person a question.
 
 use super::{
-    Context, Exit, asking,
+    Context, Exit, ask_lines, asking,
     caller::{self, Caller},
     exit::Misused,
     say,
@@ -53,6 +53,11 @@ pub(super) struct AskArgs {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
+    /// Read calls as lines of JSON on stdin and write their decisions as lines on stdout
+    #[arg(long, conflicts_with_all = [
+        "json", "command", "args", "tool", "question", "no_wait", "wait", "accept_edits",
+    ])]
+    jsonl: bool,
     /// Take a changed call too: then `verdict` is "edited", and only `updated_input` may run
     #[arg(long, requires = "json", conflicts_with = "question")]
     accept_edits: bool,
@@ -63,6 +68,9 @@ pub(super) struct AskArgs {
 
 pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     let client = context.client()?;
+    if args.jsonl {
+        return ask_lines::run(client, args.caller).await;
+    }
     let (json, no_wait, longest, edits) = (args.json, args.no_wait, args.wait, args.accept_edits);
     let mut call = call(args)?;
     if edits {

@@ -1,6 +1,7 @@
 //! `countersign connect` and `disconnect`: a phone, or the hooks of an agent.
 
 mod account;
+mod agent_file;
 mod agreed;
 mod hidden;
 mod hooks;
@@ -10,6 +11,7 @@ mod qr;
 mod running;
 mod setup;
 mod test_card;
+mod watched;
 
 pub(super) use hooks::{HooksArgs, disconnect, reconnect};
 

@@ -1,13 +1,16 @@
 //! `countersign doctor`: reports what is set up and what is not, with the command that fixes it.
 
+mod agents;
+mod approvers;
 mod chats;
 mod finding;
 mod fix;
 mod in_force;
+mod live;
 mod local;
 
-use super::{Context, Exit, say};
-use crate::{config::Config, platforms::guided};
+use super::{Context, Exit, agent, say};
+use crate::{agents::HookAgent, config::Config, platforms::guided};
 use anyhow::Result;
 use finding::{CheckState, DoctorCheck, fail, show, warn};
 use serde_json::json;
@@ -23,14 +26,17 @@ pub(super) struct DoctorArgs {
     /// done
     #[arg(long)]
     pub(super) fix: bool,
+    /// Try the hook of this agent with a recorded call, and see it arrive; nothing of it runs
+    #[arg(long, value_name = "AGENT", value_parser = agent::parser())]
+    live: Option<&'static dyn HookAgent>,
 }
 
 pub(super) async fn run(context: &Context, args: &DoctorArgs) -> Result<Exit> {
-    let mut findings = examine(context).await;
+    let mut findings = examine(context, args.live).await;
     let repairs = findings.iter().filter_map(|finding| finding.repair.as_ref());
     let fixed = if args.fix { fix::apply(repairs) } else { Vec::new() };
     if !fixed.is_empty() {
-        findings = examine(context).await;
+        findings = examine(context, args.live).await;
     }
     let failed = findings.iter().any(|finding| finding.state == CheckState::Fail);
     if args.json {
@@ -49,7 +55,7 @@ fn phone(config: &Config) -> Option<DoctorCheck> {
     none.then(|| warn("phone", "no phone is connected, so only this machine answers", fix))
 }
 
-async fn examine(context: &Context) -> Vec<DoctorCheck> {
+async fn examine(context: &Context, live: Option<&dyn HookAgent>) -> Vec<DoctorCheck> {
     let config = match Config::load(context.flag.as_deref()) {
         Ok(config) => config,
         Err(error) => {
@@ -64,9 +70,12 @@ async fn examine(context: &Context) -> Vec<DoctorCheck> {
     findings.extend(serves.then(|| local::store(&config)));
     findings.extend(local::daemon(&config).await);
     findings.extend(in_force::config(context, &config).await);
-    findings.extend(serves.then(|| local::approvers(&config)));
+    findings.extend(serves.then(|| approvers::all(&config)).into_iter().flatten());
     findings.extend(chats::all(&config).await);
     findings.extend(phone(&config).filter(|_| serves));
-    findings.extend(local::hooks(context));
+    findings.extend(agents::all(context).await);
+    if let Some(agent) = live {
+        findings.push(live::check(context, agent).await);
+    }
     findings
 }

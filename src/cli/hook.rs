@@ -15,11 +15,16 @@ use anyhow::{Context as _, Result, anyhow};
 use std::{
     io::Read,
     path::{Path, PathBuf},
+    pin::pin,
     time::Duration,
 };
+use tokio::time::timeout;
 
 /// The timeout for a connection to the daemon. The agent's own prompt may wait for us.
 const CONNECT: Duration = Duration::from_millis(300);
+
+/// How long a submission may take to tell the id of its ask.
+const SUBMISSION: Duration = Duration::from_secs(2);
 
 /// The largest event that is read, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -43,7 +48,8 @@ pub(super) struct HookArgs {
 
 impl HookArgs {
     fn mode(&self) -> HookMode {
-        if self.gate { HookMode::EveryCall } else { HookMode::Prompts }
+        let default = self.agent.modes().first().copied().unwrap_or_default();
+        if self.gate { HookMode::EveryCall } else { default }
     }
 }
 
@@ -77,8 +83,13 @@ async fn hook(context: &Context, args: &HookArgs) -> Result<HookReply> {
     }
     // Loaded after the event is decoded: a broken config must not keep a misplaced event from being
     // blocked.
-    let settings = context.config()?.client;
-    let client = Client::new(&settings, CONNECT)?;
+    let config = context.config()?;
+    let watched = config.agents.watched(agent.name()).filter(|_| config.serves_here());
+    // The daemon answers this prompt as a client of the agent's own server, beside its terminal.
+    if args.mode() == HookMode::Prompts && watched.is_some_and(|home| agent.is_watched(home)) {
+        return Ok(HookReply::Nothing);
+    }
+    let client = Client::new(&config.client, CONNECT)?;
     match &event {
         HookEvent::Wants(request) => {
             let opened = |id: &str| {
@@ -116,9 +127,16 @@ async fn decide(
     opened_as: impl FnOnce(&str),
 ) -> Result<HookReply> {
     let call = request.call(ids::nonce(), caller::host()).map_err(anyhow::Error::msg)?;
+    let mut submitting = pin!(client.submit_in_turn(&call));
     let submitted = tokio::select! {
-        submitted = client.submit_in_turn(&call) => submitted?,
-        () = signals.any() => return Ok(HookReply::Nothing),
+        submitted = &mut submitting => submitted?,
+        () = signals.any() => {
+            // The ask may be there already, and its card says why it is taken back.
+            if let Ok(Ok(Submitted::Ask(id))) = timeout(SUBMISSION, submitting).await {
+                client.cancel(&id, CancelReason::AnsweredElsewhere).await?;
+            }
+            return Ok(HookReply::Nothing);
+        }
     };
     let id = match submitted {
         Submitted::Decided(decided) => return Ok(request.reply(&decided)),

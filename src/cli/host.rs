@@ -1,27 +1,43 @@
 //! `countersign host SYSTEM -- ENGINE`: runs an engine as its host, and turns its requests into
 //! asks.
 
-mod asks;
-mod pipes;
+mod claude_code;
 
-use super::{Context, Exit, asking::InterruptSignals, caller, say, token};
+use super::{
+    Context, Exit,
+    asking::InterruptSignals,
+    caller,
+    child::{farewell, start},
+    lines::of_stdin,
+    open_calls::{CallNews, OpenCalls, WithoutDaemon},
+    pipes::{PipeInput, Pipes},
+    say,
+};
 use crate::profiles::{Profile, wcore::ModeChangeSource};
 use crate::{
-    agents::wcore::{EngineContext, EngineSession, Forward, LaunchOptions, Step},
+    agents::{
+        ControlAround, ControlSession,
+        hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
+        wcore::{EngineContext, EngineSession, LaunchOptions},
+    },
     client::Client,
+    ids,
     protocol::CancelReason,
 };
 use anyhow::{Context as _, Result, anyhow};
-use asks::Asks;
-use pipes::{HostInput, Pipes};
+use claude_code::HostClaudeCodeArgs;
 use std::{process::ExitStatus, time::Duration};
 use tokio::{
-    process::{Child, Command},
-    time::timeout,
+    process::Child,
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
 
-/// The time for an engine to exit after its input is closed.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// The time between two notifications that a call still waits. Clients give up after a minute.
+const TICK: Duration = Duration::from_secs(10);
+
+/// The time without a line after which an engine that may be done gets no more input.
+const QUIET: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HostArgs {
@@ -33,6 +49,8 @@ pub(super) struct HostArgs {
 enum HostedSystem {
     /// A wayland-core engine: JSON lines on its stdin and stdout
     Wcore(HostWcoreArgs),
+    /// Claude Code without a terminal: its stream-json on stdin and stdout
+    ClaudeCode(HostClaudeCodeArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -54,30 +72,54 @@ struct HostWcoreArgs {
 }
 
 pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
-    let HostedSystem::Wcore(args) = args.system;
     // Registered first: a signal must not end the process before its asks are cancelled.
     let mut signals = InterruptSignals::new()?;
     let config = context.config()?;
     let client = Client::new(&config.client, Duration::from_secs(5))?;
-    let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
-    let rights = LaunchOptions {
-        // Under compat our own host may set any mode, as the original's hosts may.
-        modes: match args.allow_set_mode || compat {
-            true => ModeChangeSource::WireOptedIn,
-            false => ModeChangeSource::Wire,
-        },
-        compat,
-        named: args.session.is_some(),
-    };
     let cwd = std::env::current_dir().context("the current folder is not there")?;
-    let around = EngineContext::new(args.session, caller::host(), Some(cwd.display().to_string()));
-    let mut engine = start(&args.engine)?;
-    let host = EngineHost {
-        session: EngineSession::new(around, rights),
-        pipes: Pipes::new(&mut engine)?,
-        asks: Asks::new(client),
-    };
-    host.serve(engine, &mut signals).await
+    let cwd = Some(cwd.display().to_string());
+    match args.system {
+        HostedSystem::Wcore(args) => {
+            let compat = config.policy.profile == Profile::Wcore && config.policy.compat;
+            let rights = LaunchOptions {
+                // Under compat our own host may set any mode, as the original's hosts may.
+                modes: match args.allow_set_mode || compat {
+                    true => ModeChangeSource::WireOptedIn,
+                    false => ModeChangeSource::Wire,
+                },
+                compat,
+                named: args.session.is_some(),
+            };
+            let around = EngineContext::new(args.session, caller::host(), cwd);
+            let session = EngineSession::new(around, rights);
+            // An engine outlives a restart of the daemon.
+            let calls = OpenCalls::new(client, WithoutDaemon::Waits);
+            serve(&args.engine, session, of_stdin(), calls, &mut signals).await
+        }
+        HostedSystem::ClaudeCode(args) => {
+            let session = ControlSession::new(ControlAround {
+                session: format!("claude {}", ids::ask_id()),
+                host: caller::host(),
+                cwd,
+                run: ids::nonce(),
+            });
+            let calls = OpenCalls::new(client, WithoutDaemon::Fails);
+            serve(&args.words(), session, args.lines(), calls, &mut signals).await
+        }
+    }
+}
+
+/// Runs a program as its host until it ends.
+pub(super) async fn serve(
+    words: &[String],
+    session: impl HostedSession,
+    lines: mpsc::Receiver<Vec<u8>>,
+    asks: OpenCalls,
+    signals: &mut InterruptSignals,
+) -> Result<Exit> {
+    let mut engine = start(words)?;
+    let host = EngineHost { session, pipes: Pipes::with_lines(&mut engine, lines)?, asks };
+    host.serve(engine, signals).await
 }
 
 /// The reason why the host stops.
@@ -85,32 +127,42 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
 enum HostEnd {
     /// The engine exited.
     Exited(ExitStatus),
-    /// The engine closed its output, so it can ask nothing more.
+    /// The engine closed its output, so it can ask nothing more; or nobody is there for it.
     Silent,
     /// A signal was received.
     Signal,
 }
 
 /// One engine, with its session, pipes and asks.
-struct EngineHost {
-    session: EngineSession,
+struct EngineHost<S> {
+    session: S,
     pipes: Pipes,
-    asks: Asks,
+    asks: OpenCalls,
 }
 
-impl EngineHost {
+impl<S: HostedSession> EngineHost<S> {
     /// Moves lines in both directions until the engine is gone.
     async fn serve(mut self, mut engine: Child, signals: &mut InterruptSignals) -> Result<Exit> {
+        let mut last_line = Instant::now();
+        let mut ticks = interval_at(last_line + TICK, TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let end = loop {
             tokio::select! {
                 input = self.pipes.next() => match input {
-                    Some(input) => self.take(&input),
+                    Some(input) => {
+                        last_line = Instant::now();
+                        self.take(&input);
+                    }
                     None => break HostEnd::Silent,
                 },
-                (key, decided) = self.asks.next() => {
-                    let decided = decided.as_ref().map_err(ToString::to_string);
-                    let todo = self.session.decided(&key, decided);
+                news = self.asks.next() => self.news(&news),
+                _ = ticks.tick() => {
+                    let todo = self.session.tick();
                     self.act(todo);
+                    let maybe_over = self.session.input() == EngineInput::OverWhenQuiet;
+                    if maybe_over && last_line.elapsed() > QUIET {
+                        self.pipes.close_inner();
+                    }
                 }
                 status = engine.wait() => {
                     // Its last lines may still be in the pipe.
@@ -118,6 +170,11 @@ impl EngineHost {
                     break HostEnd::Exited(status?);
                 }
                 () = signals.any() => break HostEnd::Signal,
+            }
+            match self.session.input() {
+                EngineInput::Over => self.pipes.close_inner(),
+                EngineInput::Abandoned => break HostEnd::Silent,
+                EngineInput::Open | EngineInput::OverWhenQuiet => {}
             }
         };
         // A crash aborts the open asks; otherwise the session has ended.
@@ -127,36 +184,54 @@ impl EngineHost {
             false => CancelReason::SessionEnded,
         });
         self.act(todo);
-        self.pipes.close_engine();
+        self.pipes.close_inner();
+        let program = self.session.program();
         let exit = match end {
-            HostEnd::Exited(status) => exit(status),
-            HostEnd::Silent => farewell(&mut engine).await.and_then(exit),
+            HostEnd::Exited(status) => exit(program, status),
+            HostEnd::Silent => farewell(&mut engine).await.and_then(|status| exit(program, status)),
             HostEnd::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
         };
-        self.asks.leave(self.session.name()).await;
+        match self.session.ends() {
+            SessionEnd::WithProgram => {
+                self.asks.leave(self.session.agent(), self.session.name()).await;
+            }
+            SessionEnd::Elsewhere => self.asks.close(CancelReason::SessionEnded).await,
+        }
         self.pipes.finish().await;
         exit
     }
 
-    fn take(&mut self, input: &HostInput) {
-        match input {
-            HostInput::Engine(line) => {
-                let todo = self.session.engine_line(&String::from_utf8_lossy(line));
-                // Passed on before we act, so that the host sees a request before its answer.
-                self.pipes.to_host(line.clone());
-                self.act(todo);
+    fn news(&mut self, news: &CallNews) {
+        let todo = match news {
+            CallNews::Opened(key, ask) => self.session.opened(key, ask),
+            CallNews::Decided(key, decided) => {
+                let decided = (**decided).as_ref().map_err(ToString::to_string);
+                self.session.decided(key, decided)
             }
-            HostInput::Host(line) => {
-                let (passes, todo) = self.session.host_line(&String::from_utf8_lossy(line));
+        };
+        self.act(todo);
+    }
+
+    fn take(&mut self, input: &PipeInput) {
+        match input {
+            PipeInput::Inner(line) => {
+                let (passes, todo) = self.session.engine_line(line);
+                // Passed on before we act, so that the host sees a request before its answer.
                 if passes == Forward::On {
-                    self.pipes.to_engine(line.clone());
+                    self.pipes.to_outer(line.clone());
                 }
                 self.act(todo);
             }
-            HostInput::HostEnded => {
+            PipeInput::Outer(line) => {
+                let (passes, todo) = self.session.host_line(line);
+                if passes == Forward::On {
+                    self.pipes.to_inner(line.clone());
+                }
+                self.act(todo);
+            }
+            PipeInput::OuterEnded => {
                 let todo = self.session.host_ended();
                 self.act(todo);
-                self.pipes.close_engine();
             }
         }
     }
@@ -165,8 +240,8 @@ impl EngineHost {
     async fn rest(&mut self) {
         // With a timeout, because a process that the engine started may keep its pipe open.
         while let Ok(Some(input)) = timeout(Duration::from_millis(500), self.pipes.next()).await {
-            if let HostInput::Engine(line) = input {
-                self.pipes.to_host(line);
+            if let PipeInput::Inner(line) = input {
+                self.pipes.to_outer(line);
             }
         }
     }
@@ -174,7 +249,8 @@ impl EngineHost {
     fn act(&mut self, todo: Vec<Step>) {
         for act in todo {
             match act {
-                Step::Send(line) => self.pipes.to_engine(format!("{line}\n").into_bytes()),
+                Step::Send(line) => self.pipes.to_inner(format!("{line}\n").into_bytes()),
+                Step::Tell(line) => self.pipes.to_outer(format!("{line}\n").into_bytes()),
                 Step::Submit { key, call } => self.asks.open(key, *call),
                 Step::Cancel { key, why } => self.asks.take_back(&key, why),
                 Step::Log(text) => say::aside(&text),
@@ -183,33 +259,9 @@ impl EngineHost {
     }
 }
 
-fn start(words: &[String]) -> Result<Child> {
-    let (program, arguments) = words.split_first().context("no engine")?;
-    Command::new(program)
-        .args(arguments)
-        // SECURITY: the program that asks must not be able to answer for a person.
-        .env_remove(token::VARIABLE)
-        .env_remove(format!("{}_FILE", token::VARIABLE))
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        // If we fail before the farewell, the engine must not run on without a host.
-        .kill_on_drop(true)
-        .spawn()
-        .with_context(|| format!("{program} cannot be started"))
-}
-
-/// Waits for an engine whose input is closed to exit, then kills it.
-async fn farewell(engine: &mut Child) -> Result<ExitStatus> {
-    if let Ok(status) = timeout(FAREWELL, engine.wait()).await {
-        return Ok(status?);
-    }
-    engine.start_kill()?;
-    Ok(engine.wait().await?)
-}
-
-fn exit(status: ExitStatus) -> Result<Exit> {
+fn exit(program: &str, status: ExitStatus) -> Result<Exit> {
     match status.success() {
         true => Ok(Exit::Good),
-        false => Err(anyhow!("the engine ended with {status}")),
+        false => Err(anyhow!("{program} ended with {status}")),
     }
 }

@@ -1,11 +1,15 @@
 //! The command line, one file per command. Answers go to stdout, everything else to stderr.
 
+mod acp;
 mod agent;
 mod answer;
+mod approvers;
 mod ask;
+mod ask_lines;
 mod asking;
 mod backup;
 mod caller;
+mod child;
 mod colour;
 mod complete;
 mod completions;
@@ -21,12 +25,17 @@ mod hook;
 mod host;
 mod inbox;
 mod init;
+mod lines;
 mod log;
 mod logging;
 mod man;
+mod mcp;
+mod mcp_proxy;
 mod open;
+mod open_calls;
 mod pause;
 mod pending;
+mod pipes;
 mod policy;
 mod reload;
 mod run;
@@ -93,12 +102,20 @@ enum CliCommand {
     Hook(hook::HookArgs),
     /// Be the host of an engine: run it, and answer for its requests
     Host(host::HostArgs),
+    /// Stand between an editor and its ACP agent, and answer the agent's permission requests
+    Acp(acp::AcpArgs),
+    /// Be an MCP server on stdin and stdout: `approve` and `ask_human`
+    Mcp(mcp::McpArgs),
+    /// Be a gate in front of an MCP server: its tools run only as decided
+    McpProxy(mcp_proxy::McpProxyArgs),
     /// Connect your phone, or put the hooks into an agent's settings
     Connect(connect::ConnectArgs),
     /// Take the hooks out of an agent's settings
     Disconnect(connect::HooksArgs),
     /// Say how the daemon is, and what is wrong
     Status(status::StatusArgs),
+    /// Show who could answer a call, and why
+    Approvers(approvers::ApproversArgs),
     /// List what waits for an answer
     Pending(pending::PendingArgs),
     /// List what was asked before, or show one ask in whole
@@ -167,8 +184,12 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Run(args) => run::run(context, args),
         CliCommand::Hook(args) => Ok(hook::run(context, &args)),
         CliCommand::Host(args) => wait(host::run(context, args)),
+        CliCommand::Acp(args) => wait(acp::run(context, args)),
+        CliCommand::Approvers(args) => approvers::run(context, args),
+        CliCommand::Mcp(args) => wait(mcp::run(context, args)),
+        CliCommand::McpProxy(args) => wait(mcp_proxy::run(context, args)),
         CliCommand::Connect(args) => connect::connect(context, args),
-        CliCommand::Disconnect(args) => connect::disconnect(&args),
+        CliCommand::Disconnect(args) => connect::disconnect(context, &args),
         CliCommand::Status(args) => wait(status::run(context, &args)),
         CliCommand::Pending(args) => wait(pending::run(context, &args)),
         CliCommand::Open(args) => wait(open::run(context, &args)),

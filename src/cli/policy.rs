@@ -6,6 +6,8 @@ mod mode;
 pub(super) mod outlook;
 mod rules;
 
+pub(super) use rules::home;
+
 use super::{Context, Exit, say};
 use crate::clock;
 use anyhow::{Context as _, Result, bail};
@@ -16,6 +18,11 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
 };
+
+/// The rules that the daemon uses, as far as a file has them.
+pub(super) fn load_rules(context: &Context) -> Result<crate::policy::Rules> {
+    Ok(rules::load(context, None)?.rules)
+}
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {

@@ -205,13 +205,7 @@ impl Client {
         let body = SubmitRequest { call: call.clone(), session_secret };
         let (path, query) = (["v1", "calls"], wait_query(held));
         let reply: CallReply = self.post(&path, &query, &body, held + PATIENCE).await?;
-        match wire::submitted(reply).map_err(|why| self.transport.unreadable(why))? {
-            Submitted::Decided(decided) => {
-                let decided = decided.of(call).map_err(|why| self.transport.unreadable(why))?;
-                Ok(Submitted::Decided(Box::new(decided)))
-            }
-            open => Ok(open),
-        }
+        Submitted::read(reply, call).map_err(|why| self.transport.unreadable(why))
     }
 
     async fn wait(&self, id: &str, held: Duration) -> Result<Option<Decided>, ClientError> {

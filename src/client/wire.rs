@@ -1,11 +1,24 @@
 //! Interprets the API's replies, so that only a plain "allow" approves a call.
 
 use crate::decided::{Decided, Ending, Submitted};
-use countersign_ask::Decision;
+use countersign_ask::{Decision, call::Call};
 use countersign_protocol::{AnswerView, AskState, AskView, CallReply, CallVerdict};
 
+impl Submitted {
+    /// Reads the API's reply to this call.
+    ///
+    /// # Errors
+    /// What is wrong with a reply that contradicts itself or the call.
+    pub fn read(reply: CallReply, call: &Call) -> Result<Self, String> {
+        match submitted(reply)? {
+            Self::Decided(decided) => Ok(Self::Decided(Box::new(decided.of(call)?))),
+            open => Ok(open),
+        }
+    }
+}
+
 /// The state of a submitted call.
-pub(super) fn submitted(reply: CallReply) -> Result<Submitted, String> {
+fn submitted(reply: CallReply) -> Result<Submitted, String> {
     let CallReply { verdict, reason, rule, ask, state, answer, message } = reply;
     match (verdict, state) {
         (CallVerdict::Ask, None | Some(AskState::Open)) => {
@@ -131,6 +144,7 @@ mod tests {
                         id: "5".into(),
                         name: "Ana".into(),
                     },
+                    with: Vec::new(),
                     at: "2026-11-21T00:00:00Z".into(),
                 }),
             })))

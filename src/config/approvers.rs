@@ -3,12 +3,24 @@
 use super::model::ApproverSettings;
 use super::node::ConfigNode;
 use super::section::{Section, flag, id_of, list, number, text};
-use crate::{gate::approvers::Members, platforms::Registered};
+use crate::{
+    gate::{approvers::Members, people::People},
+    platforms::Registered,
+};
 use countersign_port::{ApproverList, Description, Names};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads `[approvers]`.
-pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> ApproverSettings {
+/// What `inbox = true` is told where people have names.
+const NO_INBOX: &str = "cannot be true while [[people]] names people: whoever has the inbox's \
+                        address or the approver's token would answer without a name. Remove it, \
+                        and give people tokens of their own";
+
+/// Reads `[approvers]`, with the people who were read before.
+pub(super) fn read(
+    mut section: Section<'_>,
+    platforms: &[Registered],
+    people: People,
+) -> ApproverSettings {
     let mut chats = BTreeMap::new();
     for registered in platforms {
         let members = match registered.platform {
@@ -19,15 +31,27 @@ pub(super) fn read(mut section: Section<'_>, platforms: &[Registered]) -> Approv
             chats.insert(registered.name.to_owned(), members);
         }
     }
-    let approvers = ApproverSettings { chats, inbox: section.get("inbox", flag) };
+    // FAIL-CLOSED: nobody answers without a name once people have names.
+    let inbox = section.get("inbox", |node| match flag(node)? {
+        true if !people.is_empty() => Err(NO_INBOX.to_owned()),
+        on => Ok(on),
+    });
+    let approvers = ApproverSettings { chats, inbox, people, rules: Vec::new() };
     // FAIL-CLOSED: an operator who asks for two signatures must not silently get one.
     let _ = section.get("quorum", |node| match number(node)? {
         1 => Ok(()),
-        _ => Err("can only be 1: more than one signature is not built yet".into()),
+        _ => Err(
+            "can only be 1: [[answer_rules]] with `approvals` say where more people have to agree"
+                .into(),
+        ),
     });
     let _ = section.get("four_eyes", |node| match flag(node)? {
         false => Ok(()),
-        true => Err("can only be false: four eyes are not built yet".into()),
+        true => {
+            Err("can only be false: [[answer_rules]] with `exclude = \"requester\"` say where \
+                      it matters who asks"
+                .into())
+        }
     });
     section.finish();
     approvers

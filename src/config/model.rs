@@ -2,7 +2,7 @@
 
 use super::limits::LimitSettings;
 use crate::{
-    gate::approvers::Members,
+    gate::{answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,
     secret::{Secret, Token},
     store::Database,
@@ -10,7 +10,13 @@ use crate::{
 use countersign_client::{ClientSettings, Server};
 use countersign_port::{Platform, Settings, Target};
 use countersign_profiles::Profile;
-use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// All settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +43,23 @@ pub struct Config {
     pub approvers: ApproverSettings,
     /// The limits of what the daemon accepts.
     pub limits: LimitSettings,
+    /// The agents whose servers the daemon watches.
+    pub agents: AgentSettings,
+}
+
+impl AgentSettings {
+    /// The folder in which the server of this agent is watched.
+    #[must_use]
+    pub fn watched(&self, agent: &str) -> Option<&Path> {
+        self.codex.as_deref().filter(|_| agent == "codex")
+    }
+}
+
+/// The agents whose servers the daemon watches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// The folder of Codex's settings, below which its app-server listens.
+    pub codex: Option<PathBuf>,
 }
 
 impl Config {
@@ -67,12 +90,26 @@ pub struct DaemonSettings {
     pub public_url: Option<PublicUrl>,
     /// More names by which the inbox may be reached, without a port.
     pub allowed_hosts: Vec<String>,
+    /// What a browser without an open page is told of a new request.
+    pub push: PushSetting,
     /// The token of agents on other machines; `None` admits no agent over TCP.
     pub agent_token: Option<Token>,
     /// The token with which a person may answer; `None` accepts no token.
     pub approver_token: Option<Token>,
     /// The folder of the store and of other files that must persist.
     pub state_dir: PathBuf,
+}
+
+/// What the inbox's push messages show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PushSetting {
+    /// The first line of the request.
+    #[default]
+    Line,
+    /// Only that a request waits.
+    Count,
+    /// Nothing is sent.
+    Off,
 }
 
 /// The address under which people reach the inbox: a scheme, a host and a port.
@@ -172,4 +209,8 @@ pub struct ApproverSettings {
     pub chats: BTreeMap<String, Members>,
     /// Local answering; `None` allows it only while there is no chat approver.
     pub inbox: Option<bool>,
+    /// People with a name.
+    pub people: People,
+    /// Whose answers which asks need; the first that fits.
+    pub rules: Vec<AnswerRule>,
 }

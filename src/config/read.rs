@@ -1,12 +1,16 @@
 //! Builds a [`Config`] from TOML and the environment.
 
-use super::model::{ChatAccount, Config, DaemonSettings, PolicySettings, StoreSettings};
+use super::model::{
+    AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
+    StoreSettings,
+};
 use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
 use super::values::{
-    address, default_address, hosts, length, on_timeout, profile, public_url, servers, token, tools,
+    address, default_address, hosts, length, on_timeout, optional, profile, public_url, push,
+    servers, token, tools,
 };
-use super::{approvers, chats, secrets};
+use super::{answer_rules, approvers, chats, people, people::ConfigEntries, secrets};
 use crate::{platforms::Registered, store::Database};
 use countersign_client::{ClientSettings, Places, Server};
 use countersign_profiles::Profile;
@@ -20,7 +24,8 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 2] = ["approvers", "limits"];
+const LAST_SECTIONS: [&str; 6] =
+    ["approvers", "people", "groups", "answer_rules", "limits", "agents"];
 
 /// Reads a config.
 ///
@@ -61,8 +66,9 @@ pub(super) fn config(
         policy: reader.policy(),
         left_out: reader.left_out(),
         chats: reader.chats(),
-        approvers: approvers::read(reader.section("approvers"), platforms),
+        approvers: reader.approvers(),
         limits: super::limits::read(reader.section("limits")),
+        agents: reader.agents(),
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
@@ -110,6 +116,10 @@ impl ConfigReader<'_> {
             self.root.push((section.to_owned(), place.clone(), table));
         }
         for (_, _, node_of_section) in self.root.iter_mut().filter(|(name, ..)| name == section) {
+            if let ConfigValue::List(_) = node_of_section.value {
+                let why = format!("{name}: [[{section}]] is a list, which no variable overrides");
+                self.problems.push(why);
+            }
             if let ConfigValue::Table(table) = &mut node_of_section.value {
                 // The environment wins; the key of the file is removed so that it is not read
                 // twice.
@@ -171,6 +181,7 @@ impl ConfigReader<'_> {
             listen: section.get("listen", address).unwrap_or_else(default_address),
             public_url: section.get("public_url", public_url),
             allowed_hosts: section.get("allowed_hosts", hosts).unwrap_or_default(),
+            push: section.get("push", push).unwrap_or_default(),
             agent_token: section.get("agent_token", token),
             approver_token: section.get("approver_token", token),
             state_dir,
@@ -208,6 +219,15 @@ impl ConfigReader<'_> {
         StoreSettings { database: database.unwrap_or_else(beside), keep }
     }
 
+    fn agents(&mut self) -> AgentSettings {
+        let (places, base) = (self.places, self.base.clone());
+        let mut section = self.section("agents");
+        let codex = section.get("codex", optional).flatten();
+        let agents = AgentSettings { codex: codex.map(|folder| places.resolve(&base, &folder)) };
+        section.finish();
+        agents
+    }
+
     fn policy(&mut self) -> PolicySettings {
         let (places, base) = (self.places, self.base.clone());
         let mut section = self.section("policy");
@@ -232,6 +252,36 @@ impl ConfigReader<'_> {
         // Their keys are not known here, so they cannot be checked.
         self.root.retain(|(section, ..)| !names.contains(&section.as_str()));
         names
+    }
+
+    fn approvers(&mut self) -> ApproverSettings {
+        let platforms = self.platforms;
+        let [people, groups, rules] =
+            ["people", "groups", "answer_rules"].map(|name| self.entries(name));
+        let people = people::read(people, groups, platforms, &mut self.problems);
+        let rules = answer_rules::read(rules, &people, &mut self.problems);
+        let settings = approvers::read(self.section("approvers"), platforms, people);
+        ApproverSettings { rules, ..settings }
+    }
+
+    /// Removes a list of tables, each written as [[name]], from the tree.
+    fn entries(&mut self, name: &str) -> ConfigEntries {
+        let found = self.root.iter().position(|(section, ..)| section == name);
+        let Some((_, place, node)) = found.map(|index| self.root.swap_remove(index)) else {
+            return Vec::new();
+        };
+        let ConfigValue::List(nodes) = node.value() else {
+            let what = wants(&format!("entries, each written as [[{name}]]"), &node);
+            self.problems.push(format!("{place}: `{name}` {what}"));
+            return Vec::new();
+        };
+        let entry = |node: &ConfigNode| match node.value() {
+            ConfigValue::Table(table) => Ok((node.place.clone(), table.clone())),
+            _ => Err(format!("{}: [[{name}]] {}", node.place, wants("a table", node))),
+        };
+        let (entries, wrong): (Vec<_>, Vec<_>) = nodes.iter().map(entry).partition(Result::is_ok);
+        self.problems.extend(wrong.into_iter().filter_map(Result::err));
+        entries.into_iter().filter_map(Result::ok).collect()
     }
 
     fn chats(&mut self) -> Vec<ChatAccount> {

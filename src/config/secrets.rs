@@ -51,6 +51,7 @@ pub(super) fn shared(root: &ConfigTable, keys: &[SecretKey]) -> Vec<String> {
         // The database's URL grants nothing at this daemon, so it is not compared.
         .filter(|key| **key != ("store", "url"))
         .filter_map(|(section, key)| given(root, section, key))
+        .chain(of_people(root))
         .collect();
     let pairs = given.iter().enumerate().flat_map(|(at, one)| {
         let others = given.iter().skip(at + 1);
@@ -73,6 +74,21 @@ fn given<'a>(
     });
     let (.., node) = keys.next()?;
     Some(ConfigToken { section, key, place: &node.place, hash: hash(section, node)? })
+}
+
+/// The tokens of people.
+fn of_people(root: &ConfigTable) -> impl Iterator<Item = ConfigToken<'_>> {
+    let lists = root.iter().filter(|(name, ..)| name == "people");
+    let nodes = lists.filter_map(|(.., node)| match node.value() {
+        ConfigValue::List(nodes) => Some(nodes),
+        _ => None,
+    });
+    nodes.flatten().filter_map(|node| {
+        let ConfigValue::Table(table) = node.value() else { return None };
+        let (.., node) = table.iter().find(|(name, ..)| name == "token")?;
+        let (section, key) = ("[people]", "token");
+        Some(ConfigToken { section, key, place: &node.place, hash: hash("daemon", node)? })
+    })
 }
 
 /// The hash of a token. Only the daemon's own tokens may be written as a hash.
@@ -101,7 +117,11 @@ impl ConfigToken<'_> {
 }
 
 fn sentence(one: &ConfigToken<'_>, other: &ConfigToken<'_>) -> String {
-    let why = if one.is("daemon", "approver_token") || other.is("daemon", "approver_token") {
+    let answers =
+        |it: &ConfigToken<'_>| it.is("daemon", "approver_token") || it.is("[people]", "token");
+    let why = if one.is("[people]", "token") && other.is("[people]", "token") {
+        "one of them could answer as the other"
+    } else if answers(one) || answers(other) {
         "an agent that has it could answer its own asks"
     } else {
         "what is given the one has the other too"

@@ -7,7 +7,12 @@
 use super::{read, *};
 use crate::{
     connections,
-    gate::{self, approvers::Members},
+    gate::{
+        self,
+        answer_rules::{AnswerRule, AskConditions, Criticality, Excluded, VoteUnit},
+        approvers::Members,
+        people::{NamedPerson, People, RoleGroup},
+    },
     platforms::{BUILT_IN, Registered},
     secret::{Secret, Token},
     store::Database,
@@ -68,6 +73,7 @@ fn defaults() -> Config {
             listen: "127.0.0.1:7117".parse().unwrap(),
             public_url: None,
             allowed_hosts: vec![],
+            push: PushSetting::Line,
             agent_token: None,
             approver_token: None,
             state_dir: "/home/ana/.local/state/countersign".into(),
@@ -91,6 +97,7 @@ fn defaults() -> Config {
         left_out: Vec::new(),
         approvers: ApproverSettings::default(),
         limits: LimitSettings::default(),
+        agents: AgentSettings::default(),
     }
 }
 
@@ -112,7 +119,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (39, 2));
+    assert_eq!((keys.count(), sections.count()), (41, 2));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -153,7 +160,7 @@ fn the_reference_in_docs_names_every_key_of_every_section_and_no_other() {
     };
     let sections = mistakes("[qqq]\n").remove(0);
     for (name, keys) in &documented {
-        assert!(sections.contains(name), "{sections}");
+        assert!(sections.contains(name.trim_matches(['[', ']'])), "{sections}");
         assert_eq!(keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>(), known(name));
     }
     assert_eq!(
@@ -171,6 +178,7 @@ fn everything_can_be_set() {
         listen = "[::1]:0"
         public_url = "https://approve.example:8443/"
         allowed_hosts = ["box.tail.example", "fd00::5"]
+        push = "count"
         agent_token = "agent"
         approver_token = "approver"
         state_dir = "~/state"
@@ -212,6 +220,8 @@ fn everything_can_be_set() {
         asks_per_minute_per_session = 1
         open_megabytes = 6
         open_megabytes_per_agent = 5
+        [agents]
+        codex = "~/.codex"
         "#,
     )
     .unwrap();
@@ -228,6 +238,7 @@ fn everything_can_be_set() {
                 origin: "https://approve.example:8443".into(),
             }),
             allowed_hosts: vec!["box.tail.example".into(), "fd00::5".into()],
+            push: PushSetting::Count,
             agent_token: plain("agent"),
             approver_token: plain("approver"),
             state_dir: "/home/ana/state".into(),
@@ -261,6 +272,8 @@ fn everything_can_be_set() {
                 ),
             ]),
             inbox: Some(false),
+            people: People::default(),
+            rules: Vec::new(),
         },
         limits: LimitSettings {
             connections: connections::ConnectionLimits { connections: 9, per_peer: 3 },
@@ -274,6 +287,7 @@ fn everything_can_be_set() {
                 bytes_per_agent: 5 << 20,
             },
         },
+        agents: AgentSettings { codex: Some("/home/ana/.codex".into()) },
     };
     assert_eq!(config, expected);
 }
@@ -314,7 +328,8 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
              mode, rules, compat, timeout, on_timeout",
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
-             client, store, policy, telegram, discord, approvers, limits",
+             client, store, policy, telegram, discord, approvers, people, groups, \
+             answer_rules, limits, agents",
         ]
     );
     assert_eq!(
@@ -445,11 +460,13 @@ fn wrong_values_are_mistakes_that_say_what_is_accepted() {
         ),
         (
             "[approvers]\nquorum = 2",
-            "2:10: [approvers] `quorum` can only be 1: more than one signature is not built yet",
+            "2:10: [approvers] `quorum` can only be 1: [[answer_rules]] with `approvals` \
+             say where more people have to agree",
         ),
         (
             "[approvers]\nfour_eyes = true",
-            "2:13: [approvers] `four_eyes` can only be false: four eyes are not built yet",
+            "2:13: [approvers] `four_eyes` can only be false: [[answer_rules]] with \
+             `exclude = \"requester\"` say where it matters who asks",
         ),
         ("policy = 5", "1:1: `policy` wants a section, written as [policy]; this is a number"),
     ];
@@ -507,4 +524,170 @@ fn a_topic_beyond_what_telegram_has_is_a_mistake_with_its_place() {
         mistakes(toml),
         ["/etc/c.toml:3:12: [telegram.targets] `topic` is too large for a topic"]
     );
+}
+
+#[test]
+fn people_are_read_with_their_identities_and_groups() {
+    let toml = r#"
+        [[people]]
+        name = "Ana Sousa"
+        telegram = 12345
+        discord = ["7", "8"]
+        groups = ["ops", "leads"]
+        hosts = "mill"
+        [[people]]
+        name = "Ben"
+        token = "a token of Ben's own"
+        [[groups]]
+        name = "ops"
+        discord_roles = ["118"]
+    "#;
+    let ids = |ids: &[&str]| ids.iter().map(|&id| id.to_owned()).collect::<BTreeSet<_>>();
+    let token = Token::parse("a token of Ben's own").unwrap().hash();
+    let ana = NamedPerson {
+        name: "Ana Sousa".into(),
+        identities: [("telegram".into(), ids(&["12345"])), ("discord".into(), ids(&["7", "8"]))]
+            .into(),
+        token: None,
+        groups: ids(&["ops", "leads"]),
+        hosts: ids(&["mill"]),
+    };
+    let ben = NamedPerson {
+        name: "Ben".into(),
+        identities: [("api".into(), ids(&[&token.id()]))].into(),
+        token: Some(token),
+        groups: ids(&[]),
+        hosts: ids(&[]),
+    };
+    let roles = [("discord".to_owned(), ids(&["118"]))].into();
+    let groups = vec![RoleGroup { name: "ops".into(), roles }];
+    let read = read(toml).unwrap();
+    assert_eq!(read.approvers.people, People { named: vec![ana, ben], groups });
+}
+
+#[test]
+fn every_mistake_about_people_is_reported_with_its_place() {
+    let toml = r#"
+        [daemon]
+        agent_token = "of agents"
+        [approvers]
+        inbox = true
+        [[people]]
+        name = "Ana"
+        telegram = 12345
+        [[people]]
+        name = "ana"
+        telegram = [12345]
+        token = "of agents"
+        [[people]]
+        telegram = "@ana"
+        group = ["ops"]
+        [[people]]
+        name = "Ben\nBob"
+        telegram = 6
+        groups = ["on call"]
+        [[people]]
+        name = "Cleo"
+        [[groups]]
+        name = "ops"
+        [[groups]]
+        name = "ops"
+        discord_roles = ["8"]
+    "#;
+    insta::assert_snapshot!(mistakes(toml).join("\n"));
+}
+
+#[test]
+fn people_are_lists_of_tables_and_no_variable_changes_them() {
+    let people = "[[people]]\nname = \"Ana\"\ntelegram = 1";
+    let variable = [("COUNTERSIGN__PEOPLE__NAME", "Ben")];
+    let wanted = ["COUNTERSIGN__PEOPLE__NAME: [[people]] is a list, which no variable overrides"];
+    assert_eq!(read_with(people, &variable).unwrap_err(), wanted);
+    let wanted = "/etc/c.toml:1:2: `people` wants entries, each written as [[people]]; this is a \
+                  table";
+    assert_eq!(mistakes("[people]\nname = \"Ana\""), [wanted]);
+}
+
+#[test]
+fn answer_rules_are_read_in_their_order() {
+    let toml = r#"
+        [[people]]
+        name = "Ana"
+        telegram = 1
+        groups = ["ops"]
+        [[people]]
+        name = "Ben"
+        telegram = 2
+        groups = ["ops"]
+        [[answer_rules]]
+        name = "push"
+        command = ["git push *", "git tag *"]
+        critical = false
+        group = "ops"
+        approvals = 2
+        [[answer_rules]]
+        agent = "claude-*"
+        effect = "publishes"
+        path = "/srv/**"
+        distinct = false
+        approvals = 3
+        deny = 2
+        exclude = "requester"
+    "#;
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let push = AnswerRule {
+        name: "push".into(),
+        when: AskConditions {
+            command: texts(&["git push *", "git tag *"]),
+            critical: Some(Criticality::Ordinary),
+            ..AskConditions::default()
+        },
+        group: Some("ops".into()),
+        approvals: 2,
+        deny: 1,
+        count: VoteUnit::Person,
+        exclude: None,
+    };
+    let second = AnswerRule {
+        name: "answer rule 2".into(),
+        when: AskConditions {
+            agent: texts(&["claude-*"]),
+            effect: texts(&["publishes"]),
+            path: texts(&["/srv/**"]),
+            ..AskConditions::default()
+        },
+        group: None,
+        approvals: 3,
+        deny: 2,
+        count: VoteUnit::Account,
+        exclude: Some(Excluded::Requester),
+    };
+    assert_eq!(read(toml).unwrap().approvers.rules, [push, second]);
+}
+
+#[test]
+fn every_mistake_in_answer_rules_is_reported_with_its_place() {
+    let toml = r#"
+        [[people]]
+        name = "Ana"
+        telegram = 1
+        groups = ["ops"]
+        [[answer_rules]]
+        command = "git push *"
+        group = "opps"
+        approvals = 99
+        deny = 0
+        [[answer_rules]]
+        command = ""
+        agent = "[a"
+        effect = "publish"
+        group = "ops"
+        approvals = 2
+        exclude = "everybody"
+        [[answer_rules]]
+        aproval = 2
+        [[answer_rules]]
+        group = "ops"
+    "#;
+    insta::assert_snapshot!(mistakes(toml).join("\n"));
 }

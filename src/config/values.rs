@@ -1,6 +1,6 @@
 //! Parses single values of a config.
 
-use super::model::{PublicUrl, TimeoutAnswer};
+use super::model::{PublicUrl, PushSetting, TimeoutAnswer};
 use super::node::{ConfigNode, ConfigValue};
 use super::section::{list, text};
 use crate::secret::Token;
@@ -58,6 +58,21 @@ pub(super) fn public_url(node: &ConfigNode) -> Result<PublicUrl, String> {
                        cryptography and anybody on the way can read it; use https"
             .into()),
         _ => Err(wanted.into()),
+    }
+}
+
+/// Parses a text; an empty one, as `disconnect` leaves it, is none.
+pub(super) fn optional(node: &ConfigNode) -> Result<Option<String>, String> {
+    text(node).map(|text| Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Parses what push messages show.
+pub(super) fn push(node: &ConfigNode) -> Result<PushSetting, String> {
+    match text(node)?.as_str() {
+        "line" => Ok(PushSetting::Line),
+        "count" => Ok(PushSetting::Count),
+        "off" => Ok(PushSetting::Off),
+        _ => Err("wants \"line\", \"count\" or \"off\"".into()),
     }
 }
 

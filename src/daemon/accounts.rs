@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     bridge::Adapters,
-    config::{ChatAccount, DaemonSettings},
+    config::{ChatAccount, DaemonSettings, PushSetting},
     gate::{Audience, Gate},
     store::Store,
 };
+use countersign_inbox::{PushConfig, PushShows};
 use countersign_port::{Adapter, CancellationToken, NamedAdapter};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::{sync::watch, task::JoinHandle};
@@ -71,6 +72,7 @@ impl Accounts {
             access_token: inbox.token.reveal().to_owned(),
             allowed_hosts: own.into_iter().chain(named).collect(),
             public_origin: public.map(|url| url.origin.clone()),
+            push: push(settings),
         });
         // On a shared store each daemon has an inbox of its own, so its cards need a target of
         // their own.
@@ -198,4 +200,18 @@ impl Placement {
             targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
         }
     }
+}
+
+/// Where push messages are kept and what they show.
+fn push(settings: &DaemonSettings) -> Option<PushConfig> {
+    let shows = match settings.push {
+        PushSetting::Off => return None,
+        PushSetting::Line => PushShows::Line,
+        PushSetting::Count => PushShows::Count,
+    };
+    let public = settings.public_url.as_ref().map(|url| url.origin.clone());
+    // Push services want an address; Apple's only takes https or a mail address.
+    let contact = public.filter(|origin| origin.starts_with("https:"));
+    let contact = contact.unwrap_or_else(|| "mailto:countersign@localhost.invalid".to_owned());
+    Some(PushConfig { file: settings.state_dir.join("push.json"), shows, contact })
 }

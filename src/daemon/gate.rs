@@ -72,11 +72,13 @@ pub fn rules_path(config: &Config) -> PathBuf {
     named.unwrap_or_else(|| config.daemon.state_dir.join("permissions.jsonc"))
 }
 
-/// The approvers. Local answering is on while there is no chat approver, unless it is configured.
+/// The approvers. Local answering is on while nobody else may answer, unless it is configured.
 #[must_use]
 pub fn approvers(named: &ApproverSettings) -> Approvers {
-    let approvers = Approvers { chats: named.chats.clone(), local: Local::Off };
-    let on = named.inbox.unwrap_or(!approvers.has_chat_approver());
+    let (chats, people) = (named.chats.clone(), named.people.clone());
+    let rules = named.rules.clone();
+    let approvers = Approvers { chats, people, rules, local: Local::Off };
+    let on = named.inbox.unwrap_or(!approvers.anybody());
     Approvers { local: if on { Local::On } else { Local::Off }, ..approvers }
 }
 

@@ -4,7 +4,7 @@
 //! config decides is put in force in two steps, both prepared before the first: the gate's choices,
 //! all at once, and then the chat accounts that changed.
 
-use super::{accounts::Accounts, gate, ours::backups};
+use super::{accounts::Accounts, agents::AgentWatches, gate, ours::backups};
 use crate::{
     config::{Config, DaemonSettings},
     gate::{Choices, Gate},
@@ -31,6 +31,7 @@ pub(super) struct Reloader {
 struct Running {
     config: Config,
     accounts: Accounts,
+    watches: AgentWatches,
     /// The copies of the config that the guardrail in force protects.
     backups: Vec<PathBuf>,
 }
@@ -47,14 +48,16 @@ impl Reloader {
         let version = watch::Sender::new(started.version.clone());
         let config = Config { daemon: fixed.clone(), ..started.clone() };
         let backups = backups_of(&config);
-        let running = Mutex::new(Running { config, accounts, backups });
+        let watches = AgentWatches::new(config.daemon.socket.clone());
+        let running = Mutex::new(Running { config, accounts, watches, backups });
         Arc::new(Self { started, fixed, gate, running, version, stop })
     }
 
     /// Serves the accounts of the config from now on.
     pub(super) async fn serve(&self) {
-        let Running { config, accounts, .. } = &mut *self.running.lock().await;
+        let Running { config, accounts, watches, .. } = &mut *self.running.lock().await;
         accounts.serve(&config.chats, &self.gate, &self.stop);
+        watches.watch(&config.agents, &self.stop);
     }
 
     /// The version of the config file that is in force, as it changes.
@@ -81,9 +84,11 @@ impl Reloader {
         }
     }
 
-    /// Waits until all accounts have ended.
+    /// Waits until all accounts and watches have ended.
     pub(super) async fn ended(&self) {
-        self.running.lock().await.accounts.ended().await;
+        let mut running = self.running.lock().await;
+        running.watches.ended().await;
+        running.accounts.ended().await;
     }
 
     // FAIL-CLOSED: everything that can fail happens before anything is replaced.
@@ -99,6 +104,7 @@ impl Reloader {
         // Afterwards, so that a new target finds every ask that has no card there yet.
         if !self.stop.is_cancelled() {
             running.accounts.serve(&config.chats, &self.gate, &self.stop);
+            running.watches.watch(&config.agents, &self.stop);
         }
         self.version.send_replace(config.version.clone());
         running.backups = backups;
@@ -144,9 +150,11 @@ fn needs_restart(started: &Config, wanted: &Config) -> Vec<String> {
         ("daemon.listen", before.listen != after.listen),
         ("daemon.public_url", before.public_url != after.public_url),
         ("daemon.allowed_hosts", before.allowed_hosts != after.allowed_hosts),
+        ("daemon.push", before.push != after.push),
         ("daemon.state_dir", before.state_dir != after.state_dir),
         ("daemon.agent_token", before.agent_token != after.agent_token),
         ("daemon.approver_token", before.approver_token != after.approver_token),
+        ("people.token", started.approvers.people.tokens() != wanted.approvers.people.tokens()),
         ("store.url", started.store.database != wanted.store.database),
         ("limits.connections", limits.connections != wanted_limits.connections),
         ("limits.connections_per_peer", limits.per_peer != wanted_limits.per_peer),

@@ -47,7 +47,11 @@ pub(super) fn greet(
 
 fn answering(who: &Approvers) -> String {
     let chats = who.chats.values().map(Members::count).sum::<usize>();
-    match (who.local, chats) {
+    if !who.people.is_empty() {
+        let names: Vec<_> = who.people.named.iter().map(|person| person.name.as_str()).collect();
+        return format!("by name: {}", names.join(", "));
+    }
+    match (who.local, chats + who.people.groups.len()) {
         (Local::On, 0) => "here, in the inbox or with `countersign approve`".to_owned(),
         (Local::On, _) => "in the chats, and here ([approvers] inbox = true)".to_owned(),
         (Local::Off, 0) => "nobody may answer; name somebody in [approvers]".to_owned(),
@@ -114,7 +118,8 @@ fn happened(ask: &Ask) -> String {
          countersign ask -- rm -rf build         ask from any script; the exit code is the \
          answer\n  \
          countersign connect claude-code         let Claude Code ask here\n  \
-         countersign doctor                      see what is set up, and how to add your phone\n",
+         countersign connect --help              see which phones and agents can be connected\n  \
+         countersign doctor                      see what is set up\n",
         clock::short(answer.at)
     )
 }

@@ -7,6 +7,7 @@ use super::{
     ask::{
         Ask, Decision, Scope, State,
         edit::{ProposedEdit, edited, edited_text},
+        votes::Vote,
     },
     call::Call,
     evaluate::Evaluator,
@@ -17,6 +18,7 @@ use super::{
     monotonic::Looker,
     open_asks::{OpenAsks, to_the_end},
     pause::sentence,
+    quorum::{self, Weighed},
     reconsider::approve_allowed,
     reply::{DAMAGED, Reply, Told, applied_sentence, refuse, reply, words},
     undo,
@@ -84,6 +86,14 @@ impl Answers {
                 return Ok(reply(Told::NotAllowed, stranger.0, None));
             }
         };
+        let approvers = &self.in_force.now().approvers;
+        if let Err(sentence) = quorum::may_answer(&ask, &approvers.people, &approver) {
+            self.note_stranger(&ask, who).await?;
+            return Ok(reply(Told::NotAllowed, &sentence, None));
+        }
+        if let Err(refusal) = quorum::fits(&ask, action) {
+            return Ok(refuse(ask, &refusal));
+        }
         let action = match self.judged(&ask, &approver, action).await? {
             Ok(action) => action,
             Err(sentence) => return Ok(reply(Told::Unfit, &sentence, Some(ask))),
@@ -105,7 +115,7 @@ impl Answers {
                 }
                 Ok(Change::Nothing) => return Ok(reply(Told::Noted, "", Some(ask))),
                 Ok(Change::Undo(undone)) => self.open.store.undo(&ask, &undone).await?,
-                Ok(Change::Close(mut answer)) => {
+                Ok(Change::Close(answer)) => {
                     // The store has the last word; this says why.
                     if answer.decision != Decision::Deny
                         && let Some(pause) = self.open.store.pause().await?
@@ -114,6 +124,20 @@ impl Answers {
                             format!("{}: only a denial counts until /resume.", sentence(&pause));
                         return Ok(reply(Told::Unfit, &words, Some(ask)));
                     }
+                    let approvers = &self.in_force.now().approvers;
+                    let mut answer = match quorum::weigh(&ask, approvers, &approver, *answer) {
+                        Weighed::Answer(answer) => answer,
+                        Weighed::Votes(votes) => match self.voted(&ask, &votes, now).await? {
+                            Some(reply) => return Ok(reply),
+                            None => {
+                                let Some(read) = self.open.store.ask(&ask.id).await? else {
+                                    return Ok(unknown());
+                                };
+                                ask = read;
+                                continue;
+                            }
+                        },
+                    };
                     let grants = grants_for(&ask, &answer, person(&approver));
                     answer.stored.undo_until = (!grants.is_empty()).then_some(now + UNDO_MS);
                     self.open.store.close_ask(&ask, &State::Answered(*answer), &grants).await?
@@ -133,9 +157,7 @@ impl Answers {
                 Closed::Won(ask) if action == Action::Undo => return Ok(self.undone(ask).await),
                 Closed::Won(ask) => return Ok(self.applied(ask).await),
                 Closed::Lost(now) => ask = now,
-                Closed::Unknown => {
-                    return Ok(reply(Told::Unknown, "There is no such ask (any more).", None));
-                }
+                Closed::Unknown => return Ok(unknown()),
             }
         }
         Ok(reply(Told::Fault, "Too much happens to this ask at once; try again.", None))
@@ -212,6 +234,22 @@ impl Answers {
         reply(Told::Applied, &sentence, Some(ask))
     }
 
+    /// Records a vote; `None` where the row is not as it was read.
+    async fn voted(
+        &self,
+        ask: &Ask,
+        votes: &[Vote],
+        now: i64,
+    ) -> Result<Option<Reply>, StoreError> {
+        let Closed::Won(ask) = self.open.store.note_votes(ask, votes, now).await? else {
+            return Ok(None);
+        };
+        self.open.changed();
+        tracing::info!(ask_id = %ask.id, "a vote was recorded");
+        let sentence = quorum::sentence(&ask);
+        Ok(Some(reply(Told::Voted, &sentence, Some(ask))))
+    }
+
     /// After the commit: tell the surfaces, and take the rules out of the file.
     async fn undone(&self, ask: Ask) -> Reply {
         self.open.changed();
@@ -255,4 +293,8 @@ impl Answers {
         let data = json!({"platform": who.platform, "id": who.id, "name": who.name});
         self.open.store.note(clock::now_ms(), "refused", Some(&ask.id), &data).await
     }
+}
+
+fn unknown() -> Reply {
+    reply(Told::Unknown, "There is no such ask (any more).", None)
 }

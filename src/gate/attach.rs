@@ -3,6 +3,7 @@
 use super::{
     ask::{Answer, Ask, By, Decision, State},
     attached::OnDetach,
+    departures::Departure,
     open_asks::OpenAsks,
     wait::{Waiter, Waits},
 };
@@ -76,7 +77,11 @@ impl Drop for AttachedCaller {
         if last && self.end != AttachmentEnd::Closed && !self.callers.open.stopping.is_cancelled() {
             let (callers, ask) = (self.callers.clone(), std::mem::take(&mut self.ask));
             let left = self.end == AttachmentEnd::Dropped;
-            runtime.spawn(async move { callers.detach_after_grace(&ask, left).await });
+            let departure = callers.open.waiters.departures.note(&ask);
+            runtime.spawn(async move {
+                callers.detach_after_grace(&ask, left, departure).await;
+                callers.open.waiters.departures.settle(&ask, departure);
+            });
         }
     }
 }
@@ -163,12 +168,17 @@ impl Callers {
         }
     }
 
-    async fn detach_after_grace(&self, id: &str, left: bool) {
+    // INVARIANT: only the latest departure counts. A caller that was killed right after an earlier
+    // one got its response would otherwise find its daemon detached, and its ask would stay open.
+    async fn detach_after_grace(&self, id: &str, left: bool, departure: Departure) {
         let mut pause = GRACE;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.open.stopping.cancelled() => return,
+            }
+            if !self.open.waiters.departures.is_latest(id, departure) {
+                return;
             }
             let Err(error) = self.detach(id, left).await else { return };
             tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open for now");

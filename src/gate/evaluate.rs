@@ -3,7 +3,9 @@
 
 use super::{
     Policy, SubmitError, Workers,
-    ask::{Ask, By, Decision, State},
+    answer_rules::{self, SeenCall},
+    approvers::Approvers,
+    ask::{Ask, By, Decision, State, requirement::Requirement},
     call::Call,
     granted_rules::{self, grants_of},
     in_force::InForce,
@@ -133,6 +135,24 @@ impl Evaluator {
         let (facts, session) = (self.facts(call).await, self.session_context(call).await?);
         let rule = || self.by_workers(workers, call, &facts, session, Runtime::Anew);
         Ok(self.beside(large::bytes(call), rule).await?.0.into())
+    }
+
+    /// Whose answers an ask about this call needs, as the rules of the config say.
+    pub(super) async fn requirements(
+        &self,
+        call: &Call,
+        decided: &policy::Decision,
+    ) -> Vec<Requirement> {
+        let choices = self.in_force.now();
+        let Approvers { rules, people, .. } = &choices.approvers;
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let facts = self.facts(call).await;
+        let (effects, critical) = (&decided.effects, decided.critical);
+        let seen = SeenCall { call, facts: &facts, effects, critical };
+        let look = || answer_rules::requirements(rules, people, seen);
+        self.beside(large::bytes(call), look).await
     }
 
     /// The call as policy sees it, with where its paths lead.

@@ -9,10 +9,12 @@
 
 mod action;
 pub mod answer;
+pub mod answer_rules;
 mod answers;
 pub mod approvers;
 mod attach;
 mod denials;
+mod departures;
 mod detach;
 mod entry;
 mod evaluate;
@@ -30,7 +32,9 @@ mod monotonic;
 mod open_asks;
 mod pairings;
 mod pause;
+pub mod people;
 mod policy;
+mod quorum;
 mod rate;
 mod reconsider;
 mod refusal;
@@ -47,6 +51,7 @@ mod undo;
 mod uses;
 mod wait;
 mod waiters;
+mod who;
 mod workers;
 
 pub use crate::ask::{self, attached, call, question};

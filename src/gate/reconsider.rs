@@ -30,7 +30,9 @@ pub(super) async fn approve_allowed(
     for id in asks {
         let Some(ask) = open.store.whole_ask(id).await?.filter(Ask::is_open) else { continue };
         // A person answers a question, and a change that was proposed.
-        if ask.is_question() || ask.progress.edit.is_some() {
+        // INVARIANT: an ask that needs certain people is answered by them.
+        let needs_people = !ask.body.requirements.is_empty();
+        if ask.is_question() || ask.progress.edit.is_some() || needs_people {
             continue;
         }
         let decided = match evaluator.decide(&ask.body.call).await {

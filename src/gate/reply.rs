@@ -26,6 +26,8 @@ pub enum Told {
     Applied,
     /// Noted; the ask is still open.
     Noted,
+    /// Noted as a vote; more people have to answer.
+    Voted,
     /// Free text is wanted.
     TextWanted,
     /// Somebody was first.

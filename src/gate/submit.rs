@@ -5,6 +5,7 @@ use super::{
     ask::{
         Ask, Body, Silence,
         pause::{Pause, PauseMode},
+        requirement::Requirement,
     },
     attach::Callers,
     call::{Accepts, Call},
@@ -128,6 +129,11 @@ impl Submissions {
             self.note_ruling(&call, &ruling).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
+        // What a rule allowed but for the pause needs nobody in particular.
+        let requirements = match held {
+            true => Vec::new(),
+            false => self.evaluator.requirements(&call, &ruling).await,
+        };
         let (now, since) = (clock::now_ms(), Instant::now());
         let attended = attended
             && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
@@ -136,7 +142,7 @@ impl Submissions {
             id: id.to_owned(),
             deadline_at: self.deadlines.deadline(&call, now),
             attended,
-            body: Body { held, ..self.body(call, ruling, problem) },
+            body: requiring(requirements, Body { held, ..self.body(call, ruling, problem) }),
             digest,
             daemon: self.open.daemon.clone(),
             attached: here.into_iter().collect(),
@@ -245,6 +251,7 @@ impl Submissions {
             lasts: behaviour.always,
             silence: self.deadlines.silence(&call, ruling.critical),
             prompt: ruling.prompt,
+            requirements: Vec::new(),
             owner: call.owner.clone(),
             call,
         }
@@ -268,6 +275,13 @@ impl Submissions {
             "verdict": ruling.verdict, "reason": ruling.reason});
         self.open.store.note(clock::now_ms(), "ruled", None, &data).await
     }
+}
+
+/// The body of an ask that these have to answer.
+// FAIL-CLOSED: silence approves nothing that needs certain people.
+fn requiring(requirements: Vec<Requirement>, body: Body) -> Body {
+    let silence = if requirements.is_empty() { body.silence } else { Silence::Deny };
+    Body { requirements, silence, ..body }
 }
 
 fn new_card(audience: &Audience) -> NewCard {

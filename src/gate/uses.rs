@@ -7,7 +7,10 @@ use crate::{
     store::{Grant, GrantScope, GrantUse, Store, StoreError},
     text::{brief, line},
 };
-use countersign_policy::Rule;
+use countersign_policy::{
+    Rule,
+    argument_names::{COMMANDS, FILES, URLS},
+};
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -121,7 +124,7 @@ fn is_behind(grant: &Grant, used: &UsedRule) -> bool {
 
 /// A call in short.
 fn short(call: &Call) -> String {
-    let names = ["command", "file_path", "path", "url"];
-    let said = names.iter().find_map(|name| call.args.get(name)?.as_str());
+    let mut names = [COMMANDS, FILES, URLS].into_iter().flatten();
+    let said = names.find_map(|name| call.args.get(*name)?.as_str());
     brief(&line(said.unwrap_or(&call.tool)), CALL)
 }

@@ -1,6 +1,6 @@
 //! The pending oneshots of those who wait for an ask.
 
-use super::detach::Detachments;
+use super::{departures::Departures, detach::Detachments};
 use crate::ask::Ask;
 use dashmap::DashMap;
 use tokio::sync::oneshot;
@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 pub(super) struct Waiters {
     pending: DashMap<String, Vec<oneshot::Sender<Wakeup>>>,
     pub(super) attached: DashMap<String, usize>,
+    pub(super) departures: Departures,
     pub(super) detachments: Detachments,
 }
 

@@ -23,8 +23,8 @@ pub use facts::call::{Call, ProfileFacts};
 pub use facts::links::{LinkTarget, Links, Sights};
 pub use facts::values::follow;
 pub use facts::{
-    access, builtins, call, effects, links, obeyed, options, paths, tool_name, tools, values,
-    wrappers,
+    access, argument_names, argv, builtins, call, edited_files, effects, links, obeyed, options,
+    patch, paths, tool_name, tools, values, wrappers,
 };
 pub use rules::verdict::{self, Verdict};
 pub use rules::{DEFAULT_RULES, Rule, RuleProblem, Rules, file};

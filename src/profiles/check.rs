@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::rule_forms::{flat_rules, rules_of};
 use crate::{EvaluationContext, Grants, Prefix, Profile, System};
-use countersign_policy::call::Call;
 use countersign_policy::decision::Decision;
 use countersign_policy::guardrail::Guardrail;
 use countersign_policy::links::Links;
 use countersign_policy::rules::{Rule, Rules};
 use countersign_policy::tools::Kind;
 use countersign_policy::verdict::Verdict;
+use countersign_policy::{argv, call::Call};
 
 /// Settings for the decisions on lines.
 #[derive(Clone, Debug)]
@@ -131,6 +131,7 @@ impl Options {
         let agent = agent.transpose()?;
         let grants = grants(&line, home)?;
         let mut call = line.call;
+        call.args = argv::as_text(&call.tool, &call.args);
         let links = (self.look)(&call);
         countersign_policy::follow(&mut call, links);
         let given = EvaluationContext {

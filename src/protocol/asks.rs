@@ -42,6 +42,9 @@ pub struct AskView {
     /// What somebody wants the call to be instead; it counts once it is approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<EditView>,
+    /// Whose answers it needs, where not everybody's counts or one is not enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<RequirementView>,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerView>,
@@ -51,6 +54,26 @@ pub struct AskView {
     /// The card as people see it, where the request says `card=true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Value>,
+}
+
+/// Whose answers an ask needs, and who has voted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequirementView {
+    /// The rule behind it.
+    pub rule: String,
+    /// The group whose members count; everybody who may answer where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// How many have to approve.
+    pub approvals: usize,
+    /// The names of those who have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approved: Vec<String>,
+    /// How many denials deny.
+    pub denials: usize,
+    /// The names of those who have denied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
 }
 
 /// A proposed edit of a call.
@@ -109,8 +132,11 @@ pub struct AnswerView {
     /// SHA-256 of the call with them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_digest: Option<String>,
-    /// Who decided.
+    /// Who decided; of several people the last.
     pub by: By,
+    /// The others whose votes it took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<By>,
     /// When, RFC 3339.
     pub at: String,
 }

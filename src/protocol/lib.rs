@@ -21,7 +21,7 @@ mod verdict;
 
 pub use asks::{
     AnswerReply, AnswerRequest, AnswerView, AskState, AskView, AsksPage, AsksQuery, CancelReason,
-    CancelRequest, EditView, WaitQuery,
+    CancelRequest, EditView, RequirementView, WaitQuery,
 };
 pub use calls::{CallReply, SubmitRequest};
 pub use events::{EventView, EventsQuery, ForgottenView};

@@ -150,6 +150,11 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("get", routes::PAIRING, "Read or await a pairing", RouteAccess::Approver)
             .query::<WaitQuery>(generator)
             .reply::<PairingView>(generator, "200", "Who sent its code, and where"),
+        Operation::new("post", routes::MCP, "Send a message of MCP", RouteAccess::Agent)
+            .body::<Value>(generator)
+            .reply::<Value>(generator, "200", "The reply, or a stream that ends with it"),
+        Operation::new("delete", routes::MCP, "End a session of MCP", RouteAccess::Agent)
+            .reply::<Value>(generator, "204", "It has ended"),
         Operation::new(
             "get",
             routes::NONCE,

@@ -40,6 +40,8 @@ pub const RELOAD: &str = "/v1/reload";
 pub const PAIRINGS: &str = "/v1/pairings";
 /// A pairing.
 pub const PAIRING: &str = "/v1/pairings/{id}";
+/// Messages of MCP.
+pub const MCP: &str = "/mcp";
 /// Makes a nonce.
 pub const NONCE: &str = "/v1/nonce";
 /// Replies while the process runs.

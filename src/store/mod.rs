@@ -40,6 +40,7 @@ mod tail;
 mod trouble;
 mod undo;
 mod uses;
+mod votes;
 mod writer;
 
 pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};

@@ -8,8 +8,8 @@ use sqlx::{Row, any::AnyRow};
 // A macro and no constant: `concat!` takes literals only, and sqlx wants static SQL.
 macro_rules! columns {
     () => {
-        "id, body, digest, state, progress, version, attended, keepers, created_at, deadline_at, \
-         left_ms, answer"
+        "id, body, digest, state, progress, votes, version, attended, keepers, created_at, \
+         deadline_at, left_ms, answer"
     };
 }
 pub(super) use columns;
@@ -69,12 +69,15 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
     body.call.owner.clone_from(&body.owner);
     let state = if body.call.questions.is_empty() { state } else { as_answered(state) };
     let progress: String = row.try_get("progress")?;
+    let votes: Option<String> = row.try_get("votes")?;
+    let votes = votes.map(|json| read("votes", &json)).transpose()?.unwrap_or_default();
     Ok(Ask {
         id: row.try_get("id")?,
         body,
         digest: row.try_get("digest")?,
         state,
         progress: read("progress", &progress)?,
+        votes,
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,
         attached: AttachedDaemons::read(row.try_get("keepers")?),

@@ -58,6 +58,13 @@ impl TokenHash {
         // length.
         sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
     }
+
+    /// A name for the token that may be stored and shown.
+    // SECURITY: never the hash itself, with which anybody could play the daemon's part of a proof.
+    #[must_use]
+    pub fn id(&self) -> String {
+        sha256_hex(format!("the id of {}", self.0).as_bytes()).chars().take(32).collect()
+    }
 }
 
 impl fmt::Display for TokenHash {
@@ -129,6 +136,13 @@ mod tests {
         let token = Token::Plain(secret.clone());
         assert_eq!(format!("{secret:?} {token:?} {:?}", token.hash()), "… Plain(…) sha256:…");
         assert_eq!((secret.hint(), Secret::new("short").hint()), ("…EFGH".into(), "…".into()));
+    }
+
+    #[test]
+    fn the_id_of_a_token_is_its_own_and_holds_nothing_of_its_hash() {
+        let (one, other) = (TokenHash::of("one"), TokenHash::of("other"));
+        assert_eq!((one.id(), one.id().len()), (TokenHash::of("one").id(), 32));
+        assert!(one.id() != other.id() && !one.to_string().contains(&one.id()));
     }
 
     #[test]

@@ -7,6 +7,15 @@ use serde_json::{Value, json};
 use std::{path::PathBuf, process::Stdio};
 use tokio::{process::Command, time::timeout};
 
+/// The way of Claude Code's prompts to us.
+enum Route {
+    Hooks,
+    /// The tool of this MCP server.
+    Mcp(Value),
+    /// We are its host.
+    Host,
+}
+
 /// A run of Claude Code in a folder of its own.
 struct Claude {
     model: Model,
@@ -18,20 +27,43 @@ impl Claude {
     /// Starts it on one prompt, with our hooks connected the way a person connects them; `None`,
     /// and a word about it, where there is no Claude Code.
     async fn start(daemon: &Daemon, tool: &'static str, input: Value) -> Option<Self> {
+        Self::run(daemon, Model::calling(tool, input).await, &Route::Hooks).await
+    }
+
+    /// The same with this model, its prompts on this way to us.
+    async fn run(daemon: &Daemon, model: Model, route: &Route) -> Option<Self> {
         let Some(program) = std::env::var_os("COUNTERSIGN_TEST_CLAUDE") else {
             eprintln!("SKIPPED: set COUNTERSIGN_TEST_CLAUDE to the binary of Claude Code");
             return None;
         };
-        let connected = run(daemon, &["connect", "claude-code", "--yes"]).await;
-        assert_eq!(connected.code, Some(0), "{connected:?}");
-        let model = Model::calling(tool, input).await;
+        if let Route::Hooks = route {
+            let connected = run(daemon, &["connect", "claude-code", "--yes"]).await;
+            assert_eq!(connected.code, Some(0), "{connected:?}");
+        }
         let work = daemon.dir.path().join("work");
-        std::fs::create_dir(&work).unwrap();
-        let mut claude = Command::new(program);
+        std::fs::create_dir_all(&work).unwrap();
+        let mut claude = match route {
+            Route::Host => {
+                let mut host = daemon.command(&["host", "claude-code", "--prompt", "do it", "--"]);
+                host.arg(program).arg("-p");
+                host
+            }
+            _ => {
+                let mut claude = Command::new(program);
+                claude.args(["-p", "do it", "--output-format", "json"]);
+                claude
+            }
+        };
+        if let Route::Mcp(server) = route {
+            let servers = json!({"mcpServers": {"countersign": server}}).to_string();
+            let tool = "mcp__countersign__approve";
+            claude.args(["--mcp-config", &servers, "--permission-prompt-tool", tool]);
+        }
         claude
-            .args(["-p", "do it", "--model", "claude-sonnet-4-5", "--output-format", "json"])
+            .args(["--model", "claude-sonnet-4-5"])
             .current_dir(&work)
             .env_clear()
+            .env("IS_SANDBOX", "1")
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", daemon.dir.path())
             .env("ANTHROPIC_BASE_URL", &model.url)
@@ -121,4 +153,129 @@ async fn claude_hook_expired() {
     let (ran, _) = claude.ends().await;
     assert!(!ran, "nobody answering runs nothing");
     assert_eq!(daemon.read(&id).await["state"], "expired");
+}
+
+#[tokio::test]
+async fn claude_hook_edit() {
+    let daemon = Daemon::start("").await;
+    let Some(claude) = Claude::start(&daemon, "Bash", bash()).await else { return };
+    edit(&daemon, &claude.asks(&daemon).await).await;
+    let work = claude.work.clone();
+    let (ran, _) = claude.ends().await;
+    assert!(!ran && work.join("edited.txt").exists(), "only the approved change runs");
+}
+
+async fn edit(daemon: &Daemon, ask: &str) {
+    let (_, edit) =
+        daemon.answer(ask, &json!({"decision": "edit", "edit": "touch edited.txt"})).await;
+    let digest = &edit["edit"]["digest"];
+    let (status, _) = daemon.answer(ask, &json!({"decision": "edit", "digest": digest})).await;
+    assert_eq!(status, 200, "{edit}");
+}
+
+#[tokio::test]
+async fn claude_hook_stop() {
+    let daemon = Daemon::start("").await;
+    let Some(mut claude) = Claude::start(&daemon, "Bash", bash()).await else { return };
+    let id = claude.asks(&daemon).await;
+    assert_eq!(run(&daemon, &["deny", &id, "--stop"]).await.code, Some(0));
+    let ended = timeout(crate::daemon::LONG * 2, claude.child.wait()).await.unwrap().unwrap();
+    assert_eq!(ended.code(), Some(1), "its turn is interrupted");
+    assert_eq!(claude.model.results(), Vec::<Value>::new(), "the model is not asked again");
+}
+
+#[tokio::test]
+async fn claude_hook_always_is_kept_here_alone_and_revoking_it_works_at_once() {
+    let daemon = Daemon::start("").await;
+    let Some(claude) = Claude::start(&daemon, "Bash", bash()).await else { return };
+    let id = claude.asks(&daemon).await;
+    run(&daemon, &["approve", &id, "--scope", "always"]).await;
+    let work = claude.work.clone();
+    assert!(claude.ends().await.0);
+    for name in ["settings.json", "settings.local.json"] {
+        assert!(!work.join(".claude").join(name).exists(), "Claude Code stored a rule of its own");
+    }
+    std::fs::remove_file(work.join("made-by-agent.txt")).unwrap();
+    let claude = Claude::start(&daemon, "Bash", bash()).await.unwrap();
+    assert!(claude.ends().await.0, "the grant covers it");
+    let (_, grants) = daemon.get("/v1/grants", crate::daemon::APPROVER).await;
+    for grant in grants["grants"].as_array().unwrap() {
+        run(&daemon, &["grants", "revoke", grant["id"].as_str().unwrap()]).await;
+    }
+    let claude = Claude::start(&daemon, "Bash", bash()).await.unwrap();
+    claude.asks(&daemon).await;
+}
+
+#[tokio::test]
+async fn claude_hook_of_a_claude_that_is_killed_closes_its_card() {
+    let daemon = Daemon::start("").await;
+    let Some(mut claude) = Claude::start(&daemon, "Bash", bash()).await else { return };
+    let id = claude.asks(&daemon).await;
+    claude.child.kill().await.unwrap();
+    daemon.ask_reaches(&id, "cancelled").await;
+}
+
+#[tokio::test]
+async fn claude_hook_parallel() {
+    let daemon = Daemon::start("").await;
+    let touch = |name: &str| json!({"command": format!("touch {name} && git diff --stat")});
+    let model = Model::calling_at_once("Bash", vec![touch("a.txt"), touch("b.txt")]).await;
+    let Some(claude) = Claude::run(&daemon, model, &Route::Hooks).await else { return };
+    for _ in 0..2 {
+        let asks = daemon.until("/v1/asks", |asks| asks["asks"][0]["id"].is_string()).await;
+        let ask = &asks["asks"][0];
+        let answer = if ask["call"]["args"] == touch("a.txt") { "approve" } else { "deny" };
+        run(&daemon, &[answer, ask["id"].as_str().unwrap()]).await;
+    }
+    let work = claude.work.clone();
+    claude.ends().await;
+    assert!(work.join("a.txt").exists() && !work.join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn claude_mcp_tool_allow_and_deny() {
+    let daemon = Daemon::start("").await;
+    let config = daemon.config();
+    let program = env!("CARGO_BIN_EXE_countersign");
+    let stdio = json!({"command": program, "args": ["mcp", "--config", config]});
+    let http = json!({"type": "http", "url": format!("{}/mcp", daemon.url),
+        "headers": {"Authorization": format!("Bearer {}", crate::daemon::AGENT)}});
+    for server in [stdio, http] {
+        allow_and_deny(&daemon, &Route::Mcp(server)).await;
+    }
+}
+
+#[tokio::test]
+async fn claude_host_allow_and_deny() {
+    allow_and_deny(&Daemon::start("").await, &Route::Host).await;
+}
+
+async fn allow_and_deny(daemon: &Daemon, route: &Route) {
+    let model = Model::calling("Bash", bash()).await;
+    let Some(claude) = Claude::run(daemon, model, route).await else { return };
+    run(daemon, &["approve", &claude.asks(daemon).await]).await;
+    let work = claude.work.clone();
+    let (ran, told) = claude.ends().await;
+    assert!(ran, "an approved call runs; the model was told {told}");
+    std::fs::remove_file(work.join("made-by-agent.txt")).unwrap();
+    let model = Model::calling("Bash", bash()).await;
+    let claude = Claude::run(daemon, model, route).await.unwrap();
+    run(daemon, &["deny", &claude.asks(daemon).await, "--reason", "make no files"]).await;
+    let (ran, told) = claude.ends().await;
+    assert!(!ran && told.contains("make no files"), "{told}");
+}
+
+#[tokio::test]
+async fn claude_host_edit_and_stop() {
+    let daemon = Daemon::start("").await;
+    let model = Model::calling("Bash", bash()).await;
+    let Some(claude) = Claude::run(&daemon, model, &Route::Host).await else { return };
+    edit(&daemon, &claude.asks(&daemon).await).await;
+    let work = claude.work.clone();
+    let (ran, _) = claude.ends().await;
+    assert!(!ran && work.join("edited.txt").exists(), "only the approved change runs");
+    let model = Model::calling("Bash", bash()).await;
+    let claude = Claude::run(&daemon, model, &Route::Host).await.unwrap();
+    run(&daemon, &["deny", &claude.asks(&daemon).await, "--stop"]).await;
+    assert!(!claude.ends().await.0);
 }

@@ -16,13 +16,26 @@ mod daemon;
 #[cfg(feature = "telegram")]
 mod telegram_server;
 
+mod acp;
+mod agents;
+mod agents_real;
+mod approvers;
+mod ask_lines;
 mod asking;
+mod chat_model;
 #[cfg(feature = "telegram")]
 mod chats;
 mod claude_real;
+mod codex;
 mod gate;
 mod hook;
+mod host_claude;
+mod live;
+mod mcp;
+mod mcp_http;
+mod mcp_proxy;
 mod model;
+mod opencode;
 #[cfg(feature = "telegram")]
 mod phone;
 mod policy;

@@ -1,4 +1,5 @@
-//! A scripted model for the real Claude Code: it makes one tool call, and says what it was told.
+//! A scripted model for the real Claude Code: it calls a tool once, or several times at once, and
+//! tells what it was told.
 //!
 //! It keeps no state: where the conversation stands is told by the request itself.
 
@@ -24,17 +25,22 @@ pub struct Model {
 
 struct Script {
     tool: &'static str,
-    input: Value,
+    inputs: Vec<Value>,
     results: watch::Sender<Vec<Value>>,
 }
 
 impl Model {
     /// A model whose first turn calls this tool.
     pub async fn calling(tool: &'static str, input: Value) -> Self {
+        Self::calling_at_once(tool, vec![input]).await
+    }
+
+    /// A model whose first turn calls this tool with each of these inputs.
+    pub async fn calling_at_once(tool: &'static str, inputs: Vec<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (told, results) = watch::channel(Vec::new());
-        let script = Arc::new(Script { tool, input, results: told });
+        let script = Arc::new(Script { tool, inputs, results: told });
         let count = || async { Json(json!({"input_tokens": 100})) };
         let router = Router::new()
             .route("/v1/messages/count_tokens", post(count))
@@ -51,34 +57,37 @@ impl Model {
 }
 
 async fn message(State(script): State<Arc<Script>>, Json(request): Json<Value>) -> Response {
-    let block = script.next(&request);
-    let stop = if block["type"] == "tool_use" { "tool_use" } else { "end_turn" };
+    let blocks = script.next(&request);
+    let calls = blocks.iter().any(|block| block["type"] == "tool_use");
+    let stop = if calls { "tool_use" } else { "end_turn" };
     let usage = json!({"input_tokens": 10, "output_tokens": 5});
-    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [block],
+    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": blocks,
         "model": request["model"], "stop_reason": stop, "stop_sequence": null, "usage": usage});
     if request["stream"] != true {
         return Json(whole).into_response();
     }
     let mut start = whole.clone();
     (start["content"], start["stop_reason"]) = (json!([]), Value::Null);
-    let mut empty = block.clone();
-    let delta = if block["type"] == "text" {
-        empty["text"] = json!("");
-        json!({"type": "text_delta", "text": block["text"]})
-    } else {
-        empty["input"] = json!({});
-        json!({"type": "input_json_delta", "partial_json": block["input"].to_string()})
-    };
-    let events = [
-        json!({"type": "message_start", "message": start}),
-        json!({"type": "content_block_start", "index": 0, "content_block": empty}),
-        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-        json!({"type": "content_block_stop", "index": 0}),
-        json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
-            "usage": {"output_tokens": 5}}),
-        json!({"type": "message_stop"}),
-    ];
-    let events = events.map(|event| {
+    let mut events = vec![json!({"type": "message_start", "message": start})];
+    for (index, block) in blocks.iter().enumerate() {
+        let mut empty = block.clone();
+        let delta = if block["type"] == "text" {
+            empty["text"] = json!("");
+            json!({"type": "text_delta", "text": block["text"]})
+        } else {
+            empty["input"] = json!({});
+            json!({"type": "input_json_delta", "partial_json": block["input"].to_string()})
+        };
+        events.extend([
+            json!({"type": "content_block_start", "index": index, "content_block": empty}),
+            json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]);
+    }
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop,
+        "stop_sequence": null}, "usage": {"output_tokens": 5}}));
+    events.push(json!({"type": "message_stop"}));
+    let events = events.into_iter().map(|event| {
         let name = event["type"].as_str().unwrap().to_owned();
         Ok::<_, Infallible>(Event::default().event(name).json_data(event).unwrap())
     });
@@ -86,8 +95,8 @@ async fn message(State(script): State<Arc<Script>>, Json(request): Json<Value>) 
 }
 
 impl Script {
-    fn next(&self, request: &Value) -> Value {
-        let text = |text: &str| json!({"type": "text", "text": text});
+    fn next(&self, request: &Value) -> Vec<Value> {
+        let text = |text: &str| vec![json!({"type": "text", "text": text})];
         let tools = request["tools"].as_array().cloned().unwrap_or_default();
         // Titles and the like are asked for without tools.
         if !tools.iter().any(|tool| tool["name"] == self.tool) {
@@ -101,8 +110,11 @@ impl Script {
             .map(|block| block["content"].clone())
             .collect();
         if results.is_empty() {
-            return json!({"type": "tool_use", "id": "toolu_1", "name": self.tool,
-                "input": self.input});
+            let call = |(index, input): (usize, &Value)| {
+                json!({"type": "tool_use", "id": format!("toolu_{index}"), "name": self.tool,
+                    "input": input})
+            };
+            return self.inputs.iter().enumerate().map(call).collect();
         }
         self.results.send_replace(results);
         text("All done.")

@@ -41,6 +41,12 @@ impl Process {
         self
     }
 
+    /// Gives it one line and leaves its input open.
+    pub async fn tell(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
     /// The id of the ask that it waits for, once it says so.
     pub async fn waits_for(&mut self) -> String {
         let mut line = String::new();

@@ -45,6 +45,7 @@ async fn connect_shows_the_change_keeps_the_rest_and_disconnect_undoes_it() {
     let gone = countersign(home.path(), &["disconnect", "claude-code", "--yes"]).await;
     assert_eq!(gone.code, Some(0), "{gone:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), THEIRS);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     let left = fs::read_dir(&folder).unwrap().count();
     assert_eq!(left, 1, "nothing is left beside the settings");
 }
@@ -95,5 +96,49 @@ async fn a_named_config_is_named_in_the_hook_too() {
     assert!(settings.contains(&named), "{settings}");
     let gone = countersign(home.path(), &["disconnect", "claude-code", "--yes"]).await;
     assert_eq!(gone.code, Some(0));
-    assert_eq!(fs::read_to_string(home.path().join(".claude/settings.json")).unwrap(), "{}\n");
+    let made = home.path().join(".claude/settings.json");
+    assert!(!made.exists(), "the file that connect made is gone");
+}
+
+#[tokio::test]
+async fn the_form_of_the_file_comes_back_even_where_an_edit_cannot_tell_it() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("s.json");
+    let name = file.to_str().unwrap();
+    for theirs in ["{ \"hooks\": { } }", "{\r\n  \"hooks\": {\r\n  }\r\n}", "\u{feff}{\"a\":1}"] {
+        fs::write(&file, theirs).unwrap();
+        let args = ["connect", "claude-code", "--yes", "--settings", name];
+        let connected = countersign(home.path(), &args).await;
+        assert_eq!(connected.code, Some(0), "{connected:?}");
+        let kept = format!("Kept what was there as {name}.1.bak.");
+        assert!(connected.stdout.contains(&kept), "{connected:?}");
+        assert_eq!(fs::read_to_string(format!("{name}.1.bak")).unwrap(), theirs);
+        let args = ["disconnect", "claude-code", "--yes", "--settings", name];
+        assert_eq!(countersign(home.path(), &args).await.code, Some(0));
+        assert_eq!(fs::read_to_string(&file).unwrap(), theirs);
+        assert!(!Path::new(&format!("{name}.1.bak")).exists(), "nobody needs the copy any more");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_written_where_something_unexpected_is_in_the_place_of_the_file() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::create_dir(at("folder")).unwrap();
+    symlink(at("nowhere"), at("broken")).unwrap();
+    fs::write(at("fixed"), "{}").unwrap();
+    fs::set_permissions(at("fixed"), fs::Permissions::from_mode(0o444)).unwrap();
+    for (name, why) in [
+        ("folder", "is not a file; remove it first"),
+        ("broken", "is a link to a file that is not there; remove it"),
+        ("fixed", "is read-only; `chmod u+w` it first, or edit what makes it"),
+    ] {
+        let file = at(name);
+        let args = ["connect", "claude-code", "--yes", "--settings", file.to_str().unwrap()];
+        let refused = countersign(home.path(), &args).await;
+        let said = format!("error: {} {why}\n", file.display());
+        assert_eq!((refused.code, refused.stderr), (Some(1), said));
+    }
+    assert!(!at("nowhere").exists());
+    assert_eq!(fs::read_to_string(at("fixed")).unwrap(), "{}");
 }

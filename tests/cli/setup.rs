@@ -130,7 +130,7 @@ async fn on_a_machine_with_agents_only_the_doctor_looks_at_each_daemon_and_for_n
     let checks = report["checks"].as_array().unwrap().iter();
     let checks: Vec<_> = checks
         .map(|check| (check["check"].as_str().unwrap(), check["state"].as_str().unwrap()))
-        .filter(|(check, _)| *check != "claude-code")
+        .filter(|(check, _)| *check != "agents")
         .collect();
     let expected =
         [("config", "ok"), ("files", "ok"), ("tokens", "ok"), ("daemon", "fail"), ("daemon", "ok")];

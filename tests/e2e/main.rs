@@ -10,6 +10,8 @@
 
 #[path = "../support/browser.rs"]
 mod browser;
+#[path = "../support/codex.rs"]
+mod codex_server;
 #[path = "../support/connectonion.rs"]
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod connectonion_peer;
@@ -36,6 +38,7 @@ mod telegram_server;
 
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod chats;
+mod codex;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod connectonion;
 mod core;
@@ -67,6 +70,8 @@ mod outage;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod pause;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod people;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod phone;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod races;
@@ -79,6 +84,8 @@ mod shared;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod votes;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod wcore;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -80,8 +80,9 @@ async fn always_stores_what_the_card_said_and_the_next_call_does_not_ask() {
     assert!(told.text.starts_with("Approved, and always from now on:"), "{}", told.text);
     assert_eq!(waiting.await.unwrap()["verdict"], "allow");
     assert_eq!(daemon.call(&shell("git push origin main")).await.1["verdict"], "allow");
-    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
+    closed(&telegram, card.id).await;
     assert_eq!(telegram.open_cards(GROUP), vec![], "nothing rings the phone again");
+    assert_eq!(daemon.call(&shell("git push origin next")).await.1["verdict"], "ask");
 }
 
 #[tokio::test]

@@ -68,6 +68,7 @@ impl Browser {
             next: AtomicU64::new(1),
             waiting: Mutex::default(),
             complaints: Mutex::default(),
+            workers: Mutex::default(),
         });
         tokio::spawn(read(child.stdout.take().unwrap(), wire.clone()));
         Some(Self { wire, _child: child, _profile: profile })
@@ -85,14 +86,19 @@ impl Browser {
             page.call(domain, json!({})).await;
         }
         page.size(1000, 800).await;
-        page.call("Page.navigate", json!({ "url": url })).await;
-        page.until("document.readyState === 'complete' && location.href !== 'about:blank'").await;
+        page.go(url).await;
         page
     }
 }
 
 #[allow(dead_code, reason = "not every test uses every hand")]
 impl Page {
+    /// Goes to another address, and waits until it is loaded.
+    pub async fn go(&self, url: &str) {
+        self.call("Page.navigate", json!({ "url": url })).await;
+        self.until("document.readyState === 'complete' && location.href !== 'about:blank'").await;
+    }
+
     /// Evaluates an expression; a promise is awaited.
     pub async fn eval(&self, expression: &str) -> Value {
         let params =
@@ -133,6 +139,33 @@ impl Page {
     /// Takes the page's Content-Security-Policy away, as of the next load: an attacker has none.
     pub async fn bypass_policy(&self) {
         self.call("Page.setBypassCSP", json!({ "enabled": true })).await;
+    }
+
+    /// Allows the page of this origin to notify.
+    pub async fn allow_notifications(&self, origin: &str) {
+        let params = json!({ "origin": origin, "permissions": ["notifications"] });
+        self.wire.call(None, "Browser.grantPermissions", params).await;
+    }
+
+    /// Hands a push message to the worker of this scope, as the browser's push service would.
+    pub async fn deliver_push(&self, origin: &str, scope: &str, data: &str) {
+        self.call("ServiceWorker.enable", json!({})).await;
+        let known = || {
+            let workers = self.wire.workers.lock().unwrap();
+            workers.iter().find(|worker| worker["scopeURL"] == *scope).cloned()
+        };
+        let found = tokio::time::timeout(PATIENCE, async {
+            loop {
+                match known() {
+                    Some(worker) => return worker,
+                    None => tokio::time::sleep(Duration::from_millis(20)).await,
+                }
+            }
+        });
+        let worker = found.await.unwrap_or_else(|_| panic!("there is no worker for {scope}"));
+        let id = &worker["registrationId"];
+        let params = json!({ "origin": origin, "registrationId": id, "data": data });
+        self.call("ServiceWorker.deliverPushMessage", params).await;
     }
 
     /// What the browser finds wrong with the page's manifest.
@@ -233,6 +266,8 @@ struct Wire {
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
     complaints: Mutex<Vec<String>>,
+    /// Registrations of service workers.
+    workers: Mutex<Vec<Value>>,
 }
 
 impl Wire {
@@ -266,6 +301,11 @@ async fn read(from: ChildStdout, wire: Arc<Wire>) {
             continue;
         }
         let params = &message["params"];
+        if message["method"] == "ServiceWorker.workerRegistrationUpdated" {
+            let news = params["registrations"].as_array().unwrap().clone();
+            wire.workers.lock().unwrap().extend(news);
+            continue;
+        }
         let complaint = match message["method"].as_str() {
             Some("Runtime.exceptionThrown") => Some(&params["exceptionDetails"]),
             Some("Log.entryAdded") if params["entry"]["level"] == "error" => Some(&params["entry"]),

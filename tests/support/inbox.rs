@@ -138,6 +138,12 @@ impl Visitor {
         self.post_to("/inbox/press", body).await
     }
 
+    /// Sends something else to the page's routes; status and body.
+    pub async fn send(&self, path: &str, body: &str) -> (u16, Value) {
+        let response = self.post_to(path, body).await.unwrap().send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
     async fn post_to(
         &self,
         path: &str,

@@ -114,6 +114,7 @@ impl<'a> MessageContent<'a> {
             }
             Block::Quote { label, text } => {
                 let seen = seen();
+                let label = if label.is_empty() { "says" } else { label };
                 self.passage(label, text, seen, (quote, self.lesser_room()));
             }
             Block::Diff { path, added, removed, lines } => {

@@ -1,31 +1,43 @@
-// Desktop notifications, only after the person has asked for them.
+// How a person hears of a new request: a notification, a push while no page is open, a sound, the app's badge.
 
-const PLACE = "countersign-bell";
-const bell = document.getElementById("bell");
-let rings = false;
+import { $ } from "./dom.js";
+import { canPush, isPushed, keepPush, pushOff, pushOn } from "./push.js";
+import { allowSound, playSound } from "./sound.js";
+
+const BLOCKED = "The browser blocks notifications for this page; allow them in its site settings.";
+const on = { notify: remembered("notify"), push: false, sound: remembered("sound") };
 let count = null;
 
-/** Shows the bell where the browser can notify at all; `say` tells what a click did. */
+/** Shows the bell; `say` tells what a switch did. */
 export function hangBell(say) {
-  if (!("Notification" in window) || !window.isSecureContext) return;
-  bell.hidden = false;
-  set(Notification.permission === "granted" && remembered() === "on");
-  bell.addEventListener("click", async () => {
-    if (rings) {
-      set(false);
-      say("No more desktop notifications from this page.");
-    } else if ((await Notification.requestPermission()) === "granted") {
-      set(true);
-      say("This desktop is notified when something waits for you.");
-    } else {
-      say("The browser blocks notifications for this page; allow them in its site settings.");
-    }
+  const notifies = "Notification" in window && window.isSecureContext;
+  on.notify &&= notifies && Notification.permission === "granted";
+  $("bell").hidden = false;
+  $("bell").addEventListener("click", () => $("bells").showModal());
+  $("ring-notify").disabled = !notifies;
+  $("ring-push").disabled = !canPush;
+  hang("notify", say, async (wanted) => (wanted ? await permission() : ""));
+  hang("push", say, async (wanted) => (wanted ? (await permission()) || (await pushOn()) : await pushOff()) ?? "");
+  hang("sound", say, async (wanted) => {
+    if (wanted) allowSound();
+    return "";
   });
+  if (on.sound) document.addEventListener("pointerdown", allowSound, { once: true });
+  paint();
 }
 
-/** Tells of a new card when the person looks elsewhere: its first line, and who asks from where. */
+/** Once the daemon has proved itself; `open` shows the request of a notification that was pressed. */
+export async function wakeBell(open) {
+  await keepPush(open);
+  on.push = await isPushed();
+  paint();
+}
+
+/** Tells of a new card: its first line, and who asks from where. */
 export function ring(card) {
-  if (!rings || document.hasFocus()) return;
+  if (on.sound) playSound(card.tone);
+  // A push tells of it already.
+  if (!on.notify || on.push || document.hasFocus()) return;
   const note = new Notification(`${card.tone === "critical" ? "🛑 CRITICAL " : ""}${card.title}`, { body: card.origin, tag: card.id });
   note.addEventListener("click", () => {
     window.focus();
@@ -40,21 +52,47 @@ export function showCount(open) {
   (open > 0 ? navigator.setAppBadge(open) : navigator.clearAppBadge()).catch(() => {});
 }
 
-function set(on) {
-  rings = on;
-  bell.setAttribute("aria-pressed", on);
-  bell.title = on ? "Desktop notifications are on" : "Notify me on this desktop";
+/** A switch; `turn` returns a sentence if it cannot be turned. */
+function hang(name, say, turn) {
+  const box = $(`ring-${name}`);
+  box.addEventListener("change", async () => {
+    box.disabled = true;
+    const problem = await turn(box.checked);
+    box.disabled = false;
+    if (!problem) {
+      on[name] = box.checked;
+      remember(name, on[name]);
+    }
+    $("bells-said").textContent = problem;
+    $("bells-said").hidden = !problem;
+    say(problem || `${box.labels[0].textContent.trim()}: ${on[name] ? "on" : "off"}.`);
+    paint();
+  });
+}
+
+async function permission() {
+  return (await Notification.requestPermission()) === "granted" ? "" : BLOCKED;
+}
+
+function paint() {
+  for (const name of Object.keys(on)) $(`ring-${name}`).checked = on[name];
+  const rings = Object.values(on).some(Boolean);
+  $("bell").setAttribute("aria-pressed", rings);
+  $("bell").title = rings ? "Notifications are on" : "Notifications";
+}
+
+function remember(name, value) {
   try {
-    localStorage.setItem(PLACE, on ? "on" : "off");
+    localStorage.setItem(`countersign-${name}`, value ? "on" : "off");
   } catch {
     // Without storage the choice lasts as long as the page.
   }
 }
 
-function remembered() {
+function remembered(name) {
   try {
-    return localStorage.getItem(PLACE);
+    return localStorage.getItem(`countersign-${name}`) === "on";
   } catch {
-    return null;
+    return false;
   }
 }

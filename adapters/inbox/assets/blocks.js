@@ -26,7 +26,7 @@ export function drawBlock(block, closed) {
       return node;
     }
     case "quote":
-      if (block.label === "") return el("p", { className: "why", dir: "auto", textContent: `“${block.short ?? block.text}”` });
+      if (block.label === "") return el("p", { className: "why", dir: "auto", textContent: `says: “${block.short ?? block.text}”` });
       return el("figure", { className: "quote" },
         el("figcaption", { textContent: block.label }),
         el("blockquote", { dir: "auto", textContent: block.short ?? block.text }));

@@ -1,7 +1,7 @@
 // The inbox: keeps the page like the board, and wires its parts.
 
 import { entries, isOld, miss, receive, waiting } from "./asks.js";
-import { hangBell, ring, showCount } from "./bell.js";
+import { hangBell, ring, showCount, wakeBell } from "./bell.js";
 import { fit } from "./blocks.js";
 import { choose, current, currentNode, hangDetail, paintDetail, tick } from "./detail.js";
 import { $, desk, put, say } from "./dom.js";
@@ -57,7 +57,9 @@ follow({
     if (more) return;
     board = null;
     refreshPages();
-    if (first) $("teach").open = entries.size === 0;
+    if (!first) return;
+    $("teach").open = entries.size === 0;
+    wakeBell((id) => open(id));
   },
   card({ now, card }) {
     setNow(now);

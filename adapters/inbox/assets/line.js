@@ -7,6 +7,7 @@ import { canProve, fresh, proofOf } from "./proof.js";
 
 const HEADER = "x-countersign-inbox";
 const PLACE = "countersign-key";
+const PUSH = "/push/";
 // The server says something every 10 s; after this long a silent line is dead (a phone that slept).
 const SILENCE = 25_000;
 const PRESS_LIMIT = 20_000;
@@ -90,6 +91,11 @@ export async function post(path, what) {
   return await ask("POST", `/inbox/api/${path}`, JSON.stringify(what));
 }
 
+/** A request of the page itself, such as `/inbox/push`: `{status, body}`. */
+export async function request(method, path, what) {
+  return await ask(method, path, what === undefined ? "" : JSON.stringify(what));
+}
+
 /** Revokes a grant. */
 export async function revoke(id) {
   return await ask("DELETE", `/inbox/api/grants/${encodeURIComponent(id)}`);
@@ -158,12 +164,13 @@ function takeKey() {
 }
 
 /**
- * SECURITY: the inbox has no service worker. To keep the page's files one fetches them without a proof, from
- * whatever answers then; an impostor's files would outlive it. One that is there was left by somebody else.
+ * SECURITY: no service worker stands between this page and the daemon. To keep the page's files one fetches them
+ * without a proof, from whatever answers then; an impostor's files would outlive it. One that is there was left by
+ * somebody else. The worker of `push.js` controls no page.
  */
 async function forgetWorkers() {
   const workers = await navigator.serviceWorker?.getRegistrations().catch(() => []);
-  for (const worker of workers ?? []) worker.unregister();
+  for (const worker of workers ?? []) if (new URL(worker.scope).pathname !== PUSH) worker.unregister();
 }
 
 async function listen(body, challenge, silence, on) {

@@ -160,7 +160,7 @@ function hintOf({ card, group }) {
   const effect = card.blocks.find(({ kind, text }) => kind === "note" && /^(→|Why:)/.test(text))
     ?? card.blocks.find(({ kind }) => kind === "note" || kind === "quote");
   const words = effect?.short ?? effect?.text ?? "";
-  const text = effect?.kind === "quote" ? `“${words}”` : words;
+  const text = effect?.kind === "quote" ? `says: “${words}”` : words;
   return group === "critical" ? [text, card.origin].filter(Boolean).join(" · ") : text;
 }
 

@@ -12,6 +12,7 @@ mod guard;
 mod page;
 mod press;
 mod proof;
+mod push;
 mod session;
 mod shared;
 mod stream;
@@ -24,6 +25,8 @@ use countersign_port::{
 };
 use guard::BODY_LIMIT;
 use proof::Proofs;
+use push::Push;
+pub use push::{PushConfig, PushShows};
 use session::Session;
 use shared::{Core, InboxState};
 use std::sync::Arc;
@@ -45,6 +48,8 @@ pub struct InboxConfig {
     /// The origin of the page behind a proxy, such as `https://approve.example`. Its host is one of
     /// `allowed_hosts`.
     pub public_origin: Option<String>,
+    /// Web Push; `None`: off.
+    pub push: Option<PushConfig>,
 }
 
 /// The inbox. Clones are handles to the same board.
@@ -52,7 +57,8 @@ pub struct InboxConfig {
 pub struct Inbox(Arc<InboxState>);
 
 impl Inbox {
-    /// An inbox with an empty board. It takes presses once [`Adapter::run`] runs.
+    /// An inbox with an empty board. It takes presses once [`Adapter::run`] runs. With push it is
+    /// made inside a runtime.
     #[must_use]
     pub fn new(config: InboxConfig) -> Self {
         Self(Arc::new(InboxState {
@@ -60,6 +66,7 @@ impl Inbox {
             proofs: Proofs::default(),
             allowed_hosts: config.allowed_hosts,
             public_origin: config.public_origin,
+            push: config.push.as_ref().and_then(Push::start),
             board: Board::default(),
             core: watch::Sender::new(Core::Starting),
             signals: Signals::default(),
@@ -82,10 +89,12 @@ impl Inbox {
             .route("/inbox/events", routing::get(stream::events))
             .route("/inbox/press", routing::post(press::press))
             .route("/inbox/command", routing::post(command::command))
+            .merge(push::routes())
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
         Router::new()
             .route("/", routing::get(page::page))
             .route("/inbox/hello", routing::get(page::hello))
+            .route("/push/worker.js", routing::get(page::worker))
             .route("/inbox/{file}", routing::get(page::file))
             .route("/inbox/{start}/{file}", routing::get(page::file_of_start))
             .merge(data)
@@ -123,7 +132,7 @@ impl Adapter for Inbox {
         &self,
         target: &Target,
         card: &Card,
-        _: Posting,
+        posting: Posting,
     ) -> Result<MessageRef, SendError> {
         if target.0.split('@').next() != Some(TARGET) {
             return Err(SendError::TargetGone(format!(
@@ -132,6 +141,10 @@ impl Adapter for Inbox {
             )));
         }
         self.0.board.put(card);
+        // After a restart every open card is posted again.
+        if let (Some(push), Posting::First) = (&self.0.push, posting) {
+            push.tell(card);
+        }
         Ok(MessageRef(card.id.clone()))
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 const PAGE: &str = include_str!("../assets/page.html");
 const DOOR: &str = include_str!("../assets/door.html");
+const WORKER: &[u8] = include_bytes!("../assets/worker.js");
 
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -55,6 +56,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("parts.js", SCRIPT),
     file!("pause.js", SCRIPT),
     file!("proof.js", SCRIPT),
+    file!("push.js", SCRIPT),
     file!("record.js", SCRIPT),
     file!("route.js", SCRIPT),
     file!("rules.js", SCRIPT),
@@ -62,6 +64,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("settle.js", SCRIPT),
     file!("several.js", SCRIPT),
     file!("sight.js", SCRIPT),
+    file!("sound.js", SCRIPT),
     file!("status.js", SCRIPT),
     file!("time.js", SCRIPT),
     file!("icon.svg", "image/svg+xml"),
@@ -127,6 +130,12 @@ pub(crate) async fn file(Path(name): Path<String>) -> Response {
         }
         None => refusal(StatusCode::NOT_FOUND, "The inbox has no such file."),
     }
+}
+
+/// The worker that shows push messages. Its address is the same at every start, because the browser
+/// keeps it, and its folder has no page that it could control.
+pub(crate) async fn worker() -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(SCRIPT))], WORKER).into_response()
 }
 
 /// The same under an address that only this start has.

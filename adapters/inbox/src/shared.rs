@@ -1,6 +1,6 @@
 //! What the adapter and its HTTP handlers share.
 
-use crate::{board::Board, proof::Proofs, session::Session};
+use crate::{board::Board, proof::Proofs, push::Push, session::Session};
 use countersign_port::{Presses, Signals};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ pub(crate) struct InboxState {
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) public_origin: Option<String>,
     pub(crate) board: Board,
+    pub(crate) push: Option<Push>,
     pub(crate) core: watch::Sender<Core>,
     pub(crate) signals: Signals,
     /// What people have to know of the bridge itself.

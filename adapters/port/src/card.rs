@@ -80,7 +80,8 @@ pub enum Block {
     },
     /// The agent's words to people, such as a reason or a question.
     Quote {
-        /// What it is, such as `question`; empty for the agent's reason, which is shown in quotes.
+        /// What it is, such as `question`; empty for the agent's reason, which is shown as
+        /// `says: “…”`.
         label: String,
         /// The text.
         text: String,

@@ -14,6 +14,7 @@ mod conflict;
 mod errors;
 mod first_line;
 mod fit;
+mod genuine;
 mod guide;
 mod hello;
 mod keyboard;

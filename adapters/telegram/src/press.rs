@@ -4,6 +4,7 @@ use crate::address::{Chat, MessageAddress};
 use crate::addressed::Addressed;
 use crate::api::BotApi;
 use crate::commands::page;
+use crate::genuine::{refused, shows_card};
 use crate::hello::{ReplyLimit, asks_for_id};
 use crate::keyboard::Menu;
 use crate::knock::{code_in, presser};
@@ -16,9 +17,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
-use teloxide::types::{
-    CallbackQuery, CallbackQueryId, InlineKeyboardButtonKind, Message, Update, UpdateKind, User,
-};
+use teloxide::types::{CallbackQuery, CallbackQueryId, Message, Update, UpdateKind, User};
 use tokio::task::JoinSet;
 
 /// Hands what people do to the core, and tells them what came of it.
@@ -63,6 +62,12 @@ impl PressReporter {
             .as_ref()
             .map(|message| MessageAddress::of(message.chat().id, message.id()));
         let thread = query.regular_message().and_then(topic);
+        if let Some(refusal) = refused(&query) {
+            tracing::warn!(person = query.from.id.0, refusal, "a press is refused");
+            let words = refusal.to_owned();
+            self.telling.spawn(answer(self.api.clone(), query.id, words, true));
+            return;
+        }
         let Some(token) = query.data.clone() else {
             let nothing = "This button does nothing here.".to_owned();
             self.telling.spawn(answer(self.api.clone(), query.id, nothing, true));
@@ -205,7 +210,8 @@ impl PressReporter {
     /// Who wrote a message, where it is known.
     // SECURITY: a person who writes as the chat cannot be told apart from its other admins.
     pub(crate) fn writer(&mut self, message: &Message) -> Option<User> {
-        let person = message.from.clone().filter(|_| message.sender_chat.is_none());
+        let is_person = |from: &User| !from.is_bot && message.sender_chat.is_none();
+        let person = message.from.clone().filter(is_person);
         if person.is_none() {
             tracing::warn!(chat = message.chat.id.0, "an anonymous message is refused");
             self.say_words(
@@ -276,18 +282,4 @@ impl PressReporter {
             self.telling.spawn(tell(self.api.clone(), Arc::clone(&self.cards), to.clone(), page));
         }
     }
-}
-
-/// Whether a message holds buttons of this card.
-// SECURITY: data can be forged, so that a card could be opened under another one's text.
-fn shows_card(message: Option<&Message>, card: &str) -> bool {
-    let keyboard = message.and_then(Message::reply_markup);
-    let mut buttons =
-        keyboard.iter().flat_map(|keyboard| keyboard.inline_keyboard.iter().flatten());
-    buttons.any(|button| match &button.kind {
-        InlineKeyboardButtonKind::CallbackData(data) => {
-            data.strip_prefix(card).is_some_and(|rest| rest.starts_with(['.', ':']))
-        }
-        _ => false,
-    })
 }

@@ -111,7 +111,7 @@ impl<'a> PageLayout<'a> {
             }
             Block::Quote { label, text } if label.is_empty() => {
                 let seen = seen();
-                self.page.add(Style::Plain, "\n“");
+                self.page.add(Style::Plain, "\nsays: “");
                 self.passage(("reason", text), seen, Style::Code, self.lesser());
                 self.page.add(Style::Plain, "”");
             }

@@ -1,7 +1,10 @@
 //! A permission request of Claude Code: its call, and the encoding of the decision.
 
 use crate::{
-    agents::agent::{HookReply, HookRequest},
+    agents::{
+        agent::{HookReply, HookRequest},
+        hook_call::message,
+    },
     client::{Decided, Ending},
 };
 use countersign_ask::{
@@ -77,6 +80,29 @@ impl HookRequest for PermissionRequest {
 }
 
 impl PermissionRequest {
+    /// A request that comes without a hook.
+    pub(super) fn bare(session: String, cwd: Option<String>, tool: String, input: Value) -> Self {
+        Self {
+            session_id: session,
+            cwd,
+            tool_name: tool,
+            tool_input: input,
+            permission_mode: None,
+            agent_id: None,
+            agent_type: None,
+        }
+    }
+
+    /// The same in this mode of Claude Code, of this subagent.
+    pub(super) fn within(self, mode: Option<String>, subagent: Option<String>) -> Self {
+        Self { permission_mode: mode, agent_id: subagent, ..self }
+    }
+
+    /// The arguments as they came.
+    pub(super) fn input(&self) -> &Value {
+        &self.tool_input
+    }
+
     /// The decision to print; `None` prints nothing, and Claude's own prompt decides.
     pub(super) fn decision(&self, decided: &Decided) -> Option<Value> {
         let decision = self.decided(decided)?;
@@ -143,19 +169,6 @@ impl PermissionRequest {
             value.as_ref().map(|value| (name.to_owned(), Value::from(value.as_str())))
         });
         Value::Object(there.collect())
-    }
-}
-
-/// Names who decided and why, for the model.
-fn message(decided: &Decided) -> String {
-    let reason = match &decided.ending {
-        Ending::Ruled(_) => format!("denied by policy: {}", decided.reason_and_rule()),
-        _ => decided.reason.clone(),
-    };
-    let mut letters = reason.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => "Denied by countersign.".into(),
     }
 }
 

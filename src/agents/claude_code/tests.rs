@@ -46,6 +46,7 @@ fn answered(decision: Decision, reason: &str) -> Decided {
         updated_input: None,
         updated_digest: None,
         by,
+        with: Vec::new(),
         at: String::new(),
     };
     Decided { decision, reason: reason.into(), message: None, ending: Ending::Answered(answer) }

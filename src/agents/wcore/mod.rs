@@ -8,11 +8,13 @@
 
 mod answer;
 mod call;
+mod session;
 #[cfg(test)]
 mod tests;
 
 pub use call::{AGENT, EngineContext};
 
+use super::hosted::{Forward, Step};
 use crate::profiles::wcore::{ModeChangeSource, SessionMode};
 use crate::{
     client::Decided,
@@ -49,39 +51,6 @@ pub struct LaunchOptions {
     pub compat: bool,
     /// The session was named at launch; otherwise the engine names it.
     pub named: bool,
-}
-
-/// A step for the caller to carry out, in order.
-#[derive(Debug, PartialEq)]
-pub enum Step {
-    /// Send this line to the engine.
-    Send(String),
-    /// Submit this call.
-    Submit {
-        /// Its key.
-        key: String,
-        /// The call.
-        call: Box<Call>,
-    },
-    /// Cancel the call with this key.
-    Cancel {
-        /// The key.
-        key: String,
-        /// The reason.
-        why: CancelReason,
-    },
-    /// Log this for the operator.
-    Log(String),
-}
-
-/// The treatment of a line of our own host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Forward {
-    /// It is passed on unchanged.
-    On,
-    /// It is dropped.
-    Stays,
 }
 
 impl EngineSession {

@@ -57,6 +57,7 @@ fn by_ana(scope: Option<&str>, stop: bool, answers: Option<Value>) -> Ending {
         reason: None,
         stop,
         explain: false,
+        with: Vec::new(),
         at: String::new(),
         updated_input: None,
         updated_digest: None,

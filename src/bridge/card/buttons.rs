@@ -107,6 +107,7 @@ fn permission(ask: &Ask, maker: Maker<'_>) -> Buttons {
         plain_deny(ask, maker),
     ]);
     let edit = editable(&body.call)
+        .filter(|_| !body.takes_votes())
         .and_then(|_| maker.button("Edit…", ButtonStyle::Text, Pressed::Words(TextPurpose::Edit)));
     let more = row([
         remember(Scope::Timed(600)),

@@ -2,11 +2,15 @@
 
 use super::{
     change, lines,
+    named::first,
     readable::readable,
     sheet::{Sheet, fact},
 };
 use crate::gate::{ask::Ask, call::Call};
-use countersign_policy::tools::{Kind, kind_of};
+use countersign_policy::{
+    argument_names::{COMMANDS, CONTENTS, FILES, NEW_TEXTS, OLD_TEXTS},
+    tools::{Kind, kind_of},
+};
 use countersign_port::Field;
 use serde_json::{Map, Value};
 
@@ -28,8 +32,7 @@ pub(super) fn draw(ask: &Ask, told: bool, sheet: &mut Sheet, details: &mut Sheet
             true => Value::Null,
             false => without(rest, &change.shows),
         };
-        let path = change.path.unwrap_or_default();
-        sheet.change(&path, (change.added, change.removed), change.lines);
+        sheet.change(&change.paths.join(", "), (change.added, change.removed), change.lines);
     } else {
         rest = parts(told, rest, sheet);
     }
@@ -47,10 +50,10 @@ pub(super) fn draw(ask: &Ask, told: bool, sheet: &mut Sheet, details: &mut Sheet
 /// What is shown first of a tool that is no shell: its file, its address, its text.
 fn parts(told: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
     let text = |rest: &Value, keys: &[&'static str]| {
-        change::first(rest, keys).map(|(key, text)| (key, text.to_owned()))
+        first(rest, keys).map(|(key, text)| (key, text.to_owned()))
     };
-    let content = text(&rest, CONTENT);
-    if let Some((key, path)) = text(&rest, change::PATH) {
+    let content = text(&rest, CONTENTS);
+    if let Some((key, path)) = text(&rest, FILES) {
         let size = content.as_ref().map(|(_, content)| size_of(content));
         let size = size.map(|size| fact("size", &size));
         sheet.fields([Some(fact("file", &path)), size].into_iter().flatten().collect());
@@ -71,13 +74,8 @@ fn parts(told: bool, mut rest: Value, sheet: &mut Sheet) -> Value {
     rest
 }
 
-/// The names under which agents put what a file is to hold.
-const CONTENT: &[&str] = &["content", "contents", "file_text"];
-const TEXTS: &[(&str, &[&str])] = &[
-    ("old text", &["old_string", "old_text", "old_str"]),
-    ("new text", &["new_string", "new_text", "new_str", "new_source"]),
-    ("content", CONTENT),
-];
+const TEXTS: &[(&str, &[&str])] =
+    &[("old text", OLD_TEXTS), ("new text", NEW_TEXTS), ("content", CONTENTS)];
 
 fn size_of(content: &str) -> String {
     let lines = content.lines().count();
@@ -118,7 +116,7 @@ pub(super) fn command(call: &Call) -> Option<(Option<&'static str>, String)> {
         Kind::Shell | Kind::Other => {}
         _ => return None,
     }
-    let mut named = ["command", "cmd", "script"].into_iter();
+    let mut named = COMMANDS.iter().copied();
     let key = named.find(|key| call.args.get(key).is_some())?;
     words(call.args.get(key)?).map(|text| (Some(key), text))
 }

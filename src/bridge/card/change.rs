@@ -1,7 +1,17 @@
 //! A change of a text, line by line.
 
+use super::{
+    named::first,
+    part_of_change::{ChangedTexts, PartOfChange},
+};
 use crate::gate::call::Call;
-use countersign_policy::tools::{Kind, kind_of};
+use countersign_policy::{
+    argument_names::{CHANGES, FILES, NEW_TEXTS, OLD_TEXTS},
+    edited_files::patch_of,
+    patch,
+    tools::{Kind, kind_of},
+    values::Values,
+};
 use countersign_port::{DiffLine, DiffSide};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -15,8 +25,8 @@ const LONGEST: Duration = Duration::from_millis(100);
 /// What an edit changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileChange {
-    /// The file, where the call names one.
-    pub path: Option<String>,
+    /// The files that the call names, as rules match them.
+    pub paths: Vec<String>,
     pub added: usize,
     pub removed: usize,
     pub lines: Vec<DiffLine>,
@@ -24,27 +34,20 @@ pub(super) struct FileChange {
     pub shows: Vec<&'static str>,
 }
 
-/// The names under which agents put what is there and what is to be there.
-const OLD: &[&str] = &["old_string", "old_text", "old_str"];
-const NEW: &[&str] = &["new_string", "new_text", "new_str", "new_source"];
-/// The names under which they put a patch.
-const PATCH: &[&str] = &["patch", "input", "diff"];
-pub(super) const PATH: &[&str] = &["file_path", "path", "notebook_path"];
-
 /// The change that a call of an editing tool would make; `None` where it cannot be told.
 pub(super) fn of(call: &Call) -> Option<FileChange> {
     if kind_of(&call.tool) != Kind::Edit {
         return None;
     }
     let mut change = FileChange::default();
-    if let Some((key, path)) = first(&call.args, PATH) {
-        change.path = Some(path.to_owned());
-        change.shows.push(key);
-    }
-    change
-        .edit(&call.args)
-        .or_else(|| change.edits(&call.args))
-        .or_else(|| change.patch(&call.args))?;
+    change.edit(&call.args).or_else(|| change.several(&call.args)).or_else(|| {
+        let (key, text) = patch_of(&call.args)?;
+        change.shows.extend(key);
+        change.patch(text)
+    })?;
+    change.shows.extend(first(&call.args, FILES).map(|(key, _)| key));
+    let values = Values::of(&call.for_policy(None)).list;
+    change.paths = values.into_iter().filter(|it| it.is_path).map(|it| it.text).collect();
     Some(change)
 }
 
@@ -55,18 +58,10 @@ pub(super) fn between(old: &str, new: &str) -> FileChange {
     change
 }
 
-/// The first of the names that holds a text.
-pub(super) fn first<'a>(
-    args: &'a Value,
-    names: &[&'static str],
-) -> Option<(&'static str, &'a str)> {
-    names.iter().find_map(|name| Some((*name, args.get(name)?.as_str()?)))
-}
-
 impl FileChange {
     /// One text for another.
     fn edit(&mut self, args: &Value) -> Option<()> {
-        let (old, new) = (first(args, OLD), first(args, NEW));
+        let (old, new) = (first(args, OLD_TEXTS), first(args, NEW_TEXTS));
         if old.is_none() && new.is_none() {
             return None;
         }
@@ -75,50 +70,47 @@ impl FileChange {
         Some(())
     }
 
-    /// Several texts for others.
-    fn edits(&mut self, args: &Value) -> Option<()> {
-        let edits = args.get("edits")?.as_array()?;
-        let one = |edit: &Value| {
-            let (old, new) = (first(edit, OLD), first(edit, NEW));
-            // What an edit says besides its texts is not left out.
-            let said =
-                edit.as_object()?.len() == usize::from(old.is_some()) + usize::from(new.is_some());
-            said.then(|| {
-                (old.map_or("", |it| it.1).to_owned(), new.map_or("", |it| it.1).to_owned())
-            })
-        };
-        let edits =
-            edits.iter().map(one).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())?;
-        for (at, (old, new)) in edits.iter().enumerate() {
-            if edits.len() > 1 {
-                self.skip(format!("change {} of {}", at + 1, edits.len()));
+    /// Several changes: of one file, or of several.
+    fn several(&mut self, args: &Value) -> Option<()> {
+        let (key, list) =
+            CHANGES.iter().find_map(|key| Some((*key, args.get(*key)?.as_array()?)))?;
+        let parts = list.iter().map(PartOfChange::of).collect::<Option<Vec<_>>>()?;
+        for (at, part) in parts.iter().enumerate() {
+            match &part.title {
+                Some(title) => self.skip(title.clone()),
+                None if parts.len() > 1 => {
+                    self.skip(format!("change {} of {}", at + 1, parts.len()))
+                }
+                None => {}
             }
-            self.compare(old, new);
+            match part.texts {
+                ChangedTexts::Both(old, new) => self.compare(old, new),
+                ChangedTexts::Patch(text) => self.draw(text),
+            }
         }
-        self.shows.push("edits");
-        Some(())
+        self.shows.push(key);
+        (!parts.is_empty()).then_some(())
     }
 
     /// A patch as it is, every line of it.
-    fn patch(&mut self, args: &Value) -> Option<()> {
-        let whole = args.as_str().map(|text| ("", text));
-        let (key, text) = whole.or_else(|| first(args, PATCH))?;
-        let is_patch = |text: &str| text.contains("*** Begin Patch") || text.contains("\n@@");
-        if !is_patch(text) {
+    fn patch(&mut self, text: &str) -> Option<()> {
+        let patch = patch::read(text);
+        if !patch.is_exact && patch.files.is_empty() {
             return None;
         }
-        let mut files = Vec::new();
-        let mut lines = text.lines().peekable();
+        self.draw(text);
+        Some(())
+    }
+
+    fn draw(&mut self, text: &str) {
+        let mut lines = text.strip_suffix('\n').unwrap_or(text).split('\n').peekable();
         while let Some(line) = lines.next() {
             let heads =
                 line.starts_with("--- ") && lines.peek().is_some_and(|it| it.starts_with("+++ "));
-            files.extend(FILES.iter().find_map(|head| line.strip_prefix(head)).map(str::to_owned));
             match line.split_at_checked(1) {
                 _ if heads => {
                     self.push(DiffSide::Both, line);
-                    let new = lines.next().unwrap_or_default();
-                    files.push(new.trim_start_matches("+++ ").trim_start_matches("b/").to_owned());
-                    self.push(DiffSide::Both, new);
+                    self.push(DiffSide::Both, lines.next().unwrap_or_default());
                 }
                 Some(("+", rest)) => self.push(DiffSide::Added, rest),
                 Some(("-", rest)) => self.push(DiffSide::Removed, rest),
@@ -126,14 +118,6 @@ impl FileChange {
                 _ => self.push(DiffSide::Both, line),
             }
         }
-        let named = match files.as_slice() {
-            [] => None,
-            [one] => Some(one.clone()),
-            many => Some(many.join(", ")),
-        };
-        self.path = self.path.take().or(named);
-        self.shows.extend((!key.is_empty()).then_some(key));
-        Some(())
     }
 
     fn compare(&mut self, old: &str, new: &str) {
@@ -176,10 +160,6 @@ impl FileChange {
     }
 }
 
-/// How a patch names the files that it changes.
-const FILES: &[&str] =
-    &["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -201,7 +181,7 @@ mod tests {
         let around = "- listen 80;\n+ listen 443 ssl;\n+ ssl on;\n  e\n  f\n⋮ 2 lines stay";
         let wanted = format!("⋮ 2 lines stay\n  c\n  d\n{around}");
         assert_eq!(diff_text(&change.lines), wanted);
-        assert_eq!(change.shows, ["file_path", "old_string", "new_string"]);
+        assert_eq!(change.shows, ["old_string", "new_string", "file_path"]);
     }
 
     #[test]
@@ -219,12 +199,48 @@ mod tests {
         let patch =
             "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-old\n+new\n same\n*** End Patch";
         let applied = change("apply_patch", json!({ "input": patch })).unwrap();
-        assert_eq!(applied.path.as_deref(), Some("src/a.rs"));
+        assert_eq!(applied.paths, ["src/a.rs"]);
         assert_eq!((applied.added, applied.removed), (1, 1));
         let unified = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- b\n+c\n";
         let unified = change("patch", json!(unified)).unwrap();
-        assert_eq!((unified.path.as_deref(), unified.added, unified.removed), (Some("x"), 1, 1));
+        assert_eq!((unified.added, unified.removed, unified.paths), (1, 1, vec!["x".to_owned()]));
         assert_eq!(change("apply_patch", json!({"input": "ls"})), None);
+    }
+
+    #[test]
+    fn changes_of_several_files_are_shown_file_by_file() {
+        let changes = json!({"changes": [
+            {"path": "/w/a", "kind": {"type": "update", "move_path": "/w/b"},
+             "diff": "@@ -1 +1 @@\n-x\n+y"},
+            {"path": "/w/n", "kind": {"type": "add"}, "diff": "hello\n"},
+            {"path": "/w/o", "kind": {"type": "delete"}, "diff": "bye\n"},
+            {"path": "/w/p", "oldText": null, "newText": "new"}]});
+        let drawn = change("edit_file", changes).unwrap();
+        let first = "⋮ move /w/a to /w/b\n  @@ -1 +1 @@\n- x\n+ y\n⋮ add /w/n\n+ hello\n";
+        let second = "⋮ delete /w/o\n- bye\n⋮ change /w/p\n+ new";
+        assert_eq!(diff_text(&drawn.lines), format!("{first}{second}"));
+        assert_eq!(drawn.paths, ["/w/a", "/w/b", "/w/n", "/w/o", "/w/p"]);
+        let more = json!({"changes": [{"path": "a", "diff": "x", "mode": "0777"}]});
+        assert_eq!(change("edit_file", more), None, "what it says besides is not left out");
+    }
+
+    #[test]
+    fn the_edits_of_every_agent_are_changes() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+        for (tool, args) in [
+            ("edit", json!({"filepath": "x", "diff": diff})),
+            ("edit", json!({"file_path": "x", "diff": "@@ -1 +1 @@\n-a\n+b\n"})),
+            ("edit", json!({"filePath": "x", "oldString": "a", "newString": "b"})),
+            (
+                "apply_patch",
+                json!({"command":
+                "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch"}),
+            ),
+        ] {
+            let drawn = change(tool, args.clone()).unwrap();
+            assert_eq!((drawn.added, drawn.removed, drawn.paths), (1, 1, vec!["x".to_owned()]));
+            assert_eq!(drawn.shows.len(), args.as_object().unwrap().len(), "{args}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A change that somebody proposes: what would run instead, and the buttons for it.
 
-use super::{super::token::Pressed, change, maker::Maker, origin::Origin, sheet::Sheet};
+use super::{
+    super::token::Pressed, change, maker::Maker, named::first, origin::Origin, sheet::Sheet,
+};
 use crate::{
     gate::{
         answer::EditStep,
@@ -12,6 +14,7 @@ use crate::{
     },
     text::line,
 };
+use countersign_policy::argument_names::FILES;
 use countersign_port::{Button, ButtonStyle};
 
 /// How much of a digest people are shown; characters.
@@ -22,7 +25,7 @@ pub(super) fn draw(ask: &Ask, edit: &ProposedEdit, sheet: &mut Sheet) {
     let call = &ask.body.call;
     let new = edited_text(call, &edit.args);
     let change = change::between(editable(call).unwrap_or_default(), &new);
-    let path = change::first(&call.args, change::PATH).map_or("proposed change", |it| it.1);
+    let path = first(&call.args, FILES).map_or("proposed change", |it| it.1);
     sheet.change(path, (change.added, change.removed), change.lines);
     let digest: String = edit.digest.chars().take(DIGEST).collect();
     sheet.note(format!("Changed by {}; nothing of it runs yet. Digest {digest}.", line(&edit.by)));

@@ -12,6 +12,10 @@ use crate::{
     },
     text::{brief, line},
 };
+use countersign_policy::{
+    argument_names::{COMMANDS, FILES, URLS},
+    tools::of_server,
+};
 use serde_json::Value;
 
 /// How many calls of a batch are named, and how much of each.
@@ -52,7 +56,12 @@ pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
     facts.extend(call.host.as_deref().map(|host| fact("host", host)));
     facts.extend(call.worker.as_deref().map(|worker| fact("worker", worker)));
     facts.extend(call.cwd.as_deref().map(|cwd| fact("folder", cwd)));
-    facts.push(fact("tool", &call.tool));
+    match of_server(&call.tool) {
+        Some((server, tool)) => {
+            facts.extend([fact("tool", tool), fact("server", server), fact("name", &call.tool)]);
+        }
+        None => facts.push(fact("tool", &call.tool)),
+    }
     if !ask.is_question() {
         facts.push(fact("why", &ask.body.why));
     }
@@ -89,8 +98,9 @@ fn behind(call: &Behind) -> String {
         Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
         args => args.clone(),
     };
-    let file = || ["file_path", "path", "url"].iter().find_map(|key| args.get(key)?.as_str());
-    let command = || ["command", "cmd"].iter().find_map(|key| words(args.get(key)?));
+    let named = || FILES.iter().chain(URLS);
+    let file = || named().find_map(|key| args.get(*key)?.as_str());
+    let command = || COMMANDS.iter().find_map(|key| words(args.get(*key)?));
     let tool = glance(&call.tool, GLANCE);
     match command().or_else(|| file().map(str::to_owned)) {
         Some(doing) => format!("{tool}: {}", glance(&doing, GLANCE)),

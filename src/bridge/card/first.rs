@@ -3,13 +3,17 @@
 use super::{
     call::{self, command},
     change::{self, FileChange},
+    named::first,
     web,
 };
 use crate::{
     gate::{ask::Ask, call::Call},
     text::{brief, folded, line, visible},
 };
-use countersign_policy::tools::{Kind, kind_of};
+use countersign_policy::{
+    argument_names::FILES,
+    tools::{Kind, kind_of, of_server},
+};
 use serde_json::Value;
 
 /// How long it is at most, in characters, without the count of what is cut.
@@ -43,7 +47,7 @@ pub(super) fn of(ask: &Ask) -> FirstLine {
     if let Some(change) = change::of(call) {
         return edit(&change, &ask.body.effects);
     }
-    let file = change::first(&call.args, change::PATH).map(|(_, path)| path);
+    let file = first(&call.args, FILES).map(|(_, path)| path);
     let url = call.args.get("url").and_then(Value::as_str);
     match (kind_of(&call.tool), file, url) {
         (Kind::Write, Some(path), _) => partly("📝 ", &place(path, &ask.body.effects)),
@@ -54,11 +58,15 @@ pub(super) fn of(ask: &Ask) -> FirstLine {
 }
 
 fn edit(change: &FileChange, effects: &[String]) -> FirstLine {
-    let path = change.path.as_deref().unwrap_or("a file");
-    let FileChange { added, removed, .. } = change;
-    let name = line(&name_of(path));
-    let name = brief(&name, MOST / 2);
-    let outside = outside(path, effects);
+    let FileChange { paths, added, removed, .. } = change;
+    let names: Vec<String> = paths.iter().map(|path| line(&name_of(path))).collect();
+    let name = match names.as_slice() {
+        [] => "a file".to_owned(),
+        [one] => brief(one, MOST / 2),
+        many => format!("{} files: {}", many.len(), brief(&many.join(", "), MOST / 2)),
+    };
+    let outside = paths.iter().map(|path| outside(path, effects)).find(|it| !it.is_empty());
+    let outside = outside.unwrap_or_default();
     FirstLine { text: format!("✏️ {name} +{added} −{removed}{outside}"), whole: false }
 }
 
@@ -75,7 +83,7 @@ fn fetch(url: &str) -> FirstLine {
 
 /// The tool, and the first of its arguments that says something.
 fn tool(call: &Call) -> FirstLine {
-    let name = match call.tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+    let name = match of_server(&call.tool) {
         Some((server, tool)) => format!("{tool} ({server})"),
         None => call.tool.clone(),
     };

@@ -33,23 +33,32 @@ fn ended(ask: &Ask, answer: &Answer) -> String {
         (_, Decision::Approve, By::Policy { grant }) => {
             format!("approved at {at} by the grant {}", brief(&line(grant), MOST))
         }
-        (_, Decision::Answer, by) => format!("{}{}, {at}", answers(answer), who(by)),
-        (_, Decision::Edit, by) => format!("approved with a change by {}, {at}", who(by)),
-        (_, Decision::Approve, by) => {
+        (_, Decision::Answer, _) => format!("{}{}, {at}", answers(answer), all(answer)),
+        (_, Decision::Edit, _) => format!("approved with a change by {}, {at}", all(answer)),
+        (_, Decision::Approve, _) => {
             let note = match because.is_empty() {
                 true => String::new(),
                 false => format!(", with a note{because}"),
             };
-            format!("{}, {at}{note}{}", who(by), stored(ask, answer))
+            format!("{}, {at}{note}{}", all(answer), stored(ask, answer))
         }
-        (_, Decision::Deny, by) => {
+        (_, Decision::Deny, _) => {
             let then = match answer.then {
                 OnDeny::GoOn => "",
                 OnDeny::Stop => ", and told to stop",
                 OnDeny::Explain => ", and told to explain itself",
             };
-            format!("denied by {}, {at}{then}{because}", who(by))
+            format!("denied by {}, {at}{then}{because}", all(answer))
         }
+    }
+}
+
+/// Everybody who decided.
+fn all(answer: &Answer) -> String {
+    let names: Vec<String> = answer.with.iter().chain([&answer.by]).map(who).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => who(&answer.by),
     }
 }
 

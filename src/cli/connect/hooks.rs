@@ -1,11 +1,11 @@
 //! Adds our hooks to an agent's settings, or removes them.
 
 use crate::{
-    agents::{AgentTitle, HookAgent, HookMode},
+    agents::{AgentTitle, HookAgent, HookMode, Hooks},
     cli::{
         Context, Exit, agent,
-        connect::agreed::agreed,
-        files,
+        connect::{agent_file::AgentFile, agreed::agreed, watched},
+        exit::Misused,
         policy::outlook,
         say::{self, Colour, paint},
     },
@@ -13,10 +13,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, anyhow};
 use similar::{ChangeTag, TextDiff};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -36,36 +33,68 @@ pub(in crate::cli) struct HooksArgs {
 }
 
 pub(in crate::cli) fn connect(context: &Context, args: &HooksArgs) -> Result<Exit> {
-    let command = hook_command(context, args.agent)?;
-    let connected = change(args, |text| args.agent.connect(text, &command, args.mode))?;
+    let agent = args.agent;
+    let mode = args.mode(agent)?;
+    let command = hook_command(context, agent)?;
+    let write = |file: &AgentFile, text: &str| {
+        if let Some(copy) = file.back_up()? {
+            say::out(&format!("Kept what was there as {}.", copy.display()))?;
+        }
+        file.write(text)
+    };
+    let connected = change(args, |text, _| agent.connect(text, &command, mode), write)?;
     let rules = || match outlook::lines(context) {
         Ok(lines) => lines,
         Err(error) => format!("What is asked cannot be told: {error:#}"),
     };
-    let AgentTitle { name, connected: note, .. } = args.agent.title();
-    let note = match args.mode {
-        HookMode::Prompts => note,
-        HookMode::EveryCall => {
+    let AgentTitle { name, connected: note, .. } = agent.title();
+    let note = match agent.modes().first() == Some(&mode) {
+        true => note,
+        false => {
             "Every call is decided here then, in all of its modes: what your rules allow runs \
              without its prompt, and without a daemon or an answer nothing runs."
         }
     };
+    if !matches!(connected, Changed::No) && args.settings.is_none() {
+        watched::begin(context, agent)?;
+    }
     say::out(&match connected {
         Changed::Already => format!("{name} is connected already.\n\n{}", rules()),
         Changed::Done => format!(
             "{name} is connected from its next start on. {note}\n\n{}\n\n\
              Undo it with `countersign disconnect {}`.",
             rules(),
-            args.agent.name()
+            agent.name()
         ),
         Changed::No => "Nothing was changed.".to_owned(),
     })?;
+    let file = args.settings.clone().or_else(|| agent.settings_file().ok());
+    match file.and_then(|file| agent.still_to_do(&file)) {
+        Some(todo) if !matches!(connected, Changed::No) => say::out(&format!("\n{todo}"))?,
+        _ => {}
+    }
     Ok(Exit::Good)
 }
 
-pub(in crate::cli) fn disconnect(args: &HooksArgs) -> Result<Exit> {
-    let gone = change(args, |text| args.agent.disconnect(text))?;
-    let name = args.agent.title().name;
+pub(in crate::cli) fn disconnect(context: &Context, args: &HooksArgs) -> Result<Exit> {
+    let agent = args.agent;
+    let without = |text: &str, file: &AgentFile| match agent.installed(text)? {
+        // What was there before, where it is certain that nothing else has changed since.
+        Some(Hooks { command, mode, .. }) => file
+            .earlier()
+            .find(|earlier| agent.connect(earlier, &command, mode).as_deref() == Ok(text))
+            .map_or_else(|| agent.disconnect(text), Ok),
+        None => agent.disconnect(text),
+    };
+    let write = |file: &AgentFile, text: &str| {
+        file.write(text)?;
+        file.drop_backups()
+    };
+    let gone = change(args, without, write)?;
+    if !matches!(gone, Changed::No) && args.settings.is_none() {
+        watched::end(context, agent)?;
+    }
+    let name = agent.title().name;
     say::out(&match gone {
         Changed::Already => format!("{name} is not connected."),
         Changed::Done => format!("{name} is disconnected from its next start on."),
@@ -86,9 +115,11 @@ pub(in crate::cli) fn reconnect(
     words.first_mut().map(|first| *first = program).context("the hook has no command")?;
     let command = shlex::try_join(words.iter().map(String::as_str))?;
     let file = agent.settings_file().map_err(anyhow::Error::msg)?;
-    let settings = read(&file)?;
-    let after = agent.connect(&settings, &command, mode);
-    files::replace(&file, &after.map_err(|why| anyhow!("{}:{why}", file.display()))?)
+    let file = AgentFile::new(file, agent.hook_file())?;
+    let after = agent.connect(&file.read()?, &command, mode);
+    let after = after.map_err(|why| anyhow!("{}:{why}", file.path().display()))?;
+    file.back_up()?;
+    file.write(&after)
 }
 
 enum Changed {
@@ -97,30 +128,43 @@ enum Changed {
     No,
 }
 
-fn change(args: &HooksArgs, edit: impl FnOnce(&str) -> Result<String, String>) -> Result<Changed> {
+impl HooksArgs {
+    fn mode(&self, agent: &dyn HookAgent) -> Result<HookMode> {
+        let modes = agent.modes();
+        match self.mode {
+            HookMode::EveryCall if !modes.contains(&HookMode::EveryCall) => {
+                let name = agent.title().name;
+                Err(Misused(format!("{name} cannot have every call decided here: no --gate"))
+                    .into())
+            }
+            HookMode::EveryCall => Ok(HookMode::EveryCall),
+            HookMode::Prompts => Ok(modes.first().copied().unwrap_or_default()),
+        }
+    }
+}
+
+fn change(
+    args: &HooksArgs,
+    edit: impl FnOnce(&str, &AgentFile) -> Result<String, String>,
+    write: impl FnOnce(&AgentFile, &str) -> Result<()>,
+) -> Result<Changed> {
     let file = match &args.settings {
         Some(file) => file.clone(),
         None => args.agent.settings_file().map_err(anyhow::Error::msg)?,
     };
-    let before = read(&file)?;
-    let after = edit(&before).map_err(|why| anyhow!("{}:{why}", file.display()))?;
+    let file = AgentFile::new(file, args.agent.hook_file())?;
+    let before = file.read()?;
+    let name = file.path().display();
+    let after = edit(&before, &file).map_err(|why| anyhow!("{name}:{why}"))?;
     if after == before {
         return Ok(Changed::Already);
     }
-    say::out(&diff(&file, &before, &after))?;
+    say::out(&diff(file.path(), &before, &after))?;
     if !args.yes && !agreed("Make this change?")? {
         return Ok(Changed::No);
     }
-    files::replace(&file, &after)?;
+    write(&file, &after)?;
     Ok(Changed::Done)
-}
-
-/// The settings; empty where there are none yet.
-fn read(file: &Path) -> Result<String> {
-    match fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.with_context(|| file.display().to_string()),
-    }
 }
 
 fn hook_command(context: &Context, agent: &dyn HookAgent) -> Result<String> {

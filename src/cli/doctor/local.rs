@@ -1,16 +1,14 @@
-//! Checks on this machine: files, store, daemon, approvers, hooks.
+//! Checks on this machine: files, store, daemon, approvers.
 
 use super::{
     finding::{DoctorCheck, fail, ok, warn},
     fix::Repair,
 };
 use crate::{
-    agents::{AGENTS, HookAgent, HookMode, Hooks},
     cli::{Context, say, token},
     client::{Client, ClientError},
-    config::{ChatAccount, ClientSettings, Config, Server},
+    config::{ClientSettings, Config, Server},
     daemon,
-    gate::approvers::Members,
 };
 use serde_json::Value;
 use std::{
@@ -217,72 +215,4 @@ fn clock(ready: &Value) -> Option<DoctorCheck> {
         let says = format!("the daemon's clock is {ahead} ms ahead of the database's");
         warn("clock", says, "let both keep time by NTP")
     })
-}
-
-/// Checks that somebody may answer.
-pub(super) fn approvers(config: &Config) -> DoctorCheck {
-    let who = daemon::approvers(&config.approvers);
-    let count = |name: &str| who.chats.get(name).map_or(0, Members::count);
-    let set_up: Vec<&str> = config.chats.iter().map(ChatAccount::name).collect();
-    if let Some(name) = set_up.iter().find(|name| count(name) == 0) {
-        let says = format!("[{name}] is set up, but nobody there may answer");
-        return fail("approvers", says, format!("put their ids into [approvers] {name}"));
-    }
-    let others = who.chats.keys().map(String::as_str).filter(|name| !set_up.contains(name));
-    let all = set_up.iter().copied().chain(others);
-    let mut said: Vec<String> = all.map(|name| format!("{} on {name}", count(name))).collect();
-    if who.may_answer_on("inbox") {
-        said.push("anyone who has the inbox's address or the approver's token".into());
-    }
-    match said.is_empty() {
-        true => fail("approvers", "nobody may answer", "put ids into [approvers]"),
-        false => ok("approvers", said.join(", ")),
-    }
-}
-
-/// Checks that the agents of this machine have our hooks; all known agents if none is found.
-pub(super) fn hooks(context: &Context) -> Vec<DoctorCheck> {
-    let mut agents: Vec<_> = AGENTS.iter().filter(|agent| agent.detect()).collect();
-    if agents.is_empty() {
-        agents = AGENTS.iter().collect();
-    }
-    agents.into_iter().map(|agent| hook(context, *agent)).collect()
-}
-
-fn hook(context: &Context, agent: &'static dyn HookAgent) -> DoctorCheck {
-    let name = agent.name();
-    let connect = format!("countersign connect {name}");
-    let file = match agent.settings_file() {
-        Ok(file) => file,
-        Err(error) => return warn(name, error, connect),
-    };
-    let text = fs::read_to_string(&file).unwrap_or_default();
-    match agent.installed(&text) {
-        Err(why) => fail(name, format!("{}:{why}", file.display()), "edit it"),
-        Ok(None) => warn(name, format!("{} is not connected", agent.title().name), connect),
-        Ok(Some(Hooks { command, mode, complete })) => {
-            let program = shlex::split(&command).and_then(|words| words.into_iter().next());
-            let says = match program {
-                Some(program) if Path::new(&program).exists() && complete => {
-                    let what = match mode {
-                        HookMode::Prompts => "asks here",
-                        HookMode::EveryCall => "has every call decided here",
-                    };
-                    return ok(name, format!("{what} through {program}{}", named(context)));
-                }
-                Some(program) if Path::new(&program).exists() => {
-                    format!("some hooks of {} are missing", agent.title().name)
-                }
-                _ => format!("`{command}` is not there any more"),
-            };
-            fail(name, says, connect).repaired_by(Repair::Reconnect(agent, command, mode))
-        }
-    }
-}
-
-fn named(context: &Context) -> String {
-    match context.named() {
-        Some(file) => format!(" (checked against {})", file.display()),
-        None => String::new(),
-    }
 }

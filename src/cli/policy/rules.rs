@@ -43,6 +43,6 @@ pub(super) fn text(file: &Path) -> Result<String> {
 }
 
 /// This user's home folder, for `~/` in rules.
-pub(super) fn home() -> Option<String> {
+pub(in crate::cli) fn home() -> Option<String> {
     etcetera::home_dir().ok().map(|home| home.display().to_string())
 }

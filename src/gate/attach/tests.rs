@@ -74,6 +74,31 @@ async fn comes(gate: &Arc<Gate>, id: &str) -> AttachedCaller {
     caller
 }
 
+#[tokio::test]
+async fn a_caller_that_comes_back_and_is_killed_takes_its_ask_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let gate = gate(&store, folder.path(), "one");
+    let id = ask(&gate, "git push", true).await;
+    // It gets its response, comes back, and is killed before the first departure is dealt with.
+    comes(&gate, &id).await.leave();
+    drop(comes(&gate, &id).await);
+    let closed = gate.wait(&id, GRACE * 4).await.unwrap().unwrap();
+    assert_eq!(closed.state.name(), "cancelled");
+}
+
+#[tokio::test]
+async fn a_caller_that_comes_back_and_gets_its_response_is_free_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    let gate = gate(&store, folder.path(), "one");
+    let id = ask(&gate, "git push", true).await;
+    drop(comes(&gate, &id).await);
+    comes(&gate, &id).await.leave();
+    let still = gate.wait(&id, GRACE * 2).await.unwrap().unwrap();
+    assert_eq!(still.state.name(), "open");
+}
+
 /// The daemon gives a sign of life that is over at once.
 async fn lives(store: &Store, daemon: &str) {
     let lease = format!("{}{daemon}", crate::store::DAEMON);

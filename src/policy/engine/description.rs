@@ -94,8 +94,17 @@ impl Subject<'_> {
             if decision.verdict == Verdict::Ask {
                 let (seen, beyond) = self.values.in_view();
                 let named = seen.iter().filter(|value| !value.is_leaf);
-                let texts: Vec<&str> = named.map(|value| &*value.text).collect();
-                decision.effects = effects::of_values(act, &texts, !beyond.is_empty(), self.dirs);
+                decision.effects = match self.call.kind() {
+                    Kind::Edit => {
+                        let accesses = named.map(|value| (value.access, &*value.text));
+                        let more = !beyond.is_empty() || self.values.unread;
+                        effects::of_edits(accesses, more, self.dirs)
+                    }
+                    _ => {
+                        let texts: Vec<&str> = named.map(|value| &*value.text).collect();
+                        effects::of_values(act, &texts, !beyond.is_empty(), self.dirs)
+                    }
+                };
             }
             return;
         };

@@ -52,7 +52,7 @@ impl<'c> Subject<'c> {
     pub(super) fn understood(&self) -> bool {
         match &self.scan {
             Some((_, scan)) => scan.understood(),
-            None => self.call.kind() != Kind::Shell && !self.values.missing,
+            None => self.call.kind() != Kind::Shell && !self.values.missing && !self.values.unread,
         }
     }
 }

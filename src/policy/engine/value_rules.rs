@@ -24,6 +24,11 @@ impl Subject<'_> {
             .chain((!beyond.is_empty()).then(|| self.unseen(stack, beyond)))
             .reduce(PartDecision::max)
             .unwrap_or_else(every);
+        // FAIL-CLOSED: a patch that is not understood may change any file.
+        if self.values.unread {
+            let why = "cannot be read exactly; it may change other files";
+            return PartDecision::blind(format!("The patch of {tool} {why}.")).max(found);
+        }
         // FAIL-CLOSED: a shell call without its text, or a file tool without its path.
         if self.values.missing || self.call.kind() == Kind::Shell {
             return found.max(PartDecision::blind(format!(

@@ -3,15 +3,18 @@
 
 use serde_json::Value;
 
+use crate::facts::argument_names::{CHANGES, COMMANDS, FILES, PATCHES, URLS, VERBS};
 use crate::facts::call::Call;
+use crate::facts::edited_files::patch_of;
 use crate::facts::excerpt::shorten;
+use crate::facts::patch;
 use crate::facts::paths::{self, Directories};
 use crate::facts::tools::Kind;
 
-/// The arguments of one kind of tool; each list is separated by blanks.
+/// The arguments of one kind of tool; a list in one text is separated by blanks.
 struct ArgumentKeys {
-    /// Arguments that name what the call works on; a call may have one of them.
-    subject: &'static str,
+    /// Lists of arguments that name what the call works on; a call may have one of each.
+    subjects: &'static [&'static [&'static str]],
     /// Arguments that may accompany it and name nothing to work on.
     others: &'static str,
     /// Arguments of a shell that name its working directory.
@@ -23,7 +26,7 @@ struct ArgumentKeys {
 fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
     Some(match kind {
         Kind::Shell => &ArgumentKeys {
-            subject: "command cmd script",
+            subjects: &[COMMANDS],
             others: "description timeout timeout_ms timeoutMs timeout_s run_in_background \
                 is_background background explanation justification reason prefix_rule \
                 yield_time_ms max_output_tokens max_output_length max_output_chars interactive \
@@ -33,30 +36,30 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
                 workingDirectory",
         },
         Kind::Read => &ArgumentKeys {
-            subject: PATH,
+            subjects: &[FILES],
             others: "offset limit pages start_line end_line start end view_range line_start \
                 line_end lines encoding description explanation reason should_read_entire_file \
                 max_lines mode indentation",
             folder: "",
         },
         Kind::Write => &ArgumentKeys {
-            subject: PATH,
+            subjects: &[FILES],
             others: "content contents file_text text overwrite append create_directories \
                 create_dirs encoding description explanation instructions instruction reason \
                 mode_bits",
             folder: "",
         },
         Kind::Edit => &ArgumentKeys {
-            subject: PATH,
-            others: "old_string new_string replace_all edits old_str new_str insert_line \
+            subjects: &[FILES, PATCHES, CHANGES],
+            others: "old_string new_string replace_all old_str new_str insert_line \
                 insert_text oldString newString replaceAll expected_replacements new_source \
-                cell_id cell_number cell_type edit_mode view_range diff patch content \
+                cell_id cell_number cell_type edit_mode view_range content \
                 description explanation instructions instruction reason old_text new_text \
                 oldText newText find replace",
             folder: "",
         },
         Kind::Glob => &ArgumentKeys {
-            subject: "",
+            subjects: &[],
             others: "pattern glob path file_path directory dir_path case_sensitive \
                 respect_git_ignore respect_gemini_ignore file_filtering_options ignore limit \
                 depth recursive hidden description explanation reason exclude include_hidden \
@@ -64,7 +67,7 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
             folder: "",
         },
         Kind::Grep => &ArgumentKeys {
-            subject: "",
+            subjects: &[],
             others: "pattern path glob include exclude output_mode -A -B -C -n -i context \
                 head_limit offset multiline type regex query case_sensitive ignore_case \
                 directory dir_path limit max_results description explanation reason before after \
@@ -72,24 +75,18 @@ fn of(kind: Kind) -> Option<&'static ArgumentKeys> {
             folder: "",
         },
         Kind::Skill => &ArgumentKeys {
-            subject: "name skill command",
+            subjects: &[&["name", "skill", "command"]],
             others: "args arguments input description reason",
             folder: "",
         },
         Kind::Fetch => &ArgumentKeys {
-            subject: "url uri",
+            subjects: &[URLS],
             others: "prompt format timeout description reason max_length start_index raw",
             folder: "",
         },
         Kind::Question | Kind::Other => return None,
     })
 }
-
-const PATH: &str = "path file_path filePath filepath absolute_path notebook_path target_file \
-    filename fileName file paths files file_paths";
-
-/// The sub-commands of a tool that can do several things to a file.
-const VERBS: &str = "view create str_replace insert undo_edit";
 
 /// Describes odd arguments of a known tool: two that may both be what runs, one that changes what
 /// runs, or one that is unknown.
@@ -107,21 +104,28 @@ pub(crate) fn odd(call: &Call) -> Option<String> {
     // Sorted, so that the same call always gets the same sentence.
     given.sort_unstable_by_key(|(key, _)| *key);
     let is = |list: &str, key: &str| list.split_whitespace().any(|one| one == key);
-    let subjects: Vec<&str> =
-        given.iter().map(|(key, _)| *key).filter(|key| is(keys.subject, key)).collect();
-    if subjects.len() > 1 {
-        return Some(sentence(call, "comes with competing arguments", &subjects));
+    for subject in keys.subjects {
+        let named = given.iter().map(|(key, _)| *key).filter(|key| subject.contains(key));
+        let named: Vec<&str> = named.collect();
+        if named.len() > 1 {
+            return Some(sentence(call, "comes with competing arguments", &named));
+        }
     }
     let elsewhere = |key: &str, value: &Value| is(keys.folder, key) && leads_away(call, value);
-    // `command` is the shell text of one tool and the verb of an edit tool.
+    // `command` is the shell text of one tool, the verb of an edit tool and the patch of another.
+    let patch = patch_of(&call.args).filter(|_| call.kind() == Kind::Edit);
     let verb = |key: &str, value: &Value| {
-        let known = value.as_str().is_some_and(|verb| is(VERBS, verb));
-        key == "command" && known && matches!(call.kind(), Kind::Edit | Kind::Read)
+        let known = value.as_str().is_some_and(|verb| VERBS.contains(&verb));
+        let is_patch = patch
+            .is_some_and(|(place, text)| place == Some(key) && !patch::read(text).files.is_empty());
+        let edits = matches!(call.kind(), Kind::Edit | Kind::Read);
+        key == "command" && (known && edits || is_patch)
     };
+    let subject = |key: &str| keys.subjects.iter().any(|subject| subject.contains(&key));
     let unknown: Vec<&str> = given
         .iter()
         .filter(|(key, value)| {
-            let known = is(keys.subject, key) || is(keys.others, key) || verb(key, value);
+            let known = subject(key) || is(keys.others, key) || verb(key, value);
             !known && (!is(keys.folder, key) || elsewhere(key, value)) && !says_nothing(key, value)
         })
         .map(|(key, _)| *key)

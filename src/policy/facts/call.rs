@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::facts::argument_names::COMMANDS;
 use crate::facts::links::Links;
 use crate::facts::tools::{Kind, canonical, kind_of};
 
@@ -96,7 +97,7 @@ impl Call {
     #[must_use]
     pub fn command(&self) -> Option<&str> {
         // The names that agents use for it; `arguments::odd` refuses a call with two of them.
-        ["command", "cmd", "script"]
+        COMMANDS
             .iter()
             .find_map(|key| self.args.get(key))
             .or_else(|| self.args.is_string().then_some(&self.args))

@@ -4,7 +4,8 @@ use crate::facts::paths::{self, Directories};
 
 /// Folders in which every file counts.
 const FOLDERS: &str = "\
-    .git .husky .vscode .idea .claude .cursor .codex .gemini .opencode .countersign";
+    .git .husky .vscode .idea .claude .cursor .codex .gemini .opencode .copilot .omp .pi \
+    .clinerules .countersign";
 
 /// More such folders, for [`is_obeyed`] only: continuous integration, editors, agents, tools.
 const MORE_FOLDERS: &str = "\
@@ -14,7 +15,8 @@ const MORE_FOLDERS: &str = "\
 
 /// Folders that count inside another folder.
 const NESTED: &str = "\
-    .github/workflows .github/actions .github/hooks .config/fish .config/git .config/nvim \
+    .github/workflows .github/actions .github/hooks .config/fish .config/git \
+    .config/nvim .config/opencode cline/hooks \
     .cargo/bin .local/bin gradle/wrapper node_modules/.bin";
 
 /// File names.

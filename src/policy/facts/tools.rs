@@ -60,10 +60,14 @@ const TOOLS: &[(Kind, &[&str])] = &[
             "edit",
             "MultiEdit",
             "multi_edit",
+            "multiedit",
             "NotebookEdit",
             "replace",
             "str_replace",
+            "replace_in_file",
+            "search_replace",
             "str_replace_editor",
+            "str_replace_based_edit_tool",
             "patch",
             "apply_patch",
         ],
@@ -75,12 +79,27 @@ const TOOLS: &[(Kind, &[&str])] = &[
     // These ask and do nothing else; the last is asked by wayland-core's engines on their own.
     (
         Kind::Question,
-        &["ask_user_question", "AskUserQuestion", "ask_user", "question", "ask", SUSPENDED],
+        &[
+            "ask_user_question",
+            "AskUserQuestion",
+            "ask_user",
+            "question",
+            "ask",
+            "request_user_input",
+            SUSPENDED,
+        ],
     ),
     (Kind::Other, &["web_search", "WebSearch", "websearch", "google_web_search"]),
     (Kind::Other, &["task", "Task", "Agent"]),
     (Kind::Other, &["todo_write", "TodoWrite", "todowrite"]),
 ];
+
+/// Splits the name of a tool that an MCP server offers, `mcp__SERVER__TOOL`, into server and tool.
+#[must_use]
+pub fn of_server(tool: &str) -> Option<(&str, &str)> {
+    let (server, tool) = tool.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty() && !tool.is_empty()).then_some((server, tool))
+}
 
 fn entry(tool: &str) -> Option<&'static (Kind, &'static [&'static str])> {
     TOOLS.iter().find(|(_, names)| names.contains(&tool))

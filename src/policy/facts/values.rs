@@ -4,8 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
+use crate::facts::access::Access;
+use crate::facts::argument_names::{FILES, URLS};
 use crate::facts::call::Call;
+use crate::facts::edited_files::EditedFiles;
 use crate::facts::links::Links;
+use crate::facts::patch::PatchedFile;
 use crate::facts::paths::{self, Directories, expand_home};
 use crate::facts::tools::Kind;
 
@@ -16,6 +20,8 @@ pub struct Values {
     pub list: Vec<Value>,
     /// The tool needs a value that is missing or has the wrong type.
     pub(crate) missing: bool,
+    /// The call has a patch that may change more files than those that were found.
+    pub(crate) unread: bool,
     /// Length of the folder that relative paths refer to, in bytes.
     folder: usize,
 }
@@ -36,21 +42,9 @@ pub struct Value {
     pub is_path: bool,
     /// Any text of a tool whose arguments are unknown.
     pub is_leaf: bool,
+    /// What a patch does to the file; `None` where the tool says it.
+    pub access: Option<Access>,
 }
-
-const PATHS: &[&str] = &[
-    "path",
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "notebook_path",
-    "target_file",
-    "filename",
-    "file",
-    "paths",
-    "files",
-    "file_paths",
-];
 
 impl Values {
     /// Collects the values of a call.
@@ -116,26 +110,46 @@ impl<'c> Collected<'c> {
         let args = &call.args;
         match call.kind() {
             Kind::Shell | Kind::Question => {}
-            Kind::Read | Kind::Write | Kind::Edit => {
-                self.values.missing = !self.take(args, PATHS, true);
-            }
+            Kind::Read | Kind::Write => self.values.missing = !self.take(args, FILES, true),
+            Kind::Edit => self.edited(call),
             Kind::Glob => {
                 self.take(args, &["pattern", "glob"], true);
-                self.take(args, PATHS, true);
+                self.take(args, FILES, true);
                 self.take(args, &["directory", "dir_path"], true);
             }
             Kind::Grep => {
-                self.take(args, PATHS, true);
+                self.take(args, FILES, true);
                 self.take(args, &["glob", "include", "directory", "dir_path"], true);
             }
             Kind::Skill => {
                 self.take(args, &["name", "skill", "command"], false);
             }
-            Kind::Fetch => self.values.missing = !self.take(args, &["url", "uri"], false),
+            Kind::Fetch => self.values.missing = !self.take(args, URLS, false),
             // A tool named `mcp:…` is matched by its name.
             Kind::Other if call.tool.starts_with("mcp:") => self.text(&call.tool, false),
             Kind::Other => self.leaves(args),
         }
+    }
+
+    /// Takes the files of an editing tool: those that it names, and those in its patches.
+    // FAIL-CLOSED: a patch that names another file than the tool does changes that one too.
+    fn edited(&mut self, call: &'c Call) {
+        let dirs = Directories { cwd: call.cwd.as_deref(), home: call.home.as_deref() };
+        self.take(&call.args, FILES, true);
+        let clean = |path: &str| paths::clean(path, dirs).into_owned();
+        let named: HashSet<String> = self.seen.iter().take(MOST).map(|path| clean(path)).collect();
+        let edited = EditedFiles::of(&call.args);
+        for (at, file) in edited.files.iter().enumerate() {
+            // Some tools spell the same absolute path without its first slash in a diff.
+            let rooted = || clean(&["/", file.path].concat());
+            let is_named =
+                at < MOST && (named.contains(&clean(file.path)) || named.contains(&rooted()));
+            if !is_named {
+                self.file(file);
+            }
+        }
+        self.values.unread = !edited.is_exact;
+        self.values.missing |= self.values.list.is_empty();
     }
 
     /// Takes the strings (or lists of strings) under `keys`. Returns false when there is none, or
@@ -182,9 +196,17 @@ impl<'c> Collected<'c> {
         self.push(text, is_path, false);
     }
 
+    fn file(&mut self, file: &PatchedFile<'c>) {
+        if self.seen.insert(file.path) {
+            let (text, access) = (file.path.to_owned(), Some(file.access));
+            self.values.list.push(Value { text, is_path: true, is_leaf: false, access });
+        }
+    }
+
     fn push(&mut self, text: &'c str, is_path: bool, is_leaf: bool) {
         if self.seen.insert(text) {
-            self.values.list.push(Value { text: text.to_owned(), is_path, is_leaf });
+            let text = text.to_owned();
+            self.values.list.push(Value { text, is_path, is_leaf, access: None });
         }
     }
 }
@@ -237,51 +259,4 @@ impl Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{MOST, MOST_BYTES, Values};
-    use crate::Call;
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    proptest! {
-        /// Reference: the list before it had a set, which compared every value with the others in
-        /// order.
-        #[test]
-        fn each_value_is_there_once_where_it_came_first(
-            paths in prop::collection::vec("[ab]{0,2}", 0..40),
-            resolved in prop::collection::vec("[ab]{0,2}", 0..20),
-        ) {
-            let mut wanted: Vec<&String> = Vec::new();
-            for text in paths.iter().chain(&resolved) {
-                if !wanted.contains(&text) {
-                    wanted.push(text);
-                }
-            }
-            let call =
-                Call { resolved: resolved.clone(), ..Call::new("Read", json!({ "paths": paths })) };
-            let values = Values::of(&call);
-            let found: Vec<&String> = values.list.iter().map(|value| &value.text).collect();
-            prop_assert_eq!(found, wanted);
-        }
-    }
-
-    fn seen(call: &Call) -> (usize, usize) {
-        let values = Values::of(call);
-        let (seen, beyond) = values.in_view();
-        (seen.len(), beyond.len())
-    }
-
-    #[test]
-    fn rules_look_at_so_many_values_and_bytes_and_no_more() {
-        let paths = |count: usize| (0..count).map(|n| format!("f{n}")).collect::<Vec<_>>();
-        let read = |paths: Vec<String>| Call::new("Read", json!({ "paths": paths }));
-        assert_eq!(seen(&read(paths(MOST))), (MOST, 0));
-        assert_eq!(seen(&read(paths(MOST + 1))), (MOST, 1));
-        let long = ["a".repeat(MOST_BYTES - 1), "b".to_owned(), "c".to_owned()];
-        assert_eq!(seen(&read(long.to_vec())), (2, 1));
-        assert_eq!(seen(&read(vec!["a".repeat(MOST_BYTES + 1)])), (0, 1));
-        // Every path is joined with the folder.
-        let folder = Call { cwd: Some("d".repeat(MOST_BYTES / 10)), ..read(paths(20)) };
-        assert_eq!(seen(&folder), (9, 11));
-    }
-}
+mod tests;

@@ -5,9 +5,11 @@ use std::path::Path;
 const DOCUMENTS: &[&str] = &[
     "README.md",
     "SECURITY.md",
+    "docs/acp.md",
     "docs/api.md",
     "docs/commands.md",
     "docs/config.md",
+    "docs/mcp.md",
     "docs/phone.md",
     "docs/policy.md",
     "docs/remote.md",

@@ -55,6 +55,11 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
         page.eval(&format!("location.hash = '{hash}'")).await;
         clean(&page, hash, drawn).await;
     }
+    for dialog in ["bells", "keys"] {
+        page.eval(&format!("document.getElementById('{dialog}').showModal()")).await;
+        clean(&page, dialog, "document.querySelector('dialog[open]')").await;
+        page.eval(&format!("document.getElementById('{dialog}').close()")).await;
+    }
 }
 
 /// Holds what is shown to axe's rules, in both sizes and both schemes.

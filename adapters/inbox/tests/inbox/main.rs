@@ -17,5 +17,6 @@ mod page;
 mod pages;
 mod pictures;
 mod press;
+mod push;
 mod stream;
 mod support;

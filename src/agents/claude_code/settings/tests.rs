@@ -78,6 +78,26 @@ fn what_does_not_parse_is_refused_with_its_place() {
 }
 
 #[test]
+fn settings_on_one_line_stay_on_it_and_come_back_to_the_byte() {
+    for theirs in [
+        r#"{"model":"opus"}"#,
+        "{ \"model\": \"opus\" }\n",
+        r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"beep"}]}]},"a":[1, 2]}"#,
+        r#"{ "a": {}, "hooks": { "Other": [ {"hooks": []} ] } }"#,
+        " {\t\"ü\" : null }",
+    ] {
+        let connected = connect(theirs, COMMAND, HookMode::Prompts).unwrap();
+        assert_eq!(connected.trim().lines().count(), 1, "{connected}");
+        assert!(installed(&connected).unwrap().is_some_and(|hooks| hooks.complete));
+        assert_eq!(connect(&connected, COMMAND, HookMode::Prompts), Ok(connected.clone()));
+        assert_eq!(disconnect(&connected), Ok(theirs.to_owned()));
+    }
+    let connected = connect(r#"{"a":1}"#, COMMAND, HookMode::Prompts).unwrap();
+    let spaced = connected.replace("]},\"a\"", "]} , \"a\"");
+    assert_eq!(disconnect(&spaced), Ok(r#"{ "a":1}"#.to_owned()));
+}
+
+#[test]
 fn a_gate_is_one_more_hook_that_blocks_when_it_fails_and_goes_as_it_came() {
     let gate = json!([{"matcher": "*", "hooks": [{
         "type": "command", "command": format!("{COMMAND} --gate"), "timeout": 86400,

@@ -156,10 +156,16 @@ impl WireClient<'_> {
         match reply.told {
             Told::Applied => None,
             Told::Already | Told::Expired | Told::Cancelled | Told::Unknown => stale(),
-            Told::Noted | Told::TextWanted | Told::NotAllowed | Told::Unfit | Told::Fault => {
+            Told::Noted
+            | Told::Voted
+            | Told::TextWanted
+            | Told::NotAllowed
+            | Told::Unfit
+            | Told::Fault => {
                 // The ask is still open, so the mailbox expects another answer.
                 let _ = self.mailbox.ask(&id);
-                (reply.told != Told::Noted).then(|| wire::error(&reply.sentence))
+                (!matches!(reply.told, Told::Noted | Told::Voted))
+                    .then(|| wire::error(&reply.sentence))
             }
         }
     }

@@ -15,7 +15,7 @@ pub(super) fn of_values(subject: &Subject<'_>, width: Width<'_>) -> Option<Vec<R
     let call = subject.call;
     let tool = canonical(&call.tool);
     let values = &subject.values;
-    if values.missing || call.kind() == Kind::Shell {
+    if values.missing || values.unread || call.kind() == Kind::Shell {
         return None;
     }
     let one_each = matches!(call.kind(), Kind::Read | Kind::Write | Kind::Edit | Kind::Skill);

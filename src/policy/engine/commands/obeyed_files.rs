@@ -25,7 +25,7 @@ impl<'r> Judge<'r, '_> {
         let mut paths = all.flat_map(written).filter(|path| obeyed::is_obeyed(path));
         // A rule that names the file without a wildcard covers it.
         let unnamed = |path: &String| {
-            let value = Value { text: path.clone(), is_path: true, is_leaf: false };
+            let value = Value { text: path.clone(), is_path: true, is_leaf: false, access: None };
             !self.files.writes().value(Kind::Write, &value, self.dirs).names_a_file()
         };
         match paths.find(unnamed) {

@@ -39,7 +39,7 @@ impl<'r> Judge<'r, '_> {
         if self.care.get() == Care::Denies && !self.files.may_deny(reads) {
             return PartDecision::allow(None);
         }
-        let value = Value { text: path.to_string(), is_path: true, is_leaf: false };
+        let value = Value { text: path.to_string(), is_path: true, is_leaf: false, access: None };
         let (kind, files) = match reads {
             true => (Kind::Read, self.files.reads()),
             false => (Kind::Write, self.files.writes()),

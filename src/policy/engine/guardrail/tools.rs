@@ -6,21 +6,16 @@ use serde_json::Value as Json;
 
 use super::programs::Usage;
 use super::site::{Bases, Operand, Sink, joined};
+use crate::facts::argument_names::{CONTENTS, NEW_TEXTS, OLD_TEXTS, PATCHES};
 use crate::facts::call::Call;
+use crate::facts::edited_files::EditedFiles;
 use crate::facts::tools::Kind;
 
-/// Arguments that are content and name nothing.
-const CONTENT: &[&str] = &[
-    "content",
-    "new_string",
-    "old_string",
-    "new_str",
-    "old_str",
-    "newString",
-    "oldString",
-    "new_source",
-    "description",
-];
+/// Returns true for arguments that are content and name nothing.
+fn is_content(key: &str) -> bool {
+    key == "description"
+        || [CONTENTS, OLD_TEXTS, NEW_TEXTS].iter().any(|names| names.contains(&key))
+}
 
 /// Arguments that other arguments are relative to.
 const FOLDERS: &[&str] = &[
@@ -38,7 +33,11 @@ const FOLDERS: &[&str] = &[
 /// Passes the texts of a call to a sink.
 pub(super) fn walk(call: &Call, bases: &Bases<'_>, sink: &mut impl Sink) {
     let mut texts = Vec::new();
-    texts_of(&call.args, call.kind(), &mut texts);
+    // What a patch adds and removes is content; the files that it names are not.
+    let edited = (call.kind() == Kind::Edit).then(|| EditedFiles::of(&call.args));
+    let patched = edited.as_ref().filter(|edited| edited.is_exact);
+    texts_of(&call.args, call.kind(), patched.is_some(), &mut texts);
+    texts.extend(patched.iter().flat_map(|edited| edited.files.iter().map(|file| file.path)));
     let usage = usage(call);
     let resolved = call.resolved.iter().map(String::as_str);
     let mut operands: Vec<Operand<'_>> = texts
@@ -72,8 +71,9 @@ fn folders<'b>(call: &'b Call, bases: &Bases<'b>) -> Vec<Cow<'b, str>> {
 }
 
 /// Collects every text that may name a file, a program or an address.
-fn texts_of<'c>(args: &'c Json, kind: Kind, texts: &mut Vec<&'c str>) {
-    let mut rest: Vec<(&'c Json, bool)> = vec![(args, false)];
+fn texts_of<'c>(args: &'c Json, kind: Kind, patched: bool, texts: &mut Vec<&'c str>) {
+    let whole = patched && args.is_string();
+    let mut rest: Vec<(&'c Json, bool)> = vec![(args, whole)];
     while let Some((json, content)) = rest.pop() {
         match json {
             // For an unknown tool, even content may be a path.
@@ -84,7 +84,8 @@ fn texts_of<'c>(args: &'c Json, kind: Kind, texts: &mut Vec<&'c str>) {
             Json::Object(map) => rest.extend(map.iter().map(|(key, value)| {
                 // A search pattern names text and not a file.
                 let searched = kind == Kind::Grep && key == "pattern";
-                (value, content || searched || CONTENT.contains(&key.as_str()))
+                let patch = patched && (PATCHES.contains(&key.as_str()) || key == "command");
+                (value, content || searched || patch || is_content(key))
             })),
             _ => {}
         }

@@ -59,6 +59,22 @@ pub fn of_tool(act: Act, values: &[&str], dirs: Directories<'_>) -> Vec<Effect> 
     of_values(act, values, false, dirs)
 }
 
+/// Returns the effects of an editing tool on these paths; one without an access is written.
+#[must_use]
+pub fn of_edits<'p>(
+    files: impl Iterator<Item = (Option<Access>, &'p str)>,
+    more: bool,
+    dirs: Directories<'_>,
+) -> Vec<Effect> {
+    let mut list = List::default();
+    let mut files = files.peekable();
+    if more || files.peek().is_none() {
+        list.unknown("the call may change more files than can be read from it");
+    }
+    files.for_each(|(access, path)| list.touch(access.unwrap_or(Access::Write), path, dirs));
+    list.finish()
+}
+
 /// Like [`of_tool`], for a call that may name more than these values.
 #[must_use]
 pub fn of_values(act: Act, values: &[&str], more: bool, dirs: Directories<'_>) -> Vec<Effect> {

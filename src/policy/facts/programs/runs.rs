@@ -48,7 +48,7 @@ pub(crate) enum Runs {
     Elsewhere(Words),
     /// Its operands, from a package.
     Package,
-    /// The words behind this sub-command and `--`.
+    /// The words behind one of these sub-commands and `--`.
     Hosted(Words),
     /// Several ways, by sub-command.
     Parts(&'static [RunsPart]),

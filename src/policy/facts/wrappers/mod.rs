@@ -66,7 +66,7 @@ fn look<'w, 'a>(program: &Program, name: &str, args: &'w [Word<'a>]) -> Option<U
             Some(elsewhere(args.get(at + 1..).unwrap_or_default()))
         }
         Runs::Package => Some(elsewhere(args)),
-        Runs::Hosted(sub) => hosted(sub, args),
+        Runs::Hosted(subs) => hosted(subs, args),
         Runs::Parts(parts) => in_parts(parts, args),
     }
 }
@@ -101,6 +101,7 @@ mod tests {
     fn the_engine_of_a_host_needs_to_be_allowed_itself() {
         let both = |inner: &str| Some((Passage::Both, vec![inner.to_owned()]));
         assert_eq!(of("countersign host wcore -- rm -rf x"), both("rm -rf x"));
+        assert_eq!(of("countersign mcp-proxy --name a -- rm -rf x"), both("rm -rf x"));
         assert_eq!(of("countersign --config c host wcore --session s -- sh x"), both("sh x"));
         assert_eq!(of("countersign run -- rm -rf x"), None);
     }

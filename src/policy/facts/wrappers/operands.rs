@@ -20,9 +20,9 @@ pub(super) fn elsewhere<'w, 'a>(rest: &'w [Word<'a>]) -> Unwrapped<'w, 'a> {
 
 /// Looks behind `countersign host SYSTEM -- ENGINE`.
 // SECURITY: the engine starts without an ask, whichever program it is. `run` asks on its own.
-pub(super) fn hosted<'w, 'a>(sub: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
+pub(super) fn hosted<'w, 'a>(subs: &str, args: &'w [Word<'a>]) -> Option<Unwrapped<'w, 'a>> {
     let at = args.iter().position(|word| word.literal() == Some("--"))?;
-    args.get(..at)?.iter().find(|word| word.literal() == Some(sub))?;
+    args.get(..at)?.iter().find(|word| word.literal().is_some_and(|sub| listed(subs, sub)))?;
     let argv = args.get(at + 1..).unwrap_or_default();
     (!argv.is_empty())
         .then(|| Unwrapped::of(Passage::Both, vec![Inner::Argv { argv, open: false }]))

@@ -5,11 +5,12 @@
 #[path = "../../../../../tests/support/browser.rs"]
 pub mod browser;
 pub mod cards;
+pub mod push_service;
 pub mod records;
 #[path = "../../../../../tests/support/inbox.rs"]
 pub mod visitor;
 
-use countersign_inbox::{Inbox, InboxConfig};
+use countersign_inbox::{Inbox, InboxConfig, PushConfig};
 use countersign_port::testkit::{Received, TestCore};
 use countersign_port::{
     Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Receipt, Target, Tone,
@@ -44,12 +45,22 @@ impl Desk {
         desk.start().await
     }
 
+    /// A desk that tells browsers without a page.
+    pub async fn with_push(push: PushConfig) -> Self {
+        Self::made("127.0.0.1:0", Some(push)).await.start().await
+    }
+
     /// A desk whose adapter does not run yet.
     pub async fn closed(at: &str) -> Self {
+        Self::made(at, None).await
+    }
+
+    async fn made(at: &str, push: Option<PushConfig>) -> Self {
         let inbox = Inbox::new(InboxConfig {
             access_token: TOKEN.to_owned(),
             allowed_hosts: vec!["approve.example".to_owned()],
             public_origin: Some("https://approve.example".to_owned()),
+            push,
         });
         let listener = TcpListener::bind(at).await.unwrap();
         let at = listener.local_addr().unwrap();

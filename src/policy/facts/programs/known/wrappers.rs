@@ -62,7 +62,7 @@ pub(crate) static ALL: &[Program] = &[
         .runs(Runs::Anywhere)
         .grant(AlwaysRule::NEVER),
     Program::named("gosu").roles(&[Role::Privilege]).runs(Runs::Anywhere),
-    Program::named("countersign").runs(Runs::Hosted("host")),
+    Program::named("countersign").runs(Runs::Hosted("host mcp-proxy")),
 ];
 
 const ENV: Wrapper = Wrapper {

@@ -1,0 +1,81 @@
+// countersign for opencode: its permission prompts and questions reach your phone, and the first answer wins.
+// `countersign connect opencode` makes this file, `countersign disconnect opencode` removes it.
+//
+// opencode's own dialog stays. For each request this starts COMMAND, gives it the event on stdin, and sends
+// opencode the reply that it prints. It prints nothing while no daemon runs or when nobody answers: the dialog
+// decides then. An answer in the dialog ends it, which takes the request back from the phone.
+
+import { spawn } from "node:child_process"
+
+const COMMAND = ["countersign","hook","opencode"];
+
+/** How many sessions a subagent may be below the person's own. */
+const DEEPEST = 8
+
+export const Countersign = async ({ client, directory }) => {
+  /** The requests that wait, with their hooks. */
+  const waiting = new Map()
+
+  /** Starts the hook with an event; what it prints. */
+  const hook = (event, request = {}) =>
+    new Promise((resolve) => {
+      const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
+      request.child = child
+      let said = ""
+      child.stdout.setEncoding("utf8").on("data", (text) => (said += text))
+      child.stdin.on("error", () => {})
+      child.on("error", () => resolve(""))
+      child.on("close", () => resolve(said))
+      child.stdin.end(JSON.stringify(event))
+    })
+
+  /** The title of a session, and the sessions above it, nearest first. */
+  const origin = async (id) => {
+    const above = []
+    let title
+    while (above.length < DEEPEST) {
+      const { data } = await client.session.get({ path: { id } })
+      title ??= data?.title
+      if (!data?.parentID) break
+      above.push((id = data.parentID))
+    }
+    return { title, above }
+  }
+
+  const asked = async (type, properties) => {
+    const { id, sessionID } = properties
+    if (waiting.has(id)) return
+    const request = {}
+    waiting.set(id, request)
+    // An answer in the dialog takes the request out.
+    const waits = () => waiting.get(id) === request
+    try {
+      const session = await origin(sessionID).catch(() => ({}))
+      const said = waits() ? await hook({ type, properties, directory, session }, request) : ""
+      if (!waits() || !said.trim()) return
+      const { path, body } = JSON.parse(said)
+      waiting.delete(id)
+      await client._client.post({ url: path, body, headers: { "content-type": "application/json" } })
+    } finally {
+      if (waits()) waiting.delete(id)
+    }
+  }
+
+  const answered = (id) => {
+    waiting.get(id)?.child?.kill("SIGTERM")
+    waiting.delete(id)
+  }
+
+  return {
+    // Nothing here is awaited, and no error leaves it: opencode must neither wait for us nor fail.
+    event: async ({ event: { type, properties } }) => {
+      if (type === "permission.asked" || type === "question.asked") {
+        asked(type, properties).catch(() => {})
+      } else if (/^(permission|question)\.(replied|rejected)$/.test(type)) {
+        answered(properties.requestID)
+      } else if (type === "session.deleted") {
+        hook({ type, properties }).catch(() => {})
+      }
+    },
+  }
+}

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs a command once a person, or a rule, has allowed it: ask.sh 'make deploy'
+command=$1
+
+if answer=$(countersign ask --agent my-agent --session "my-agent $$" -- "$command"); then
+    exec sh -c "$command"
+fi
+echo "not run: $answer"
+exit 1

@@ -1,0 +1,91 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+use super::{call::AcpCall, form::Form, permission::PermissionOptions};
+use crate::client::{Decided, Ending};
+use countersign_ask::Decision;
+use serde_json::{Value, json};
+
+fn read(fields: Value) -> (String, Value) {
+    let AcpCall { tool, args, .. } = AcpCall::read(fields.as_object().unwrap());
+    (tool, args)
+}
+
+#[test]
+fn a_call_is_read_as_each_agent_sends_it() {
+    for (fields, tool, args) in [
+        (
+            json!({"kind": "execute", "title": "ls", "rawInput": {"command": "ls -la"}}),
+            "shell_exec",
+            json!({"command": "ls -la"}),
+        ),
+        // Gemini sends no input, and its title is no command.
+        (
+            json!({"kind": "execute", "title": "ls [in /tmp] (List)", "content": []}),
+            "execute",
+            json!({"title": "ls [in /tmp] (List)", "content": []}),
+        ),
+        (
+            json!({"kind": "execute", "rawInput": {"command": "ls"},
+                "_meta": {"claudeCode": {"toolName": "mcp__db__query"}}}),
+            "mcp__db__query",
+            json!({"command": "ls"}),
+        ),
+        (
+            json!({"kind": "edit", "rawInput": {"filepath": "a", "diff": "+x"},
+                "content": [{"type": "diff", "path": "b", "oldText": null, "newText": "x"}]}),
+            "edit_file",
+            json!({"filepath": "a", "diff": "+x", "files": ["b"]}),
+        ),
+        (
+            json!({"kind": "read", "locations": [{"path": "/etc/passwd", "line": 3}]}),
+            "read",
+            json!({"paths": ["/etc/passwd"]}),
+        ),
+        (json!({"rawInput": ["a"]}), "other", json!({"input": ["a"]})),
+        (json!({}), "other", json!({})),
+    ] {
+        assert_eq!(read(fields.clone()), (tool.to_owned(), args), "{fields}");
+    }
+}
+
+#[test]
+fn every_file_that_an_edit_names_anywhere_counts() {
+    let (tool, args) = read(json!({"kind": "edit", "rawInput": {"file_path": "/w/a",
+        "new_string": "x"}, "content": [{"type": "diff", "path": "/root/.ssh/authorized_keys",
+        "oldText": "", "newText": "key"}]}));
+    assert_eq!(args["files"], json!(["/root/.ssh/authorized_keys"]));
+    let call = crate::policy::Call::new(&*tool, args);
+    let named = crate::policy::values::Values::of(&call).list;
+    let paths: Vec<String> = named.into_iter().map(|value| value.text).collect();
+    assert!(paths.iter().any(|path| path.contains("authorized_keys")), "{paths:?}");
+    assert!(paths.iter().any(|path| path.ends_with("/w/a")), "{paths:?}");
+}
+
+fn denied() -> Decided {
+    let reason = "no".to_owned();
+    Decided { decision: Decision::Deny, reason, message: None, ending: Ending::Expired }
+}
+
+#[test]
+fn only_an_answered_form_has_content_and_a_denial_never_chooses_an_option() {
+    let params = json!({"message": "?", "requestedSchema": {"properties": {
+        "size": {"type": "integer"}, "deep": {"type": "boolean"}, "n": {"type": "number"}}}});
+    let form = Form::read(params.as_object().unwrap()).unwrap();
+    assert_eq!(form.reply(&denied()), json!({"action": "decline"}));
+    let options = json!([{"optionId": "a", "name": "A", "kind": "allow_always"}]);
+    let options = PermissionOptions::read(Some(&options));
+    assert_eq!(options.chosen(&denied()), json!({"outcome": {"outcome": "cancelled"}}));
+    assert_eq!(options.denied(), json!({"outcome": {"outcome": "cancelled"}}));
+}
+
+#[test]
+fn a_form_that_a_card_cannot_show_is_left_to_the_editor() {
+    for params in [
+        json!({"mode": "url", "requestedSchema": {"properties": {"a": {"type": "string"}}}}),
+        json!({"requestedSchema": {"properties": {"a": {"type": "object"}}}}),
+        json!({"requestedSchema": {"properties": {}}}),
+        json!({}),
+    ] {
+        assert_eq!(Form::read(params.as_object().unwrap()), None, "{params}");
+    }
+}

@@ -1,0 +1,201 @@
+//! Claude Code without a terminal, as its host: `--input-format stream-json` and
+//! `--permission-prompt-tool stdio`. Its `can_use_tool` requests are answered here; everything else
+//! is passed on unchanged.
+//!
+//! INVARIANT: every request has at most one answer, and one that Claude Code cancelled has none.
+
+use super::{prompt::PermissionPrompt, request::NAME};
+use crate::{
+    agents::hosted::{EngineInput, Forward, HostedSession, Step},
+    client::Decided,
+};
+use countersign_protocol::CancelReason;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// The context of every call of a run.
+#[derive(Debug, Clone)]
+pub struct ControlAround {
+    /// The session's name, until Claude Code tells its own.
+    pub session: String,
+    /// The machine.
+    pub host: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The name of this run: keys derived from it occur in no other run.
+    pub run: String,
+}
+
+/// One run of Claude Code.
+#[derive(Debug)]
+pub struct ControlSession {
+    around: ControlAround,
+    mode: Option<String>,
+    open: HashMap<String, OpenPrompt>,
+    count: u64,
+    /// The messages of the user so far, and the results: each message ends with one.
+    messages: u64,
+    results: u64,
+    host_gone: bool,
+}
+
+#[derive(Debug)]
+struct OpenPrompt {
+    request: String,
+    prompt: PermissionPrompt,
+}
+
+impl ControlSession {
+    /// A run that has not started.
+    #[must_use]
+    pub fn new(around: ControlAround) -> Self {
+        Self {
+            around,
+            mode: None,
+            open: HashMap::new(),
+            count: 0,
+            messages: 0,
+            results: 0,
+            host_gone: false,
+        }
+    }
+
+    fn requested(&mut self, id: String, request: &Map<String, Value>) -> Vec<Step> {
+        // An id that comes again is a new request; a press on the earlier card must not answer it.
+        let mut steps = self.taken_back(&id, CancelReason::Aborted);
+        self.count += 1;
+        let key = format!("{}-{}", self.around.run, self.count);
+        match self.prompt(request).and_then(|prompt| {
+            let call = prompt.call(key.clone(), self.around.host.clone())?;
+            call.check().map_err(|error| error.to_string())?;
+            Ok((prompt, call))
+        }) {
+            Ok((prompt, call)) => {
+                self.open.insert(key.clone(), OpenPrompt { request: id, prompt });
+                steps.push(Step::Submit { key, call: Box::new(call) });
+            }
+            // FAIL-CLOSED: a request that cannot be shown is denied instead of left waiting.
+            Err(why) => steps.push(response(&id, &PermissionPrompt::denial(&why))),
+        }
+        steps
+    }
+
+    fn prompt(&self, request: &Map<String, Value>) -> Result<PermissionPrompt, String> {
+        let text = |name: &str| request.get(name)?.as_str().map(str::to_owned);
+        let Some(tool) = text("tool_name") else {
+            return Err("`tool_name` is missing, or is not a text".to_owned());
+        };
+        let input = request.get("input").cloned().unwrap_or_default();
+        let ControlAround { session, cwd, .. } = self.around.clone();
+        let prompt = PermissionPrompt::new(session, cwd, tool, input)?;
+        Ok(prompt.within(self.mode.clone(), text("agent_id")))
+    }
+
+    fn taken_back(&mut self, request: &str, why: CancelReason) -> Vec<Step> {
+        let taken = self.open.extract_if(|_, open| open.request == request);
+        taken.map(|(key, _)| Step::Cancel { key, why }).collect()
+    }
+
+    /// What Claude Code says of itself.
+    fn system(&mut self, line: &Map<String, Value>) {
+        let text = |name: &str| line.get(name).and_then(Value::as_str).map(str::to_owned);
+        if let Some(session) = text("session_id").filter(|name| !name.trim().is_empty()) {
+            self.around.session = session;
+        }
+        if let Some(cwd) = text("cwd").filter(|cwd| !cwd.trim().is_empty()) {
+            self.around.cwd = Some(cwd);
+        }
+        if let Some(mode) = text("permissionMode") {
+            self.mode = Some(mode);
+        }
+    }
+}
+
+impl HostedSession for ControlSession {
+    fn agent(&self) -> &str {
+        NAME
+    }
+
+    fn name(&self) -> &str {
+        &self.around.session
+    }
+
+    fn engine_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
+        let on = (Forward::On, Vec::new());
+        let Ok(Value::Object(line)) = serde_json::from_slice(line) else { return on };
+        let id = |of: &Map<String, Value>| of.get("request_id")?.as_str().map(str::to_owned);
+        match line.get("type").and_then(Value::as_str) {
+            Some("system") => self.system(&line),
+            Some("result") => self.results += 1,
+            Some("control_request") => {
+                let request = line.get("request").and_then(Value::as_object);
+                let asks = |request: &&Map<String, Value>| {
+                    request.get("subtype").is_some_and(|subtype| subtype == "can_use_tool")
+                };
+                // Other requests are for our own host, such as hooks that it registered.
+                let (Some(request), Some(id)) = (request.filter(asks), id(&line)) else {
+                    return on;
+                };
+                return (Forward::Stays, self.requested(id, request));
+            }
+            Some("control_cancel_request") => {
+                let steps =
+                    id(&line).map(|id| self.taken_back(&id, CancelReason::AnsweredElsewhere));
+                return match steps {
+                    Some(steps) if !steps.is_empty() => (Forward::Stays, steps),
+                    _ => on,
+                };
+            }
+            _ => {}
+        }
+        on
+    }
+
+    fn host_line(&mut self, line: &[u8]) -> (Forward, Vec<Step>) {
+        let line: Option<Value> = serde_json::from_slice(line).ok();
+        let kind = line.as_ref().and_then(|line| line.get("type")?.as_str());
+        self.messages += u64::from(kind == Some("user"));
+        (Forward::On, Vec::new())
+    }
+
+    fn decided(&mut self, key: &str, decided: Result<&Decided, String>) -> Vec<Step> {
+        // Without an entry it was cancelled; the later decision is dropped.
+        let Some(OpenPrompt { request, prompt }) = self.open.remove(key) else { return Vec::new() };
+        let reply = match decided {
+            Ok(decided) => prompt.reply(decided),
+            Err(why) => PermissionPrompt::denial(&format!("countersign could not decide: {why}")),
+        };
+        // Leaving the plan mode leads to a mode that Claude Code does not always tell.
+        if prompt.is_plan() && reply.get("behavior").is_some_and(|behavior| behavior == "allow") {
+            self.mode = None;
+        }
+        vec![response(&request, &reply)]
+    }
+
+    fn host_ended(&mut self) -> Vec<Step> {
+        // What runs goes on to its end, and its prompts are still answered.
+        self.host_gone = true;
+        Vec::new()
+    }
+
+    fn engine_ended(&mut self, why: CancelReason) -> Vec<Step> {
+        self.open.drain().map(|(key, _)| Step::Cancel { key, why }).collect()
+    }
+
+    fn input(&self) -> EngineInput {
+        match self.host_gone && self.open.is_empty() {
+            true if self.results >= self.messages => EngineInput::Over,
+            // Claude Code may answer a message that came while it worked in the same turn.
+            true if self.results > 0 => EngineInput::OverWhenQuiet,
+            _ => EngineInput::Open,
+        }
+    }
+}
+
+fn response(request: &str, reply: &Value) -> Step {
+    let response = json!({"subtype": "success", "request_id": request, "response": reply});
+    Step::Send(json!({"type": "control_response", "response": response}).to_string())
+}
+
+#[cfg(test)]
+mod tests;

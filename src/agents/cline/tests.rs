@@ -1,0 +1,34 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+use super::*;
+
+const COMMAND: &str = "'/opt/my bin/countersign' hook cline";
+
+#[test]
+fn the_program_runs_our_hook_and_is_removed_only_if_it_is_ours() {
+    let text = Cline.connect("", COMMAND, HookMode::EveryCall).unwrap();
+    assert!(text.starts_with("#!/bin/sh\n"), "{text}");
+    assert!(text.ends_with(&format!("\nexec {COMMAND}\n")), "{text}");
+    assert_eq!(Cline.disconnect(&text), Ok(String::new()));
+    let theirs = "#!/bin/sh\nexec countersign hook cline\n";
+    assert!(Cline.connect(theirs, COMMAND, HookMode::EveryCall).is_err());
+    assert_eq!(Cline.disconnect(theirs), Ok(theirs.to_owned()));
+}
+
+#[test]
+fn a_call_is_cancelled_with_the_reason_and_without_a_decision() {
+    let event = json!({"hookName": "PreToolUse", "taskId": "t", "workspaceRoots": ["/w"],
+        "preToolUse": {"toolName": "execute_command", "parameters": {"command": "ls"}}});
+    let Ok(HookEvent::Wants(request)) = read(event.to_string().as_bytes()) else { panic!() };
+    let call = request.call("k".into(), None).unwrap();
+    let said = (call.session.as_str(), call.tool.as_str(), call.cwd.as_deref());
+    assert_eq!(said, ("t", "execute_command", Some("/w")));
+    let deny = ToolDecision::Deny { message: "Denied by Ana".into(), stop: false };
+    let cancelled = json!({"cancel": true, "errorMessage": "Denied by Ana"});
+    assert_eq!(encode(&deny), HookReply::Print(cancelled));
+    assert_eq!(encode(&ToolDecision::Allow), HookReply::Print(json!({"cancel": false})));
+    let HookReply::Print(undecided) = Cline.undecided("no daemon", HookMode::EveryCall) else {
+        panic!()
+    };
+    assert_eq!(undecided.get("cancel"), Some(&json!(true)));
+    assert!(read(b"{}").is_err());
+}

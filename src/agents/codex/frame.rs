@@ -1,0 +1,219 @@
+//! Frames of Codex's app-server: those that we read, and those that we send.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// The ids of our own requests begin with this; Codex numbers its own.
+const OURS: &str = "countersign:";
+
+/// A frame of the app-server, as far as it matters here.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum CodexFrame {
+    /// The connection is set up.
+    Initialized {
+        /// The program and version that answered, such as `codex-tui/0.169.0 (…)`.
+        user_agent: String,
+    },
+    /// The threads in memory.
+    Loaded(Vec<String>),
+    /// What is known of a thread.
+    Thread(CodexThread),
+    /// Somebody has to answer a request: a person.
+    Request(ServerRequest),
+    /// A request is answered, by whomever.
+    Resolved {
+        /// The thread.
+        thread: String,
+        /// The request.
+        id: Value,
+    },
+    /// A thread left the memory.
+    Closed {
+        /// The thread.
+        thread: String,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// What is known of a thread.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct CodexThread {
+    /// Its id.
+    pub id: String,
+    /// Whether it waits for a person, where that is told.
+    pub waits: Option<bool>,
+    /// The folder that it works in, where that is told.
+    pub cwd: Option<String>,
+    /// The changes of files that it makes, by item.
+    pub changes: Vec<(String, Value)>,
+}
+
+/// A request of the app-server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ServerRequest {
+    /// Its id; the same for every client.
+    pub id: Value,
+    /// What is requested.
+    pub method: String,
+    /// Everything about it.
+    pub params: Map<String, Value>,
+}
+
+impl ServerRequest {
+    /// The thread that it belongs to.
+    pub(super) fn thread(&self) -> Option<&str> {
+        self.params.get("threadId")?.as_str()
+    }
+
+    /// The item that it is about.
+    pub(super) fn item(&self) -> Option<&str> {
+        self.params.get("itemId")?.as_str()
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Map<String, Value>,
+    #[serde(default)]
+    result: Option<Value>,
+}
+
+/// Reads a frame.
+// FAIL-CLOSED: what is not understood is nothing, and nobody is told that it failed: an error as
+// the reply would decide for everybody.
+pub(super) fn read(text: &str) -> CodexFrame {
+    let Ok(Envelope { id, method, params, result }) = serde_json::from_str(text) else {
+        return CodexFrame::Other;
+    };
+    match (method, id) {
+        (Some(method), Some(id)) => CodexFrame::Request(ServerRequest { id, method, params }),
+        (Some(method), None) => notification(&method, &params),
+        (None, Some(id)) => match (id.as_str().and_then(|id| id.strip_prefix(OURS)), result) {
+            (Some(asked), Some(result)) => reply(asked, &result),
+            _ => CodexFrame::Other,
+        },
+        (None, None) => CodexFrame::Other,
+    }
+}
+
+fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
+    let Some(thread) = params.get("threadId").and_then(Value::as_str).map(str::to_owned) else {
+        return CodexFrame::Other;
+    };
+    match method {
+        "thread/status/changed" => {
+            let waits = params.get("status").and_then(waits);
+            CodexFrame::Thread(CodexThread { id: thread, waits, ..CodexThread::default() })
+        }
+        "item/started" => {
+            let changes = params.get("item").and_then(changes).into_iter().collect();
+            CodexFrame::Thread(CodexThread { id: thread, changes, ..CodexThread::default() })
+        }
+        "serverRequest/resolved" => match params.get("requestId") {
+            Some(id) => CodexFrame::Resolved { thread, id: id.clone() },
+            None => CodexFrame::Other,
+        },
+        "thread/closed" => CodexFrame::Closed { thread },
+        _ => CodexFrame::Other,
+    }
+}
+
+fn reply(asked: &str, result: &Value) -> CodexFrame {
+    match asked {
+        "initialize" => {
+            let user_agent = result.get("userAgent").and_then(Value::as_str);
+            CodexFrame::Initialized { user_agent: user_agent.unwrap_or_default().to_owned() }
+        }
+        "loaded" => {
+            let data = result.get("data").and_then(Value::as_array);
+            let ids = data.into_iter().flatten().filter_map(Value::as_str);
+            CodexFrame::Loaded(ids.map(str::to_owned).collect())
+        }
+        "thread" => {
+            let Some(thread) = result.get("thread") else { return CodexFrame::Other };
+            let text = |key: &str| Some(thread.get(key)?.as_str()?.to_owned());
+            let Some(id) = text("id") else { return CodexFrame::Other };
+            let turns = thread.get("turns").and_then(Value::as_array);
+            let items = turns.into_iter().flatten().filter_map(|turn| turn.get("items"));
+            let items = items.filter_map(Value::as_array).flatten();
+            CodexFrame::Thread(CodexThread {
+                id,
+                waits: thread.get("status").and_then(waits),
+                cwd: text("cwd"),
+                changes: items.filter_map(changes).collect(),
+            })
+        }
+        _ => CodexFrame::Other,
+    }
+}
+
+/// Whether a thread with this status waits for a person.
+fn waits(status: &Value) -> Option<bool> {
+    status.get("type")?;
+    let flags = status.get("activeFlags").and_then(Value::as_array);
+    let waiting = ["waitingOnApproval", "waitingOnUserInput"];
+    let is = |flag: &Value| flag.as_str().is_some_and(|flag| waiting.contains(&flag));
+    Some(flags.into_iter().flatten().any(is))
+}
+
+/// The changes of an item that changes files.
+fn changes(item: &Value) -> Option<(String, Value)> {
+    let is_change = item.get("type")?.as_str()? == "fileChange";
+    let id = item.get("id")?.as_str()?.to_owned();
+    let changes = item.get("changes").filter(|changes| changes.is_array())?;
+    is_change.then(|| (id, changes.clone()))
+}
+
+/// The frames that set up a connection.
+pub(super) fn hello() -> [Value; 3] {
+    let client = json!({"name": "countersign", "title": "countersign",
+        "version": env!("CARGO_PKG_VERSION")});
+    let params = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
+    [
+        ours("initialize", "initialize", params),
+        json!({"method": "initialized"}),
+        ours("thread/loaded/list", "loaded", json!({})),
+    ]
+}
+
+/// Asks how a thread is, without its history.
+pub(super) fn look(thread: &str) -> Value {
+    ours("thread/read", "thread", json!({"threadId": thread}))
+}
+
+/// Asks for the open requests of a thread, and for nothing else of it.
+pub(super) fn resume(thread: &str) -> Value {
+    ours("thread/resume", "thread", json!({"threadId": thread, "excludeTurns": true}))
+}
+
+/// The same with what it has done so far, because a request to change files does not say which.
+pub(super) fn resume_with_items(thread: &str) -> Value {
+    ours("thread/resume", "thread", json!({"threadId": thread}))
+}
+
+/// Leaves a thread, which sends every word of the model otherwise.
+pub(super) fn leave(thread: &str) -> Value {
+    ours("thread/unsubscribe", "left", json!({"threadId": thread}))
+}
+
+/// Tells the model something in the turn that runs.
+pub(super) fn tell(thread: &str, turn: &str, text: &str) -> Value {
+    let input = json!([{"type": "text", "text": text}]);
+    let params = json!({"threadId": thread, "expectedTurnId": turn, "input": input});
+    ours("turn/steer", "told", params)
+}
+
+/// The reply to a request.
+pub(super) fn answer(id: &Value, result: &Value) -> Value {
+    json!({"id": id, "result": result})
+}
+
+fn ours(method: &str, id: &str, params: Value) -> Value {
+    json!({"method": method, "id": format!("{OURS}{id}"), "params": params})
+}

@@ -1,0 +1,232 @@
+//! The requests of Codex that wait for a person, over all connections to its app-server.
+
+use super::{
+    frame::{self, CodexThread, ServerRequest},
+    request::{CodexReply, CodexRequest, RequestContext},
+};
+use crate::client::{Client, ClientError, Submitted};
+use countersign_protocol::CancelReason;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use tokio::{
+    sync::oneshot,
+    task::{JoinError, JoinSet},
+};
+
+/// A request: its thread, and its id as text.
+type RequestId = (String, String);
+
+/// The open requests.
+pub(super) struct OpenRequests {
+    client: Client,
+    host: Option<String>,
+    open: HashMap<RequestId, WaitingRequest>,
+    threads: HashMap<String, KnownThread>,
+    asking: JoinSet<Asked>,
+    /// Counts the connections.
+    connection: u64,
+}
+
+/// A request that waits.
+struct WaitingRequest {
+    request: CodexRequest,
+    id: Value,
+    /// Takes the ask back.
+    cancel: Option<oneshot::Sender<CancelReason>>,
+    /// The reply, once there is one.
+    reply: Option<CodexReply>,
+    /// The connection that it came by last.
+    connection: u64,
+}
+
+/// What is known of a thread on this connection.
+#[derive(Default)]
+struct KnownThread {
+    cwd: Option<String>,
+    changes: HashMap<String, Value>,
+    /// Its requests come here.
+    is_followed: bool,
+    /// The items whose changes were asked for.
+    looked_up: HashSet<String>,
+}
+
+/// The end of a request's task.
+pub(super) struct Asked {
+    id: RequestId,
+    reply: Option<CodexReply>,
+}
+
+impl OpenRequests {
+    pub(super) fn new(client: Client, host: Option<String>) -> Self {
+        let (open, threads) = (HashMap::new(), HashMap::new());
+        Self { client, host, open, threads, asking: JoinSet::new(), connection: 0 }
+    }
+
+    /// A connection begins: every thread is new to it.
+    pub(super) fn connected(&mut self) {
+        self.connection += 1;
+        self.threads.clear();
+    }
+
+    /// Takes back what did not come again by this connection.
+    pub(super) fn forget_older(&mut self) {
+        let connection = self.connection;
+        let gone = |open: &WaitingRequest| open.connection != connection;
+        self.take_back(|_, open| gone(open), CancelReason::SessionEnded);
+    }
+
+    /// Takes back everything: there is no app-server any more.
+    pub(super) fn forget_all(&mut self) {
+        self.take_back(|_, _| true, CancelReason::SessionEnded);
+    }
+
+    /// Takes in what is known of a thread; returns the frames to send.
+    pub(super) fn thread(&mut self, told: CodexThread) -> Vec<Value> {
+        let CodexThread { id, waits, cwd, changes } = told;
+        let thread = self.threads.entry(id.clone()).or_default();
+        thread.cwd = cwd.or(thread.cwd.take());
+        thread.changes.extend(changes);
+        match waits {
+            Some(true) if !thread.is_followed => {
+                thread.is_followed = true;
+                vec![frame::resume(&id)]
+            }
+            Some(false) => {
+                let was_followed = thread.is_followed;
+                *thread = KnownThread { cwd: thread.cwd.take(), ..KnownThread::default() };
+                // It waits for nobody, so all of its requests are answered.
+                self.take_back(|(of, _), _| *of == id, CancelReason::AnsweredElsewhere);
+                if was_followed { vec![frame::leave(&id)] } else { Vec::new() }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes in a request; returns the frames to send.
+    pub(super) fn request(&mut self, asked: &ServerRequest) -> Vec<Value> {
+        let Some(thread_id) = asked.thread() else { return Vec::new() };
+        let thread = self.threads.entry(thread_id.to_owned()).or_default();
+        let item = asked.item().unwrap_or_default();
+        let changes = thread.changes.get(item);
+        // The request does not say what would change. Codex sends it again behind the reply.
+        let is_change = asked.method == "item/fileChange/requestApproval";
+        if is_change && changes.is_none() && thread.looked_up.insert(item.to_owned()) {
+            return vec![frame::resume_with_items(thread_id)];
+        }
+        let (cwd, host) = (thread.cwd.as_deref(), self.host.as_deref());
+        let Some(request) = CodexRequest::of(asked, RequestContext { cwd, changes, host }) else {
+            tracing::info!(method = asked.method, "a request of Codex is left to its terminal");
+            return Vec::new();
+        };
+        let id: RequestId = (thread_id.to_owned(), asked.id.to_string());
+        if let Some(open) = self.open.get_mut(&id) {
+            if open.request.call.key == request.call.key {
+                open.connection = self.connection;
+                return open.frames();
+            }
+            // A new app-server counts its requests from the beginning.
+            self.take_back(|known, _| *known == id, CancelReason::SessionEnded);
+        }
+        let (cancel, cancelled) = oneshot::channel();
+        let (client, task) = (self.client.clone(), request.clone());
+        let asked_as = id.clone();
+        self.asking.spawn(async move {
+            let reply = ask(&client, &task, cancelled).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "a request of Codex is left to its terminal");
+                None
+            });
+            Asked { id: asked_as, reply }
+        });
+        let (asked_id, connection) = (asked.id.clone(), self.connection);
+        let open =
+            WaitingRequest { request, id: asked_id, cancel: Some(cancel), reply: None, connection };
+        self.open.insert(id, open);
+        Vec::new()
+    }
+
+    /// A request was answered, here or at the terminal.
+    pub(super) fn resolved(&mut self, thread: &str, id: &Value) {
+        let resolved = (thread.to_owned(), id.to_string());
+        self.take_back(|known, _| *known == resolved, CancelReason::AnsweredElsewhere);
+    }
+
+    /// A thread is gone.
+    pub(super) fn closed(&mut self, thread: &str) {
+        self.threads.remove(thread);
+        self.take_back(|(of, _), _| of == thread, CancelReason::SessionEnded);
+    }
+
+    /// Waits for the next decision; `None` while nothing is asked.
+    pub(super) async fn next(&mut self) -> Option<Result<Asked, JoinError>> {
+        self.asking.join_next().await
+    }
+
+    /// Takes in a decision; returns the frames to send.
+    // INVARIANT: what was answered at the terminal first is not answered again.
+    pub(super) fn decided(&mut self, asked: Result<Asked, JoinError>) -> Vec<Value> {
+        let Ok(Asked { id, reply }) = asked else { return Vec::new() };
+        let Some(open) = self.open.get_mut(&id) else { return Vec::new() };
+        open.reply = reply;
+        open.cancel = None;
+        open.frames()
+    }
+
+    fn take_back(
+        &mut self,
+        which: impl Fn(&RequestId, &WaitingRequest) -> bool,
+        reason: CancelReason,
+    ) {
+        self.open.retain(|id, open| {
+            let goes = which(id, open);
+            if let (true, Some(cancel)) = (goes, open.cancel.take_if(|_| goes)) {
+                // A task that has ended has nothing to take back.
+                let _ = cancel.send(reason);
+            }
+            !goes
+        });
+    }
+}
+
+impl WaitingRequest {
+    /// The reply, if there is one.
+    fn frames(&self) -> Vec<Value> {
+        let Some(CodexReply { result, words }) = &self.reply else { return Vec::new() };
+        let (thread, turn) = (&self.request.call.session, &self.request.turn);
+        let words = words.as_ref().map(|words| frame::tell(thread, turn, words));
+        [frame::answer(&self.id, result)].into_iter().chain(words).collect()
+    }
+}
+
+/// Submits a request and waits for its decision, or until it is taken back.
+async fn ask(
+    client: &Client,
+    request: &CodexRequest,
+    cancelled: oneshot::Receiver<CancelReason>,
+) -> Result<Option<CodexReply>, ClientError> {
+    // Not held: the id is needed, for its rules.
+    let submitted = match client.submit_and_leave(&request.call).await {
+        Err(ClientError::TooMuch(_) | ClientError::Lost { .. }) => {
+            client.submit_in_turn(&request.call).await
+        }
+        Err(ClientError::Unreachable { .. }) => client.submit_patiently(&request.call).await,
+        submitted => submitted,
+    };
+    let id = match submitted? {
+        Submitted::Decided(decided) => return Ok(request.reply(&decided, &[])),
+        Submitted::Ask(id) => id,
+    };
+    let decided = tokio::select! {
+        biased;
+        Ok(reason) = cancelled => {
+            client.cancel(&id, reason).await?;
+            return Ok(None);
+        }
+        decided = client.decided(&request.call, &id) => decided?,
+    };
+    let stored = match request.may_widen(&decided) {
+        // Without them the approval is told as one for once.
+        true => client.ask(&id).await.map(|ask| ask.always).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    Ok(request.reply(&decided, &stored))
+}

@@ -1,0 +1,181 @@
+//! Cursor: hooks before each command and each MCP call. Known from its documentation only.
+
+use super::{
+    agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, Hooks, TRIAL},
+    home,
+    hook_call::{HookCall, ToolDecision},
+    json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
+};
+use crate::text::line;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+const NAME: &str = "cursor";
+
+/// The events that this hook decides.
+const EVENTS: [&str; 2] = ["beforeShellExecution", "beforeMCPExecution"];
+
+/// A day, in seconds: longer than any deadline.
+const TIMEOUT_S: u32 = 86_400;
+
+const SETTINGS: JsonSettings = JsonSettings {
+    name: NAME,
+    title: "Cursor",
+    comments: Comments::Read,
+    nesting: HookNesting::Flat,
+};
+
+/// A file without hooks.
+const EMPTY: &str = "{\n  \"version\": 1\n}\n";
+
+/// Cursor.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor;
+
+impl HookAgent for Cursor {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> AgentTitle {
+        AgentTitle {
+            name: "Cursor",
+            versions: "2.0 or newer, by its documentation; not tried",
+            connected: "This is a gate for its commands and MCP calls: each passes your rules \
+                        first, and without a daemon or an answer it does not run. Its own edits of \
+                        files do not come here. Cursor's own prompt may follow an approval.",
+        }
+    }
+
+    fn settings_file(&self) -> Result<PathBuf, String> {
+        home::home(".cursor/hooks.json")
+    }
+
+    fn modes(&self) -> &'static [HookMode] {
+        &[HookMode::EveryCall]
+    }
+
+    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
+        let text = if text.trim().is_empty() { EMPTY } else { text };
+        let entry = |event| HookEntry {
+            event,
+            matcher: None,
+            // Without `failClosed` a call runs whose hook was killed or took too long.
+            handler: json!({"command": command, "timeout": TIMEOUT_S, "failClosed": true}),
+        };
+        SETTINGS.connect(text, &EVENTS.map(entry))
+    }
+
+    fn disconnect(&self, text: &str) -> Result<String, String> {
+        SETTINGS.disconnect(text)
+    }
+
+    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
+        let hooks = SETTINGS.hooks(text)?;
+        let complete = EVENTS.iter().all(|event| hooks.iter().any(|(there, _)| there == event));
+        let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
+        Ok(command.map(|command| Hooks {
+            command: command.to_owned(),
+            mode: HookMode::EveryCall,
+            complete,
+        }))
+    }
+
+    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
+        Some(json!({"hook_event_name": EVENTS[0], "conversation_id": session, "command": TRIAL}))
+    }
+
+    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
+        read(stdin)
+    }
+}
+
+#[derive(Deserialize)]
+struct CursorRequest {
+    conversation_id: String,
+    #[serde(default)]
+    workspace_roots: Vec<String>,
+    #[serde(default)]
+    cwd: Option<String>,
+    #[serde(default)]
+    command: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    tool_name: Option<String>,
+    #[serde(default)]
+    tool_input: Value,
+}
+
+// FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
+fn read(stdin: &[u8]) -> Result<HookEvent, String> {
+    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
+    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
+    let event = whole.get("hook_event_name").and_then(Value::as_str);
+    let is_shell = match event {
+        Some("beforeShellExecution") => true,
+        Some("beforeMCPExecution") => false,
+        other => return Ok(misplaced(other.unwrap_or("an event without a name"))),
+    };
+    let request = CursorRequest::deserialize(&whole).map_err(unreadable)?;
+    let (tool, args) = match is_shell {
+        true => {
+            let command = request.command.as_deref().ok_or("the event names no command")?;
+            ("Shell".to_owned(), json!({"command": command}))
+        }
+        false => mcp(&request)?,
+    };
+    // Cursor sends an empty folder where the command runs in the workspace.
+    let cwd = request.cwd.filter(|cwd| !cwd.is_empty());
+    Ok(HookEvent::Wants(Box::new(HookCall {
+        agent: NAME,
+        session: request.conversation_id,
+        cwd: cwd.or_else(|| request.workspace_roots.into_iter().next()),
+        tool,
+        args,
+        accepts: Vec::new(),
+        encode,
+    })))
+}
+
+/// The MCP tool and its arguments.
+// SECURITY: a server chooses the names of its tools, so they are marked as an MCP tool's.
+fn mcp(request: &CursorRequest) -> Result<(String, Value), String> {
+    let tool = request.tool_name.as_deref().ok_or("the event names no tool")?;
+    let input = match &request.tool_input {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        other => other.clone(),
+    };
+    let input = match input {
+        Value::Object(input) => input,
+        Value::Null => Map::new(),
+        other => Map::from_iter([("input".to_owned(), other)]),
+    };
+    let server = request.url.as_deref().or(request.command.as_deref()).unwrap_or("unknown");
+    let name: String =
+        server.chars().map(|it| if it.is_alphanumeric() { it } else { '-' }).collect();
+    Ok((format!("mcp__{}__{tool}", name.trim_matches('-')), input.into()))
+}
+
+fn encode(decision: &ToolDecision) -> HookReply {
+    HookReply::Print(match decision {
+        ToolDecision::Allow => json!({"permission": "allow"}),
+        ToolDecision::Deny { message, .. } => {
+            json!({"permission": "deny", "user_message": message, "agent_message": message})
+        }
+    })
+}
+
+fn misplaced(event: &str) -> HookEvent {
+    let message = format!(
+        "countersign cannot decide under {}, so this is blocked. Its hooks belong under {}: \
+         `countersign connect {NAME}` puts them there.",
+        line(&event.chars().take(60).collect::<String>()),
+        EVENTS.join(" and ")
+    );
+    HookEvent::Misplaced { event: event.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests;

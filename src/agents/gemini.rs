@@ -1,0 +1,144 @@
+//! Gemini CLI: a hook before every tool, which can only stop a call.
+
+use super::{
+    agent::{AgentTitle, HookAgent, HookEvent, HookMode, HookReply, Hooks, TRIAL, TRIAL_SAYS},
+    hook_call::{HookCall, ToolDecision},
+    json_settings::{Comments, HookEntry, HookNesting, JsonSettings},
+};
+use crate::text::line;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+const NAME: &str = "gemini";
+
+/// The event that this hook decides.
+const EVENT: &str = "BeforeTool";
+
+/// A day, in milliseconds: longer than any deadline. Gemini's own default is a minute.
+const TIMEOUT_MS: u32 = 86_400_000;
+
+const SETTINGS: JsonSettings = JsonSettings {
+    name: NAME,
+    title: "Gemini CLI",
+    comments: Comments::Read,
+    nesting: HookNesting::Groups,
+};
+
+/// Gemini CLI.
+#[derive(Debug, Clone, Copy)]
+pub struct Gemini;
+
+impl HookAgent for Gemini {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> AgentTitle {
+        AgentTitle {
+            name: "Gemini CLI",
+            versions: "0.61.0 or newer",
+            connected: "This is a gate: every call passes your rules first, and without a daemon \
+                        or an answer nothing runs. It cannot answer Gemini's own prompt, which \
+                        comes after an approval; start it with --approval-mode=yolo to be asked \
+                        once. Gemini runs a call whose hook was killed.",
+        }
+    }
+
+    fn settings_file(&self) -> Result<PathBuf, String> {
+        let home = super::home::folder("GEMINI_CLI_HOME", "")?;
+        Ok(home.join(".gemini/settings.json"))
+    }
+
+    fn modes(&self) -> &'static [HookMode] {
+        &[HookMode::EveryCall]
+    }
+
+    fn program(&self) -> Option<&'static str> {
+        Some("gemini")
+    }
+
+    fn connect(&self, text: &str, command: &str, _mode: HookMode) -> Result<String, String> {
+        let handler = json!({
+            "name": "countersign", "type": "command", "command": command, "timeout": TIMEOUT_MS});
+        SETTINGS.connect(text, &[HookEntry { event: EVENT, matcher: Some(".*"), handler }])
+    }
+
+    fn disconnect(&self, text: &str) -> Result<String, String> {
+        SETTINGS.disconnect(text)
+    }
+
+    fn installed(&self, text: &str) -> Result<Option<Hooks>, String> {
+        let hooks = SETTINGS.hooks(text)?;
+        let complete = hooks.iter().any(|(event, _)| event == EVENT);
+        let command = hooks.first().and_then(|(_, hook)| hook.get("command")?.as_str());
+        Ok(command.map(|command| Hooks {
+            command: command.to_owned(),
+            mode: HookMode::EveryCall,
+            complete,
+        }))
+    }
+
+    fn sample(&self, session: &str, _mode: HookMode) -> Option<Value> {
+        Some(json!({"hook_event_name": EVENT, "session_id": session,
+            "tool_name": "run_shell_command",
+            "tool_input": {"command": TRIAL, "description": TRIAL_SAYS}}))
+    }
+
+    fn decode(&self, stdin: &[u8], _mode: HookMode) -> Result<HookEvent, String> {
+        read(stdin)
+    }
+}
+
+#[derive(Deserialize)]
+struct GeminiRequest {
+    session_id: String,
+    #[serde(default)]
+    cwd: Option<String>,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+}
+
+// FAIL-CLOSED: whatever is not understood is an error or misplaced, and both block.
+fn read(stdin: &[u8]) -> Result<HookEvent, String> {
+    let unreadable = |error: serde_json::Error| format!("stdin is not a hook's JSON: {error}");
+    let whole: Value = serde_json::from_slice(stdin).map_err(unreadable)?;
+    match whole.get("hook_event_name").and_then(Value::as_str) {
+        Some(EVENT) => {}
+        other => return Ok(misplaced(other.unwrap_or("an event without a name"))),
+    }
+    let request = GeminiRequest::deserialize(&whole).map_err(unreadable)?;
+    // It only asks the person at the terminal.
+    if request.tool_name == "ask_user" {
+        return Ok(HookEvent::Notice);
+    }
+    Ok(HookEvent::Wants(Box::new(HookCall {
+        agent: NAME,
+        session: request.session_id,
+        cwd: request.cwd,
+        tool: request.tool_name,
+        args: request.tool_input,
+        accepts: Vec::new(),
+        encode,
+    })))
+}
+
+fn encode(decision: &ToolDecision) -> HookReply {
+    HookReply::Print(match decision {
+        ToolDecision::Allow => json!({"decision": "allow"}),
+        ToolDecision::Deny { message, .. } => json!({"decision": "deny", "reason": message}),
+    })
+}
+
+fn misplaced(event: &str) -> HookEvent {
+    let message = format!(
+        "countersign cannot decide under {}, so this is blocked. Its hook belongs under {EVENT}: \
+         `countersign connect {NAME}` puts it there.",
+        line(&event.chars().take(60).collect::<String>())
+    );
+    HookEvent::Misplaced { event: event.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests;

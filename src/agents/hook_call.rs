@@ -1,0 +1,96 @@
+//! A request for one tool call, for agents whose hooks know nothing else, and the decision on it.
+
+use super::agent::{HookReply, HookRequest};
+use crate::client::{Decided, Ending};
+use countersign_ask::{
+    Decision,
+    call::{Accepts, Call},
+};
+use serde_json::Value;
+use std::fmt;
+
+/// A request for one tool call.
+pub(super) struct HookCall {
+    /// The agent's name.
+    pub agent: &'static str,
+    /// The conversation.
+    pub session: String,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub args: Value,
+    /// Whether the agent can end its turn with a denial.
+    pub accepts: Vec<Accepts>,
+    /// The reply in the agent's words.
+    pub encode: fn(&ToolDecision) -> HookReply,
+}
+
+/// A decision on a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ToolDecision {
+    /// It may run as it was asked.
+    Allow,
+    /// It may not run.
+    Deny {
+        /// Who decided and why, for the model.
+        message: String,
+        /// Whether the turn ends.
+        stop: bool,
+    },
+}
+
+impl ToolDecision {
+    /// The decision; `None` where nobody decided on this call as it was asked.
+    // FAIL-CLOSED: an answer to a question, or a changed call, is no approval of this one.
+    pub(super) fn of(decided: &Decided) -> Option<Self> {
+        match (decided.decision, &decided.ending) {
+            (_, Ending::Cancelled) | (Decision::Deny, Ending::Expired) => None,
+            (Decision::Answer | Decision::Edit, _) => None,
+            (Decision::Approve, _) => Some(Self::Allow),
+            (Decision::Deny, ending) => {
+                let stop = matches!(ending, Ending::Answered(answer) if answer.stop);
+                Some(Self::Deny { message: message(decided), stop })
+            }
+        }
+    }
+}
+
+impl HookRequest for HookCall {
+    fn call(&self, key: String, host: Option<String>) -> Result<Call, String> {
+        let description = self.args.get("description").and_then(Value::as_str);
+        Ok(Call {
+            key: Some(key),
+            host,
+            cwd: self.cwd.clone(),
+            description: description.filter(|text| !text.trim().is_empty()).map(str::to_owned),
+            accepts: self.accepts.clone(),
+            ..Call::new(self.agent, &self.session, &self.tool, self.args.clone())
+        })
+    }
+
+    fn reply(&self, decided: &Decided) -> HookReply {
+        ToolDecision::of(decided).map_or(HookReply::Nothing, |decision| (self.encode)(&decision))
+    }
+}
+
+impl fmt::Debug for HookCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookCall").field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+/// Names who decided and why, for the model.
+#[must_use]
+pub fn message(decided: &Decided) -> String {
+    let reason = match &decided.ending {
+        Ending::Ruled(_) => format!("denied by policy: {}", decided.reason_and_rule()),
+        _ => decided.reason.clone(),
+    };
+    let mut letters = reason.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => "Denied by countersign.".into(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Whose answers an ask needs. Pure.
+
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeSet, fmt};
+
+/// Whose answers an ask needs. It is stored with the ask: a rule that changes later changes no ask
+/// that people have seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
+    /// The rule behind it, for people to read.
+    pub rule: String,
+    /// Only members of this group count; everybody who may answer where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// How many have to approve.
+    pub approvals: u32,
+    /// How many denials deny.
+    pub deny: u32,
+    /// Whose votes are one.
+    pub count: VoteCount,
+    /// Who may not answer though they could.
+    pub exclude: Exclusion,
+}
+
+/// Whose votes are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VoteCount {
+    /// Those of a person, with whatever account they vote.
+    People,
+    /// Those of an account.
+    Accounts,
+}
+
+/// Who may not answer though they could.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "who")]
+pub enum Exclusion {
+    /// Nobody.
+    Nobody,
+    /// The person whose agent asks.
+    Requester {
+        /// Their name, where it is known.
+        person: Option<String>,
+    },
+}
+
+/// Why somebody's answer does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ineligible {
+    /// They are not in the group.
+    NotInGroup(String),
+    /// Nobody knows who they are, so they could be counted twice, or be the requester.
+    Nameless,
+    /// It is their own request.
+    Requester,
+}
+
+impl Requirement {
+    /// How many have to approve. Where nobody knows who asks, any one of those who approve may be
+    /// the requester, so it takes one more.
+    #[must_use]
+    pub fn needed(&self) -> usize {
+        let unknown = self.exclude == Exclusion::Requester { person: None };
+        (self.approvals as usize).saturating_add(usize::from(unknown))
+    }
+
+    /// How many denials deny.
+    #[must_use]
+    pub fn denials(&self) -> usize {
+        self.deny as usize
+    }
+
+    /// Checks whether the answer of somebody with this name and these groups counts.
+    ///
+    /// # Errors
+    /// [`Ineligible`]
+    // FAIL-CLOSED: who has no name could vote with two accounts, or be the requester.
+    pub fn admits(
+        &self,
+        person: Option<&str>,
+        groups: &BTreeSet<String>,
+    ) -> Result<(), Ineligible> {
+        if let Some(group) = self.group.as_ref().filter(|group| !groups.contains(*group)) {
+            return Err(Ineligible::NotInGroup(group.clone()));
+        }
+        let several = self.needed() > 1 || self.denials() > 1;
+        let by_name = several && self.count == VoteCount::People;
+        match (&self.exclude, person) {
+            (Exclusion::Requester { .. }, None) => Err(Ineligible::Nameless),
+            (Exclusion::Nobody, None) if by_name => Err(Ineligible::Nameless),
+            (Exclusion::Requester { person: Some(requester) }, Some(person))
+                if requester == person =>
+            {
+                Err(Ineligible::Requester)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Ineligible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInGroup(group) => write!(f, "Only members of {group} may answer this."),
+            Self::Nameless => f.write_str(
+                "Only people with a name in the config may answer this, because it matters who \
+                 they are.",
+            ),
+            Self::Requester => {
+                f.write_str("This is your own agent's request, so somebody else has to answer it.")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requirement() -> Requirement {
+        Requirement {
+            rule: "deploys".to_owned(),
+            group: None,
+            approvals: 2,
+            deny: 1,
+            count: VoteCount::People,
+            exclude: Exclusion::Nobody,
+        }
+    }
+
+    #[test]
+    fn a_group_a_name_and_being_another_than_the_requester_can_each_be_needed() {
+        let ops = BTreeSet::from(["ops".to_owned()]);
+        let none = BTreeSet::new();
+        let in_ops = Requirement { group: Some("ops".to_owned()), ..requirement() };
+        assert_eq!(in_ops.admits(Some("Ana"), &ops), Ok(()));
+        let outside = Err(Ineligible::NotInGroup("ops".to_owned()));
+        assert_eq!(in_ops.admits(Some("Ana"), &none), outside);
+        assert_eq!(requirement().admits(None, &none), Err(Ineligible::Nameless));
+        let accounts = Requirement { count: VoteCount::Accounts, ..requirement() };
+        assert_eq!(accounts.admits(None, &none), Ok(()));
+        let one = Requirement { approvals: 1, ..requirement() };
+        assert_eq!(one.admits(None, &none), Ok(()));
+        let not_by = |person: Option<&str>| Requirement {
+            exclude: Exclusion::Requester { person: person.map(str::to_owned) },
+            ..one.clone()
+        };
+        assert_eq!(not_by(Some("Ana")).admits(Some("Ana"), &none), Err(Ineligible::Requester));
+        assert_eq!(not_by(Some("Ana")).admits(Some("Ben"), &none), Ok(()));
+        assert_eq!(not_by(None).admits(None, &none), Err(Ineligible::Nameless));
+    }
+
+    #[test]
+    fn where_nobody_knows_who_asks_one_more_has_to_approve() {
+        let not_by = |person: Option<&str>| Requirement {
+            exclude: Exclusion::Requester { person: person.map(str::to_owned) },
+            ..requirement()
+        };
+        let needed = [requirement().needed(), not_by(Some("Ana")).needed(), not_by(None).needed()];
+        assert_eq!(needed, [2, 2, 3]);
+    }
+}

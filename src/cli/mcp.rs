@@ -1,0 +1,183 @@
+//! `countersign mcp`: an MCP server on stdin and stdout.
+//!
+//! FAIL-CLOSED: every tool call gets a reply, and only the daemon's decision makes it an approval.
+
+use super::{
+    Context, Exit,
+    asking::InterruptSignals,
+    caller,
+    lines::{of_stdin, writer},
+    open_calls::{CallNews, OpenCalls, WithoutDaemon},
+};
+use crate::{
+    client::{Client, Decided},
+    ids,
+    mcp::{Handled, McpCaller, McpServer, PendingTool, read},
+    protocol::CancelReason,
+};
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use std::{collections::HashMap, time::Duration};
+use tokio::{
+    sync::mpsc::UnboundedSender,
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
+};
+
+/// The timeout for a connection to the daemon.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// The time between two notifications that a call still waits. Clients give up after a minute.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// The time for the client to read the last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// The session of Claude Code, which it tells the MCP servers that it starts.
+const CLAUDE_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An MCP client starts this; docs/mcp.md says how. Its tools are ask_human, for the model, and
+approve, for the permission prompts of Claude Code without a terminal:
+  claude -p 'do it' --mcp-config '{\"mcpServers\":{\"countersign\":{\"command\":\"countersign\",
+    \"args\":[\"mcp\"]}}}' --permission-prompt-tool mcp__countersign__approve")]
+pub(super) struct McpArgs {
+    /// Who asks, as the card shows it [default: the name that the client tells]
+    #[arg(long)]
+    agent: Option<String>,
+    /// The conversation that approvals for a session cover [default: Claude Code's own, else one
+    /// for each start]
+    #[arg(long)]
+    session: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: McpArgs) -> Result<Exit> {
+    // Registered first: a signal must not end the process before its asks are cancelled.
+    let mut signals = InterruptSignals::new()?;
+    let client = Client::new(&context.config()?.client, CONNECT)?;
+    let cwd = std::env::current_dir().context("the current folder is not there")?;
+    let named = args.session.or_else(claude_session);
+    let ends_session = named.is_none();
+    let caller = McpCaller {
+        agent: args.agent,
+        // Sessions without a name must not share grants.
+        session: named.unwrap_or_else(|| format!("mcp {}", ids::ask_id())),
+        host: caller::host(),
+        cwd: Some(cwd.display().to_string()),
+        run: ids::nonce(),
+    };
+    let (out, writing) = writer(tokio::io::stdout());
+    let mut connection = McpConnection {
+        server: McpServer::new(caller),
+        calls: OpenCalls::new(client, WithoutDaemon::Fails),
+        pending: HashMap::new(),
+        out,
+    };
+    let interrupted = tokio::select! {
+        () = connection.serve() => false,
+        () = signals.any() => true,
+    };
+    let McpConnection { server, mut calls, out, .. } = connection;
+    calls.close(CancelReason::SessionEnded).await;
+    if ends_session {
+        calls.leave(server.agent(), server.session()).await;
+    }
+    drop(out);
+    let _ = timeout(LAST_LINES, writing).await;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Good })
+}
+
+/// The session of the Claude Code that started this.
+pub(super) fn claude_session() -> Option<String> {
+    std::env::var(CLAUDE_SESSION).ok().filter(|name| !name.trim().is_empty())
+}
+
+/// The connection to one client, with its open tool calls by key.
+struct McpConnection {
+    server: McpServer,
+    calls: OpenCalls,
+    pending: HashMap<String, PendingTool>,
+    out: UnboundedSender<Vec<u8>>,
+}
+
+impl McpConnection {
+    /// Serves until the client closes its side.
+    async fn serve(&mut self) {
+        let mut lines = of_stdin();
+        let mut ticks = interval_at(Instant::now() + PROGRESS, PROGRESS);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                line = lines.recv() => match line {
+                    Some(line) => self.line(&line),
+                    None => return,
+                },
+                news = self.calls.next() => self.news(news),
+                _ = ticks.tick() => self.progress(),
+                // The client reads no more, so nobody could receive an answer.
+                () = self.out.closed() => return,
+            }
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        for message in read(line) {
+            match message.map(|message| self.server.handle(message)) {
+                Err(reply) | Ok(Handled::Reply(reply)) => self.send(&reply),
+                Ok(Handled::Nothing) => {}
+                Ok(Handled::Pending(pending)) => self.submit(*pending),
+                Ok(Handled::Cancelled(id)) => self.cancel(&id),
+            }
+        }
+    }
+
+    fn submit(&mut self, pending: PendingTool) {
+        let call = pending.call.clone();
+        let key = call.key.clone().unwrap_or_default();
+        self.pending.insert(key.clone(), pending);
+        self.calls.open(key, call);
+    }
+
+    fn cancel(&mut self, id: &Value) {
+        let calls = &mut self.calls;
+        self.pending.retain(|key, pending| {
+            let cancelled = pending.id == *id;
+            if cancelled {
+                calls.take_back(key, CancelReason::Aborted);
+            }
+            !cancelled
+        });
+    }
+
+    fn news(&mut self, news: CallNews) {
+        match news {
+            CallNews::Opened(key, id) => {
+                let waits = |pending: &mut PendingTool| {
+                    pending.progress(&format!("A person is asked; the ask is {id}."))
+                };
+                let progress = self.pending.get_mut(&key).and_then(waits);
+                progress.iter().for_each(|message| self.send(message));
+            }
+            CallNews::Decided(key, decided) => {
+                let Some(pending) = self.pending.remove(&key) else { return };
+                let why = (*decided).as_ref().err().map(ToString::to_string).unwrap_or_default();
+                let decided: Result<&Decided, &str> = (*decided).as_ref().map_err(|_| why.as_str());
+                self.send(&pending.reply(decided));
+            }
+        }
+    }
+
+    fn progress(&mut self) {
+        let waits = |pending: &mut PendingTool| pending.progress("Still waiting for a decision.");
+        let messages: Vec<Value> = self.pending.values_mut().filter_map(waits).collect();
+        messages.iter().for_each(|message| self.send(message));
+    }
+
+    fn send(&self, message: &Value) {
+        // A client that is gone is noticed in `serve`.
+        let _ = self.out.send(format!("{message}\n").into_bytes());
+    }
+}

@@ -1,0 +1,171 @@
+//! `[[answer_rules]]`: whose answers which asks need.
+
+use super::node::{ConfigNode, ConfigValue};
+use super::people::{ConfigEntries, group_name};
+use super::section::{Section, flag, nearest, number, text};
+use crate::gate::{
+    answer_rules::{AnswerRule, AskConditions, Criticality, EFFECTS, Excluded, VoteUnit},
+    people::People,
+};
+use countersign_policy::{Rule, Rules, glob::Glob};
+
+/// More votes than this nobody waits for.
+const MOST: i64 = 16;
+
+/// Reads the rules, for these people.
+pub(super) fn read(
+    entries: ConfigEntries,
+    people: &People,
+    problems: &mut Vec<String>,
+) -> Vec<AnswerRule> {
+    let mut rules: Vec<AnswerRule> = Vec::new();
+    for (at, (place, table)) in entries.into_iter().enumerate() {
+        let mut section = Section::new("[answer_rules]", Some(place.clone()), table, problems);
+        let rule = rule(&mut section, people, at);
+        section.finish();
+        match rules.iter().find(|earlier| earlier.when == AskConditions::default()) {
+            Some(earlier) => problems.push(format!(
+                "{place}: [[answer_rules]] is never reached, because `{}` before it has no \
+                 condition",
+                earlier.name
+            )),
+            None => rules.push(rule),
+        }
+    }
+    rules
+}
+
+fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
+    let name = section.get("name", group_name);
+    let when = AskConditions {
+        agent: section.get("agent", globs).unwrap_or_default(),
+        session: section.get("session", globs).unwrap_or_default(),
+        host: section.get("host", globs).unwrap_or_default(),
+        folder: section.get("folder", globs).unwrap_or_default(),
+        tool: section.get("tool", globs).unwrap_or_default(),
+        command: section.get("command", |node| patterns("shell_exec", node)).unwrap_or_default(),
+        path: section.get("path", |node| patterns("*", node)).unwrap_or_default(),
+        effect: section.get("effect", effects).unwrap_or_default(),
+        critical: section.get("critical", flag).map(|critical| match critical {
+            true => Criticality::Critical,
+            false => Criticality::Ordinary,
+        }),
+    };
+    let group = section.get("group", |node| known_group(node, people));
+    let approvals = section.get("approvals", count);
+    let deny = section.get("deny", count);
+    let count = section.get("distinct", flag).map(|distinct| match distinct {
+        true => VoteUnit::Person,
+        false => VoteUnit::Account,
+    });
+    let exclude = section.get("exclude", |node| match text(node)?.as_str() {
+        "requester" => Ok(Excluded::Requester),
+        _ => Err("can only be \"requester\"".to_owned()),
+    });
+    if group.is_none() && approvals.is_none() && deny.is_none() && exclude.is_none() {
+        section.problem("asks for nothing; give `group`, `approvals`, `deny` or `exclude`");
+    }
+    let approvals = approvals.unwrap_or(1);
+    let count = count.unwrap_or_default();
+    if let Some(have) = too_few(people, group.as_deref(), count, approvals) {
+        section.problem(&format!("needs {approvals} approvals of people with a name, and {have}"));
+    }
+    AnswerRule {
+        name: name.unwrap_or_else(|| format!("answer rule {}", at.saturating_add(1))),
+        when,
+        group,
+        approvals,
+        deny: deny.unwrap_or(1),
+        count,
+        exclude,
+    }
+}
+
+/// How many people there are, where that is not enough.
+// FAIL-CLOSED: such a rule could only ever deny; its operator learns so at once.
+fn too_few(
+    people: &People,
+    group: Option<&str>,
+    count: VoteUnit,
+    approvals: u32,
+) -> Option<String> {
+    let by_role = |group: &&str| people.groups.iter().any(|it| it.name == **group);
+    if count == VoteUnit::Account || approvals < 2 || group.as_ref().is_some_and(by_role) {
+        return None;
+    }
+    let (have, of) = match group {
+        Some(group) => (people.members(group).count(), format!("the group `{group}` has")),
+        None => (people.named.len(), "[[people]] has".to_owned()),
+    };
+    (have < approvals as usize).then(|| format!("{of} {have}"))
+}
+
+fn count(node: &ConfigNode) -> Result<u32, String> {
+    let count = number(node)?;
+    let fits = u32::try_from(count).ok().filter(|_| (1..=MOST).contains(&count));
+    fits.ok_or_else(|| format!("wants a number from 1 to {MOST}"))
+}
+
+/// One text or a list of them.
+fn texts(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let texts: Vec<String> = match node.value() {
+        ConfigValue::List(list) => list.iter().map(text).collect::<Result<_, _>>()?,
+        _ => vec![text(node)?],
+    };
+    match texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
+        true => Err("is empty; leave it out to fit everything".to_owned()),
+        false => Ok(texts),
+    }
+}
+
+fn globs(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let globs = texts(node)?;
+    match globs.iter().find_map(|glob| Some((glob, Glob::parse(glob).err()?))) {
+        Some((glob, error)) => Err(format!("has a pattern that cannot be used, `{glob}`: {error}")),
+        None => Ok(globs),
+    }
+}
+
+/// Patterns as in rules files.
+fn patterns(tool: &str, node: &ConfigNode) -> Result<Vec<String>, String> {
+    let patterns = texts(node)?;
+    let unusable =
+        |pattern: &&String| Rules::from_grants(&[Rule::allow(tool, pattern.as_str())]).is_empty();
+    match patterns.iter().find(unusable) {
+        Some(pattern) => Err(format!("has a pattern that cannot be used: `{pattern}`")),
+        None => Ok(patterns),
+    }
+}
+
+fn effects(node: &ConfigNode) -> Result<Vec<String>, String> {
+    let effects = texts(node)?;
+    match effects.iter().find(|effect| !EFFECTS.contains(&effect.as_str())) {
+        None => Ok(effects),
+        Some(unknown) => Err(match nearest(unknown, &EFFECTS) {
+            Some(near) => format!("names the effect `{unknown}`; did you mean `{near}`?"),
+            None => {
+                format!("names the effect `{unknown}`; the effects are {}", EFFECTS.join(", "))
+            }
+        }),
+    }
+}
+
+/// A group that exists.
+fn known_group(node: &ConfigNode, people: &People) -> Result<String, String> {
+    let group = group_name(node)?;
+    if people.has_group(&group) {
+        return Ok(group);
+    }
+    let of_people = people.named.iter().flat_map(|person| &person.groups);
+    let mut known: Vec<&str> = of_people.map(String::as_str).collect();
+    known.extend(people.groups.iter().map(|group| group.name.as_str()));
+    known.sort_unstable();
+    known.dedup();
+    Err(match (nearest(&group, &known), known.is_empty()) {
+        (Some(near), _) => format!("names the group `{group}`; did you mean `{near}`?"),
+        (None, true) => format!("names the group `{group}`, and nobody in [[people]] has a group"),
+        (None, false) => {
+            format!("names the group `{group}`; the groups are {}", known.join(", "))
+        }
+    })
+}

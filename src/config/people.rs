@@ -1,0 +1,168 @@
+//! `[[people]]` and `[[groups]]`: who answers under a name.
+
+use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
+use super::section::{Section, id_of, list, number, text};
+use super::values::token;
+use crate::{
+    gate::people::{NamedPerson, People, RoleGroup},
+    platforms::Registered,
+    text::line,
+};
+use countersign_port::{IdForm, Names};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tables of a list with their places.
+pub(super) type ConfigEntries = Vec<(ConfigPlace, ConfigTable)>;
+/// The longest name, in characters.
+const LONGEST: usize = 64;
+
+/// Reads both lists.
+pub(super) fn read(
+    people: ConfigEntries,
+    groups: ConfigEntries,
+    platforms: &[Registered],
+    problems: &mut Vec<String>,
+) -> People {
+    let mut all = People::default();
+    for (place, table) in groups {
+        let mut section = Section::new("[groups]", Some(place.clone()), table, problems);
+        let group = group(&mut section, platforms);
+        section.finish();
+        let Some(group) = group else { continue };
+        match all.groups.iter().any(|other| other.name == group.name) {
+            true => problems.push(format!("{place}: [[groups]] has `{}` twice", group.name)),
+            false => all.groups.push(group),
+        }
+    }
+    for (place, table) in people {
+        let mut section = Section::new("[people]", Some(place.clone()), table, problems);
+        let person = person(&mut section, platforms);
+        section.finish();
+        let Some(person) = person else { continue };
+        problems.extend(conflicts(&all.named, &person).map(|why| format!("{place}: {why}")));
+        all.named.push(person);
+    }
+    all
+}
+
+fn person(section: &mut Section<'_>, platforms: &[Registered]) -> Option<NamedPerson> {
+    let name = section.need("name", "cards and the history show it", name);
+    let mut identities = ids(section, platforms, Names::People);
+    let token = section.get("token", token).map(|token| token.hash());
+    identities.extend(token.iter().map(|token| ("api".to_owned(), [token.id()].into())));
+    let groups = section.get("groups", |node| list(node)?.iter().map(group_name).collect());
+    let hosts = section.get("hosts", |node| each(node).iter().map(text).collect());
+    let name = name?;
+    if identities.is_empty() {
+        let known = platforms.iter().map(|it| it.name).collect::<Vec<_>>().join("`, `");
+        section.problem(&format!(
+            "`{name}` has no identity, so they could not answer; give `{known}` or `token`"
+        ));
+    }
+    let (groups, hosts) = (groups.unwrap_or_default(), hosts.unwrap_or_default());
+    Some(NamedPerson { name, identities, token, groups, hosts })
+}
+
+fn group(section: &mut Section<'_>, platforms: &[Registered]) -> Option<RoleGroup> {
+    let name = section.need("name", "people and rules refer to it", group_name);
+    let roles = ids(section, platforms, Names::Roles);
+    if let (Some(name), true) = (&name, roles.is_empty()) {
+        section.problem(&format!(
+            "`{name}` names no role; a group of people needs no entry here, only `groups` of \
+             each of them"
+        ));
+    }
+    Some(RoleGroup { name: name?, roles })
+}
+
+/// The ids of every platform, each one or a list.
+fn ids(
+    section: &mut Section<'_>,
+    platforms: &[Registered],
+    names: Names,
+) -> BTreeMap<String, BTreeSet<String>> {
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for registered in platforms {
+        let keys: Vec<(String, Option<IdForm>)> = match registered.platform {
+            Some(platform) => {
+                let lists = platform.description().approvers.iter();
+                let lists = lists.filter(|list| list.names == names);
+                lists.map(|list| (list.key.to_owned(), Some(list.form))).collect()
+            }
+            // The form of its ids is not known; nobody can press there either.
+            None => section.keys_of(registered.name).into_iter().map(|key| (key, None)).collect(),
+        };
+        for (key, form) in keys {
+            let ids = section.get(&key, |node| each(node).iter().map(|id| one(form, id)).collect());
+            let ids: BTreeSet<String> = ids.unwrap_or_default();
+            if !ids.is_empty() {
+                all.entry(registered.name.to_owned()).or_default().extend(ids);
+            }
+        }
+    }
+    all
+}
+
+fn each(node: &ConfigNode) -> Vec<ConfigNode> {
+    match node.value() {
+        ConfigValue::List(list) => list.clone(),
+        _ => vec![node.clone()],
+    }
+}
+
+fn one(form: Option<IdForm>, node: &ConfigNode) -> Result<String, String> {
+    match form {
+        Some(form) => id_of(form, node),
+        None => text(node).or_else(|_| number(node).map(|number| number.to_string())),
+    }
+}
+
+/// A name that every surface shows as it is written.
+fn name(node: &ConfigNode) -> Result<String, String> {
+    let name = text(node)?.trim().to_owned();
+    let fits = (1..=LONGEST).contains(&name.chars().count()) && line(&name) == name;
+    fits.then_some(name)
+        .ok_or_else(|| format!("wants 1 to {LONGEST} characters, all of which can be shown"))
+}
+
+/// The name of a group.
+pub(super) fn group_name(node: &ConfigNode) -> Result<String, String> {
+    let name = text(node)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = (1..=LONGEST).contains(&name.len()) && name.chars().all(plain);
+    fits.then_some(name)
+        .ok_or_else(|| "wants letters, digits, `-`, `_` and `.` for a group's name".to_owned())
+}
+
+/// What a person shares with those before them, though only one may have it.
+// SECURITY: an identity of two people would answer as either, and could vote twice.
+fn conflicts<'a>(
+    earlier: &'a [NamedPerson],
+    person: &'a NamedPerson,
+) -> impl Iterator<Item = String> + 'a {
+    earlier.iter().flat_map(|other| {
+        let same_name = other.name.to_lowercase() == person.name.to_lowercase();
+        let name = same_name.then(|| {
+            format!("[[people]] has the name `{}` twice; people are told apart by it", other.name)
+        });
+        let shared = person.identities.iter().filter_map(|(platform, ids)| {
+            let id = ids.intersection(other.identities.get(platform)?).next()?;
+            // Equal tokens are reported with all others.
+            (platform != "api").then(|| {
+                format!(
+                    "[[people]] gives `{platform}` {id} to `{}` and to `{}`; an identity belongs \
+                     to one person",
+                    other.name, person.name
+                )
+            })
+        });
+        let host = person.hosts.intersection(&other.hosts).next().map(|host| {
+            format!(
+                "[[people]] gives the machine `{host}` to `{}` and to `{}`; its agents work for \
+                 one person",
+                other.name, person.name
+            )
+        });
+        name.into_iter().chain(shared).chain(host).collect::<Vec<_>>()
+    })
+}

@@ -1,0 +1,66 @@
+//! Watches the servers of agents on this machine.
+//!
+//! The watch is a client of this daemon's own socket, like every agent: nothing of it goes around
+//! the gate.
+
+use crate::{
+    agents::CodexWatch,
+    client::{Client, ClientSettings, Server},
+    config::AgentSettings,
+};
+use countersign_port::CancellationToken;
+use std::{path::PathBuf, time::Duration};
+use tokio::task::JoinHandle;
+
+/// The timeout of a connection to our own socket.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// The watches that run.
+pub(super) struct AgentWatches {
+    /// Our own socket.
+    socket: PathBuf,
+    settings: AgentSettings,
+    codex: Option<(CancellationToken, JoinHandle<()>)>,
+}
+
+impl AgentWatches {
+    pub(super) fn new(socket: PathBuf) -> Self {
+        Self { socket, settings: AgentSettings::default(), codex: None }
+    }
+
+    /// Watches what these settings name from now on, until `stop` is cancelled.
+    pub(super) fn watch(&mut self, settings: &AgentSettings, stop: &CancellationToken) {
+        if self.settings == *settings {
+            return;
+        }
+        self.settings = settings.clone();
+        if let Some((stop, _)) = self.codex.take() {
+            stop.cancel();
+        }
+        let Some(home) = settings.codex.clone() else { return };
+        let client = ClientSettings {
+            url: vec![Server::Unix(self.socket.clone())],
+            token: None,
+            insecure_http: false,
+            ca_file: None,
+        };
+        let client = match Client::new(&client, CONNECT) {
+            Ok(client) => client,
+            Err(error) => {
+                tracing::error!(%error, "Codex is not watched");
+                return;
+            }
+        };
+        let host = gethostname::gethostname().into_string().ok();
+        let (watch, stop) = (CodexWatch { home, client, host }, stop.child_token());
+        self.codex = Some((stop.clone(), tokio::spawn(watch.run(stop))));
+    }
+
+    /// Waits until all have ended.
+    pub(super) async fn ended(&mut self) {
+        if let Some((_, watch)) = self.codex.take() {
+            // A watch that panicked has ended too.
+            let _ = watch.await;
+        }
+    }
+}

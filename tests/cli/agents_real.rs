@@ -1,0 +1,173 @@
+//! The real agents with our hooks, against a scripted model. They are not shipped with this
+//! repository: set `COUNTERSIGN_TEST_OPENCODE` and `COUNTERSIGN_TEST_COPILOT` to their binaries,
+//! `COUNTERSIGN_TEST_GEMINI` and `COUNTERSIGN_TEST_PI` to their scripts for node (all from npm).
+
+use crate::{chat_model::ChatModel, daemon::Daemon, process::run};
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, process::Stdio};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+/// An agent that is tried.
+#[derive(Clone, Copy, PartialEq)]
+enum Real {
+    Opencode,
+    Copilot,
+    Gemini,
+    Pi,
+}
+
+const ALL: [Real; 4] = [Real::Opencode, Real::Copilot, Real::Gemini, Real::Pi];
+
+/// A run of an agent in a folder of its own.
+struct Run {
+    model: ChatModel,
+    work: PathBuf,
+    _child: Child,
+}
+
+impl Real {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Opencode => "opencode",
+            Self::Copilot => "copilot",
+            Self::Gemini => "gemini",
+            Self::Pi => "pi",
+        }
+    }
+
+    /// Starts it on one prompt, connected as a person connects it; `None`, and a word about it, where
+    /// it is not here.
+    async fn start(self, daemon: &Daemon) -> Option<Run> {
+        let variable = format!("COUNTERSIGN_TEST_{}", self.name().to_uppercase());
+        let Some(program) = std::env::var_os(&variable) else {
+            eprintln!("SKIPPED: set {variable} to try the real {}", self.name());
+            return None;
+        };
+        let tool = if self == Self::Gemini { "run_shell_command" } else { "bash" };
+        let input = json!({"command": "touch made-by-agent.txt", "description": "Create a file"});
+        let model = ChatModel::calling(tool, input).await;
+        let work = daemon.dir.path().join(format!("work-{}", self.name()));
+        fs::create_dir(&work).unwrap();
+        assert!(Command::new("git").args(["init", "-q"]).current_dir(&work).status().await.is_ok());
+        let mut command = match self {
+            Self::Opencode | Self::Copilot => Command::new(&program),
+            Self::Gemini | Self::Pi => Command::new("node"),
+        };
+        if matches!(self, Self::Gemini | Self::Pi) {
+            command.arg(&program);
+        }
+        command.current_dir(&work).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("HOME", daemon.dir.path()).env("NO_PROXY", "127.0.0.1,localhost");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        self.set_up(daemon, &model.url, &mut command);
+        let connected = run(daemon, &["connect", self.name(), "--yes"]).await;
+        assert_eq!(connected.code, Some(0), "{connected:?}");
+        let mut child = command.kill_on_drop(true).spawn().unwrap();
+        if self == Self::Opencode {
+            prompt(daemon, &mut child).await;
+        }
+        Some(Run { model, work, _child: child })
+    }
+
+    /// Points it at the model.
+    fn set_up(self, daemon: &Daemon, model: &str, command: &mut Command) {
+        let write = |file: &str, value: &Value| {
+            let file = daemon.dir.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, value.to_string()).unwrap();
+        };
+        match self {
+            Self::Opencode => {
+                let limit = json!({"context": 100_000, "output": 8000});
+                let models = json!({"fake-model": {"tool_call": true, "limit": limit}});
+                let provider = json!({"npm": "@ai-sdk/openai-compatible", "models": models,
+                    "options": {"baseURL": format!("{model}/v1"), "apiKey": "none"}});
+                let config = json!({"autoupdate": false, "share": "disabled",
+                    "model": "fake/fake-model", "small_model": "fake/fake-model",
+                    "enabled_providers": ["fake"], "permission": {"bash": "ask"},
+                    "provider": {"fake": provider}});
+                write(".config/opencode/opencode.json", &config);
+                command.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
+                command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+                command.args(["serve", "--port", "0"]);
+            }
+            Self::Copilot => {
+                let options = ["--no-auto-update", "--trust-folder", "-p", "do it"];
+                command.args(options).env("COPILOT_OFFLINE", "true");
+                command.env("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1"));
+                command.env("COPILOT_PROVIDER_API_KEY", "none").env("COPILOT_MODEL", "gpt-4.1");
+            }
+            Self::Gemini => {
+                let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"},
+                    "folderTrust": {"enabled": false}},
+                    "privacy": {"usageStatisticsEnabled": false}});
+                write(".gemini/settings.json", &settings);
+                command.args(["-m", "gemini-2.5-pro", "--approval-mode=yolo", "-p", "do it"]);
+                command.env("GEMINI_API_KEY", "none").env("GOOGLE_GEMINI_BASE_URL", model);
+            }
+            Self::Pi => {
+                let provider = json!({"baseUrl": format!("{model}/v1"), "apiKey": "none",
+                    "api": "openai-completions", "models": [{"id": "fake-model"}]});
+                write(".pi/agent/models.json", &json!({"providers": {"fake": provider}}));
+                command.args(["--provider", "fake", "--model", "fake-model", "-p", "do it"]);
+                command.env("PI_OFFLINE", "1");
+            }
+        }
+    }
+}
+
+/// Gives opencode's server its prompt.
+async fn prompt(daemon: &Daemon, child: &mut Child) {
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let base = loop {
+        let line = lines.next_line().await.unwrap().expect("opencode does not listen");
+        if let Some((_, url)) = line.split_once("listening on ") {
+            break url.trim().to_owned();
+        }
+    };
+    let post = |path: String, body: Value| daemon.http.post(format!("{base}{path}")).json(&body);
+    let session = post("/session".into(), json!({"title": "t"})).send().await.unwrap();
+    let session: Value = session.json().await.unwrap();
+    let path = format!("/session/{}/prompt_async", session["id"].as_str().unwrap());
+    let parts = json!({"parts": [{"type": "text", "text": "do it"}]});
+    assert!(post(path, parts).send().await.unwrap().status().is_success());
+}
+
+/// The ask of the agent's call.
+async fn asked(daemon: &Daemon, agent: Real) -> String {
+    let asks = daemon.until("/v1/asks?state=open", |reply| reply["asks"] != json!([])).await;
+    let call = &asks["asks"][0]["call"];
+    assert_eq!(
+        (&call["agent"], &call["args"]["command"]),
+        (&json!(agent.name()), &json!("touch made-by-agent.txt"))
+    );
+    asks["asks"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_approved_call_of_a_real_agent_runs() {
+    let daemon = Daemon::start("").await;
+    for agent in ALL {
+        let Some(mut started) = agent.start(&daemon).await else { continue };
+        let id = asked(&daemon, agent).await;
+        assert_eq!(run(&daemon, &["approve", &id]).await.code, Some(0));
+        started.model.is_told().await;
+        assert!(started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
+    }
+}
+
+#[tokio::test]
+async fn a_denied_call_of_a_real_agent_does_not_run_and_its_model_reads_why() {
+    let daemon = Daemon::start("").await;
+    for agent in ALL {
+        let Some(mut started) = agent.start(&daemon).await else { continue };
+        let id = asked(&daemon, agent).await;
+        assert_eq!(run(&daemon, &["deny", &id, "--reason", "make no files"]).await.code, Some(0));
+        let told = started.model.is_told().await;
+        assert!(told.contains("make no files"), "{}: {told}", agent.name());
+        assert!(!started.work.join("made-by-agent.txt").exists(), "{}", agent.name());
+    }
+}

@@ -1,0 +1,105 @@
+//! A scripted model behind OpenAI's chat completions and Gemini's API, for the real agents: it calls
+//! a shell tool once, and says what it was told.
+
+use axum::{
+    Json, Router,
+    extract::State,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, Sse},
+    },
+};
+use futures::stream;
+use serde_json::{Value, json};
+use std::{convert::Infallible, sync::Arc};
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+
+/// A model server on this machine.
+pub struct ChatModel {
+    pub url: String,
+    told: watch::Receiver<Option<String>>,
+}
+
+struct Turn {
+    tool: &'static str,
+    input: Value,
+    told: watch::Sender<Option<String>>,
+}
+
+impl ChatModel {
+    /// A model whose first turn calls this tool.
+    pub async fn calling(tool: &'static str, input: Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, told) = watch::channel(None);
+        let turn = Arc::new(Turn { tool, input, told: sender });
+        let router = Router::new().fallback(reply).with_state(turn);
+        tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
+        Self { url, told }
+    }
+
+    /// Waits until the model is told what became of its call.
+    pub async fn is_told(&mut self) -> String {
+        let told = timeout(crate::daemon::LONG * 3, self.told.wait_for(Option::is_some)).await;
+        told.expect("the model is told nothing").unwrap().clone().unwrap()
+    }
+}
+
+async fn reply(State(turn): State<Arc<Turn>>, Json(request): Json<Value>) -> Response {
+    let (is_chat, turns) = match request.get("messages") {
+        Some(messages) => (true, messages.as_array().unwrap()),
+        None => (false, request["contents"].as_array().unwrap()),
+    };
+    // Titles and the like are asked for without tools.
+    let offers = request["tools"].to_string().contains(&format!("\"name\":\"{}\"", turn.tool));
+    let results: Vec<String> =
+        turns.iter().filter(|turn| is_result(turn)).map(Value::to_string).collect();
+    let calls = offers && results.is_empty();
+    if offers && !results.is_empty() {
+        turn.told.send_replace(Some(results.concat()));
+    }
+    let events = match is_chat {
+        true => chat(&turn, calls),
+        false => vec![gemini(&turn, calls)],
+    };
+    if is_chat && request["stream"] != true {
+        let message = json!({"role": "assistant", "content": "ok"});
+        let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+        return Json(json!({"id": "c1", "object": "chat.completion", "choices": [choice]}))
+            .into_response();
+    }
+    let events = events.into_iter().map(|event| match event {
+        Value::String(text) => Ok::<_, Infallible>(Event::default().data(text)),
+        event => Ok(Event::default().json_data(event).unwrap()),
+    });
+    Sse::new(stream::iter(events)).into_response()
+}
+
+fn is_result(turn: &Value) -> bool {
+    turn["role"] == "tool" || turn.to_string().contains("\"functionResponse\"")
+}
+
+fn chat(turn: &Turn, calls: bool) -> Vec<Value> {
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "fake-model",
+            "choices": [choice]})
+    };
+    let function = json!({"name": turn.tool, "arguments": turn.input.to_string()});
+    let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+    let (delta, finish) = match calls {
+        true => (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls"),
+        false => (json!({"role": "assistant", "content": "All done."}), "stop"),
+    };
+    vec![chunk(delta, Value::Null), chunk(json!({}), json!(finish)), json!("[DONE]")]
+}
+
+fn gemini(turn: &Turn, calls: bool) -> Value {
+    let part = match calls {
+        true => json!({"functionCall": {"name": turn.tool, "args": turn.input}}),
+        false => json!({"text": "All done."}),
+    };
+    let content = json!({"role": "model", "parts": [part]});
+    json!({"candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}})
+}
