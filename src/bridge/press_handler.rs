@@ -14,10 +14,11 @@ use super::{
 };
 use crate::{
     gate::{
-        DAMAGED, Gate, Reply, Told,
+        Gate, Reply, Told,
         answer::{Action, TextPurpose},
         approvers::Who,
         ask::Ask,
+        fault_sentence,
     },
     store::{BundleKey, OwedText, Store, StoreError},
     text::line,
@@ -141,7 +142,7 @@ impl PressHandler {
             };
             receipt.sentence = words.to_owned();
         }
-        self.go_on(receipt, &input, &token).await
+        Ok(self.go_on(receipt, &input, &token).await)
     }
 
     /// Notes that a text is owed before its presser is asked for it: a restart in between loses
@@ -212,8 +213,10 @@ impl PressHandler {
         };
         let input = Input { presser, message, token: token.clone(), text };
         let receipt = self.answer(input).await?;
-        if matches!(receipt.outcome, Outcome::Applied | Outcome::Noted) {
-            store.text_given(self.adapter, &at.0, &id, &token).await?;
+        if matches!(receipt.outcome, Outcome::Applied | Outcome::Noted)
+            && let Err(error) = store.text_given(self.adapter, &at.0, &id, &token).await
+        {
+            tracing::warn!(%error, "a text that was given still counts as owed");
         }
         Ok(receipt)
     }
@@ -260,11 +263,7 @@ impl Presses for PressHandler {
 
 fn fault(error: &StoreError) -> Receipt {
     tracing::error!(%error, "a press could not be looked up");
-    let sentence = match error.is_of_a_row() {
-        true => DAMAGED,
-        false => "This could not be recorded; nothing changed. Try again.",
-    };
-    receipt(Outcome::Fault, sentence)
+    receipt(Outcome::Fault, fault_sentence(error))
 }
 
 fn receipt_of(reply: Reply, origin: Origin<'_>) -> Receipt {

@@ -20,7 +20,7 @@ use super::{
     pause::sentence,
     quorum::{self, Weighed},
     reconsider::approve_allowed,
-    reply::{DAMAGED, Reply, Told, applied_sentence, refuse, reply, words},
+    reply::{Reply, Told, applied_sentence, fault_sentence, refuse, reply, words},
     undo,
     uses::GrantUses,
 };
@@ -58,15 +58,7 @@ impl Answers {
             Ok(reply) => reply,
             Err(error) => {
                 tracing::error!(ask_id = id, %error, "a press could not be recorded");
-                let sentence = match error {
-                    StoreError::Uncertain(_) => {
-                        "Connection to the database lost. Press again to see whether your answer \
-                         was recorded."
-                    }
-                    error if error.is_of_a_row() => DAMAGED,
-                    _ => "This could not be recorded; nothing changed. Try again.",
-                };
-                reply(Told::Fault, sentence, None)
+                reply(Told::Fault, fault_sentence(&error), None)
             }
         }
     }

@@ -38,6 +38,8 @@ pub struct AttachedCaller {
 enum AttachmentEnd {
     /// The caller's connection is gone.
     Dropped,
+    /// The store failed, so the caller was told to come back.
+    StoreFailed,
     /// The caller got its response; it may come back whenever it likes.
     Left,
     /// The ask is closed: there is nothing to wait for.
@@ -51,7 +53,8 @@ impl AttachedCaller {
     /// When the store fails.
     pub async fn wait(&mut self, longest: Duration) -> Result<Option<Ask>, StoreError> {
         self.callers.open.waiters.detachments.are_over(&self.ask).await;
-        let ask = self.callers.waits.wait_as(Waiter::Caller, &self.ask, longest).await?;
+        let waited = self.callers.waits.wait_as(Waiter::Caller, &self.ask, longest).await;
+        let ask = waited.inspect_err(|_| self.end = AttachmentEnd::StoreFailed)?;
         if !ask.as_ref().is_some_and(Ask::is_open) {
             self.end = AttachmentEnd::Closed;
         }
@@ -64,6 +67,24 @@ impl AttachedCaller {
             self.end = AttachmentEnd::Left;
         }
     }
+
+    /// The caller was told that the store failed; it may come back once the store works.
+    pub(super) fn store_failed(mut self) {
+        self.end = AttachmentEnd::StoreFailed;
+    }
+}
+
+impl AttachmentEnd {
+    /// Whether the caller went without a response about its ask.
+    fn is_without_response(self) -> bool {
+        matches!(self, Self::Dropped | Self::StoreFailed)
+    }
+
+    /// How long the caller may take to come back.
+    // A store that fails for longer than the short one keeps its callers from coming back.
+    fn grace(self) -> Duration {
+        if self == Self::StoreFailed { RETURN } else { GRACE }
+    }
 }
 
 impl Drop for AttachedCaller {
@@ -75,11 +96,11 @@ impl Drop for AttachedCaller {
         let last = attached.remove_if(&self.ask, |_, count| *count == 0).is_some();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if last && self.end != AttachmentEnd::Closed && !self.callers.open.stopping.is_cancelled() {
-            let (callers, ask) = (self.callers.clone(), std::mem::take(&mut self.ask));
-            let left = self.end == AttachmentEnd::Dropped;
+            let (callers, ask, end) =
+                (self.callers.clone(), std::mem::take(&mut self.ask), self.end);
             let departure = callers.open.waiters.departures.note(&ask);
             runtime.spawn(async move {
-                callers.detach_after_grace(&ask, left, departure).await;
+                callers.detach_after_grace(&ask, end, departure).await;
                 callers.open.waiters.departures.settle(&ask, departure);
             });
         }
@@ -170,8 +191,8 @@ impl Callers {
 
     // INVARIANT: only the latest departure counts. A caller that was killed right after an earlier
     // one got its response would otherwise find its daemon detached, and its ask would stay open.
-    async fn detach_after_grace(&self, id: &str, left: bool, departure: Departure) {
-        let mut pause = GRACE;
+    async fn detach_after_grace(&self, id: &str, end: AttachmentEnd, departure: Departure) {
+        let mut pause = end.grace();
         loop {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -180,7 +201,7 @@ impl Callers {
             if !self.open.waiters.departures.is_latest(id, departure) {
                 return;
             }
-            let Err(error) = self.detach(id, left).await else { return };
+            let Err(error) = self.detach(id, end.is_without_response()).await else { return };
             tracing::warn!(ask_id = id, %error, "an ask whose caller left stays open for now");
             if error.is_of_a_row() {
                 return;

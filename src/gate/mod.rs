@@ -63,7 +63,7 @@ pub use limits::{Limits, TooMuch};
 pub use pairings::{KnockOutcome, Knocker, PairingState};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
-pub use reply::{DAMAGED, Reply, Told};
+pub use reply::{Reply, Told, fault_sentence};
 pub use rules_file::RulesFile;
 pub use sessions::{ModeError, ModeSet, SESSION_ENDED, WORKER_GONE};
 pub use settings::{Audience, GateSettings, OnTimeout};

@@ -4,7 +4,7 @@ use super::{
     ask::{Answer, Ask, Decision, Scope, State},
     refusal::Refusal,
 };
-use crate::clock;
+use crate::{clock, store::StoreError};
 use countersign_profiles::{GrantLifetime, OnDeny};
 
 /// What really happened to an attempt to answer.
@@ -42,12 +42,24 @@ pub enum Told {
     Unknown,
     /// It cannot be done to this ask.
     Unfit,
-    /// It could not be recorded. Nothing changed.
+    /// It could not be recorded, or nobody knows whether it was; see [`fault_sentence`].
     Fault,
 }
 
-/// The reply to a press on an ask that cannot be read any more.
-pub const DAMAGED: &str = "This ask is damaged in the store, so nobody can answer it.";
+/// What somebody is told whose attempt met an error of the store.
+// INVARIANT: "nothing changed" is said only where it is certain.
+#[must_use]
+pub fn fault_sentence(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Uncertain(_) => {
+            "Connection to the database lost. Press again to see whether your answer was recorded."
+        }
+        error if error.is_of_a_row() => {
+            "This ask is damaged in the store, so nobody can answer it."
+        }
+        _ => "This could not be recorded; nothing changed. Try again.",
+    }
+}
 
 /// The reply to an attempt that changes nothing.
 pub(super) fn refuse(ask: Ask, refusal: &Refusal) -> Reply {

@@ -89,7 +89,7 @@ impl Submissions {
             Err(error) => {
                 if attended && matches!(error, SubmitError::Store(StoreError::Uncertain(_))) {
                     // It may be open, and its caller is told that it is not known to be.
-                    drop(self.callers.attach(&id));
+                    self.callers.attach(&id).store_failed();
                 }
                 Err(error)
             }

@@ -29,6 +29,8 @@ pub(crate) enum CommitFault {
     Fails,
     /// It is stored, and its reply is lost.
     AnswerLost,
+    /// It is stored, and nothing can be read after it.
+    ThenUnreadable,
     /// It waits for the second channel. The first is notified when it has begun.
     Slow(oneshot::Sender<()>, oneshot::Receiver<()>),
 }
@@ -78,6 +80,11 @@ impl Faults {
             None | Some(CommitFault::GoesWell) => commit.await,
             Some(CommitFault::Fails) => Err(broken()),
             Some(CommitFault::AnswerLost) => commit.await.and(Err(broken())),
+            Some(CommitFault::ThenUnreadable) => {
+                commit.await?;
+                self.set_unreadable(true);
+                Ok(())
+            }
             Some(CommitFault::Slow(begun, go)) => {
                 let _ = begun.send(());
                 let _ = go.await;

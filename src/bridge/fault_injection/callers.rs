@@ -87,7 +87,10 @@ async fn an_ask_that_is_stored_and_not_known_to_be_is_taken_back_unless_its_call
                 true => Some(scenario.gate.submit(keyed(), true).await.unwrap()),
                 false => None,
             };
-            scenario.pass(SECOND * 4).await;
+            let before = states(&store).await;
+            scenario.pass(SECOND * 140).await;
+            assert_eq!(states(&store).await, before, "its caller may be on its way back");
+            scenario.pass(SECOND * 20).await;
             assert_eq!(states(&store).await, [again.iter().count(), 1]);
         }
     })
@@ -109,6 +112,26 @@ async fn an_ask_whose_caller_leaves_while_the_store_fails_is_taken_back_when_it_
         scenario.pass(SECOND * 60).await;
         assert_eq!(states(&store).await, [1, 0], "its caller may have been on its way back");
         scenario.pass(SECOND * 60).await;
+        assert_eq!(states(&store).await, [0, 1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_caller_that_was_told_of_an_outage_has_longer_than_the_grace_to_come_back() {
+    on_both(async |store| {
+        let scenario = Scenario::open(&store, &Arc::new(FakeChat::default())).await;
+        let handed = scenario.gate.submit(keyed(), true).await.unwrap();
+        let SubmitOutcome::Asked(_, Some(mut caller)) = handed else {
+            panic!("it is asked: {handed:?}")
+        };
+        store.faults().set_unreadable(true);
+        caller.wait(SECOND * 30).await.unwrap_err();
+        drop(caller);
+        store.faults().set_unreadable(false);
+        scenario.pass(SECOND * 140).await;
+        assert_eq!(states(&store).await, [1, 0], "its caller may be on its way back");
+        scenario.pass(SECOND * 20).await;
         assert_eq!(states(&store).await, [0, 1]);
     })
     .await;

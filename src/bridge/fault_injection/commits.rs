@@ -14,7 +14,7 @@ use crate::{
         fault_injection::CommitFault,
     },
 };
-use countersign_port::{Outcome, Presses};
+use countersign_port::{MessageRef, Outcome, Press, Presses};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
@@ -90,6 +90,27 @@ async fn an_answer_whose_commit_cannot_be_known_is_found_by_pressing_again_and_b
         let again = scenario.press(&button).await;
         assert_eq!(again.outcome, Outcome::AlreadyAnswered);
         assert!(again.sentence.starts_with("Already approved by Ana"), "{}", again.sentence);
+        assert!(approved_by_ana(&ask.waiting.await.unwrap()));
+        assert_eq!(kinds(&store, "answered").await, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_press_that_was_recorded_is_told_so_though_nothing_can_be_read_after_it() {
+    on_both(async |store| {
+        let (chat, scenario, [ask], button) = one_card(&store).await;
+        store.faults().next(CommitFault::ThenUnreadable);
+        let message = Some(MessageRef("a copy".to_owned()));
+        let press = Press { message, ..scenario.press_of(&button) };
+        let receipt = scenario.handler.press(press).await;
+        assert_eq!(
+            (receipt.outcome, receipt.sentence.as_str()),
+            (Outcome::Applied, "Approved once.")
+        );
+        store.faults().set_unreadable(false);
+        scenario.pass(SECOND * 60).await;
+        scenario.tells_the_truth(&chat, std::slice::from_ref(&ask)).await;
         assert!(approved_by_ana(&ask.waiting.await.unwrap()));
         assert_eq!(kinds(&store, "answered").await, 1);
     })

@@ -69,10 +69,12 @@ impl PressHandler {
             let receipt = receipt_of(reply, Origin { nonce: &token.nonce, store });
             return Ok(Receipt { card: Some(bundle::draw(&pressed, store)), ..receipt });
         }
-        let now = self.bundle(input, token).await?;
-        let card = bundle::draw(now.as_ref().unwrap_or(&pressed), store);
+        let card = match self.bundle(input, token).await {
+            Ok(now) => Some(bundle::draw(now.as_ref().unwrap_or(&pressed), store)),
+            Err(error) => no_card(&error),
+        };
         if of == 1 {
-            return Ok(Receipt { card: Some(card), ..receipt_of(reply, Origin::default()) });
+            return Ok(Receipt { card, ..receipt_of(reply, Origin::default()) });
         }
         let did = if approves { "Approved" } else { "Denied" };
         let plain = matches!(token.pressed, Pressed::Approve(Scope::Once) | Pressed::Deny);
@@ -82,7 +84,7 @@ impl PressHandler {
             other => format!("{did} {applied} requests; {other} had ended before."),
         };
         let outcome = if applied > 0 { Outcome::Applied } else { Outcome::AlreadyAnswered };
-        Ok(with(outcome, &sentence, card))
+        Ok(Receipt { card, ..receipt(outcome, &sentence) })
     }
 
     /// A reply to the message of a bundle: a denial of all its requests that people have seen, with
@@ -148,24 +150,36 @@ impl PressHandler {
     }
 
     /// The receipt of a press on one request of a bundle: its message goes on to the next.
+    // INVARIANT: a press that was recorded is told so, though what comes next cannot be read.
     pub(super) async fn go_on(
         &self,
         receipt: Receipt,
         input: &Input,
         token: &ButtonToken,
-    ) -> Result<Receipt, StoreError> {
+    ) -> Receipt {
         let stays = matches!(receipt.outcome, Outcome::Noted | Outcome::TextWanted);
         let Some(message) = input.message.as_ref().filter(|_| !stays && receipt.card.is_some())
         else {
-            return Ok(receipt);
+            return receipt;
         };
-        let by = BundleKey::Card { card: &token.nonce, message: &message.0 };
-        let found = self.store.find_bundle(by).await?;
-        let Some(bundle) = found else { return Ok(receipt) };
+        match self.next_of_bundle(&token.nonce, message).await {
+            Ok(Some(card)) => Receipt { card: Some(card), ..receipt },
+            Ok(None) => receipt,
+            Err(error) => Receipt { card: no_card(&error), ..receipt },
+        }
+    }
+
+    /// What the message of a bundle shows after one of its cards was pressed.
+    async fn next_of_bundle(
+        &self,
+        card: &str,
+        message: &MessageRef,
+    ) -> Result<Option<Card>, StoreError> {
+        let by = BundleKey::Card { card, message: &message.0 };
+        let Some(bundle) = self.store.find_bundle(by).await? else { return Ok(None) };
         self.rest(&bundle.row.nonce).await?;
-        let place = bundle::place(&bundle, &token.nonce);
-        let card = Some(bundle::page(&bundle, place, self.store.id()));
-        Ok(Receipt { card, ..receipt })
+        let place = bundle::place(&bundle, card);
+        Ok(Some(bundle::page(&bundle, place, self.store.id())))
     }
 
     /// Lets the outbox leave a bundle as it is for a while.
@@ -194,6 +208,12 @@ fn once(action: &Action) -> Action {
         Action::Approve { .. } => Action::Approve { scope: Scope::Once },
         other => other.clone(),
     }
+}
+
+/// Leaves the message to the outbox, which redraws it once the store can be read again.
+fn no_card(error: &StoreError) -> Option<Card> {
+    tracing::warn!(%error, "a message is redrawn later: what it shows next cannot be read");
+    None
 }
 
 fn with(outcome: Outcome, sentence: &str, card: Card) -> Receipt {
