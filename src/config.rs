@@ -4,14 +4,17 @@
 mod answer_rules;
 mod approvers;
 mod chats;
+mod conditions;
 pub mod edit;
 mod error;
 mod limits;
+mod lists;
 mod load;
 mod model;
 mod node;
 mod people;
 mod read;
+mod routes;
 mod secrets;
 mod section;
 mod template;

@@ -1,6 +1,6 @@
 //! What an ask is about: the call, the decision on it and what its card offers.
 
-use super::{call::Call, owner::Owner, requirement::Requirement};
+use super::{call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement};
 use countersign_policy::Rule;
 use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,9 @@ pub struct Body {
     /// Whose answers it needs; of everybody who may answer one is enough where none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<Requirement>,
+    /// Where it is shown; every target shows it where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<RoutePlan>,
     /// Whose session the call was made in; of asks of earlier versions nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
@@ -94,6 +97,7 @@ impl Body {
             silence: Silence::Deny,
             prompt: Vec::new(),
             requirements: Vec::new(),
+            plan: None,
             owner: call.owner.clone(),
             call,
         }

@@ -12,6 +12,7 @@ mod malformed;
 mod offers;
 pub mod owner;
 pub mod pause;
+pub mod plan;
 mod proposed;
 pub mod question;
 pub mod requirement;

@@ -31,7 +31,7 @@ mod undo;
 use super::{PressHandler, Term, card, deliver};
 use crate::{
     gate::{
-        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, SubmitOutcome,
+        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Reply, Routes, SubmitOutcome,
         answer::Action,
         approvers::{Approvers, Local, Members, Who},
         ask::{Ask, Scope},
@@ -126,7 +126,7 @@ impl Scenario {
         let approvers = Approvers { chats, local: Local::On, ..Approvers::default() };
         let audience = Audience { adapter: adapter.name.to_owned(), target: target.clone() };
         let (policy, audience) = (Arc::new(policy.unwrap()), vec![audience]);
-        let choices = Choices { policy, approvers, audience, settings };
+        let choices = Choices { policy, approvers, audience, routes: Routes::default(), settings };
         let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(100_000);
         let fence = store.take_lease("chat", "scenario", length).await.unwrap().unwrap();

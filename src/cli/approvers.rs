@@ -8,7 +8,10 @@ use crate::{
     gate::{
         answer_rules::{SeenCall, requirements},
         approvers::{Approvers, Local},
-        ask::requirement::{Exclusion, Requirement, VoteCount},
+        ask::{
+            plan::{PlannedTarget, RoutePlan},
+            requirement::{Exclusion, Requirement, VoteCount},
+        },
         call::Call,
         people::NamedPerson,
     },
@@ -65,7 +68,10 @@ pub(super) fn run(context: &Context, args: ApproversArgs) -> Result<Exit> {
         Verdict::Ask => {
             let (effects, critical) = (&decision.effects, decision.critical);
             let seen = SeenCall { call: &call, facts: &facts, effects, critical };
-            explain(&approvers, &requirements(&approvers.rules, &approvers.people, seen))
+            let required = requirements(&approvers.rules, &approvers.people, seen);
+            let plan = config.routes.plan(&approvers.people, seen, clock::now_ms());
+            let shown = shown_at(&config, plan.as_ref());
+            format!("{}\n{shown}", explain(&approvers, &required))
         }
         verdict => {
             let rule = decision.rule.map(|rule| format!(" ({rule})")).unwrap_or_default();
@@ -123,6 +129,26 @@ fn explain(approvers: &Approvers, required: &[Requirement]) -> String {
     lines.extend(nameless(approvers, required));
     lines.extend(required.iter().filter_map(|it| too_few(approvers, it)));
     lines.join("\n")
+}
+
+/// `push: shown at Ana (telegram) and room (telegram); then at Ben (telegram).`
+fn shown_at(config: &Config, plan: Option<&RoutePlan>) -> String {
+    let list = |targets: &[PlannedTarget]| {
+        let names = targets.iter().map(|it| format!("{} ({})", it.name, it.adapter));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match plan {
+        None if config.routes.list.is_empty() => "Every target shows it.".to_owned(),
+        None => "No route fits: every target shows it.".to_owned(),
+        Some(plan) if plan.targets.is_empty() => format!("{}: the inbox shows it.", plan.route),
+        Some(plan) => {
+            let mut line = format!("{}: shown at {}", plan.route, list(&plan.targets));
+            if !plan.fallback.is_empty() {
+                line.push_str(&format!("; where one fails, at {}", list(&plan.fallback)));
+            }
+            line + "."
+        }
+    }
 }
 
 /// A sentence where fewer people can approve than have to. Roles may bring more.

@@ -1,13 +1,13 @@
 //! `[[answer_rules]]`: whose answers which asks need.
 
-use super::node::{ConfigNode, ConfigValue};
+use super::conditions;
+use super::node::ConfigNode;
 use super::people::{ConfigEntries, group_name};
 use super::section::{Section, flag, nearest, number, text};
 use crate::gate::{
-    answer_rules::{AnswerRule, AskConditions, Criticality, EFFECTS, Excluded, VoteUnit},
+    answer_rules::{AnswerRule, AskConditions, Excluded, VoteUnit},
     people::People,
 };
-use countersign_policy::{Rule, Rules, glob::Glob};
 
 /// More votes than this nobody waits for.
 const MOST: i64 = 16;
@@ -37,20 +37,7 @@ pub(super) fn read(
 
 fn rule(section: &mut Section<'_>, people: &People, at: usize) -> AnswerRule {
     let name = section.get("name", group_name);
-    let when = AskConditions {
-        agent: section.get("agent", globs).unwrap_or_default(),
-        session: section.get("session", globs).unwrap_or_default(),
-        host: section.get("host", globs).unwrap_or_default(),
-        folder: section.get("folder", globs).unwrap_or_default(),
-        tool: section.get("tool", globs).unwrap_or_default(),
-        command: section.get("command", |node| patterns("shell_exec", node)).unwrap_or_default(),
-        path: section.get("path", |node| patterns("*", node)).unwrap_or_default(),
-        effect: section.get("effect", effects).unwrap_or_default(),
-        critical: section.get("critical", flag).map(|critical| match critical {
-            true => Criticality::Critical,
-            false => Criticality::Ordinary,
-        }),
-    };
+    let when = conditions::read(section);
     let group = section.get("group", |node| known_group(node, people));
     let approvals = section.get("approvals", count);
     let deny = section.get("deny", count);
@@ -106,52 +93,8 @@ fn count(node: &ConfigNode) -> Result<u32, String> {
     fits.ok_or_else(|| format!("wants a number from 1 to {MOST}"))
 }
 
-/// One text or a list of them.
-fn texts(node: &ConfigNode) -> Result<Vec<String>, String> {
-    let texts: Vec<String> = match node.value() {
-        ConfigValue::List(list) => list.iter().map(text).collect::<Result<_, _>>()?,
-        _ => vec![text(node)?],
-    };
-    match texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
-        true => Err("is empty; leave it out to fit everything".to_owned()),
-        false => Ok(texts),
-    }
-}
-
-fn globs(node: &ConfigNode) -> Result<Vec<String>, String> {
-    let globs = texts(node)?;
-    match globs.iter().find_map(|glob| Some((glob, Glob::parse(glob).err()?))) {
-        Some((glob, error)) => Err(format!("has a pattern that cannot be used, `{glob}`: {error}")),
-        None => Ok(globs),
-    }
-}
-
-/// Patterns as in rules files.
-fn patterns(tool: &str, node: &ConfigNode) -> Result<Vec<String>, String> {
-    let patterns = texts(node)?;
-    let unusable =
-        |pattern: &&String| Rules::from_grants(&[Rule::allow(tool, pattern.as_str())]).is_empty();
-    match patterns.iter().find(unusable) {
-        Some(pattern) => Err(format!("has a pattern that cannot be used: `{pattern}`")),
-        None => Ok(patterns),
-    }
-}
-
-fn effects(node: &ConfigNode) -> Result<Vec<String>, String> {
-    let effects = texts(node)?;
-    match effects.iter().find(|effect| !EFFECTS.contains(&effect.as_str())) {
-        None => Ok(effects),
-        Some(unknown) => Err(match nearest(unknown, &EFFECTS) {
-            Some(near) => format!("names the effect `{unknown}`; did you mean `{near}`?"),
-            None => {
-                format!("names the effect `{unknown}`; the effects are {}", EFFECTS.join(", "))
-            }
-        }),
-    }
-}
-
 /// A group that exists.
-fn known_group(node: &ConfigNode, people: &People) -> Result<String, String> {
+pub(super) fn known_group(node: &ConfigNode, people: &People) -> Result<String, String> {
     let group = group_name(node)?;
     if people.has_group(&group) {
         return Ok(group);

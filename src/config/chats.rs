@@ -2,10 +2,11 @@
 
 use super::model::ChatAccount;
 use super::node::ConfigNode;
+use super::people::group_name;
 use super::section::{Section, id_of, number, secret};
 use super::values::url;
 use crate::platforms::Registered;
-use countersign_port::{Absent, Key, Platform, Setting, Settings, Takes};
+use countersign_port::{Absent, Key, Platform, Setting, Settings, Takes, Target};
 
 /// Checks the registrations themselves; `taken` are the names of the other sections.
 pub(super) fn faults(platforms: &[Registered], taken: &[&str]) -> Vec<String> {
@@ -31,11 +32,16 @@ pub(super) fn account(
     let about = platform.description();
     let settings = settings(&mut section, about.keys);
     let targets = section.tables("targets", &format!("{}.targets", about.name), |entry| {
+        let name = entry.get("name", target_name);
         let target = platform.target(&self::settings(entry, about.target)?);
-        target.map_err(|why| entry.problem(&why)).ok()
+        let target = target.map_err(|why| entry.problem(&why)).ok()?;
+        Some((name, target))
     });
     section.finish();
-    Some(ChatAccount { platform, settings: settings?, targets })
+    let named = |(name, target): &(Option<String>, Target)| Some((name.clone()?, target.clone()));
+    let names = targets.iter().filter_map(named).collect();
+    let targets = targets.into_iter().map(|(_, target)| target).collect();
+    Some(ChatAccount { platform, settings: settings?, targets, names, direct: Vec::new() })
 }
 
 /// The values of these keys; `None` if a required one is missing.
@@ -58,6 +64,14 @@ fn settings(section: &mut Section<'_>, keys: &[Key]) -> Option<Settings> {
     }
     // Every key is read before this, so that all mistakes of the section are reported at once.
     whole.then_some(settings)
+}
+
+/// The name of a target, as routes refer to it.
+fn target_name(node: &ConfigNode) -> Result<String, String> {
+    match group_name(node)?.as_str() {
+        "inbox" => Err("\"inbox\" is taken; choose another name".to_owned()),
+        name => Ok(name.to_owned()),
+    }
 }
 
 fn setting(node: &ConfigNode, takes: Takes) -> Result<Setting, String> {

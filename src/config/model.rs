@@ -2,7 +2,7 @@
 
 use super::limits::LimitSettings;
 use crate::{
-    gate::{answer_rules::AnswerRule, approvers::Members, people::People},
+    gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,
     secret::{Secret, Token},
     store::Database,
@@ -41,6 +41,8 @@ pub struct Config {
     pub left_out: Vec<&'static str>,
     /// The approvers.
     pub approvers: ApproverSettings,
+    /// Where which asks are shown.
+    pub routes: Routes,
     /// The limits of what the daemon accepts.
     pub limits: LimitSettings,
     /// The agents whose servers the daemon watches.
@@ -168,6 +170,10 @@ pub struct ChatAccount {
     pub settings: Settings,
     /// The targets of its cards.
     pub targets: Vec<Target>,
+    /// Those of them that have a name, by it.
+    pub names: Vec<(String, Target)>,
+    /// The direct messages that routes lead to.
+    pub direct: Vec<Target>,
 }
 
 impl ChatAccount {
@@ -190,6 +196,8 @@ impl PartialEq for ChatAccount {
         self.name() == other.name()
             && self.settings == other.settings
             && self.targets == other.targets
+            && self.names == other.names
+            && self.direct == other.direct
     }
 }
 
@@ -198,7 +206,8 @@ impl fmt::Debug for ChatAccount {
         // Written by hand, because `dyn Platform` has no `Debug`.
         let mut text = f.debug_struct("ChatAccount");
         text.field("platform", &self.name()).field("settings", &self.settings);
-        text.field("targets", &self.targets).finish()
+        text.field("targets", &self.targets).field("names", &self.names);
+        text.field("direct", &self.direct).finish()
     }
 }
 

@@ -10,8 +10,14 @@ use super::values::{
     address, default_address, hosts, length, on_timeout, optional, profile, public_url, push,
     servers, token, tools,
 };
-use super::{answer_rules, approvers, chats, people, people::ConfigEntries, secrets};
-use crate::{platforms::Registered, store::Database};
+use super::{
+    answer_rules, approvers, chats, lists, people, people::ConfigEntries, routes, secrets,
+};
+use crate::{
+    gate::{Routes, people::People},
+    platforms::Registered,
+    store::Database,
+};
 use countersign_client::{ClientSettings, Places, Server};
 use countersign_profiles::Profile;
 use std::{
@@ -24,8 +30,8 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 6] =
-    ["approvers", "people", "groups", "answer_rules", "limits", "agents"];
+const LAST_SECTIONS: [&str; 7] =
+    ["approvers", "people", "groups", "answer_rules", "routes", "limits", "agents"];
 
 /// Reads a config.
 ///
@@ -55,6 +61,10 @@ pub(super) fn config(
     reader.problems.extend(secrets::shared(&reader.root, &secrets::keys(platforms)));
     // Read first: the defaults of client and store depend on its paths.
     let daemon = reader.daemon();
+    let left_out = reader.left_out();
+    let mut chats = reader.chats();
+    let approvers = reader.approvers();
+    let routes = reader.routes(&approvers.people, &mut chats);
     let config = Config {
         path,
         // Known to the one who has read the file.
@@ -64,9 +74,10 @@ pub(super) fn config(
         store: reader.store(&daemon.state_dir),
         daemon,
         policy: reader.policy(),
-        left_out: reader.left_out(),
-        chats: reader.chats(),
-        approvers: reader.approvers(),
+        left_out,
+        chats,
+        approvers,
+        routes,
         limits: super::limits::read(reader.section("limits")),
         agents: reader.agents(),
     };
@@ -264,24 +275,14 @@ impl ConfigReader<'_> {
         ApproverSettings { rules, ..settings }
     }
 
+    fn routes(&mut self, people: &People, chats: &mut [ChatAccount]) -> Routes {
+        let entries = self.entries("routes");
+        routes::read(entries, people, chats, &mut self.problems)
+    }
+
     /// Removes a list of tables, each written as [[name]], from the tree.
     fn entries(&mut self, name: &str) -> ConfigEntries {
-        let found = self.root.iter().position(|(section, ..)| section == name);
-        let Some((_, place, node)) = found.map(|index| self.root.swap_remove(index)) else {
-            return Vec::new();
-        };
-        let ConfigValue::List(nodes) = node.value() else {
-            let what = wants(&format!("entries, each written as [[{name}]]"), &node);
-            self.problems.push(format!("{place}: `{name}` {what}"));
-            return Vec::new();
-        };
-        let entry = |node: &ConfigNode| match node.value() {
-            ConfigValue::Table(table) => Ok((node.place.clone(), table.clone())),
-            _ => Err(format!("{}: [[{name}]] {}", node.place, wants("a table", node))),
-        };
-        let (entries, wrong): (Vec<_>, Vec<_>) = nodes.iter().map(entry).partition(Result::is_ok);
-        self.problems.extend(wrong.into_iter().filter_map(Result::err));
-        entries.into_iter().filter_map(Result::ok).collect()
+        lists::entries(&mut self.root, name, &mut self.problems)
     }
 
     fn chats(&mut self) -> Vec<ChatAccount> {

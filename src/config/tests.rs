@@ -8,10 +8,13 @@ use super::{read, *};
 use crate::{
     connections,
     gate::{
-        self,
+        self, Routes,
         answer_rules::{AnswerRule, AskConditions, Criticality, Excluded, VoteUnit},
         approvers::Members,
+        ask::plan::PlannedTarget,
+        hours::Hours,
         people::{NamedPerson, People, RoleGroup},
+        routes::{RouteTarget, TargetRoute},
     },
     platforms::{BUILT_IN, Registered},
     secret::{Secret, Token},
@@ -56,6 +59,8 @@ fn account(name: &str, token: &str, api_url: &str, targets: &[&str]) -> ChatAcco
         platform: registered.platform.unwrap(),
         settings: Settings::from([("token", token), ("api_url", api_url)]),
         targets: targets.iter().map(|target| Target((*target).to_owned())).collect(),
+        names: vec![],
+        direct: vec![],
     }
 }
 
@@ -96,6 +101,7 @@ fn defaults() -> Config {
         chats: Vec::new(),
         left_out: Vec::new(),
         approvers: ApproverSettings::default(),
+        routes: Routes::default(),
         limits: LimitSettings::default(),
         agents: AgentSettings::default(),
     }
@@ -275,6 +281,7 @@ fn everything_can_be_set() {
             people: People::default(),
             rules: Vec::new(),
         },
+        routes: Routes::default(),
         limits: LimitSettings {
             connections: connections::ConnectionLimits { connections: 9, per_peer: 3 },
             open: gate::Limits {
@@ -329,7 +336,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, approvers, people, groups, \
-             answer_rules, limits, agents",
+             answer_rules, routes, limits, agents",
         ]
     );
     assert_eq!(
@@ -690,4 +697,122 @@ fn every_mistake_in_answer_rules_is_reported_with_its_place() {
         group = "ops"
     "#;
     insta::assert_snapshot!(mistakes(toml).join("\n"));
+}
+
+const TARGETS: &str = r#"
+[telegram]
+token = "7:t"
+targets = [{ chat = -100, name = "room" }, { chat = -100, topic = 7, name = "deploys" }]
+[discord]
+token = "d"
+[[people]]
+name = "Ana"
+telegram = 11
+discord = "22"
+groups = ["ops"]
+[[people]]
+name = "Ben"
+token = "a token of Ben's own"
+groups = ["dev"]
+"#;
+
+#[test]
+fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
+    let routes = r#"
+        [[routes]]
+        name = "night"
+        command = "git push *"
+        time = "22:00-06:30"
+        days = ["fri", "sat"]
+        zone = "Europe/Rome"
+        to = ["deploys", "person:Ana", "group:ops"]
+        fallback = "room"
+        [[routes]]
+        to = "inbox"
+    "#;
+    let config = read(&format!("{TARGETS}{routes}")).unwrap();
+    let planned = |adapter: &str, target: &str, name: &str| PlannedTarget {
+        adapter: adapter.into(),
+        target: target.into(),
+        name: name.into(),
+    };
+    let ana = vec![planned("telegram", "11", "Ana"), planned("discord", "@22", "Ana")];
+    let night = TargetRoute {
+        name: "night".into(),
+        when: AskConditions { command: vec!["git push *".into()], ..AskConditions::default() },
+        during: Some(Hours {
+            from: jiff::civil::time(22, 0, 0, 0),
+            until: jiff::civil::time(6, 30, 0, 0),
+            days: vec![jiff::civil::Weekday::Friday, jiff::civil::Weekday::Saturday],
+            zone: jiff::tz::TimeZone::get("Europe/Rome").unwrap(),
+        }),
+        to: vec![
+            RouteTarget::Chat(planned("telegram", "-100/7", "deploys")),
+            RouteTarget::Person("Ana".into()),
+            RouteTarget::Group("ops".into()),
+        ],
+        fallback: vec![RouteTarget::Chat(planned("telegram", "-100", "room"))],
+    };
+    let rest = TargetRoute {
+        name: "route 2".into(),
+        to: vec![RouteTarget::Inbox],
+        ..TargetRoute::default()
+    };
+    let direct = [("Ana".to_owned(), ana), ("Ben".to_owned(), vec![])].into();
+    assert_eq!(config.routes, Routes { list: vec![night, rest], direct });
+    let direct: Vec<_> = config.chats.iter().map(|chat| chat.direct.clone()).collect();
+    assert_eq!(direct, [[Target("11".into())], [Target("@22".into())]]);
+    // Nobody is written to for nothing.
+    let config = read(TARGETS).unwrap();
+    assert!(config.chats.iter().all(|chat| chat.direct.is_empty()));
+}
+
+#[test]
+fn every_mistake_in_routes_is_reported_with_its_place() {
+    let routes = r#"
+        [[routes]]
+        tool = "a"
+        [[routes]]
+        tool = "b"
+        to = ["rom", "person:Anna", "person:Ben"]
+        [[routes]]
+        tool = "b"
+        to = "person:Anna"
+        [[routes]]
+        tool = "c"
+        to = "person:Ben"
+        [[routes]]
+        tool = "d"
+        to = ["room", "group:dev"]
+        time = "22-6"
+        [[routes]]
+        tool = "e"
+        to = "duty:ops"
+        days = "fri"
+        [[routes]]
+        to = "room"
+        zone = "Europe/Roma"
+        [[routes]]
+        to = "room"
+    "#;
+    let mistakes = mistakes(&format!("{TARGETS}{routes}"));
+    let said: Vec<&str> =
+        mistakes.iter().map(|it| it.split_once("] ").map_or(it.as_str(), |it| it.1)).collect();
+    assert_eq!(
+        said,
+        [
+            "has no `to`; name the targets, such as [\"inbox\"]",
+            "`to` names the target `rom`; did you mean `room`?",
+            "`to` names `Anna`, who is not in [[people]]; did you mean `Ana`?",
+            "`to` names `Ben`, who is in no chat that is set up",
+            "`time` wants hours such as \"22:00-06:00\"",
+            "`to` names the group `dev`, of whom nobody is in a chat by name",
+            "has hours without a `zone`, such as \"Europe/Rome\"",
+            "`to` names `duty:`; a target is \"inbox\", the name of a chat's target, \
+             \"person:NAME\" or \"group:NAME\"",
+            "`zone` names the time zone `Europe/Roma`, which this machine does not know; names \
+             are such as \"Europe/Rome\"",
+            "is never reached, because `route 7` before it has no condition",
+        ]
+    );
 }

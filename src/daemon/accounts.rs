@@ -197,9 +197,20 @@ impl Placement {
         Self {
             adapter: NamedAdapter { name: chat.name(), adapter },
             lease: leading::lease(chat.name(), chat.secret().reveal()),
-            targets: chat.targets.iter().map(|target| target.0.clone()).collect(),
+            targets: targets(chat),
         }
     }
+}
+
+/// The targets of an account's cards, each once: a private chat may be named twice.
+fn targets(chat: &ChatAccount) -> Vec<String> {
+    let mut targets = Vec::new();
+    for target in chat.targets.iter().chain(&chat.direct) {
+        if !targets.contains(&target.0) {
+            targets.push(target.0.clone());
+        }
+    }
+    targets
 }
 
 /// Where push messages are kept and what they show.

@@ -61,7 +61,8 @@ pub(super) fn choices(
         limits: config.limits.open,
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };
-    Ok(Choices { policy, approvers: approvers(&config.approvers), audience, settings })
+    let (approvers, routes) = (approvers(&config.approvers), config.routes.clone());
+    Ok(Choices { policy, approvers, audience, routes, settings })
 }
 
 /// The path of the rules file: the configured one, or `permissions.jsonc` beside the config.

@@ -98,7 +98,7 @@ pub struct SeenCall<'c> {
 
 /// Whether a rule fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum RuleFit {
+pub(super) enum RuleFit {
     No,
     /// It may; or it does for a part of the call.
     Maybe,
@@ -124,18 +124,24 @@ pub const EFFECTS: [&str; 11] = [
 // FAIL-CLOSED: where it is not certain which rule is meant, all that may be have to be met.
 #[must_use]
 pub fn requirements(rules: &[AnswerRule], people: &People, seen: SeenCall<'_>) -> Vec<Requirement> {
-    let mut required = Vec::new();
+    let fitting = fitting(rules, |rule| rule.when.fit(seen));
+    fitting.into_iter().map(|rule| rule.requirement(people, seen.call)).collect()
+}
+
+/// The rules that may be meant, up to the first that certainly is.
+pub(super) fn fitting<R>(rules: &[R], fit: impl Fn(&R) -> RuleFit) -> Vec<&R> {
+    let mut fitting = Vec::new();
     for rule in rules {
-        let fit = rule.when.fit(seen);
-        if fit == RuleFit::No {
-            continue;
-        }
-        required.push(rule.requirement(people, seen.call));
-        if fit == RuleFit::Yes {
-            break;
+        match fit(rule) {
+            RuleFit::No => {}
+            RuleFit::Maybe => fitting.push(rule),
+            RuleFit::Yes => {
+                fitting.push(rule);
+                break;
+            }
         }
     }
-    required
+    fitting
 }
 
 impl AnswerRule {
@@ -166,7 +172,7 @@ impl AnswerRule {
 }
 
 impl AskConditions {
-    fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
+    pub(super) fn fit(&self, seen: SeenCall<'_>) -> RuleFit {
         let SeenCall { call, facts, effects, critical } = seen;
         let critical = match self.critical {
             None => RuleFit::Yes,

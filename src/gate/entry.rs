@@ -83,7 +83,7 @@ impl Gate {
         self.in_force.admit(who)
     }
 
-    /// Whether every ask is shown at this target.
+    /// Whether every ask is shown at this target that no route leads elsewhere.
     #[must_use]
     pub fn shows_at(&self, adapter: &str, target: &str) -> bool {
         let choices = self.in_force.now();

@@ -5,7 +5,7 @@ use super::{
     Policy, SubmitError, Workers,
     answer_rules::{self, SeenCall},
     approvers::Approvers,
-    ask::{Ask, By, Decision, State, requirement::Requirement},
+    ask::{Ask, By, Decision, State, plan::RoutePlan, requirement::Requirement},
     call::Call,
     granted_rules::{self, grants_of},
     in_force::InForce,
@@ -137,21 +137,22 @@ impl Evaluator {
         Ok(self.beside(large::bytes(call), rule).await?.0.into())
     }
 
-    /// Whose answers an ask about this call needs, as the rules of the config say.
-    pub(super) async fn requirements(
+    /// Whose answers an ask about this call needs and where it is shown, as the config says.
+    pub(super) async fn handling(
         &self,
         call: &Call,
         decided: &policy::Decision,
-    ) -> Vec<Requirement> {
-        let choices = self.in_force.now();
-        let Approvers { rules, people, .. } = &choices.approvers;
-        if rules.is_empty() {
-            return Vec::new();
+    ) -> (Vec<Requirement>, Option<RoutePlan>) {
+        let (choices, now) = (self.in_force.now(), clock::now_ms());
+        let (Approvers { rules, people, .. }, routes) = (&choices.approvers, &choices.routes);
+        if rules.is_empty() && routes.list.is_empty() {
+            return (Vec::new(), None);
         }
         let facts = self.facts(call).await;
         let (effects, critical) = (&decided.effects, decided.critical);
         let seen = SeenCall { call, facts: &facts, effects, critical };
-        let look = || answer_rules::requirements(rules, people, seen);
+        let required = || answer_rules::requirements(rules, people, seen);
+        let look = || (required(), routes.plan(people, seen, now));
         self.beside(large::bytes(call), look).await
     }
 

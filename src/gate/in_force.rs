@@ -1,9 +1,11 @@
 //! What the operator has chosen, as it is in force now. A reload replaces all of it at once.
 
 use super::{
-    Audience, GateSettings, Policy,
+    Audience, GateSettings, Policy, Routes,
     approvers::{Approver, Approvers, Stranger, Who},
+    ask::plan::RoutePlan,
 };
+use crate::{ids, store::NewCard};
 use countersign_profiles::System;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -14,10 +16,30 @@ pub struct Choices {
     pub policy: Arc<Policy>,
     /// The approvers.
     pub approvers: Approvers,
-    /// Where every ask is shown.
+    /// Where every ask is shown that no route leads elsewhere.
     pub audience: Vec<Audience>,
+    /// Where some asks are shown instead.
+    pub routes: Routes,
     /// The rest.
     pub settings: GateSettings,
+}
+
+impl Choices {
+    /// The cards of a new ask: where its route leads, or everywhere. The inbox has one of every
+    /// ask.
+    pub(super) fn cards(&self, plan: Option<&RoutePlan>) -> Vec<NewCard> {
+        let all = self.audience.iter().filter(|it| plan.is_none() || it.adapter == INBOX);
+        let all = all.map(|it| new_card(&it.adapter, &it.target));
+        let planned = plan.into_iter().flat_map(|plan| &plan.targets);
+        all.chain(planned.map(|it| new_card(&it.adapter, &it.target))).collect()
+    }
+}
+
+/// The name of the adapter that shows every ask.
+pub(super) const INBOX: &str = "inbox";
+
+pub(super) fn new_card(adapter: &str, target: &str) -> NewCard {
+    NewCard { nonce: ids::nonce(), adapter: adapter.to_owned(), target: target.to_owned() }
 }
 
 /// The choices in force.

@@ -2,7 +2,8 @@
 
 use super::limits::Limits;
 
-/// Where every ask is to be shown. The gate stores it and asks no more.
+/// Where every ask is to be shown unless a route leads elsewhere. The gate stores it and asks no
+/// more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
     /// Which adapter.

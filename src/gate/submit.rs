@@ -1,7 +1,7 @@
 //! Taking calls: what policy does not rule becomes an ask, with its caller.
 
 use super::{
-    AttachedCaller, Audience, SubmitError,
+    AttachedCaller, SubmitError,
     ask::{
         Ask, Body, Silence,
         pause::{Pause, PauseMode},
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     clock, ids,
-    store::{Inserted, NewAsk, NewCard, StoreError},
+    store::{Inserted, NewAsk, StoreError},
 };
 use countersign_policy::{Decision, Verdict, effects};
 use countersign_profiles::{OnDeny, OnDisconnect, PromptChoice};
@@ -129,11 +129,9 @@ impl Submissions {
             self.note_ruling(&call, &ruling).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
+        let (requirements, plan) = self.evaluator.handling(&call, &ruling).await;
         // What a rule allowed but for the pause needs nobody in particular.
-        let requirements = match held {
-            true => Vec::new(),
-            false => self.evaluator.requirements(&call, &ruling).await,
-        };
+        let requirements = if held { Vec::new() } else { requirements };
         let (now, since) = (clock::now_ms(), Instant::now());
         let attended = attended
             && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
@@ -142,7 +140,7 @@ impl Submissions {
             id: id.to_owned(),
             deadline_at: self.deadlines.deadline(&call, now),
             attended,
-            body: requiring(requirements, Body { held, ..self.body(call, ruling, problem) }),
+            body: requiring(requirements, Body { held, plan, ..self.body(call, ruling, problem) }),
             digest,
             daemon: self.open.daemon.clone(),
             attached: here.into_iter().collect(),
@@ -150,7 +148,7 @@ impl Submissions {
         };
         let _opening = self.in_force.opening().await;
         let choices = self.in_force.now();
-        let cards: Vec<_> = choices.audience.iter().map(new_card).collect();
+        let cards = choices.cards(new.body.plan.as_ref());
         let OpenAsks { store, load, .. } = &*self.open;
         let bytes = load::size(&new.body);
         let room = load.make_room(store, &choices.settings.limits, &new.body.call, bytes).await?;
@@ -252,6 +250,7 @@ impl Submissions {
             silence: self.deadlines.silence(&call, ruling.critical),
             prompt: ruling.prompt,
             requirements: Vec::new(),
+            plan: None,
             owner: call.owner.clone(),
             call,
         }
@@ -282,12 +281,4 @@ impl Submissions {
 fn requiring(requirements: Vec<Requirement>, body: Body) -> Body {
     let silence = if requirements.is_empty() { body.silence } else { Silence::Deny };
     Body { requirements, silence, ..body }
-}
-
-fn new_card(audience: &Audience) -> NewCard {
-    NewCard {
-        nonce: ids::nonce(),
-        adapter: audience.adapter.clone(),
-        target: audience.target.clone(),
-    }
 }

@@ -246,8 +246,8 @@ async fn insert(
     let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, keepers, created_at, deadline_at, bytes, critical, left_ms) \
-         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+         attended, keepers, created_at, deadline_at, bytes, critical, left_ms, routed) \
+         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
          ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
@@ -264,6 +264,7 @@ async fn insert(
     .bind(bytes)
     .bind(i64::from(new.body.critical))
     .bind(stopped.map(|clock| clock.left_ms.unwrap_or(-1)))
+    .bind(i64::from(new.body.plan.is_some()))
     .execute(&mut *tx)
     .await?;
     if done.rows_affected() == 0 {

@@ -32,6 +32,8 @@ pub struct CardRow {
     pub attempts: i64,
     /// Whether it has been shown, as far as is noted.
     pub shown: bool,
+    /// Which target it stands in for, and why, in a sentence; `None` for most.
+    pub instead: Option<String>,
     /// Whether any card of its ask has been where people look.
     pub seen: bool,
 }
@@ -96,7 +98,8 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub async fn cards_of(&self, ask: &str) -> Result<Vec<CardRow>, StoreError> {
-        let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, seen FROM card \
+        let query = "SELECT nonce, ask, adapter, target, message, attempts, shown, instead, seen \
+                     FROM card \
                      WHERE ask = $1";
         let rows = self.all(sqlx::query(query).bind(ask)).await?;
         rows.iter().map(card).collect()
@@ -256,6 +259,7 @@ pub(super) fn card(row: &AnyRow) -> Result<CardRow, StoreError> {
         message: row.try_get("message")?,
         attempts: row.try_get("attempts")?,
         shown: row.try_get::<i64, _>("shown")? > 0,
+        instead: row.try_get("instead")?,
         seen: row.try_get::<i64, _>("seen")? > 0,
     })
 }

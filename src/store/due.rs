@@ -30,7 +30,7 @@ macro_rules! first_turns {
         "SELECT * FROM (SELECT * FROM (SELECT 0 AS redraw, row_number() OVER (PARTITION BY agent \
      ORDER BY critical DESC, turn, due_at, nonce) AS place, \
      CASE WHEN agent > $6 THEN 0 ELSE 1 END AS lap, agent AS line, \
-     nonce, ask, adapter, target, message, attempts, shown, bytes FROM card \
+     nonce, ask, adapter, target, message, attempts, shown, instead, bytes FROM card \
      WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown = 0 AND bundle IS NULL \
      AND (attempts = 0 OR due_at <= $3) \
      AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5)) AS first \
@@ -42,7 +42,7 @@ macro_rules! first_turns {
 macro_rules! redraws {
     () => {
         "SELECT * FROM (SELECT 1 AS redraw, due_at AS place, 0 AS lap, '' AS line, \
-     nonce, ask, adapter, target, message, attempts, shown, bytes FROM card \
+     nonce, ask, adapter, target, message, attempts, shown, instead, bytes FROM card \
      WHERE adapter = $1 AND target = $2 AND gone IS NULL AND shown > 0 AND shown < wanted \
      AND bundle IS NULL AND (attempts = 0 OR due_at <= $3) \
      AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND epoch = $5) \
@@ -55,7 +55,7 @@ macro_rules! redraws {
 macro_rules! fitting {
     ($cards:expr, $most:literal) => {
         concat!(
-            "SELECT nonce, due.ask, adapter, target, message, attempts, shown, \
+            "SELECT nonce, due.ask, adapter, target, message, attempts, shown, instead, \
              CAST(CASE WHEN EXISTS (SELECT 1 FROM card AS other \
              WHERE other.ask = due.ask AND other.seen = 1) THEN 1 \
              ELSE 0 END AS BIGINT) AS seen, found, ",
@@ -74,7 +74,7 @@ macro_rules! fitting {
 /// index has that order, instead of sorting all cards for every page.
 const POSTED: &str = fitting!(
     "SELECT 0 AS redraw, created_at AS place, 0 AS lap, '' AS line, nonce, ask, adapter, target, \
-     message, attempts, shown, card.bytes \
+     message, attempts, shown, instead, card.bytes \
      FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
      AND state = 'open' AND shown > 0 AND gone IS NULL AND (created_at, id) > ($3, $4) \
      ORDER BY created_at, id LIMIT $5",
@@ -83,7 +83,7 @@ const POSTED: &str = fitting!(
 
 /// What is muted and should not be, or the other way round.
 const OTHERWISE: &str = concat!(
-    "SELECT nonce, ask, adapter, target, message, attempts, shown, seen, ",
+    "SELECT nonce, ask, adapter, target, message, attempts, shown, instead, seen, ",
     columns!(),
     " FROM ask CROSS JOIN card WHERE ask = id AND adapter = $1 AND target = $2 \
      AND state = 'open' AND shown > 0 AND message IS NOT NULL AND gone IS NULL AND muted <> $3 \

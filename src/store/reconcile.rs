@@ -3,9 +3,20 @@
 use super::{NewCard, Store, StoreError, Tx, cards::insert};
 use sqlx::Row;
 
+/// The open asks of which a target has to have a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Belongs {
+    /// All of them.
+    Everything,
+    /// Those that no route leads elsewhere.
+    Unrouted,
+    /// None: routes alone lead there.
+    Nothing,
+}
+
 impl Store {
     /// Makes cards due that are older than their ask, and creates a card for every open ask that
-    /// has none at this target. Runs at every start.
+    /// belongs to this target and has none there. Runs at every start.
     ///
     /// # Errors
     /// When the store fails.
@@ -14,6 +25,7 @@ impl Store {
         adapter: &str,
         target: &str,
         keeps_messages: bool,
+        belongs: Belongs,
     ) -> Result<(), StoreError> {
         let (adapter, target) = (adapter.to_owned(), target.to_owned());
         self.write(move |tx| {
@@ -24,7 +36,7 @@ impl Store {
                 } else {
                     try_anew(tx, &adapter, &target).await?;
                 }
-                fill_up(tx, &adapter, &target).await?;
+                fill_up(tx, &adapter, &target, belongs).await?;
                 refresh(tx, &adapter, &target).await
             })
         })
@@ -87,15 +99,26 @@ async fn doubt(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Creates a card at this target for every open ask that has none.
-async fn fill_up(tx: &mut Tx, adapter: &str, target: &str) -> Result<(), StoreError> {
+/// Creates a card at this target for every open ask that belongs there and has none.
+async fn fill_up(
+    tx: &mut Tx,
+    adapter: &str,
+    target: &str,
+    belongs: Belongs,
+) -> Result<(), StoreError> {
+    let most_routed = match belongs {
+        Belongs::Nothing => return Ok(()),
+        Belongs::Unrouted => 0,
+        Belongs::Everything => 1,
+    };
     let bare = sqlx::query(
-        "SELECT a.id FROM ask a WHERE a.state = 'open' AND NOT EXISTS \
+        "SELECT a.id FROM ask a WHERE a.state = 'open' AND a.routed <= $3 AND NOT EXISTS \
          (SELECT 1 FROM card c WHERE c.ask = a.id AND c.adapter = $1 AND c.target = $2) \
          ORDER BY a.created_at, a.id",
     )
     .bind(adapter)
     .bind(target)
+    .bind(most_routed)
     .fetch_all(&mut *tx)
     .await?;
     for row in bare {

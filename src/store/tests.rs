@@ -208,9 +208,9 @@ async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
         let fence = leading(&store).await;
         stored(&store, &new_ask("one", None, None), &[card("n1", "here")]).await;
         shown(&store, "n1", "m1", 1, &fence).await;
-        store.reconcile("chat", "here", true).await.unwrap();
+        store.reconcile("chat", "here", true, Belongs::Everything).await.unwrap();
         assert_eq!(next(&store, "here", 1, &fence).await, None, "it is posted already");
-        store.reconcile("chat", "there", true).await.unwrap();
+        store.reconcile("chat", "there", true, Belongs::Everything).await.unwrap();
         let new = next(&store, "there", 1, &fence).await.unwrap();
         assert_eq!((new.ask.as_str(), new.message), ("one", None));
         let posted = store.posted_cards("chat", "here", None, 9).await.unwrap().due.remove(0);
@@ -219,7 +219,7 @@ async fn a_start_makes_up_for_cards_that_a_crash_or_a_new_target_left_out() {
         let ask = posted.ask.unwrap();
         assert_eq!(store.posted_cards("chat", "here", Some(&ask), 9).await.unwrap().due.len(), 0);
         store.card_gone("n1", "no room").await.unwrap();
-        store.reconcile("chat", "here", false).await.unwrap();
+        store.reconcile("chat", "here", false, Belongs::Everything).await.unwrap();
         assert_eq!(store.posted_cards("chat", "here", None, 9).await.unwrap().due.len(), 0);
         let again = next(&store, "here", 1, &fence).await.unwrap();
         assert_eq!((again.nonce.as_str(), again.message), ("n1", None), "it is tried anew");
@@ -378,11 +378,11 @@ async fn a_card_that_may_stand_unknown_is_known_as_such_also_once_its_ask_is_clo
         }
         let one = store.ask("one").await.unwrap().unwrap();
         let attempts = async |ask| store.cards_of(ask).await.unwrap().remove(0).attempts;
-        store.reconcile("chat", "here", true).await.unwrap();
+        store.reconcile("chat", "here", true, Belongs::Everything).await.unwrap();
         assert_eq!((attempts("one").await, attempts("two").await), (1, 0), "one at most was sent");
         assert!(matches!(store.close_ask(&one, &yes(5), &[]).await.unwrap(), Closed::Won(_)));
         assert_eq!(attempts("one").await, 1);
-        store.reconcile("chat", "here", true).await.unwrap();
+        store.reconcile("chat", "here", true, Belongs::Everything).await.unwrap();
         assert_eq!((attempts("two").await, attempts("three").await), (1, 0), "the next in turn");
         shown(&store, "one", "m1", 2, &fence).await;
         assert_eq!(attempts("one").await, 0);
@@ -398,7 +398,7 @@ async fn a_card_that_was_on_its_way_is_doubted_though_an_older_one_was_committed
             let new = NewAsk { created_at, ..new_ask(id, None, None) };
             stored(&store, &new, &[card(id, "here")]).await;
         }
-        store.reconcile("chat", "here", true).await.unwrap();
+        store.reconcile("chat", "here", true, Belongs::Everything).await.unwrap();
         let due = store.due_cards("chat", "here", 30_000, &fence, "", 9).await.unwrap();
         let mut doubted: Vec<_> =
             due.due.into_iter().map(|due| (due.card.nonce, due.card.attempts)).collect();

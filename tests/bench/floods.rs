@@ -24,7 +24,7 @@ mod telegram;
 use countersign::{
     bridge::{Term, deliver},
     gate::{
-        Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, SubmitOutcome,
+        Audience, Choices, Gate, GateSettings, Limits, OnTimeout, Policy, Routes, SubmitOutcome,
         answer::Action,
         approvers::{Approvers, Local, Who},
         ask::{Ask, Scope},
@@ -186,7 +186,13 @@ fn choices(adapter: &str, target: &str) -> Choices {
     };
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
     let audience = vec![Audience { adapter: adapter.to_owned(), target: target.to_owned() }];
-    Choices { policy: Arc::new(policy.unwrap()), approvers, audience, settings }
+    Choices {
+        policy: Arc::new(policy.unwrap()),
+        approvers,
+        audience,
+        routes: Routes::default(),
+        settings,
+    }
 }
 
 /// An adapter that may keep to itself how fast its platform takes messages, so that none is shared.

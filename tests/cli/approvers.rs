@@ -5,6 +5,12 @@ use std::path::Path;
 use tokio::process::Command;
 
 const CONFIG: &str = r#"
+[telegram]
+token = "7000:no-bot"
+targets = [{ chat = 1 }]
+[discord]
+token = "no-bot"
+targets = [{ channel = "5" }]
 [[people]]
 name = "Ana"
 telegram = 1
@@ -22,6 +28,11 @@ name = "deploys"
 command = ["terraform *"]
 group = "ops"
 exclude = "requester"
+[[routes]]
+name = "deploys"
+command = ["terraform *"]
+to = ["person:Ben"]
+fallback = ["person:Ana"]
 "#;
 
 async fn explain(home: &Path, args: &[&str]) -> Ended {
@@ -44,11 +55,13 @@ async fn who_could_answer_a_call_is_told_with_the_reason_for_each_who_could_not(
                  ✗ Ana (telegram): This is your own agent's request, so somebody else has to \
                  answer it.\n\
                  ✓ Ben (discord)\n\
-                 ✗ Cid (telegram): Only members of ops may answer this.\n";
+                 ✗ Cid (telegram): Only members of ops may answer this.\n\
+                 deploys: shown at Ben (discord); where one fails, at Ana (telegram).\n";
     assert_eq!(told.short(), (Some(0), lines), "{told:?}");
     let told = explain(home.path(), &["--", "make", "all"]).await;
     let lines = "No answer rule fits: one approval or denial of anybody decides.\n\
-                 ✓ Ana (telegram)\n✓ Ben (discord)\n✓ Cid (telegram)\n";
+                 ✓ Ana (telegram)\n✓ Ben (discord)\n✓ Cid (telegram)\n\
+                 No route fits: every target shows it.\n";
     assert_eq!(told.short(), (Some(0), lines), "{told:?}");
 }
 

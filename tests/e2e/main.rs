@@ -78,6 +78,8 @@ mod races;
 #[cfg(feature = "telegram")]
 mod reload;
 mod restart;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod routes;
 mod rules;
 #[cfg(feature = "telegram")]
 mod shared;

@@ -4,7 +4,7 @@ use crate::config::DiscordConfig;
 use crate::errors::{Problem, gone};
 use crate::gateway;
 use crate::rest::Rest;
-use crate::target::channel;
+use crate::target::{CardPlace, place};
 use countersign_port::{CheckError, Target};
 use serde_json::Value;
 use serenity::all::{ChannelType, GuildChannel, Member, PartialGuild, Permissions};
@@ -32,8 +32,8 @@ pub async fn check(config: &DiscordConfig) -> Result<String, CheckError> {
 /// # Errors
 /// [`CheckError`]
 pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<String, CheckError> {
-    let channel_id = channel(target).map_err(CheckError::Other)?;
     let rest = rest(config);
+    let channel_id = &*channel(&rest, target).await?;
     let channel = match rest.get(&format!("/channels/{channel_id}")).await {
         Ok(channel) => channel,
         Err(problem) => return Err(for_channel(problem, channel_id)),
@@ -52,9 +52,19 @@ pub async fn check_target(config: &DiscordConfig, target: &Target) -> Result<Str
     )))
 }
 
+/// The channel of a target.
+async fn channel(rest: &Rest, target: &Target) -> Result<String, CheckError> {
+    match place(target).map_err(CheckError::Other)? {
+        CardPlace::Channel(channel) => Ok(channel.to_owned()),
+        CardPlace::Person(person) => rest.direct(person).await.map_err(check_error),
+    }
+}
+
 /// Whether others see a channel too; not known where it cannot be read.
 pub(crate) async fn is_of_server(config: &DiscordConfig, target: &Target) -> Option<bool> {
-    let channel = rest(config).get(&format!("/channels/{}", channel(target).ok()?)).await.ok()?;
+    let rest = rest(config);
+    let id = channel(&rest, target).await.ok()?;
+    let channel = rest.get(&format!("/channels/{id}")).await.ok()?;
     Some(channel.get("guild_id").is_some())
 }
 

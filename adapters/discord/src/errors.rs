@@ -90,6 +90,19 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The same for direct messages that cannot be opened: whatever Discord refuses there, the
+    /// person cannot be reached.
+    pub(crate) fn send_error_for(self, person: &str) -> SendError {
+        match &self {
+            Self::Refused { .. } => {
+                SendError::TargetGone(format!("Discord person {person}: {self}"))
+            }
+            _ => self.send_error(person),
+        }
+    }
+}
+
 /// How to fix a channel that cannot be reached, where it is the channel's fault.
 pub(crate) fn gone(code: i64, status: u16) -> Option<&'static str> {
     Some(match code {

@@ -36,7 +36,6 @@ use crate::message::{MessageBody, Rings};
 use crate::render::draw;
 use crate::rest::Rest;
 use crate::shared::DiscordBot;
-use crate::target::channel;
 use crate::turns::Turns;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
@@ -45,7 +44,7 @@ use countersign_port::{
 use std::sync::Arc;
 
 /// The Discord adapter. Targets are ids of channels, threads or direct messages, such as
-/// `1180000000000000001`.
+/// `1180000000000000001`, or people, such as `@1180000000000000002`.
 pub struct Discord(Arc<DiscordBot>);
 
 impl Discord {
@@ -54,8 +53,17 @@ impl Discord {
     pub fn new(config: DiscordConfig) -> Self {
         let rest = Rest::new(&config.api_url, &config.token);
         let (turns, signals) = (Turns::default(), Signals::default());
-        let (bell, reply_limit, registered) = Default::default();
-        Self(Arc::new(DiscordBot { config, rest, turns, signals, bell, reply_limit, registered }))
+        let (bell, direct, reply_limit, registered) = Default::default();
+        Self(Arc::new(DiscordBot {
+            config,
+            rest,
+            turns,
+            signals,
+            bell,
+            direct,
+            reply_limit,
+            registered,
+        }))
     }
 }
 
@@ -81,7 +89,7 @@ impl Adapter for Discord {
         card: &Card,
         _: Posting,
     ) -> Result<MessageRef, SendError> {
-        let channel = channel(target).map_err(SendError::TargetGone)?;
+        let channel = &*self.0.channel(target).await?;
         let rings = match self.0.bell.notifies(target, card) {
             true => Rings::Aloud(self.0.config.mention.as_deref()),
             false => Rings::Silently,

@@ -1,6 +1,6 @@
 //! Discord, as the program registers it.
 
-use crate::{Discord, config::DiscordConfig, doctor, guide::DiscordGuide};
+use crate::{Discord, config::DiscordConfig, doctor, guide::DiscordGuide, target};
 use countersign_port::{
     Absent, Adapter, ApproverList, CheckError, Description, Guide, IdForm, Key, Names, Platform,
     Settings, Takes, Target, async_trait,
@@ -61,6 +61,10 @@ impl Platform for DiscordPlatform {
 
     fn target(&self, entry: &Settings) -> Result<Target, String> {
         Ok(Target(entry.text("channel").to_owned()))
+    }
+
+    fn direct(&self, person: &str) -> Option<Target> {
+        Some(target::direct(person))
     }
 
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {

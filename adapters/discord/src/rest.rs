@@ -106,6 +106,15 @@ impl Rest {
         self.send(call).await.map(drop)
     }
 
+    /// The id of the channel of direct messages with a person.
+    pub(crate) async fn direct(&self, person: &str) -> Result<String, Problem> {
+        let path = "/users/@me/channels";
+        let call = RestRequest::new(Method::POST, path.to_owned(), Some("POST direct".to_owned()));
+        let channel = self.send(call.with(json!({"recipient_id": person}), &[])).await?;
+        let id = channel.get("id").and_then(Value::as_str).map(str::to_owned);
+        id.ok_or_else(|| Problem::Unreachable("its answer names no channel".to_owned()))
+    }
+
     /// Makes something at a path of the API, such as a command.
     pub(crate) async fn create(&self, path: &str, body: Value) -> Result<(), Problem> {
         let bucket = Some(format!("POST {path}"));

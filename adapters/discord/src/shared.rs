@@ -6,8 +6,9 @@ use crate::message::MessageBody;
 use crate::render::{RenderedCard, draw};
 use crate::reply_limit::ChannelReplyLimit;
 use crate::rest::Rest;
+use crate::target::{CardPlace, DirectChannels, place};
 use crate::turns::Turns;
-use countersign_port::{Bell, Card, MessageRef, SendError, Signals};
+use countersign_port::{Bell, Card, MessageRef, SendError, Signals, Target};
 use std::sync::atomic::AtomicBool;
 
 /// One bot: its connection, and what is known of its messages.
@@ -17,6 +18,7 @@ pub(crate) struct DiscordBot {
     pub(crate) turns: Turns,
     pub(crate) signals: Signals,
     pub(crate) bell: Bell,
+    pub(crate) direct: DirectChannels,
     pub(crate) reply_limit: ChannelReplyLimit,
     /// Whether our commands were looked after.
     pub(crate) registered: AtomicBool,
@@ -39,6 +41,17 @@ impl DiscordBot {
             Ok(()) => {
                 *newest = card.revision;
                 Ok(())
+            }
+        }
+    }
+
+    /// The channel of a target.
+    pub(crate) async fn channel(&self, target: &Target) -> Result<String, SendError> {
+        match place(target).map_err(SendError::TargetGone)? {
+            CardPlace::Channel(channel) => Ok(channel.to_owned()),
+            CardPlace::Person(person) => {
+                let channel = self.direct.with(&self.rest, person).await;
+                channel.map_err(|problem| problem.send_error_for(person))
             }
         }
     }

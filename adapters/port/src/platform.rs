@@ -17,6 +17,12 @@ pub trait Platform: Send + Sync {
     /// A sentence that begins with the key that is wrong, such as "`topic` is too large".
     fn target(&self, entry: &Settings) -> Result<Target, String>;
 
+    /// The target of direct messages to the person with this id; `None` where the bot cannot write
+    /// to people.
+    fn direct(&self, _person: &str) -> Option<Target> {
+        None
+    }
+
     /// An adapter for this account, not connected yet.
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter>;
 

@@ -60,6 +60,11 @@ impl Platform for TelegramPlatform {
         Ok(Chat { id: entry.number("chat").unwrap_or_default(), topic }.target())
     }
 
+    // A private chat has the number of the person in it.
+    fn direct(&self, person: &str) -> Option<Target> {
+        Some(Chat { id: person.parse().ok()?, topic: None }.target())
+    }
+
     fn adapter(&self, account: &Settings) -> Arc<dyn Adapter> {
         Arc::new(Telegram::new(TelegramConfig::of(account)))
     }

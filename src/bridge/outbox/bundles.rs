@@ -253,6 +253,7 @@ impl OutboxWorker {
                     message: bundle.row.message.clone(),
                     attempts: *attempts,
                     shown: false,
+                    instead: None,
                     seen: false,
                 };
                 self.failed(&row, other).await

@@ -76,6 +76,7 @@ impl OutboxWorker {
         tracing::error!(adapter, ask_id = %row.ask, why, "a card is given up");
         store.card_gone(&row.nonce, why).await?;
         let data = json!({"adapter": adapter, "target": self.target, "why": why});
-        store.note(clock::now_ms(), "undelivered", Some(&row.ask), &data).await
+        store.note(clock::now_ms(), "undelivered", Some(&row.ask), &data).await?;
+        self.gate.hand_over(&row.ask, adapter, &self.target, why).await
     }
 }

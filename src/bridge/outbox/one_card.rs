@@ -7,6 +7,7 @@ use crate::{
     clock,
     gate::ask::Ask,
     store::{CardRow, SHOWN_WITHIN_MS, Seen, Shown, StoreError},
+    text::line,
 };
 use countersign_port::{Block, MessageRef, Posting, SendError, Target};
 use std::time::Duration;
@@ -96,6 +97,8 @@ impl OutboxWorker {
         if muted {
             card = self.receiving.mute(card, &self.gate);
         }
+        let instead = row.instead.iter().map(|why| Block::Note { text: line(why) });
+        card.blocks.extend(instead.filter(|_| ask.is_open()));
         if row.message.is_none() {
             card.blocks.extend(late_note(ask, clock::now_ms()));
         }

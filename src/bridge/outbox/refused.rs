@@ -19,6 +19,7 @@ impl OutboxWorker {
             tracing::error!(adapter, ask_id = %ask, why, "a card cannot be delivered for now");
             let data = json!({"adapter": adapter, "target": self.target, "why": why});
             store.note(clock::now_ms(), "undelivered", Some(ask), &data).await?;
+            self.gate.hand_over(ask, adapter, &self.target, why).await?;
         }
         if asks.is_empty() {
             tracing::debug!(adapter, target = self.target, why, ?rest, "the target still refuses");

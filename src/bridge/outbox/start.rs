@@ -3,7 +3,7 @@
 use super::{OutboxWorker, one_card::shown, page::PAGE, remote::RemoteAsks};
 use crate::{
     bridge::card,
-    store::{Due, StoreError},
+    store::{Belongs, Due, StoreError},
 };
 use countersign_port::{Posting, Target};
 
@@ -25,7 +25,13 @@ impl OutboxWorker {
         if store.is_shared() && !keeps {
             self.remote = Some(RemoteAsks::of_now(&self.gate, &self.store).await?);
         }
-        store.reconcile(self.adapter.name, &self.target, keeps).await?;
+        let belongs = match self.gate.shows_at(self.adapter.name, &self.target) {
+            // The inbox shows every ask, wherever else it is shown.
+            true if !keeps => Belongs::Everything,
+            true => Belongs::Unrouted,
+            false => Belongs::Nothing,
+        };
+        store.reconcile(self.adapter.name, &self.target, keeps, belongs).await?;
         if keeps { Ok(()) } else { self.put_up_again().await }
     }
 

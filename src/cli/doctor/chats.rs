@@ -34,6 +34,15 @@ async fn account(chat: &ChatAccount) -> Vec<DoctorCheck> {
             }
         });
     }
+    for target in chat.direct.iter().filter(|it| !chat.targets.contains(it)) {
+        findings.push(match chat.platform.check_target(&chat.settings, target).await {
+            Ok(found) => ok(name, format!("routes reach {found} ({})", target.0)),
+            Err(error) => {
+                let fix = fix(&error, "this person writes to the bot once, in private".to_owned());
+                warn(name, error.to_string(), fix)
+            }
+        });
+    }
     if chat.targets.is_empty() {
         let says = "there are no targets, so no card goes there";
         findings.push(warn(name, says, format!("set [{name}] targets")));

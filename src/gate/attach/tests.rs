@@ -2,8 +2,8 @@
 use super::*;
 use crate::{
     gate::{
-        Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome, approvers::Approvers,
-        call::Call,
+        Choices, Gate, GateSettings, OnTimeout, Policy, Routes, SubmitOutcome,
+        approvers::Approvers, call::Call,
     },
     store::{Database, Store},
 };
@@ -30,7 +30,10 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
         keep_ms: 1,
     };
     let (policy, approvers, audience) = (Arc::new(rules), Approvers::default(), Vec::new());
-    Gate::new(store.clone(), Choices { policy, approvers, audience, settings })
+    Gate::new(
+        store.clone(),
+        Choices { policy, approvers, audience, routes: Routes::default(), settings },
+    )
 }
 
 /// An ask whose daemon knows of no caller any more, and does nothing about it.

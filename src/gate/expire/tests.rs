@@ -2,7 +2,7 @@
 use super::*;
 use crate::{
     gate::{
-        Audience, Choices, Gate, GateSettings, Limits, Policy, SubmitOutcome, Told,
+        Audience, Choices, Gate, GateSettings, Limits, Policy, Routes, SubmitOutcome, Told,
         answer::Action,
         approvers::{Approvers, Local, Who},
     },
@@ -41,7 +41,10 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
     let approvers = Approvers { local: Local::On, ..Approvers::default() };
     let audience = vec![Audience { adapter: "chat".into(), target: "room".into() }];
     let policy = Arc::new(policy.unwrap());
-    Gate::new(store.clone(), Choices { policy, approvers, audience, settings })
+    Gate::new(
+        store.clone(),
+        Choices { policy, approvers, audience, routes: Routes::default(), settings },
+    )
 }
 
 async fn ask(gate: &Arc<Gate>) -> String {

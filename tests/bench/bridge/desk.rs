@@ -5,7 +5,7 @@ use countersign::profiles::Profile;
 use countersign::{
     bridge::{PressHandler, Term, deliver},
     gate::{
-        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, SubmitOutcome,
+        Audience, Choices, Gate, GateSettings, OnTimeout, Policy, Routes, SubmitOutcome,
         approvers::{Approvers, Local},
         ask::{Body, State},
         call::Call,
@@ -199,7 +199,7 @@ impl Bench {
         let approvers = Approvers { local: Local::On, ..Approvers::default() };
         let audience = vec![Audience { adapter: "inbox".to_owned(), target: "here".to_owned() }];
         let policy = Arc::new(policy.unwrap());
-        let choices = Choices { policy, approvers, audience, settings };
+        let choices = Choices { policy, approvers, audience, routes: Routes::default(), settings };
         let gate = Gate::new(store.clone(), choices);
         let length = Duration::from_secs(3600);
         let fence = store.take_lease("inbox", "bench", length).await.unwrap().unwrap();

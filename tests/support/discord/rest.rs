@@ -160,6 +160,7 @@ impl World {
                 }
                 Ok(self.channel_json(channel))
             }
+            ("POST", ["users", "@me", "channels"]) => Ok(self.direct_channel(body)),
             ("POST", ["channels", channel, "typing"]) => self.channel(channel).map(|_| Value::Null),
             ("PATCH", ["channels", channel]) => self.edit_channel(channel, body),
             ("POST", ["channels", channel, "messages"]) => self.post(channel, body, files),
@@ -181,6 +182,16 @@ impl World {
                 Err(Refusal::new(404, 0, "404: Not Found"))
             }
         }
+    }
+
+    /// The channel of direct messages with a person, made when it is asked for.
+    fn direct_channel(&mut self, body: &Value) -> Value {
+        let channel = format!("7{}", body["recipient_id"].as_str().unwrap_or_default());
+        if !self.channels.contains_key(&channel) {
+            self.add_channel(&channel, "", false);
+            self.channels.get_mut(&channel).unwrap().direct = true;
+        }
+        self.channel_json(&channel)
     }
 
     /// Registers a command; one with the same name is replaced.
