@@ -5,6 +5,7 @@ mod frame;
 mod hook;
 mod open_requests;
 mod request;
+mod run;
 mod socket;
 mod trust;
 mod watch;
@@ -16,6 +17,7 @@ use super::{
 };
 use hook::{GATE, PROMPT};
 use request::NAME;
+pub use run::{CodexOutput, CodexRun};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 pub use watch::CodexWatch;

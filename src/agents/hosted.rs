@@ -50,6 +50,11 @@ pub trait HostedSession {
 
     /// The state of the program's input.
     fn input(&self) -> EngineInput;
+
+    /// The reason why the session failed, although its program may have ended well.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The end of a session, with what was granted to it.

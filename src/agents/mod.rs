@@ -23,6 +23,6 @@ pub use agent::{
     AgentTitle, HookAgent, HookEvent, HookFile, HookMode, HookReply, HookRequest, Hooks,
 };
 pub use claude_code::{ControlAround, ControlSession, PermissionPrompt};
-pub use codex::CodexWatch;
+pub use codex::{CodexOutput, CodexRun, CodexWatch};
 pub use hook_call::message as denial_message;
 pub use list::{AGENTS, find};

@@ -2,13 +2,14 @@
 //! asks.
 
 mod claude_code;
+mod codex;
 
 use super::{
     Context, Exit,
     asking::InterruptSignals,
     caller,
     child::{farewell, start},
-    lines::of_stdin,
+    lines::{of_stdin, queued},
     open_calls::{CallNews, OpenCalls, WithoutDaemon},
     pipes::{PipeInput, Pipes},
     say,
@@ -16,7 +17,7 @@ use super::{
 use crate::profiles::{Profile, wcore::ModeChangeSource};
 use crate::{
     agents::{
-        ControlAround, ControlSession,
+        CodexRun, ControlAround, ControlSession,
         hosted::{EngineInput, Forward, HostedSession, SessionEnd, Step},
         wcore::{EngineContext, EngineSession, LaunchOptions},
     },
@@ -26,6 +27,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, anyhow};
 use claude_code::HostClaudeCodeArgs;
+use codex::HostCodexArgs;
 use std::{process::ExitStatus, time::Duration};
 use tokio::{
     process::Child,
@@ -51,6 +53,8 @@ enum HostedSystem {
     Wcore(HostWcoreArgs),
     /// Claude Code without a terminal: its stream-json on stdin and stdout
     ClaudeCode(HostClaudeCodeArgs),
+    /// Codex without a terminal: one prompt for its app-server
+    Codex(HostCodexArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -105,6 +109,12 @@ pub(super) async fn run(context: &Context, args: HostArgs) -> Result<Exit> {
             });
             let calls = OpenCalls::new(client, WithoutDaemon::Fails);
             serve(&args.words(), session, args.lines(), calls, &mut signals).await
+        }
+        HostedSystem::Codex(args) => {
+            let run = CodexRun::new(args.prompt()?, cwd, caller::host(), args.output());
+            let opening = queued(&run.opening());
+            let calls = OpenCalls::new(client, WithoutDaemon::Fails);
+            serve(&args.words(), run, opening, calls, &mut signals).await
         }
     }
 }
@@ -185,11 +195,15 @@ impl<S: HostedSession> EngineHost<S> {
         });
         self.act(todo);
         self.pipes.close_inner();
-        let program = self.session.program();
+        let (program, failure) = (self.session.program(), self.session.failure());
         let exit = match end {
             HostEnd::Exited(status) => exit(program, status),
             HostEnd::Silent => farewell(&mut engine).await.and_then(|status| exit(program, status)),
             HostEnd::Signal => farewell(&mut engine).await.map(|_| Exit::Interrupted),
+        };
+        let exit = match (exit, failure) {
+            (Ok(Exit::Good), Some(why)) => Err(anyhow!(why)),
+            (exit, _) => exit,
         };
         match self.session.ends() {
             SessionEnd::WithProgram => {

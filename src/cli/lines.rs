@@ -57,3 +57,13 @@ pub(super) fn of_stdin() -> mpsc::Receiver<Vec<u8>> {
     });
     lines
 }
+
+/// These lines, and then the end.
+pub(super) fn queued(lines: &[String]) -> mpsc::Receiver<Vec<u8>> {
+    let (send, queue) = mpsc::channel(lines.len().max(1));
+    for line in lines {
+        // There is room for each, and dropping the sender ends the input behind them.
+        let _ = send.try_send(format!("{line}\n").into_bytes());
+    }
+    queue
+}

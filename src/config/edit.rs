@@ -68,6 +68,26 @@ pub fn add(text: &str, section: &str, key: &str, entry: &Value) -> Result<String
     })
 }
 
+/// The text without the line of a key; the same text where the key is not there.
+///
+/// # Errors
+/// [`EditError`]; nothing is changed then.
+pub fn remove(text: &str, section: &str, key: &str) -> Result<String, EditError> {
+    let place = KeyPlace { text, section, key };
+    let no_toml = |error: toml::de::Error| EditError::NoToml(error.message().to_owned());
+    let mut wanted: Table = toml::from_str(text).map_err(no_toml)?;
+    if let Some(table) = wanted.get_mut(section).and_then(Value::as_table_mut) {
+        table.remove(key);
+    }
+    let old = place.old_value();
+    let line = old.and_then(|old| lines(text, 0).find(|(line, _)| line.contains(&old.start)));
+    let without = line.map_or_else(|| text.to_owned(), |(line, _)| replaced(text, line, ""));
+    match toml::from_str::<Table>(&without).is_ok_and(|it| it == wanted) {
+        true => Ok(without),
+        false => Err(EditError::NoPlace { section: section.to_owned(), key: key.to_owned() }),
+    }
+}
+
 /// A key of a section in a text.
 #[derive(Clone, Copy)]
 struct KeyPlace<'a> {

@@ -24,6 +24,7 @@ async fn connect_is_all_there_is_to_do_and_disconnect_gives_the_hooks_back_to_th
     let made = countersign(home.path(), &["init"]).await;
     assert_eq!(made.code, Some(0), "{made:?}");
 
+    let fresh = fs::read_to_string(&config).unwrap();
     let connected = countersign(home.path(), &["connect", "codex", "--yes"]).await;
     assert_eq!(connected.code, Some(0), "{connected:?}");
     assert!(connected.stdout.contains("enter /hooks, and trust"), "{connected:?}");
@@ -46,7 +47,27 @@ async fn connect_is_all_there_is_to_do_and_disconnect_gives_the_hooks_back_to_th
     let gone = countersign(home.path(), &["disconnect", "codex", "--yes"]).await;
     assert_eq!(gone.code, Some(0), "{gone:?}");
     assert_eq!(fs::read_to_string(&hooks).unwrap(), THEIRS);
-    assert!(fs::read_to_string(&config).unwrap().contains("codex = \"\""), "{gone:?}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), fresh, "{gone:?}");
+    assert!(!config.with_file_name("countersign.toml.1.bak").exists(), "{gone:?}");
+}
+
+#[tokio::test]
+async fn disconnect_keeps_what_else_has_changed_in_the_config_since() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join(".config/countersign/countersign.toml");
+    fs::create_dir(home.path().join(".codex")).unwrap();
+    assert_eq!(countersign(home.path(), &["init"]).await.code, Some(0));
+    let connected = countersign(home.path(), &["connect", "codex", "--yes"]).await;
+    assert_eq!(connected.code, Some(0), "{connected:?}");
+    let text = fs::read_to_string(&config).unwrap();
+    let changed = text.replace("# timeout = \"5m\"", "timeout = \"9m\"");
+    assert_ne!(changed, text);
+    fs::write(&config, &changed).unwrap();
+    let gone = countersign(home.path(), &["disconnect", "codex", "--yes"]).await;
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    let kept: String =
+        changed.split_inclusive('\n').filter(|line| !line.starts_with("codex =")).collect();
+    assert_eq!(fs::read_to_string(&config).unwrap(), kept);
 }
 
 #[tokio::test]

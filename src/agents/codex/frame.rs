@@ -32,6 +32,29 @@ pub(super) enum CodexFrame {
         /// The thread.
         thread: String,
     },
+    /// The agent said something.
+    Said {
+        /// The thread.
+        thread: String,
+        /// Its words.
+        text: String,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// The thread.
+        thread: String,
+        /// The way in which it ended; `completed` is the good one.
+        status: String,
+        /// The error that ended it.
+        error: Option<String>,
+    },
+    /// A request of ours failed.
+    Refused {
+        /// The request.
+        asked: String,
+        /// The reason.
+        why: String,
+    },
     /// Anything else.
     Other,
 }
@@ -82,22 +105,30 @@ struct Envelope {
     params: Map<String, Value>,
     #[serde(default)]
     result: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
 }
 
 /// Reads a frame.
 // FAIL-CLOSED: what is not understood is nothing, and nobody is told that it failed: an error as
 // the reply would decide for everybody.
 pub(super) fn read(text: &str) -> CodexFrame {
-    let Ok(Envelope { id, method, params, result }) = serde_json::from_str(text) else {
+    let Ok(Envelope { id, method, params, result, error }) = serde_json::from_str(text) else {
         return CodexFrame::Other;
     };
     match (method, id) {
         (Some(method), Some(id)) => CodexFrame::Request(ServerRequest { id, method, params }),
         (Some(method), None) => notification(&method, &params),
-        (None, Some(id)) => match (id.as_str().and_then(|id| id.strip_prefix(OURS)), result) {
-            (Some(asked), Some(result)) => reply(asked, &result),
-            _ => CodexFrame::Other,
-        },
+        (None, Some(id)) => {
+            let asked = id.as_str().and_then(|id| id.strip_prefix(OURS));
+            match (asked, result, error) {
+                (Some(asked), Some(result), _) => reply(asked, &result),
+                (Some(asked), None, Some(error)) => {
+                    CodexFrame::Refused { asked: asked.to_owned(), why: told(&error) }
+                }
+                _ => CodexFrame::Other,
+            }
+        }
         (None, None) => CodexFrame::Other,
     }
 }
@@ -120,6 +151,15 @@ fn notification(method: &str, params: &Map<String, Value>) -> CodexFrame {
             None => CodexFrame::Other,
         },
         "thread/closed" => CodexFrame::Closed { thread },
+        "item/completed" => match params.get("item").and_then(said) {
+            Some(text) => CodexFrame::Said { thread, text },
+            None => CodexFrame::Other,
+        },
+        "turn/completed" => {
+            let turn = |key: &str| params.get("turn")?.get(key).filter(|value| !value.is_null());
+            let status = turn("status").and_then(Value::as_str).unwrap_or_default().to_owned();
+            CodexFrame::TurnEnded { thread, status, error: turn("error").map(told) }
+        }
         _ => CodexFrame::Other,
     }
 }
@@ -170,16 +210,46 @@ fn changes(item: &Value) -> Option<(String, Value)> {
     is_change.then(|| (id, changes.clone()))
 }
 
+/// The words of an item that is a message of the agent.
+fn said(item: &Value) -> Option<String> {
+    let is_message = item.get("type")?.as_str()? == "agentMessage";
+    let text = item.get("text")?.as_str()?;
+    is_message.then(|| text.to_owned())
+}
+
+/// The words of an error.
+fn told(error: &Value) -> String {
+    let message = error.get("message").and_then(Value::as_str);
+    message.map_or_else(|| error.to_string(), str::to_owned)
+}
+
 /// The frames that set up a connection.
-pub(super) fn hello() -> [Value; 3] {
+pub(super) fn hello() -> [Value; 2] {
     let client = json!({"name": "countersign", "title": "countersign",
         "version": env!("CARGO_PKG_VERSION")});
     let params = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
-    [
-        ours("initialize", "initialize", params),
-        json!({"method": "initialized"}),
-        ours("thread/loaded/list", "loaded", json!({})),
-    ]
+    [ours("initialize", "initialize", params), json!({"method": "initialized"})]
+}
+
+/// Asks for the threads in memory.
+pub(super) fn loaded() -> Value {
+    ours("thread/loaded/list", "loaded", json!({}))
+}
+
+/// Starts a thread; its settings are those of Codex's own config.
+pub(super) fn start(cwd: Option<&str>) -> Value {
+    ours("thread/start", "thread", json!({ "cwd": cwd }))
+}
+
+/// Starts a turn.
+pub(super) fn prompt(thread: &str, text: &str) -> Value {
+    let input = json!([{"type": "text", "text": text}]);
+    ours("turn/start", "turn", json!({"threadId": thread, "input": input}))
+}
+
+/// Ends a turn.
+pub(super) fn interrupt(thread: &str, turn: &str) -> Value {
+    ours("turn/interrupt", "interrupted", json!({"threadId": thread, "turnId": turn}))
 }
 
 /// Asks how a thread is, without its history.

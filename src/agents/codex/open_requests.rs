@@ -203,7 +203,7 @@ async fn ask(
     request: &CodexRequest,
     cancelled: oneshot::Receiver<CancelReason>,
 ) -> Result<Option<CodexReply>, ClientError> {
-    // Not held: the id is needed, for its rules.
+    // Not held: the id is needed to take it back.
     let submitted = match client.submit_and_leave(&request.call).await {
         Err(ClientError::TooMuch(_) | ClientError::Lost { .. }) => {
             client.submit_in_turn(&request.call).await
@@ -212,7 +212,7 @@ async fn ask(
         submitted => submitted,
     };
     let id = match submitted? {
-        Submitted::Decided(decided) => return Ok(request.reply(&decided, &[])),
+        Submitted::Decided(decided) => return Ok(request.reply(&decided)),
         Submitted::Ask(id) => id,
     };
     let decided = tokio::select! {
@@ -223,10 +223,5 @@ async fn ask(
         }
         decided = client.decided(&request.call, &id) => decided?,
     };
-    let stored = match request.may_widen(&decided) {
-        // Without them the approval is told as one for once.
-        true => client.ask(&id).await.map(|ask| ask.always).unwrap_or_default(),
-        false => Vec::new(),
-    };
-    Ok(request.reply(&decided, &stored))
+    Ok(request.reply(&decided))
 }

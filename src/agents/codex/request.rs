@@ -1,9 +1,12 @@
 //! A request of Codex for a person, as a call, and the decision on it in Codex's words.
 
 use super::frame::ServerRequest;
-use crate::client::{Decided, Ending};
+use crate::{
+    agents::hook_call::message,
+    client::{Decided, Ending},
+};
 use countersign_ask::{
-    Decision, Scope,
+    Decision,
     call::{Accepts, Call},
     question::{Choice, Question},
 };
@@ -26,12 +29,8 @@ pub(super) struct CodexRequest {
 
 #[derive(Debug, Clone, PartialEq)]
 enum RequestKind {
-    Command {
-        command: String,
-        /// The words that Codex would allow from now on.
-        amendment: Vec<String>,
-    },
-    FileChange,
+    /// A command to run, or files to change.
+    Approval,
     Questions(QuestionIds),
 }
 
@@ -88,8 +87,7 @@ impl CodexRequest {
         let text = |key: &str| params.get(key).and_then(Value::as_str);
         let (kind, tool, args, questions) = match request.method.as_str() {
             "item/commandExecution/requestApproval" => {
-                let (kind, args) = command(params)?;
-                (kind, "Bash", args, Vec::new())
+                (RequestKind::Approval, "Bash", command(params)?, Vec::new())
             }
             "item/fileChange/requestApproval" => {
                 let changes = context.changes?.as_array().filter(|changes| !changes.is_empty())?;
@@ -97,7 +95,7 @@ impl CodexRequest {
                 if let Some(root) = params.get("grantRoot").filter(|root| !root.is_null()) {
                     args.insert("grantRoot".to_owned(), root.clone());
                 }
-                (RequestKind::FileChange, "apply_patch", args.into(), Vec::new())
+                (RequestKind::Approval, "apply_patch", args.into(), Vec::new())
             }
             "item/tool/requestUserInput" => {
                 let (ids, questions) = questions(params)?;
@@ -118,15 +116,10 @@ impl CodexRequest {
         Some(Self { call, turn: text("turnId")?.to_owned(), kind })
     }
 
-    /// Whether an approval can be told in a wider form, for which the stored rules are needed.
-    pub(super) fn may_widen(&self, decided: &Decided) -> bool {
-        let command = matches!(self.kind, RequestKind::Command { .. });
-        command && matches!(scope(decided), Some(Scope::Always | Scope::Session))
-    }
-
-    /// The decision; `None` where nobody decided, which leaves the terminal's own prompt alone.
-    /// `stored` are the rules that the approval stored.
-    pub(super) fn reply(&self, decided: &Decided, stored: &[String]) -> Option<CodexReply> {
+    /// The decision; `None` where nobody decided.
+    // INVARIANT: Codex remembers nothing of an approval, whatever its scope: a rule or a session of
+    // its own would still allow what a person revokes here. Our grant answers the next request.
+    pub(super) fn reply(&self, decided: &Decided) -> Option<CodexReply> {
         let result = match (decided.decision, &decided.ending, &self.kind) {
             // FAIL-CLOSED: nobody decided.
             (_, Ending::Cancelled, _) | (Decision::Deny, Ending::Expired, _) => return None,
@@ -137,53 +130,46 @@ impl CodexRequest {
             (_, _, RequestKind::Questions(_)) | (Decision::Answer | Decision::Edit, ..) => {
                 return None;
             }
-            (Decision::Approve, _, kind) => json!({"decision": approval(kind, decided, stored)}),
-            (Decision::Deny, ending, _) => {
-                let stop = matches!(ending, Ending::Answered(answer) if answer.stop);
-                json!({"decision": if stop { "cancel" } else { "decline" }})
-            }
+            (Decision::Approve, ..) => json!({"decision": "accept"}),
+            (Decision::Deny, ending, _) if stops(ending) => json!({"decision": "cancel"}),
+            (Decision::Deny, ..) => json!({"decision": "decline"}),
         };
-        let words = match (decided.decision, &decided.ending) {
-            (Decision::Deny, Ending::Answered(answer)) if !answer.stop => answer.reason.as_ref(),
-            _ => None,
+        let says_why = match &decided.ending {
+            Ending::Answered(answer) => !answer.stop && answer.reason.is_some(),
+            ending => matches!(ending, Ending::Ruled(_)),
         };
-        let words =
-            words.map(|_| format!("countersign: {}.", decided.reason.trim_end_matches('.')));
+        let words = (decided.decision == Decision::Deny && says_why)
+            .then(|| for_the_model(&message(decided)));
         Some(CodexReply { result, words })
     }
-}
 
-/// The approval of a command: once, or in the wider form of Codex that says exactly the same.
-// INVARIANT: Codex remembers nothing that a rule of ours does not say in the same words.
-fn approval(kind: &RequestKind, decided: &Decided, stored: &[String]) -> Value {
-    let once = json!("accept");
-    let (RequestKind::Command { command, amendment }, [rule]) = (kind, stored) else {
-        return once;
-    };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./ ".contains(c);
-    let is_plain = |text: &str| !text.is_empty() && text.chars().all(plain);
-    let pattern = rule.strip_prefix("shell: ").unwrap_or_default();
-    let words = amendment.iter().all(|word| is_plain(word) && !word.contains(' '));
-    match scope(decided) {
-        Some(Scope::Always) if words && pattern == format!("{} *", amendment.join(" ")) => {
-            json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}})
-        }
-        Some(Scope::Session) if is_plain(command) && pattern == command => {
-            json!("acceptForSession")
-        }
-        _ => once,
+    /// Whether it asks questions, and for no approval.
+    pub(super) fn asks_questions(&self) -> bool {
+        matches!(self.kind, RequestKind::Questions(_))
+    }
+
+    /// The denial where nobody decided and no terminal can; `why` is for the model.
+    pub(super) fn denial(&self, why: &str) -> CodexReply {
+        let result = match self.kind {
+            RequestKind::Approval => json!({"decision": "decline"}),
+            RequestKind::Questions(_) => json!({"answers": {}}),
+        };
+        CodexReply { result, words: Some(for_the_model(why)) }
     }
 }
 
-fn scope(decided: &Decided) -> Option<Scope> {
-    match &decided.ending {
-        Ending::Answered(answer) => answer.scope,
-        _ => None,
-    }
+/// Whether a person ended the turn.
+pub(super) fn stops(ending: &Ending) -> bool {
+    matches!(ending, Ending::Answered(answer) if answer.stop)
 }
 
-/// Reads the request to run a command.
-fn command(params: &Map<String, Value>) -> Option<(RequestKind, Value)> {
+/// Words of ours as a message in a turn.
+pub(super) fn for_the_model(text: &str) -> String {
+    format!("countersign: {}.", text.trim_end_matches('.'))
+}
+
+/// The arguments of a request to run a command.
+fn command(params: &Map<String, Value>) -> Option<Value> {
     // Other kinds, such as input for a command that runs, are left to the terminal.
     let kind = params.get("kind").filter(|kind| !kind.is_null());
     if kind.is_some_and(|kind| kind != "command") {
@@ -207,10 +193,7 @@ fn command(params: &Map<String, Value>) -> Option<(RequestKind, Value)> {
             args.insert(name.clone(), value.clone());
         }
     }
-    let words = params.get("proposedExecpolicyAmendment").and_then(Value::as_array);
-    let words = words.into_iter().flatten().map(|word| word.as_str().map(str::to_owned));
-    let amendment = words.collect::<Option<Vec<_>>>().unwrap_or_default();
-    Some((RequestKind::Command { command, amendment }, args.into()))
+    Some(args.into())
 }
 
 #[derive(Deserialize)]

@@ -76,7 +76,7 @@ impl CodexWatch {
 async fn serve(home: &std::path::Path, requests: &mut OpenRequests) -> Result<bool> {
     let Some(mut socket) = CodexSocket::connect(home).await? else { return Ok(false) };
     requests.connected();
-    for frame in frame::hello() {
+    for frame in frame::hello().into_iter().chain([frame::loaded()]) {
         // An app-server that stops still takes connections, and ends them.
         if socket.send(&frame).await.is_err() {
             return Ok(true);
@@ -123,7 +123,10 @@ fn take_in(text: &str, requests: &mut OpenRequests) -> Result<Vec<serde_json::Va
             requests.closed(&thread);
             Vec::new()
         }
-        CodexFrame::Other => Vec::new(),
+        CodexFrame::Said { .. }
+        | CodexFrame::TurnEnded { .. }
+        | CodexFrame::Refused { .. }
+        | CodexFrame::Other => Vec::new(),
     })
 }
 

@@ -47,8 +47,7 @@ impl<'a> Setup<'a> {
     // interrupted anywhere.
     pub(super) fn write(&mut self, changes: &[ConfigChange<'_>]) -> Result<()> {
         let name = self.file.display().to_string();
-        let before = fs::read_to_string(&self.file).with_context(|| name.clone())?;
-        let mut after = before.clone();
+        let mut after = self.text()?;
         for change in changes {
             let changed = match change {
                 ConfigChange::Set { section, key, value } => edit::set(&after, section, key, value),
@@ -56,11 +55,28 @@ impl<'a> Setup<'a> {
             };
             after = changed.with_context(|| name.clone())?;
         }
-        if after == before {
+        self.replace(&after)
+    }
+
+    /// The text of the config.
+    pub(super) fn text(&self) -> Result<String> {
+        fs::read_to_string(&self.file).with_context(|| self.file.display().to_string())
+    }
+
+    /// Gives back an earlier text; no copy, because the same change makes the present one again.
+    pub(super) fn restore(&mut self, earlier: &str) -> Result<()> {
+        self.is_backed_up = true;
+        self.replace(earlier)
+    }
+
+    /// Replaces the text of the config, after a copy of what was there.
+    pub(super) fn replace(&mut self, after: &str) -> Result<()> {
+        if after == self.text()? {
             return Ok(());
         }
+        let name = self.file.display().to_string();
         let file = self.file.clone();
-        files::replace_if(&file, &after, |new| {
+        files::replace_if(&file, after, |new| {
             let read = Config::load(Some(new)).map(drop);
             let new = new.display().to_string();
             read.map_err(|error| anyhow!("{}", error.to_string().replace(&new, &name)))?;

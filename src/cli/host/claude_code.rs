@@ -1,6 +1,6 @@
 //! `countersign host claude-code -- claude -p`: its arguments, and the lines for Claude Code.
 
-use crate::cli::lines::of_stdin;
+use crate::cli::lines::{of_stdin, queued};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -52,10 +52,7 @@ impl HostClaudeCodeArgs {
         let Some(prompt) = &self.prompt else { return of_stdin() };
         let message = json!({"type": "user", "message": {"role": "user", "content": prompt},
             "parent_tool_use_id": null, "session_id": ""});
-        let (send, lines) = mpsc::channel(1);
-        // There is room for one line, and dropping the sender ends the input behind it.
-        let _ = send.try_send(format!("{message}\n").into_bytes());
-        lines
+        queued(&[message.to_string()])
     }
 }
 

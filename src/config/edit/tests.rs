@@ -157,3 +157,18 @@ proptest! {
         prop_assert!(there.into_iter().all(|line| rest.any(|it| it == line)), "{}", after);
     }
 }
+
+#[test]
+fn a_key_is_removed_with_its_line_and_nothing_else() {
+    for (text, without) in [
+        ("[a]\nk = 1 # why\nb = 2\n", "[a]\nb = 2\n"),
+        ("a.k = 1\na.b = 2\n", "a.b = 2\n"),
+        ("[a]\nb = 2\n", "[a]\nb = 2\n"),
+        ("", ""),
+    ] {
+        assert_eq!(remove(text, "a", "k").as_deref(), Ok(without), "{text}");
+    }
+    for text in ["a = {k = 1, b = 2}\n", "[a]\nk = \"\"\"\n1\"\"\"\n", "[a\n"] {
+        assert!(remove(text, "a", "k").is_err(), "{text}");
+    }
+}

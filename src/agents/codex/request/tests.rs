@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use super::{super::frame, *};
 use crate::agents::codex::frame::CodexFrame;
-use countersign_ask::By;
+use countersign_ask::{By, Scope};
 use countersign_protocol::AnswerView;
 
 fn request(method: &str, params: Value) -> ServerRequest {
@@ -46,9 +46,8 @@ fn answered(decision: Decision, scope: Option<Scope>, reason: Option<&str>) -> D
     Decided { decision, reason, message: None, ending }
 }
 
-fn reply(request: &CodexRequest, decided: &Decided, stored: &[&str]) -> Option<Value> {
-    let stored: Vec<String> = stored.iter().map(ToString::to_string).collect();
-    request.reply(decided, &stored).map(|reply| reply.result)
+fn reply(request: &CodexRequest, decided: &Decided) -> Option<Value> {
+    request.reply(decided).map(|reply| reply.result)
 }
 
 #[test]
@@ -101,44 +100,31 @@ fn the_key_is_that_of_this_very_request() {
 }
 
 #[test]
-fn codex_remembers_only_what_our_rule_says_in_the_same_words() {
-    let asked = command(&json!({})).unwrap();
-    let amended = json!({"decision": {"acceptWithExecpolicyAmendment":
-        {"execpolicy_amendment": ["cargo", "build"]}}});
-    let (once, session) = (json!({"decision": "accept"}), json!({"decision": "acceptForSession"}));
-    let exact = "shell: cargo build --release";
-    for (scope, stored, wanted) in [
-        (Scope::Always, vec!["shell: cargo build *"], &amended),
-        (Scope::Always, vec!["shell: cargo *"], &once),
-        (Scope::Always, vec![exact], &once),
-        (Scope::Always, vec!["shell: cargo build *", "shell: x"], &once),
-        (Scope::Always, vec![], &once),
-        (Scope::Session, vec!["shell: cargo build *"], &once),
-        (Scope::Session, vec![exact], &session),
-        (Scope::Once, vec!["shell: cargo build *"], &once),
-        (Scope::Timed(60), vec![exact], &once),
-    ] {
+fn codex_remembers_nothing_of_an_approval_whatever_its_scope() {
+    let (asked, once) = (command(&json!({})).unwrap(), json!({"decision": "accept"}));
+    for scope in [Scope::Once, Scope::Session, Scope::Always, Scope::Timed(60)] {
         let decided = answered(Decision::Approve, Some(scope), None);
-        assert_eq!(reply(&asked, &decided, &stored).as_ref(), Some(wanted), "{scope} {stored:?}");
+        assert_eq!(reply(&asked, &decided).as_ref(), Some(&once), "{scope}");
     }
-    let odd = command(&json!({"proposedExecpolicyAmendment": ["cargo build"]})).unwrap();
-    let always = answered(Decision::Approve, Some(Scope::Always), None);
-    assert_eq!(reply(&odd, &always, &["shell: cargo build *"]), Some(once));
 }
 
 #[test]
 fn a_denial_declines_and_its_words_go_to_the_model() {
     let asked = command(&json!({})).unwrap();
-    let denied = asked.reply(&answered(Decision::Deny, None, Some("no")), &[]).unwrap();
-    let words = Some("countersign: denied by Ana: no.".to_owned());
+    let denied = asked.reply(&answered(Decision::Deny, None, Some("no"))).unwrap();
+    let words = Some("countersign: Denied by Ana: no.".to_owned());
     assert_eq!(denied, CodexReply { result: json!({"decision": "decline"}), words });
-    let plain = asked.reply(&answered(Decision::Deny, None, None), &[]).unwrap();
+    let plain = asked.reply(&answered(Decision::Deny, None, None)).unwrap();
     assert_eq!(plain.words, None);
+    let rule = Ending::Ruled(Some("deny `cargo *`".into()));
+    let ruled = Decided { ending: rule, ..answered(Decision::Deny, None, None) };
+    let words = "countersign: Denied by policy: denied by Ana: no (deny `cargo *`).".to_owned();
+    assert_eq!(asked.reply(&ruled).unwrap().words, Some(words));
     let mut stops = answered(Decision::Deny, None, Some("no"));
     if let Ending::Answered(answer) = &mut stops.ending {
         answer.stop = true;
     }
-    let stopped = asked.reply(&stops, &[]).unwrap();
+    let stopped = asked.reply(&stops).unwrap();
     assert_eq!(stopped, CodexReply { result: json!({"decision": "cancel"}), words: None });
 }
 
@@ -146,22 +132,22 @@ fn a_denial_declines_and_its_words_go_to_the_model() {
 fn nobody_s_decision_and_a_foreign_kind_of_answer_are_no_reply() {
     let asked = command(&json!({})).unwrap();
     let ended = |decision, ending| Decided { ending, ..answered(decision, None, None) };
-    assert_eq!(asked.reply(&ended(Decision::Deny, Ending::Expired), &[]), None);
-    assert_eq!(asked.reply(&ended(Decision::Deny, Ending::Cancelled), &[]), None);
-    assert_eq!(asked.reply(&answered(Decision::Answer, None, None), &[]), None);
-    assert_eq!(asked.reply(&answered(Decision::Edit, None, None), &[]), None);
+    assert_eq!(asked.reply(&ended(Decision::Deny, Ending::Expired)), None);
+    assert_eq!(asked.reply(&ended(Decision::Deny, Ending::Cancelled)), None);
+    assert_eq!(asked.reply(&answered(Decision::Answer, None, None)), None);
+    assert_eq!(asked.reply(&answered(Decision::Edit, None, None)), None);
     let questions = json!({"questions": [{"id": "db", "question": "Which?", "options": null}]});
     let question = CodexRequest::of(
         &request("item/tool/requestUserInput", params(&questions)),
         RequestContext::default(),
     );
     let question = question.unwrap();
-    assert_eq!(question.reply(&answered(Decision::Approve, None, None), &[]), None);
+    assert_eq!(question.reply(&answered(Decision::Approve, None, None)), None);
     let mut said = answered(Decision::Answer, None, None);
-    assert_eq!(question.reply(&said, &[]), None, "no answers");
+    assert_eq!(question.reply(&said), None, "no answers");
     if let Ending::Answered(answer) = &mut said.ending {
         answer.answers = json!({"Which?": "Postgres"}).as_object().cloned();
     }
     let wanted = json!({"answers": {"db": {"answers": ["Postgres"]}}});
-    assert_eq!(reply(&question, &said, &[]), Some(wanted));
+    assert_eq!(reply(&question, &said), Some(wanted));
 }

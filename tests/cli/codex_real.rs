@@ -1,0 +1,240 @@
+//! The real Codex against a scripted model: `host codex`, and the app-server that its terminals
+//! share with a scripted terminal. It is not shipped with this repository: set
+//! `COUNTERSIGN_TEST_CODEX` to its binary (from npm).
+
+use crate::{
+    daemon::Daemon,
+    process::{Process, run},
+    responses_model::ResponsesModel,
+    socket_client::SocketClient,
+};
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, process::Stdio};
+use tokio::process::{Child, Command};
+
+/// A Codex with its settings in the daemon's folder.
+struct Codex {
+    program: String,
+    daemon: Daemon,
+    model: ResponsesModel,
+    work: PathBuf,
+}
+
+impl Codex {
+    /// Sets it up for a model that makes these calls; `None`, and a word about it, where it is not
+    /// here.
+    async fn new(config: &str, calls: Vec<(&'static str, Value)>) -> Option<Self> {
+        let Ok(program) = std::env::var("COUNTERSIGN_TEST_CODEX") else {
+            eprintln!("SKIPPED: set COUNTERSIGN_TEST_CODEX to try the real Codex");
+            return None;
+        };
+        let daemon = Daemon::start(config).await;
+        let model = ResponsesModel::calling(calls).await;
+        let (home, work) = (daemon.dir.path().join(".codex"), daemon.dir.path().join("work"));
+        fs::create_dir_all(&home).unwrap();
+        fs::create_dir(&work).unwrap();
+        assert!(Command::new("git").args(["init", "-q"]).current_dir(&work).status().await.is_ok());
+        let settings = format!(
+            "model = \"gpt-5.1-codex\"\nmodel_provider = \"fake\"\napproval_policy = \"on-request\"\n\
+             sandbox_mode = \"workspace-write\"\ncheck_for_update_on_startup = false\n\
+             [features]\ndefault_mode_request_user_input = true\n[analytics]\nenabled = false\n\
+             [model_providers.fake]\nname = \"fake\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
+             request_max_retries = 0\nstream_max_retries = 0\n\
+             [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+            model.url,
+            work.display()
+        );
+        fs::write(home.join("config.toml"), settings).unwrap();
+        Some(Self { program, daemon, model, work })
+    }
+
+    /// Runs one prompt of it as its host.
+    fn hosted(&self, options: &[&str]) -> Process {
+        let words = ["host", "codex", "--prompt", "do it", "--", &self.program];
+        let words: Vec<&str> = words.iter().chain(options).copied().collect();
+        let mut command = self.daemon.command(&words);
+        command.current_dir(&self.work).env("NO_PROXY", "127.0.0.1");
+        Process::start(command)
+    }
+
+    /// Starts the app-server that terminals share, and a terminal with one prompt.
+    async fn shared(&self) -> (Child, SocketClient) {
+        let mut server = Command::new(&self.program);
+        server.args(["app-server", "--listen", "unix://"]).current_dir(&self.work);
+        server.env("HOME", self.daemon.dir.path()).env("NO_PROXY", "127.0.0.1");
+        server.env_remove("CODEX_HOME").stdin(Stdio::null());
+        server.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        let server = server.spawn().unwrap();
+        let socket =
+            self.daemon.dir.path().join(".codex/app-server-control/app-server-control.sock");
+        let mut terminal = SocketClient::connect(&socket).await;
+        let client = json!({"name": "terminal", "title": "terminal", "version": "1"});
+        let hello = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
+        terminal.request("initialize", hello).await;
+        terminal.send(&json!({"method": "initialized"})).await;
+        let thread = terminal.request("thread/start", json!({"cwd": self.work})).await;
+        let thread = thread["thread"]["id"].clone();
+        let input = json!([{"type": "text", "text": "do it"}]);
+        terminal.request("turn/start", json!({"threadId": thread, "input": input})).await;
+        (server, terminal)
+    }
+
+    /// The id of the one open ask.
+    async fn ask(&self) -> String {
+        let asks = self.daemon.until("/v1/asks?state=open", |page| page["asks"] != json!([])).await;
+        assert_eq!(asks["asks"][0]["call"]["agent"], "codex", "{asks}");
+        asks["asks"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn says(&self, words: &[&str]) {
+        let ended = run(&self.daemon, words).await;
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+
+    fn made(&self, file: &str) -> bool {
+        self.work.join(file).exists()
+    }
+
+    /// The rules that Codex would follow without us.
+    fn own_rules(&self) -> PathBuf {
+        self.daemon.dir.path().join(".codex/rules/default.rules")
+    }
+}
+
+/// A command for which Codex asks.
+fn touch(file: &str) -> (&'static str, Value) {
+    let command = json!({"cmd": format!("touch {file}"), "justification": "Create a file?",
+        "sandbox_permissions": "require_escalated", "prefix_rule": ["touch"]});
+    ("exec_command", command)
+}
+
+fn question() -> (&'static str, Value) {
+    let options = json!([{"label": "SQLite", "description": "One file"},
+        {"label": "Postgres", "description": "A server"}]);
+    let question = json!({"id": "db", "header": "Database", "question": "Which database?",
+        "options": options});
+    ("request_user_input", json!({"questions": [question]}))
+}
+
+const WATCHED: &str = "[agents]\ncodex = \".codex\"\n";
+
+#[tokio::test]
+async fn a_hosted_real_codex_is_approved_denied_and_asked() {
+    let calls = vec![touch("one.txt"), touch("two.txt"), question()];
+    let Some(mut codex) = Codex::new("", calls).await else { return };
+    let hosted = codex.hosted(&[]);
+    codex.says(&["approve", &codex.ask().await]).await;
+    codex.model.is_told("call_0").await;
+    assert!(codex.made("one.txt"));
+    codex.says(&["deny", &codex.ask().await, "--reason", "make no second file"]).await;
+    codex.model.is_told("make no second file").await;
+    assert!(!codex.made("two.txt"));
+    codex.says(&["answer", &codex.ask().await, "Postgres"]).await;
+    codex.model.is_told("Postgres").await;
+    let ended = hosted.ends().await;
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "All done.\n"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_hosted_real_codex_shows_the_diff_of_a_patch_and_ends_with_deny_and_stop() {
+    let patch = "apply_patch <<'EOP'\n*** Begin Patch\n*** Add File: hello.txt\n+hello\n\
+                 *** End Patch\nEOP\n";
+    let Some(codex) = Codex::new("", vec![("exec_command", json!({"cmd": patch}))]).await else {
+        return;
+    };
+    let hosted = codex.hosted(&["-c", "sandbox_mode=read-only"]);
+    let ask = codex.ask().await;
+    let call = codex.daemon.read(&ask).await["call"].clone();
+    assert_eq!(call["tool"], "apply_patch", "{call}");
+    assert!(call["args"]["changes"].to_string().contains("hello"), "{call}");
+    codex.says(&["deny", &ask, "--stop"]).await;
+    let ended = hosted.ends().await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("ended as interrupted"), "{ended:?}");
+    assert!(!codex.made("hello.txt"));
+}
+
+#[tokio::test]
+async fn always_and_session_hold_in_a_real_codex_until_they_are_revoked() {
+    for scope in ["always", "session"] {
+        let calls = vec![touch("same.txt"), touch("same.txt"), question(), touch("same.txt")];
+        let Some(mut codex) = Codex::new("", calls).await else { return };
+        let hosted = codex.hosted(&[]);
+        let granted = codex.ask().await;
+        codex.says(&["approve", &granted, "--scope", scope]).await;
+        // The second call is answered by the grant; the next ask is the question.
+        codex.model.is_told("call_1").await;
+        let asked = codex.ask().await;
+        assert_eq!(codex.daemon.read(&asked).await["call"]["tool"], "request_user_input");
+        codex.says(&["undo", &granted]).await;
+        codex.says(&["answer", &asked, "SQLite"]).await;
+        codex.model.is_told("call_2").await;
+        let again = codex.ask().await;
+        assert_eq!(codex.daemon.read(&again).await["call"]["args"]["command"], "touch same.txt");
+        assert!(!codex.own_rules().exists(), "{scope}: Codex has a rule of its own");
+        codex.says(&["deny", &again]).await;
+        assert_eq!(hosted.ends().await.code, Some(0));
+    }
+}
+
+#[tokio::test]
+async fn a_hosted_real_codex_outlives_a_killed_daemon_and_its_own_death_closes_its_card() {
+    let Some(mut codex) = Codex::new("", vec![touch("one.txt")]).await else { return };
+    let hosted = codex.hosted(&[]);
+    let ask = codex.ask().await;
+    codex.daemon.kill().await;
+    codex.daemon.run().await;
+    codex.says(&["approve", &ask]).await;
+    assert_eq!(hosted.ends().await.code, Some(0));
+    assert!(codex.made("one.txt"));
+    let hosted = codex.hosted(&[]);
+    let ask = codex.ask().await;
+    hosted.signal("TERM");
+    codex.daemon.ask_reaches(&ask, "cancelled").await;
+    assert_eq!(hosted.ends().await.code, Some(130));
+}
+
+#[tokio::test]
+async fn the_first_answer_to_a_real_codex_counts_whether_the_phone_or_the_terminal_gives_it() {
+    let calls = vec![touch("phone.txt"), touch("terminal.txt"), question()];
+    let Some(mut codex) = Codex::new(WATCHED, calls).await else { return };
+    let (_server, mut terminal) = codex.shared().await;
+    let asked = terminal.asked().await;
+    codex.says(&["approve", &codex.ask().await, "--scope", "once"]).await;
+    terminal.told("serverRequest/resolved").await;
+    // The terminal is too late.
+    terminal.send(&json!({"id": asked["id"], "result": {"decision": "cancel"}})).await;
+    codex.model.is_told("call_0").await;
+    assert!(codex.made("phone.txt"));
+    let (asked, ask) = (terminal.asked().await, codex.ask().await);
+    terminal.send(&json!({"id": asked["id"], "result": {"decision": "accept"}})).await;
+    let closed = codex.daemon.ask_reaches(&ask, "cancelled").await;
+    assert_eq!(closed["reason"], "cancelled: it was answered elsewhere");
+    let (_, late) = codex.daemon.answer(&ask, &json!({"decision": "deny"})).await;
+    assert_eq!(late["applied"], false, "{late}");
+    codex.model.is_told("call_1").await;
+    assert!(codex.made("terminal.txt"));
+    codex.says(&["answer", &codex.ask().await, "Postgres"]).await;
+    codex.model.is_told("Postgres").await;
+    terminal.told("turn/completed").await;
+}
+
+#[tokio::test]
+async fn a_shared_real_codex_outlives_a_killed_daemon_and_its_own_death_closes_its_card() {
+    let Some(mut codex) = Codex::new(WATCHED, vec![touch("one.txt"), touch("two.txt")]).await
+    else {
+        return;
+    };
+    let (mut server, mut terminal) = codex.shared().await;
+    terminal.asked().await;
+    let ask = codex.ask().await;
+    codex.daemon.kill().await;
+    codex.daemon.run().await;
+    assert_eq!(codex.ask().await, ask, "the same request is the same ask");
+    codex.says(&["approve", &ask]).await;
+    codex.model.is_told("call_0").await;
+    assert!(codex.made("one.txt"));
+    let ask = codex.ask().await;
+    server.kill().await.unwrap();
+    codex.daemon.ask_reaches(&ask, "cancelled").await;
+}
