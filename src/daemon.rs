@@ -3,6 +3,7 @@
 mod accounts;
 mod agents;
 mod gate;
+mod in_force;
 mod inherited;
 mod leading;
 mod listen;
@@ -24,13 +25,14 @@ use crate::{
     connections, digest,
     gate::Gate,
     ids,
-    store::{Tail, private},
+    store::{LogSealer, Tail, private},
 };
 use accounts::Accounts;
 use anyhow::{Context, Result};
 use axum::middleware;
 use countersign_port::CancellationToken;
 use futures::FutureExt as _;
+use in_force::InForceLog;
 use reload::Reloader;
 use std::{fs, sync::Arc, time::Duration};
 use tokio::{
@@ -84,6 +86,8 @@ pub async fn run(
     config.daemon.listen = address;
 
     let store = store::open(&config, options.new_store).await?;
+    let log = Arc::new(LogSealer::open(store.clone(), &config.daemon.state_dir)?);
+    log.check_known().await?;
     let local = listen::InboxAddress::new(&config.daemon, address)?;
     let daemon = name(&config);
     let accounts = Accounts::new(&local, &config.daemon, &daemon, &store);
@@ -105,6 +109,7 @@ pub async fn run(
     let api = Api {
         gate: gate.clone(),
         store: store.clone(),
+        log: log.clone(),
         adapters: all.clone(),
         keys: Arc::new(keys),
         leases,
@@ -132,6 +137,14 @@ pub async fn run(
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
         gate.keep_grant_uses(stop).await;
     });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
+        gate.keep_allowed_calls(stop).await;
+    });
+    let in_force =
+        InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
+    tasks.spawn(in_force.keep(stop.clone()));
+    let (sealer, stops) = (log.clone(), stop.clone());
+    tasks.spawn(async move { sealer.keep_sealed(stops).await });
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.follow(tail, stop).await });
     let drain = CancellationToken::new();
@@ -172,6 +185,9 @@ pub async fn run(
         tokio::time::timeout(DRAIN, async { while servers.join_next().await.is_some() {} });
     if drained.await.is_err() {
         servers.abort_all();
+    }
+    if let Err(error) = log.seal().await {
+        tracing::warn!(%error, "the newest events are sealed at the next start");
     }
     store.close().await;
     // A passed socket belongs to the service manager, which keeps listening on it for the next

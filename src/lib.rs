@@ -32,6 +32,7 @@ pub mod store;
 pub mod text;
 
 pub use countersign_ask as ask;
+pub use countersign_audit as audit;
 pub use countersign_client as client;
 pub use countersign_policy as policy;
 pub use countersign_profiles as profiles;

@@ -13,7 +13,7 @@ use super::{
     state::Api,
     view::view,
 };
-use crate::store::{Resumed, Tail};
+use crate::store::{Event as Happened, Resumed, Tail};
 use axum::{
     extract::{Query, State, rejection::QueryRejection},
     http::HeaderMap,
@@ -29,7 +29,7 @@ pub(super) async fn stream(
     query: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let Query(EventsQuery { last: latest, follow }) = query?;
+    let Query(EventsQuery { last: latest, follow, all }) = query?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (tail, backlog) = match (last, latest) {
         (None, Some(latest)) => (Tail::of_last(&api.store, latest).await?, Backlog::Sent),
@@ -42,13 +42,20 @@ pub(super) async fn stream(
         (None, None) => (Tail::of_now(&api.store).await?, Backlog::From(None)),
     };
     let end = if follow == Some(false) { StreamEnd::CaughtUp } else { StreamEnd::Never };
-    Ok(live::serve_until(end, &api, tail, backlog, EveryEvent))
+    let feed = EveryEvent { all: all == Some(true) };
+    Ok(live::serve_until(end, &api, tail, backlog, feed))
 }
 
-/// Sends every event of the log with its ask.
-struct EveryEvent;
+/// Sends every event of the log with its ask; those that only the log shows where `all` is wanted.
+struct EveryEvent {
+    all: bool,
+}
 
 impl Feed for EveryEvent {
+    fn wants(&self, event: &Happened) -> bool {
+        self.all || !event.is_quiet()
+    }
+
     fn event(&mut self, news: News) -> Option<(Event, usize)> {
         Some(match news {
             News::Forgotten => {
@@ -98,8 +105,14 @@ mod tests {
             store.damage(&bad.id, "push origin bad", "push origin worse").await;
             let (gate, tail) = (scenario.gate.clone(), Tail::after(0));
             let backlog = Backlog::From(None);
-            let mut live =
-                Live::new(gate, store, LargeReplies::default(), tail, backlog, EveryEvent);
+            let mut live = Live::new(
+                gate,
+                store,
+                LargeReplies::default(),
+                tail,
+                backlog,
+                EveryEvent { all: false },
+            );
             let mut sent = Vec::new();
             for _ in 0..3 {
                 let (event, next) = live.next().await.unwrap();

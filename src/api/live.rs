@@ -16,6 +16,11 @@ use tokio::sync::watch;
 
 /// Selects and encodes the events for one kind of reader.
 pub(in crate::api) trait Feed: Send + 'static {
+    /// Whether this reader gets such an event at all. It is asked before the ask is read.
+    fn wants(&self, event: &Happened) -> bool {
+        !event.is_quiet()
+    }
+
     /// Encodes one piece of news, with its size in bytes; `None` if this reader does not get it.
     fn event(&mut self, news: News) -> Option<(Event, usize)>;
 }
@@ -161,8 +166,11 @@ impl<F: Feed> Live<F> {
                 self.next.extend(open.into_iter().map(Next::Open));
             }
             Backlog::Sent => {
-                self.next.extend(self.tail.next(store).await?.into_iter().map(Next::Happened));
-                return Ok(!self.next.is_empty());
+                let happened = self.tail.next(store).await?;
+                let found = !happened.is_empty();
+                let wanted = happened.into_iter().filter(|event| self.feed.wants(event));
+                self.next.extend(wanted.map(Next::Happened));
+                return Ok(found);
             }
         }
         Ok(true)

@@ -13,6 +13,7 @@ mod handle;
 mod health;
 mod history;
 mod live;
+mod log;
 mod mcp;
 mod page;
 mod pairings;
@@ -55,6 +56,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::EVENTS, get(events::stream))
         .route(routes::HISTORY, get(history::list))
         .route(routes::RECORD, get(history::get))
+        .route(routes::LOG, get(log::page))
         .route(routes::SESSIONS, get(sessions::list))
         .route(routes::SESSION, post(sessions::act))
         .route(routes::PAUSE, post(pause::pause))

@@ -3,7 +3,7 @@
 use super::{handle::Keys, turns::LargeReplies};
 use crate::{
     gate::{Gate, ask::Ask},
-    store::Store,
+    store::{LogSealer, Store},
 };
 use countersign_port::NamedAdapter;
 use countersign_protocol::ReloadReply;
@@ -25,6 +25,8 @@ pub struct Api {
     pub gate: Arc<Gate>,
     /// The store, to read asks, grants, events and leases.
     pub store: Store,
+    /// Seals the log.
+    pub log: Arc<LogSealer>,
     /// The adapters, for the health routes.
     pub adapters: watch::Receiver<Arc<[NamedAdapter]>>,
     /// The tokens, as hashes.

@@ -18,6 +18,8 @@ pub(super) enum Exit {
     Refused = 4,
     /// Nobody answered in time.
     Expired = 5,
+    /// The log or the token does not prove what it should.
+    Unproven = 6,
     /// The ask is still open.
     Pending = 8,
     /// Stopped by a signal.

@@ -1,5 +1,9 @@
 //! `countersign log`: what happened, event by event.
 
+mod csv;
+mod export;
+mod verify;
+
 use super::{
     Context, Exit,
     say::{self, Colour},
@@ -24,10 +28,16 @@ const KNOWN: usize = 4_096;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Kinds of events: asked, answered, expired, cancelled, postponed, undone, refused (somebody who may
-not answer tried to), ruled (policy denied a call), revoked, mode, paused, resumed.
-It reads a stream, which only the daemon's socket and https prove.")]
+Kinds of events: asked, shown, voted, answered, expired, cancelled, postponed, undone, refused
+(somebody who may not answer tried to), ruled (policy denied a call), allowed (policy allowed one),
+revoked, mode, paused, resumed, config, rules, forgot (old rows were deleted), log_cut. Without
+--all and --kind, allowed, shown, config, rules and forgot are left out.
+It reads a stream, which only the daemon's socket and https prove.
+Every event is a row of a chain of hashes that the daemon signs: see docs/log.md.")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct LogArgs {
+    #[command(subcommand)]
+    command: Option<LogCommand>,
     /// Go on with what happens from now on, until interrupted
     #[arg(long, short)]
     follow: bool,
@@ -46,12 +56,56 @@ pub(super) struct LogArgs {
     /// Events of this ask; its first letters are enough
     #[arg(long, value_name = "ID")]
     ask: Option<String>,
-    /// Print each event as JSON, one a line
+    /// Also what policy allowed, what cards showed, and which config and rules are in force
     #[arg(long)]
+    all: bool,
+    /// Print each event as JSON, one a line; the same as `--format jsonl`
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// How the events are printed
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: LogFormat,
 }
 
-pub(super) async fn run(context: &Context, args: LogArgs) -> Result<Exit> {
+#[derive(Debug, clap::Subcommand)]
+enum LogCommand {
+    /// Write the signed log to a new file; needs the approver's token
+    Export(export::ExportArgs),
+    /// Check an export, or the daemon's log: nothing changed, missing, moved or cut off
+    Verify(verify::VerifyArgs),
+    /// Print the public key with which the daemon signs; needs the approver's token
+    Key,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LogFormat {
+    /// Columns for people
+    Table,
+    /// JSON, one event a line
+    Jsonl,
+    /// Comma-separated values with a line of headings
+    Csv,
+}
+
+impl LogArgs {
+    /// Whether it writes a file.
+    #[cfg(test)]
+    pub(super) fn exports(&self) -> bool {
+        matches!(self.command, Some(LogCommand::Export(_)))
+    }
+}
+
+pub(super) async fn run(context: &Context, mut args: LogArgs) -> Result<Exit> {
+    match args.command.take() {
+        Some(LogCommand::Export(args)) => return export::run(context, &args).await,
+        Some(LogCommand::Verify(args)) => return verify::run(context, args).await,
+        Some(LogCommand::Key) => return export::key(context).await,
+        None if args.json => args.format = LogFormat::Jsonl,
+        None => {}
+    }
+    if args.format == LogFormat::Csv {
+        csv::headings()?;
+    }
     let client = context.client()?;
     let mut reader = Reader { client, args, last: None, known: BTreeSet::new() };
     let mut lost = false;
@@ -92,8 +146,11 @@ struct Reader {
 impl Reader {
     /// Shows events until the stream ends.
     async fn read(&mut self) -> Result<()> {
-        let LogArgs { follow, limit, .. } = self.args;
-        let mut events = self.client.events(self.last, limit, follow).await?;
+        let LogArgs { follow, limit, all, .. } = self.args;
+        let mut events = match all || !self.args.kind.is_empty() {
+            true => self.client.all_events(self.last, limit, follow).await?,
+            false => self.client.events(self.last, limit, follow).await?,
+        };
         while let Some(happened) = events.next().await? {
             self.last = happened.resume.or(self.last);
             if self.known.insert(happened.event.id) && self.wants(&happened) {
@@ -119,9 +176,10 @@ impl Reader {
     }
 
     fn show(&self, happened: &Happened) -> Result<()> {
-        match self.args.json {
-            true => say::json_line(&as_json(happened)),
-            false => say::out(&table::draw(&[row(happened)])),
+        match self.args.format {
+            LogFormat::Jsonl => say::json_line(&as_json(happened)),
+            LogFormat::Csv => csv::row(happened),
+            LogFormat::Table => say::out(&table::draw(&[row(happened)])),
         }
     }
 }
@@ -174,9 +232,10 @@ fn told(kind: &str, event: &EventView) -> String {
             format!("{reason}: {}", command(ask))
         }
         ("postponed" | "asked", Some(ask)) => command(ask),
-        ("ruled", _) => {
+        ("ruled" | "allowed", _) => {
             let (tool, why) = (text("tool").unwrap_or("?"), text("reason").unwrap_or_default());
-            format!("denied {tool}: {why}")
+            let verdict = if kind == "allowed" { kind } else { "denied" };
+            format!("{verdict} {tool}: {why}")
         }
         ("revoked", _) => match (text("rule"), by) {
             (Some(rule), Some(by)) => format!("{rule}, by {by}"),

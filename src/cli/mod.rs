@@ -84,7 +84,7 @@ First steps:
   countersign doctor                      see what is set up, and how to fix what is not
 
 Exit codes of ask and run: 0 allowed, 1 fault, 2 usage, 3 denied, 4 refused token, 5 expired,
-8 still pending, 130 interrupted.";
+6 not proven, 8 still pending, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {

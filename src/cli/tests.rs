@@ -120,6 +120,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "pause",
         "resume",
         "reload",
+        "log",
+        "export",
         "-",
     ];
     let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };
@@ -155,6 +157,7 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Backup(_) => true,
             CliCommand::Grants(args) => args.revokes(),
             CliCommand::Doctor(args) => args.fix,
+            CliCommand::Log(args) => args.exports(),
             _ => false,
         };
         let ruled = decide_briefly(&Call::shell(words.join(" ")), &layers, Mode::Yolo).verdict;

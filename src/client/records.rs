@@ -1,7 +1,7 @@
 //! What is kept, as the client reads it.
 
 use crate::{Client, error::ClientError, events::Events};
-use countersign_protocol::{AskRecord, HistoryPage, HistoryQuery};
+use countersign_protocol::{AskRecord, HistoryPage, HistoryQuery, LogReply};
 
 impl Client {
     /// A page of closed asks, latest first.
@@ -37,6 +37,20 @@ impl Client {
         self.get(&["v1", "history", id], &[]).await
     }
 
+    /// A page of the log behind row `after`, up to row `until` or the newest checkpoint.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] without an approver's token.
+    pub async fn log(
+        &self,
+        after: Option<i64>,
+        until: Option<i64>,
+    ) -> Result<LogReply, ClientError> {
+        let fields = [("after", after), ("until", until)];
+        let given = fields.into_iter().filter_map(|(name, row)| Some((name, row?.to_string())));
+        self.get(&["v1", "log"], &given.collect::<Vec<_>>()).await
+    }
+
     /// The events after one, or the latest so many; with `follow` those that happen from then on,
     /// too.
     ///
@@ -49,7 +63,29 @@ impl Client {
         latest: u32,
         follow: bool,
     ) -> Result<Events, ClientError> {
-        let mut query = vec![("follow", follow.to_string())];
+        self.stream(after, latest, vec![("follow", follow.to_string())]).await
+    }
+
+    /// The same with the events that only the log shows.
+    ///
+    /// # Errors
+    /// As for [`Self::events`].
+    pub async fn all_events(
+        &self,
+        after: Option<i64>,
+        latest: u32,
+        follow: bool,
+    ) -> Result<Events, ClientError> {
+        let query = vec![("follow", follow.to_string()), ("all", true.to_string())];
+        self.stream(after, latest, query).await
+    }
+
+    async fn stream(
+        &self,
+        after: Option<i64>,
+        latest: u32,
+        mut query: Vec<(&'static str, String)>,
+    ) -> Result<Events, ClientError> {
         if after.is_none() {
             query.push(("last", latest.to_string()));
         }

@@ -65,6 +65,11 @@ impl Reloader {
         self.version.subscribe()
     }
 
+    /// The rules file that is in force.
+    pub(super) async fn rules_path(&self) -> PathBuf {
+        gate::rules_path(&self.running.lock().await.config)
+    }
+
     /// Reads the config again and puts it in force; the error says what is wrong with it, and then
     /// everything stays as it is.
     pub(super) async fn reload(self: Arc<Self>) -> Result<ReloadReply, String> {

@@ -256,6 +256,11 @@ impl Gate {
         self.uses.keep_written(stop).await;
     }
 
+    /// Writes allowed calls to the log until told to stop.
+    pub async fn keep_allowed_calls(&self, stop: CancellationToken) {
+        self.allowed.keep_written(stop).await;
+    }
+
     /// Ends the times in which answers can be undone until told to stop.
     pub async fn end_undo_windows(&self, stop: CancellationToken) {
         undo::end_windows(self.open.clone(), stop).await;

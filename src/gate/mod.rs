@@ -8,6 +8,7 @@
 //! INVARIANT: an answer is committed before its presser is told.
 
 mod action;
+mod allowed;
 pub mod answer;
 pub mod answer_rules;
 mod answers;
@@ -77,6 +78,7 @@ pub use trial::{RuleTrial, TrialError, TriedCall};
 pub use workers::Workers;
 
 use crate::store::Store;
+use allowed::AllowedCalls;
 use answers::Answers;
 use attach::Callers;
 use evaluate::Evaluator;
@@ -109,6 +111,7 @@ pub struct Gate {
     submissions: Arc<Submissions>,
     pause: Arc<PauseSwitch>,
     uses: Arc<GrantUses>,
+    allowed: Arc<AllowedCalls>,
     trials: RuleTrials,
     knocks: Knocks,
     sessions: Sessions,
@@ -134,6 +137,7 @@ impl Gate {
             file: tokio::sync::Mutex::default(),
         });
         let uses = Arc::new(GrantUses::new(store.clone()));
+        let allowed = Arc::new(AllowedCalls::new(store.clone()));
         let answers = Arc::new(Answers {
             open: open.clone(),
             in_force: in_force.clone(),
@@ -149,6 +153,7 @@ impl Gate {
             deadlines: deadlines.clone(),
             callers: callers.clone(),
             uses: uses.clone(),
+            allowed: allowed.clone(),
         });
         let pause = Arc::new(PauseSwitch {
             open: open.clone(),
@@ -175,6 +180,7 @@ impl Gate {
             submissions,
             pause,
             uses,
+            allowed,
             trials,
             knocks: Knocks::default(),
             sessions,

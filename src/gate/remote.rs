@@ -39,7 +39,8 @@ impl OpenAsks {
 
     /// Wakes the waiters of an ask that something happened to; whether anything happened.
     async fn news(&self, tail: &mut Tail) -> Result<bool, StoreError> {
-        let events = tail.next(&self.store).await?;
+        let mut events = tail.next(&self.store).await?;
+        events.retain(|event| !event.is_quiet());
         for ask in events.iter().filter_map(|event| event.ask.as_ref()) {
             self.waiters.wake(ask);
         }

@@ -36,7 +36,9 @@ impl Retention {
         while self.open.store.forget_closed(now - keep).await? > 0 {
             tokio::time::sleep(BREATH).await;
         }
-        while self.open.store.forget_events(now - keep.max(EVENTS_MS)).await? > 0 {
+        // By whole hours: what is forgotten is a row of the log, and each round would add one.
+        let before = (now - keep.max(EVENTS_MS)).div_euclid(EVENTS_MS) * EVENTS_MS;
+        while self.open.store.forget_events(before).await? > 0 {
             tokio::time::sleep(BREATH).await;
         }
         Ok(())

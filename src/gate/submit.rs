@@ -2,6 +2,7 @@
 
 use super::{
     AttachedCaller, SubmitError,
+    allowed::AllowedCalls,
     ask::{
         Ask, Body, Silence,
         pause::{Pause, PauseMode},
@@ -52,6 +53,7 @@ pub(super) struct Submissions {
     pub(super) deadlines: Arc<Deadlines>,
     pub(super) callers: Arc<Callers>,
     pub(super) uses: Arc<GrantUses>,
+    pub(super) allowed: Arc<AllowedCalls>,
 }
 
 impl Submissions {
@@ -115,18 +117,18 @@ impl Submissions {
             Some(pause) => self.while_paused(&call, &mut ruling, &pause).await?,
             None => false,
         };
+        let digest = self.evaluator.beside(bytes, || call.digest()).await;
         if ruling.verdict != Verdict::Ask {
-            self.note_ruling(&call, &ruling).await?;
+            self.note(&call, &ruling, &digest).await?;
             if ruling.verdict == Verdict::Allow {
                 self.uses.count(&call, ruling.deciding_rule.as_ref());
             }
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
-        let digest = self.evaluator.beside(bytes, || call.digest()).await;
         if let Some(said) = self.denied_before(&call, &digest).await? {
             ruling.verdict = Verdict::Deny;
             (ruling.reason, ruling.rule) = (said, None);
-            self.note_ruling(&call, &ruling).await?;
+            self.note(&call, &ruling, &digest).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
         let (requirements, plan) = self.evaluator.handling(&call, &ruling).await;
@@ -264,15 +266,16 @@ impl Submissions {
         }
     }
 
-    async fn note_ruling(&self, call: &Call, ruling: &Decision) -> Result<(), StoreError> {
+    async fn note(&self, call: &Call, ruling: &Decision, digest: &str) -> Result<(), SubmitError> {
         tracing::info!(agent = %call.agent, tool = %call.tool, verdict = %ruling.verdict,
             reason = %ruling.reason, "ruled");
         if ruling.verdict != Verdict::Deny {
-            return Ok(());
+            return self.allowed.note(call, ruling, digest).await;
         }
         let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
-            "verdict": ruling.verdict, "reason": ruling.reason});
-        self.open.store.note(clock::now_ms(), "ruled", None, &data).await
+            "digest": digest, "verdict": ruling.verdict, "rule": ruling.rule,
+            "reason": ruling.reason});
+        Ok(self.open.store.note(clock::now_ms(), "ruled", None, &data).await?)
     }
 }
 

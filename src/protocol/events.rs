@@ -12,6 +12,8 @@ pub struct EventsQuery {
     pub last: Option<u32>,
     /// `false` ends the stream after the events that are there; it goes on where absent.
     pub follow: Option<bool>,
+    /// `true` also sends what only the log shows: `allowed`, `shown`, `config`, `rules`, `forgot`.
+    pub all: Option<bool>,
 }
 
 /// Something that happened. The name of the event says what. Two names have other data: `ask` (the

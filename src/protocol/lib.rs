@@ -9,6 +9,7 @@ mod calls;
 mod events;
 mod grants;
 mod history;
+mod log;
 pub mod openapi;
 mod pairings;
 mod pause;
@@ -29,6 +30,7 @@ pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
 pub use history::{
     AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,
 };
+pub use log::{LogQuery, LogReply};
 pub use pairings::{PairingKnock, PairingProgress, PairingReply, PairingRequest, PairingView};
 pub use pause::{PauseReply, PauseRequest, PauseView};
 pub use reload::ReloadReply;

@@ -6,10 +6,10 @@ mod operation;
 use crate::{
     AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
     CancelledReply, ErrorReply, EventView, EventsQuery, ExplainReply, ExplainRequest,
-    ForgottenView, GrantsPage, HistoryPage, HistoryQuery, ModeReply, ModeRequest, NonceReply,
-    PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest, ReadyReply, ReloadReply,
-    RevokeReply, SessionRequest, SessionsPage, SubmitRequest, TrialReply, TrialRequest, WaitQuery,
-    routes,
+    ForgottenView, GrantsPage, HistoryPage, HistoryQuery, LogQuery, LogReply, ModeReply,
+    ModeRequest, NonceReply, PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest,
+    ReadyReply, ReloadReply, RevokeReply, SessionRequest, SessionsPage, SubmitRequest, TrialReply,
+    TrialRequest, WaitQuery, routes,
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -111,6 +111,9 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .reply::<HistoryPage>(generator, "200", "A page of closed asks"),
         Operation::new("get", routes::RECORD, "Read an ask in whole", RouteAccess::Agent)
             .reply::<AskRecord>(generator, "200", "The ask, its card and where it is shown"),
+        Operation::new("get", routes::LOG, "Export the log", RouteAccess::Approver)
+            .query::<LogQuery>(generator)
+            .reply::<LogReply>(generator, "200", "A page of the log, as lines of an export"),
         Operation::new("get", routes::SESSIONS, "List sessions", RouteAccess::Approver)
             .reply::<SessionsPage>(generator, "200", "The sessions that are known"),
         Operation::new("post", session("mode"), "Set a session's mode", RouteAccess::Approver)

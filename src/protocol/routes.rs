@@ -18,6 +18,8 @@ pub const HISTORY: &str = "/v1/history";
 pub const RECORD: &str = "/v1/history/{id}";
 /// The event log as server-sent events.
 pub const EVENTS: &str = "/v1/events";
+/// The log that proves itself.
+pub const LOG: &str = "/v1/log";
 /// Lists sessions.
 pub const SESSIONS: &str = "/v1/sessions";
 /// A session: `mode`, `abort` or `end`.

@@ -53,6 +53,14 @@ pub enum StoreError {
         /// The file that records the expected id.
         marker: PathBuf,
     },
+    /// The key that signs the log cannot be used.
+    #[error("{}, the key that signs the log, cannot be used: {why}", file.display())]
+    LogKey {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The file that records the store's id cannot be used.
     #[error("{}, which says which store was there, cannot be used: {why}", file.display())]
     Marker {

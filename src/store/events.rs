@@ -5,7 +5,12 @@ use super::{
     rows::{read, write},
 };
 use serde_json::Value;
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AssertSqlSafe, Row, any::AnyRow};
+
+/// Kinds of events that only the log shows: no reader of the live stream waits for them.
+const QUIET: [&str; 5] = ["allowed", "shown", "config", "rules", "forgot"];
+/// The largest number of events in one statement.
+const TOGETHER: usize = 200;
 
 /// One entry of the event log.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -21,6 +26,27 @@ pub struct Event {
     pub ask: Option<String>,
     /// Data of this kind of event.
     pub data: Value,
+}
+
+/// An event to append.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    /// Unix milliseconds.
+    pub at: i64,
+    /// Its kind.
+    pub kind: String,
+    /// The id of the ask, if it is about one.
+    pub ask: Option<String>,
+    /// Data of this kind of event.
+    pub data: Value,
+}
+
+impl Event {
+    /// Whether only the log shows it.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        QUIET.contains(&self.kind.as_str())
+    }
 }
 
 impl Store {
@@ -40,6 +66,14 @@ impl Store {
             Box::pin(async move { append(tx, at, &kind, ask.as_deref(), &data).await })
         })
         .await
+    }
+
+    /// Appends events, all or none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn note_all(&self, events: Vec<NewEvent>) -> Result<(), StoreError> {
+        self.write(move |tx| Box::pin(async move { append_all(tx, &events).await })).await
     }
 
     /// The events after this id, oldest first, at most `most`.
@@ -140,5 +174,23 @@ pub(super) async fn append(
         .bind(write("data", data)?)
         .execute(&mut *tx)
         .await?;
+    Ok(())
+}
+
+pub(super) async fn append_all(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
+    for events in events.chunks(TOGETHER) {
+        let row = |at: usize| {
+            let [at, kind, ask, data] = [1, 2, 3, 4].map(|field| at * 4 + field);
+            format!("(${at}, ${kind}, ${ask}, ${data})")
+        };
+        let rows: Vec<_> = (0..events.len()).map(row).collect();
+        let sql = format!("INSERT INTO event (at, kind, ask, data) VALUES {}", rows.join(", "));
+        let mut insert = sqlx::query(AssertSqlSafe(sql));
+        for NewEvent { at, kind, ask, data } in events {
+            insert = insert.bind(*at).bind(kind.clone()).bind(ask.clone());
+            insert = insert.bind(write("data", data)?);
+        }
+        insert.execute(&mut *tx).await?;
+    }
     Ok(())
 }

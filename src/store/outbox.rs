@@ -1,6 +1,12 @@
 //! The outbox, kept in the rows of the cards: what became of what was sent.
 
-use super::{Fence, Store, StoreError, Tx, late, lease};
+use super::{
+    Fence, Store, StoreError, Tx,
+    events::{self, NewEvent},
+    late, lease,
+};
+use crate::clock;
+use serde_json::json;
 use sqlx::{AssertSqlSafe, Row};
 
 /// What a card shows now.
@@ -18,6 +24,19 @@ pub struct Shown {
     pub muted: bool,
     /// Whether people see it there.
     pub seen: Seen,
+    /// What was drawn, for the log; `None` where nothing was sent.
+    pub drawn: Option<DrawnCard>,
+}
+
+/// A card as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnCard {
+    /// To which adapter.
+    pub adapter: String,
+    /// To which target.
+    pub target: String,
+    /// SHA-256 of the card as JSON, without its tokens.
+    pub digest: String,
 }
 
 /// Whether people see a card where it is now.
@@ -70,6 +89,8 @@ impl Store {
                     shown.iter_mut().filter(started).for_each(|shown| shown.version += 1);
                 }
                 if note(tx, &shown, LED, &fence).await? > 0 || lease::leads(tx, &fence).await? {
+                    let drawn: Vec<_> = shown.iter().filter_map(event).collect();
+                    events::append_all(tx, &drawn).await?;
                     return Ok(true);
                 }
                 note(tx, &shown, DEPOSED, &fence).await?;
@@ -192,6 +213,15 @@ impl Store {
         })
         .await
     }
+}
+
+/// The event of a card that was sent.
+fn event(shown: &Shown) -> Option<NewEvent> {
+    let DrawnCard { adapter, target, digest } = shown.drawn.as_ref()?;
+    let data = json!({"adapter": adapter, "target": target, "message": shown.message,
+        "version": shown.version, "digest": digest});
+    let (kind, ask) = ("shown".to_owned(), Some(shown.ask.clone()));
+    Some(NewEvent { at: clock::now_ms(), kind, ask, data })
 }
 
 /// What a leader's word does to a card.

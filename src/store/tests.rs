@@ -58,7 +58,7 @@ async fn shown(store: &Store, nonce: &str, message: &str, version: i64, fence: &
 
 fn is_shown(nonce: &str, message: &str, version: i64) -> Shown {
     let (nonce, message) = (nonce.into(), message.into());
-    Shown { nonce, ask: "one".into(), message, version, muted: false, seen: Seen::No }
+    Shown { nonce, ask: "one".into(), message, version, muted: false, seen: Seen::No, drawn: None }
 }
 
 fn answer(decision: Decision, by: By, at: i64) -> Answer {

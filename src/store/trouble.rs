@@ -109,6 +109,10 @@ impl Trouble {
                  --new-store` goes on with the one that is there now"
                     .to_owned(),
             ),
+            StoreError::LogKey { file, .. } => (
+                error.to_string(),
+                format!("put {} back from a backup, or remove it for a new key", file.display()),
+            ),
             StoreError::Marker { file, .. } => (
                 error.to_string(),
                 format!(

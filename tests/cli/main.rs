@@ -43,6 +43,7 @@ mod phone;
 mod policy;
 mod process;
 mod programs;
+mod proven_log;
 mod records;
 mod responses_model;
 mod settings;

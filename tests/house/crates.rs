@@ -8,6 +8,7 @@ const CRATES: &[(&str, &str)] = &[
     ("countersign", "src/lib.rs"),
     ("countersign", "src/main.rs"),
     ("countersign_ask", "src/ask/lib.rs"),
+    ("countersign_audit", "src/audit/lib.rs"),
     ("countersign_client", "src/client/lib.rs"),
     ("countersign_wcore", "src/embed/wcore/lib.rs"),
     ("countersign_zeptoclaw", "src/embed/zeptoclaw/lib.rs"),

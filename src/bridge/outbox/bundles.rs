@@ -9,9 +9,10 @@ use crate::{
     ask::late,
     bridge::{bundle, outage::backoff_ms},
     clock,
-    store::{Bundle, BundleNews, BundleRow, CardRow, Due, Member, StoreError},
+    store::{Bundle, BundleNews, BundleRow, CardRow, DrawnCard, Due, Member, NewEvent, StoreError},
 };
 use countersign_port::{MessageRef, Pace, Posting, SendError, Target};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, HashMap},
     time::Duration,
@@ -172,8 +173,9 @@ impl OutboxWorker {
         let muted = open && self.receiving.mutes();
         let sent = tokio::time::timeout(LONGEST_SEND, self.send_bundle(&bundle, muted)).await;
         match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
-            Ok(message) => {
+            Ok((message, drawn)) => {
                 let noted = self.note_bundle(&bundle, Some(&message.0), muted).await?;
+                self.log_bundle(&bundle, &message.0, &drawn).await;
                 self.store.cards_due(self.outage.is_over()).await?;
                 Ok(noted)
             }
@@ -181,7 +183,11 @@ impl OutboxWorker {
         }
     }
 
-    async fn send_bundle(&self, bundle: &Bundle, muted: bool) -> Result<MessageRef, SendError> {
+    async fn send_bundle(
+        &self,
+        bundle: &Bundle,
+        muted: bool,
+    ) -> Result<(MessageRef, DrawnCard), SendError> {
         let mut card = bundle::draw(&started(bundle), self.store.id());
         if muted {
             card = self.receiving.mute(card, &self.gate);
@@ -191,9 +197,10 @@ impl OutboxWorker {
             let note = |member: &Member| late_note(&member.ask, clock::now_ms());
             card.blocks.extend(oldest.and_then(note));
         }
+        let drawn = self.drawn(&card);
         if let Some(message) = &bundle.row.message {
             let message = MessageRef(message.clone());
-            return self.adapter.update(&message, &card).await.map(|()| message);
+            return self.adapter.update(&message, &card).await.map(|()| (message, drawn));
         }
         // The first revision was never sent before.
         let may_stand = bundle.row.revision > 1;
@@ -202,7 +209,22 @@ impl OutboxWorker {
         if may_stand {
             self.adapter.update(&message, &card).await?;
         }
-        Ok(message)
+        Ok((message, drawn))
+    }
+
+    /// Notes in the log what a bundle showed of each of its asks.
+    async fn log_bundle(&self, bundle: &Bundle, message: &str, drawn: &DrawnCard) {
+        let DrawnCard { adapter, target, digest } = drawn;
+        let event = |member: &Member| {
+            let data = json!({"adapter": adapter, "target": target, "message": message,
+                "version": member.ask.version, "digest": digest});
+            let (kind, ask) = ("shown".to_owned(), Some(member.ask.id.clone()));
+            NewEvent { at: clock::now_ms(), kind, ask, data }
+        };
+        let noted = self.store.note_all(bundle.members.iter().map(event).collect()).await;
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the log does not tell what a bundle showed");
+        }
     }
 
     async fn note_bundle(

@@ -4,12 +4,12 @@ use super::OutboxWorker;
 use crate::{
     ask::late::{self, LATE_MS},
     bridge::card::{self, Origin},
-    clock,
+    clock, digest,
     gate::ask::Ask,
-    store::{CardRow, SHOWN_WITHIN_MS, Seen, Shown, StoreError},
+    store::{CardRow, DrawnCard, SHOWN_WITHIN_MS, Seen, Shown, StoreError},
     text::line,
 };
-use countersign_port::{Block, MessageRef, Posting, SendError, Target};
+use countersign_port::{Block, Card, MessageRef, Posting, SendError, Target};
 use std::time::Duration;
 
 /// A send that takes longer has failed.
@@ -43,8 +43,9 @@ impl OutboxWorker {
         let started = self.started(row, ask);
         let sending = self.send(row, &started, may_exist, muted);
         let sent = tokio::time::timeout(LONGEST_SEND, sending).await;
-        let message = match sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into()))) {
-            Ok(message) => message,
+        let sent = sent.unwrap_or_else(|_| Err(SendError::Transient("no answer".into())));
+        let (message, drawn) = match sent {
+            Ok(sent) => sent,
             Err(error) => return self.failed(row, error).await,
         };
         if row.message.is_none() {
@@ -52,7 +53,7 @@ impl OutboxWorker {
             self.rush.posted(ask);
         }
         let seen = self.seen(row, ask);
-        self.shown.add(Shown { muted, seen, ..shown(row, &message.0, ask) });
+        self.shown.add(Shown { muted, seen, drawn: Some(drawn), ..shown(row, &message.0, ask) });
         if ask.is_open() {
             self.receiving.one_drawn(muted);
         }
@@ -92,7 +93,7 @@ impl OutboxWorker {
         ask: &Ask,
         may_exist: bool,
         muted: bool,
-    ) -> Result<MessageRef, SendError> {
+    ) -> Result<(MessageRef, DrawnCard), SendError> {
         let mut card = card::draw(ask, self.origin(row));
         if muted {
             card = self.receiving.mute(card, &self.gate);
@@ -102,9 +103,10 @@ impl OutboxWorker {
         if row.message.is_none() {
             card.blocks.extend(late_note(ask, clock::now_ms()));
         }
+        let drawn = self.drawn(&card);
         if let Some(message) = &row.message {
             let message = MessageRef(message.clone());
-            return self.adapter.update(&message, &card).await.map(|()| message);
+            return self.adapter.update(&message, &card).await.map(|()| (message, drawn));
         }
         let posting = if may_exist { Posting::MayRepeat } else { Posting::First };
         let message = self.adapter.post(&Target(self.target.clone()), &card, posting).await?;
@@ -112,7 +114,18 @@ impl OutboxWorker {
             // It may be the first message, as it was drawn then.
             self.adapter.update(&message, &card).await?;
         }
-        Ok(message)
+        Ok((message, drawn))
+    }
+
+    /// What the log tells of a card that is sent.
+    // SECURITY: without its tokens: who reads the log must not be able to press.
+    pub(super) fn drawn(&self, card: &Card) -> DrawnCard {
+        let mut card = Card { id: String::new(), ..card.clone() };
+        let buttons = card.buttons.iter_mut().flatten().chain(&mut card.more);
+        buttons.for_each(|button| button.token.clear());
+        let digest = digest::sha256_hex(&serde_json::to_vec(&card).unwrap_or_default());
+        let (adapter, target) = (self.adapter.name.to_owned(), self.target.clone());
+        DrawnCard { adapter, target, digest }
     }
 }
 
@@ -129,5 +142,5 @@ pub(super) fn late_note(ask: &Ask, now: i64) -> Option<Block> {
 pub(super) fn shown(row: &CardRow, message: &str, ask: &Ask) -> Shown {
     let (nonce, ask, version) = (row.nonce.clone(), ask.id.clone(), ask.version);
     let message = message.to_owned();
-    Shown { nonce, ask, message, version, muted: false, seen: Seen::No }
+    Shown { nonce, ask, message, version, muted: false, seen: Seen::No, drawn: None }
 }

@@ -108,6 +108,7 @@ async fn the_cards_of_an_ask_that_got_more_time_are_redrawn() {
             version: 1,
             muted: false,
             seen: crate::store::Seen::Yes,
+            drawn: None,
         };
         assert!(store.cards_shown(&[shown], &fence).await.unwrap());
         assert!(due().await.is_empty());

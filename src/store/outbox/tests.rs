@@ -62,7 +62,15 @@ async fn due(store: &Store, fence: &Fence, most: u32) -> Vec<(String, Result<i64
 
 fn shown(nonce: &str, version: i64) -> Shown {
     let message = format!("message of {nonce}");
-    Shown { nonce: nonce.into(), ask: nonce.into(), message, version, muted: false, seen: Seen::No }
+    Shown {
+        nonce: nonce.into(),
+        ask: nonce.into(),
+        message,
+        version,
+        muted: false,
+        seen: Seen::No,
+        drawn: None,
+    }
 }
 
 #[tokio::test]

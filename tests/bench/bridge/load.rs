@@ -77,7 +77,8 @@ async fn fill(store: &Store) {
         store.insert_ask(&new, std::slice::from_ref(&card)).await.unwrap();
         // It stood when the last process ended.
         let nonce = card.nonce.clone();
-        Shown { nonce, ask: new.id, message: card.nonce, version: 1, muted: false, seen: Seen::Yes }
+        let (ask, message) = (new.id, card.nonce);
+        Shown { nonce, ask, message, version: 1, muted: false, seen: Seen::Yes, drawn: None }
     };
     // The newest was not noted any more: it follows when all others stand.
     let shown = stream::iter(0..OPEN - 1).map(insert).buffer_unordered(256).chunks(100);

@@ -10,7 +10,7 @@ use crate::shell::{Word, WordKind};
 pub enum OwnCommand {
     /// Prints, and changes nothing.
     Tells,
-    /// Prints, and changes nothing, unless this option is given.
+    /// Prints, and changes nothing, unless this option or word is given.
     TellsWithout(&'static str),
     /// Asks the daemon that its config names.
     Asks,
@@ -41,7 +41,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("approvers", OwnCommand::Has(&["explain"])),
     ("pending", OwnCommand::Tells),
     ("history", OwnCommand::Tells),
-    ("log", OwnCommand::Tells),
+    ("log", OwnCommand::TellsWithout("export")),
     ("approve", OwnCommand::Decides),
     ("deny", OwnCommand::Decides),
     ("answer", OwnCommand::Decides),

@@ -1,0 +1,255 @@
+//! Checks an export, line by line: what was changed, is missing, stands elsewhere or twice, or was
+//! cut off.
+
+use crate::{
+    checkpoint::{Checkpoint, LogHead},
+    export::{LogHeader, LogLine},
+    key::PublicKey,
+    row::LogRow,
+};
+use std::{collections::BTreeSet, fmt};
+
+/// The most problems that are collected: the rest of a torn log says nothing new.
+const MOST: usize = 100;
+
+/// What is wrong with a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogProblem {
+    /// The first line is no header.
+    NoHeader,
+    /// The header does not fit the store's id.
+    Origin,
+    /// This line, counted from 1, is not as countersign writes it.
+    Line(usize),
+    /// A row does not fit its hash and the row before it.
+    Changed(i64),
+    /// Rows are not there, from the first to the last.
+    Missing(i64, i64),
+    /// A row stands behind a later one, or twice.
+    Misplaced(i64),
+    /// The checkpoint with this number does not fit the row before it.
+    Checkpoint(i64),
+    /// The checkpoint with this number was not signed by the key that it names.
+    Signature(i64),
+    /// The checkpoint with this number was signed by a key that is not trusted.
+    Signer(i64, String),
+    /// The rows up to this one are gone, and no row says that they were forgotten.
+    Forgotten(i64),
+    /// No checkpoint covers the rows behind this one.
+    Unsigned(i64),
+    /// The log does not contain the head that was expected.
+    Head(LogHead),
+}
+
+/// A log without a problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenLog {
+    /// The id of the store.
+    pub store: String,
+    /// How many of the first rows were forgotten.
+    pub forgotten: i64,
+    /// The last row.
+    pub head: LogHead,
+    /// The keys that signed its checkpoints.
+    pub keys: BTreeSet<PublicKey>,
+}
+
+/// Checks a log while it is read.
+#[derive(Debug)]
+pub struct LogCheck {
+    header: Option<LogHeader>,
+    /// The lines so far.
+    lines: usize,
+    /// The row before, as the log gives it.
+    last: LogHead,
+    /// The number of rows that the latest checkpoint covers.
+    signed: i64,
+    /// Whether the hash of the row before is known: not behind missing rows.
+    joined: bool,
+    /// How many rows the latest row of the kind `forgot` says are gone.
+    announced: i64,
+    trusted: BTreeSet<PublicKey>,
+    expected: Vec<LogHead>,
+    keys: BTreeSet<PublicKey>,
+    problems: Vec<LogProblem>,
+}
+
+impl LogCheck {
+    /// Checks a log; where keys are `trusted`, only their checkpoints count. The log must contain
+    /// each of the `expected` heads that it has not forgotten.
+    #[must_use]
+    pub fn new(trusted: impl IntoIterator<Item = PublicKey>, expected: Vec<LogHead>) -> Self {
+        Self {
+            header: None,
+            lines: 0,
+            last: LogHead { count: 0, hash: String::new() },
+            signed: 0,
+            joined: true,
+            announced: 0,
+            trusted: trusted.into_iter().collect(),
+            expected,
+            keys: BTreeSet::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Takes the next line with its end.
+    pub fn line(&mut self, line: &[u8]) {
+        self.lines += 1;
+        let whole = line.strip_suffix(b"\n").and_then(|line| str::from_utf8(line).ok());
+        let line = whole.unwrap_or_default();
+        if self.lines == 1 {
+            return self.begin(line);
+        }
+        match LogLine::read(line) {
+            None => self.wrong(LogProblem::Line(self.lines)),
+            Some(LogLine::Row(row, hash)) => self.row(&row, hash),
+            Some(LogLine::Checkpoint(checkpoint)) => self.checkpoint(&checkpoint),
+        }
+    }
+
+    /// Ends the log.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in the order of its rows.
+    // FAIL-CLOSED: a log without header, rows or checkpoint proves nothing and is refused.
+    pub fn end(mut self) -> Result<ProvenLog, Vec<LogProblem>> {
+        let Some(header) = self.header.take() else { return Err(vec![LogProblem::NoHeader]) };
+        let head = LogHead { count: header.count, hash: header.head.clone() };
+        if self.last.count < head.count {
+            self.wrong(LogProblem::Missing(self.last.count + 1, head.count));
+        } else if self.last != head {
+            self.wrong(LogProblem::Head(head.clone()));
+        }
+        if self.signed < self.last.count || self.keys.is_empty() {
+            self.wrong(LogProblem::Unsigned(self.signed));
+        }
+        if self.announced < header.forgotten {
+            self.wrong(LogProblem::Forgotten(header.forgotten));
+        }
+        for expected in std::mem::take(&mut self.expected) {
+            // One that is forgotten cannot be compared any more.
+            if expected.count >= header.forgotten {
+                self.wrong(LogProblem::Head(expected));
+            }
+        }
+        match self.problems.is_empty() {
+            true => {
+                let LogHeader { store, forgotten, .. } = header;
+                Ok(ProvenLog { store, forgotten, head, keys: self.keys })
+            }
+            false => Err(self.problems),
+        }
+    }
+
+    fn begin(&mut self, line: &str) {
+        let Some(header) = LogHeader::read(line) else { return };
+        self.last = LogHead { count: header.forgotten, hash: header.origin.clone() };
+        self.signed = header.forgotten;
+        let first = header.forgotten == 0;
+        if header.forgotten < 0 || first && header.origin != LogRow::origin(&header.store) {
+            self.wrong(LogProblem::Origin);
+        }
+        self.header = Some(header);
+        self.found();
+    }
+
+    fn row(&mut self, row: &LogRow, hash: String) {
+        let next = self.last.count + 1;
+        if row.seq < next {
+            return self.wrong(LogProblem::Misplaced(row.seq));
+        }
+        if row.seq > next {
+            self.wrong(LogProblem::Missing(next, row.seq - 1));
+            self.joined = false;
+        }
+        if self.joined && row.hash(&self.last.hash) != hash {
+            self.wrong(LogProblem::Changed(row.seq));
+        }
+        if row.kind == "forgot" {
+            self.announced = self.announced.max(forgotten(&row.data));
+        }
+        self.joined = true;
+        self.last = LogHead { count: row.seq, hash };
+        self.found();
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) {
+        let count = checkpoint.head.count;
+        if checkpoint.head != self.last {
+            return self.wrong(LogProblem::Checkpoint(count));
+        }
+        let store = self.header.as_ref().map(|header| header.store.clone()).unwrap_or_default();
+        match checkpoint.signer(&store) {
+            None => self.wrong(LogProblem::Signature(count)),
+            Some(key) if !self.trusted.is_empty() && !self.trusted.contains(&key) => {
+                self.wrong(LogProblem::Signer(count, key.to_string()));
+            }
+            Some(_) if self.signed == count && count > 0 => {
+                self.wrong(LogProblem::Checkpoint(count));
+            }
+            Some(key) => {
+                self.keys.insert(key);
+                self.signed = count;
+            }
+        }
+    }
+
+    /// Notes that the log contains this head.
+    fn found(&mut self) {
+        let last = &self.last;
+        self.expected.retain(|expected| expected != last);
+    }
+
+    fn wrong(&mut self, problem: LogProblem) {
+        if self.problems.len() < MOST {
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// How many rows a row of the kind `forgot` says are gone.
+fn forgotten(data: &str) -> i64 {
+    let data: Option<serde_json::Value> = serde_json::from_str(data).ok();
+    data.and_then(|data| data.get("rows")?.as_i64()).unwrap_or_default()
+}
+
+impl fmt::Display for LogProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHeader => write!(f, "line 1 is no header: this is no export of a log"),
+            Self::Origin => write!(f, "the header was changed: it does not fit the store's id"),
+            Self::Line(line) => write!(f, "line {line} is not as countersign wrote it"),
+            Self::Changed(row) => {
+                write!(f, "row {row} was changed: it does not fit its hash and the row before it")
+            }
+            Self::Missing(first, last) if first == last => write!(f, "row {first} is missing"),
+            Self::Missing(first, last) => write!(f, "rows {first} to {last} are missing"),
+            Self::Misplaced(row) => {
+                write!(f, "row {row} stands behind a later row, or is there twice")
+            }
+            Self::Checkpoint(row) => {
+                write!(f, "the checkpoint of row {row} does not fit the row before it")
+            }
+            Self::Signature(row) => {
+                write!(f, "the checkpoint of row {row} was not signed by the key that it names")
+            }
+            Self::Signer(row, key) => {
+                write!(f, "the checkpoint of row {row} was signed by another key: {key}")
+            }
+            Self::Forgotten(rows) => write!(
+                f,
+                "the first {rows} rows are gone, and no row says that they were forgotten"
+            ),
+            Self::Unsigned(row) => write!(f, "no checkpoint covers the rows behind row {row}"),
+            Self::Head(head) => write!(
+                f,
+                "the log does not have row {} with the hash {}: it was cut off or written anew",
+                head.count, head.hash
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

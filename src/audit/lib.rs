@@ -1,0 +1,17 @@
+//! The log that proves itself: rows in a chain of hashes, checkpoints signed with Ed25519, and the
+//! check of an export. Pure: no files, no clock, no database.
+//!
+//! `docs/log.md` gives the exact bytes, so that a second implementation agrees.
+
+mod check;
+mod checkpoint;
+mod export;
+mod fields;
+mod key;
+mod row;
+
+pub use check::{LogCheck, LogProblem, ProvenLog};
+pub use checkpoint::{Checkpoint, LogHead};
+pub use export::{LogHeader, LogLine};
+pub use key::{PublicKey, SigningKey, UnusableKey};
+pub use row::LogRow;

@@ -1,0 +1,102 @@
+//! `countersign log verify [FILE]`: checks an export, or the daemon's own log.
+
+use super::export::each_line;
+use crate::{
+    audit::{LogCheck, LogHead, LogProblem, ProvenLog, PublicKey},
+    cli::{Context, Exit, say, token},
+    store::known_head,
+};
+use anyhow::{Context as _, Result, anyhow};
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A file needs no daemon and no secret. The log is proven up to its last checkpoint; whoever holds the
+signing key could have written it, so pin the key with --key, and keep a head that an earlier check
+printed, elsewhere: with --expect it is found if rows were cut off or written anew since.
+The exit code is 0 if the log is proven, and 6 if not.")]
+pub(super) struct VerifyArgs {
+    /// An export; without one, the log of the running daemon, with the approver's token
+    file: Option<PathBuf>,
+    /// Only checkpoints of this key count; the key, or a file with it. Repeat it for several
+    #[arg(long, value_name = "KEY")]
+    key: Vec<String>,
+    /// The log must contain this head; repeat it for several
+    #[arg(long, value_name = "COUNT:HASH")]
+    expect: Vec<LogHead>,
+}
+
+pub(super) async fn run(context: &Context, args: VerifyArgs) -> Result<Exit> {
+    let keys = args.key.iter().map(|key| public_key(key)).collect::<Result<Vec<_>>>()?;
+    let pinned = !keys.is_empty();
+    let mut expected = args.expect;
+    let checked = match &args.file {
+        Some(file) => in_file(file, LogCheck::new(keys, expected))?,
+        None => {
+            // Read before the log, which grows meanwhile.
+            expected.extend(known_head(&context.config()?.daemon.state_dir));
+            let mut check = LogCheck::new(keys, expected);
+            let mut line = |line: &str| {
+                check.line(format!("{line}\n").as_bytes());
+                Ok(())
+            };
+            each_line(&token::approver(context)?, &mut line).await?;
+            check.end()
+        }
+    };
+    match checked {
+        Ok(log) => proven(&log, pinned),
+        Err(problems) => unproven(&problems),
+    }
+}
+
+/// A key, or a file with one.
+pub(in crate::cli) fn public_key(key: &str) -> Result<PublicKey> {
+    match key.parse() {
+        Ok(key) => Ok(key),
+        Err(error) if !Path::new(key).exists() => Err(anyhow!("--key {key}: {error}")),
+        Err(_) => {
+            let text = fs::read_to_string(key).with_context(|| format!("--key {key}"))?;
+            text.parse().with_context(|| format!("--key {key}"))
+        }
+    }
+}
+
+fn in_file(file: &Path, mut check: LogCheck) -> Result<Result<ProvenLog, Vec<LogProblem>>> {
+    let opened = File::open(file).with_context(|| file.display().to_string())?;
+    let mut reader = BufReader::new(opened);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).with_context(|| file.display().to_string())? > 0 {
+        check.line(&line);
+        line.clear();
+    }
+    Ok(check.end())
+}
+
+fn proven(log: &ProvenLog, pinned: bool) -> Result<Exit> {
+    let ProvenLog { store, forgotten, head, keys } = log;
+    say::out(&format!("Proven: rows {} to {} of the store {store}", forgotten + 1, head.count))?;
+    if *forgotten > 0 {
+        say::out(&format!("Rows 1 to {forgotten} were forgotten, as row and hash say."))?;
+    }
+    for key in keys {
+        say::out(&format!("key   {key}"))?;
+    }
+    say::out(&format!("head  {head}"))?;
+    if !pinned {
+        say::aside("Whoever has that key wrote the log. Pin it: --key KEY");
+    }
+    Ok(Exit::Good)
+}
+
+fn unproven(problems: &[LogProblem]) -> Result<Exit> {
+    for problem in problems {
+        say::out(&say::literal(&problem.to_string()))?;
+    }
+    say::aside("Not proven: the log is not as countersign wrote it.");
+    Ok(Exit::Unproven)
+}

@@ -1,0 +1,157 @@
+//! `log export`, `log verify` and `log key`: the log proves itself, and docs/verify_log.py agrees.
+
+use crate::{
+    daemon::{AGENT, APPROVER, Daemon, LONG, shell},
+    process::{Ended, run},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, time::Instant};
+use tokio::process::Command;
+
+/// Calls that are allowed, denied and answered by a person.
+async fn everything(daemon: &Daemon) -> String {
+    assert_eq!(daemon.call(&shell("ls -l")).await.1["verdict"], "allow");
+    assert_eq!(daemon.call(&shell("countersign approve k8xd8s4n")).await.1["verdict"], "deny");
+    let id = daemon.ask(&shell("git push origin main")).await;
+    let approve = json!({"decision": "approve", "scope": "always"});
+    assert_eq!(daemon.answer(&id, &approve).await.0, 200);
+    id
+}
+
+/// Exports the log once it has rows of these kinds; the file's lines.
+async fn export(daemon: &Daemon, name: &str, kinds: &[&str]) -> Vec<String> {
+    let file = daemon.dir.path().join(name);
+    let since = Instant::now();
+    loop {
+        let _ = fs::remove_file(&file);
+        let ended = run(daemon, &["log", "export", file.to_str().unwrap()]).await;
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let text = fs::read_to_string(&file).unwrap();
+        let found: BTreeSet<String> = rows(&text).iter().map(|row| kind(row).to_owned()).collect();
+        if kinds.iter().all(|kind| found.contains(*kind)) {
+            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+            return text.lines().map(str::to_owned).collect();
+        }
+        assert!(since.elapsed() < LONG, "{kinds:?} are not all among {found:?}");
+    }
+}
+
+fn rows(text: &str) -> Vec<Value> {
+    let rows = text.lines().filter(|line| line.starts_with("{\"seq\":"));
+    rows.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn kind(row: &Value) -> &str {
+    row["kind"].as_str().unwrap()
+}
+
+/// What countersign and the script say of these lines.
+async fn verify(daemon: &Daemon, lines: &[String], more: &[&str]) -> (Ended, Option<bool>) {
+    let file = daemon.dir.path().join("checked.jsonl");
+    fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let file = file.to_str().unwrap();
+    let ended = run(daemon, &[&["log", "verify", file], more].concat()).await;
+    let mut script = Command::new("python3");
+    script
+        .args([&[concat!(env!("CARGO_MANIFEST_DIR"), "/docs/verify_log.py"), file], more].concat());
+    let agrees = match script.output().await {
+        Ok(said) => Some(said.status.success()),
+        Err(_) => None,
+    };
+    (ended, agrees.filter(|_| more.is_empty()))
+}
+
+#[tokio::test]
+async fn what_happened_is_proven_by_an_export_and_a_second_implementation_agrees() {
+    let daemon = Daemon::start("").await;
+    let id = everything(&daemon).await;
+    let kinds = ["config", "rules", "allowed", "ruled", "asked", "answered", "shown"];
+    let lines = export(&daemon, "one.jsonl", &kinds[..6]).await;
+    let text = lines.join("\n");
+    assert!(rows(&text).iter().any(|row| kind(row) == "asked" && row["ask"] == *id));
+    for secret in [AGENT, APPROVER] {
+        assert!(!text.contains(secret), "the log has {secret}");
+    }
+    let key = run(&daemon, &["log", "key"]).await.stdout.trim().to_owned();
+    let (proven, script) = verify(&daemon, &lines, &[]).await;
+    assert_eq!(proven.code, Some(0), "{proven:?}");
+    assert!(proven.stdout.contains(&format!("key   {key}\n")), "{proven:?}");
+    assert_ne!(script, Some(false), "the script disagrees");
+    let head = proven.stdout.lines().find_map(|line| line.strip_prefix("head  ")).unwrap();
+    let pinned = ["--key", &key, "--expect", head];
+    assert_eq!(verify(&daemon, &lines, &pinned).await.0.code, Some(0));
+    let other = ["--key", &"0".repeat(64)];
+    let refused = verify(&daemon, &lines, &other).await.0;
+    assert_eq!(refused.code, Some(6), "{refused:?}");
+    assert!(refused.stdout.contains("was signed by another key"), "{refused:?}");
+    let live = run(&daemon, &["log", "verify", "--expect", head]).await;
+    assert_eq!(live.code, Some(0), "{live:?}");
+}
+
+#[tokio::test]
+async fn what_is_changed_removed_moved_or_cut_off_is_named_and_the_script_finds_it_too() {
+    let daemon = Daemon::start("").await;
+    everything(&daemon).await;
+    let lines = export(&daemon, "one.jsonl", &["allowed", "ruled", "answered"]).await;
+    let rows: Vec<usize> =
+        (0..lines.len()).filter(|at| lines[*at].starts_with("{\"seq\":")).collect();
+    let (second, third) = (rows[1], rows[2]);
+    let edit = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = lines.clone();
+        change(&mut lines);
+        lines
+    };
+    let cases = [
+        (
+            edit(&|all| all[second] = all[second].replace("\"at\":1", "\"at\":2")),
+            "row 2 was changed",
+        ),
+        (edit(&|all| drop(all.remove(second))), "row 2 is missing"),
+        (edit(&|all| all.swap(second, third)), "row 2 stands behind a later row"),
+        (edit(&|all| all.insert(third + 1, all[third].clone())), "row 3 stands behind a later row"),
+        (edit(&|all| all.truncate(third)), "are missing"),
+        (edit(&|all| drop(all.remove(0))), "this is no export"),
+        (edit(&|all| all[second] = all[second].replace("{\"seq", "{ \"seq")), "is not as"),
+    ];
+    for (tampered, wanted) in cases {
+        let (found, script) = verify(&daemon, &tampered, &[]).await;
+        assert_eq!(found.code, Some(6), "{wanted}: {found:?}");
+        assert!(found.stdout.contains(wanted), "{wanted}: {found:?}");
+        assert_ne!(script, Some(true), "the script finds nothing: {wanted}");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_in_the_log_of_a_killed_daemon_and_allowed_calls_in_that_of_a_stopped_one() {
+    let mut daemon = Daemon::start("").await;
+    let id = daemon.ask(&shell("git push origin main")).await;
+    assert_eq!(daemon.answer(&id, &json!({"decision": "deny"})).await.0, 200);
+    daemon.kill().await;
+    daemon.run().await;
+    let lines = export(&daemon, "killed.jsonl", &["asked", "answered"]).await;
+    assert_eq!(verify(&daemon, &lines, &[]).await.0.code, Some(0));
+    assert_eq!(daemon.call(&shell("ls -l")).await.1["verdict"], "allow");
+    assert!(daemon.stop().await);
+    daemon.run().await;
+    let lines = export(&daemon, "stopped.jsonl", &["allowed"]).await;
+    assert_eq!(verify(&daemon, &lines, &[]).await.0.code, Some(0));
+}
+
+#[tokio::test]
+async fn a_store_that_was_put_back_is_noted_and_an_agent_gets_no_log() {
+    let mut daemon = Daemon::start("").await;
+    everything(&daemon).await;
+    export(&daemon, "one.jsonl", &["answered"]).await;
+    assert_eq!(daemon.get("/v1/log", AGENT).await.0, 403);
+    let over = run(&daemon, &["log", "export", daemon.config().to_str().unwrap()]).await;
+    assert_eq!(over.code, Some(1), "it writes over another file: {over:?}");
+    assert!(daemon.stop().await);
+    // As a backup does that is older than the last head.
+    let head = daemon.dir.path().join("state/log.head");
+    fs::write(&head, format!("999:{}\n", "0".repeat(64))).unwrap();
+    daemon.run().await;
+    let lines = export(&daemon, "back.jsonl", &["log_cut"]).await;
+    let cut = rows(&lines.join("\n")).into_iter().find(|row| kind(row) == "log_cut").unwrap();
+    let data: Value = serde_json::from_str(cut["data"].as_str().unwrap()).unwrap();
+    assert_eq!(data["count"], 999);
+}
