@@ -32,7 +32,9 @@ pub(super) async fn stream(
     let Query(EventsQuery { last: latest, follow, all }) = query?;
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (tail, backlog) = match (last, latest) {
-        (None, Some(latest)) => (Tail::of_last(&api.store, latest).await?, Backlog::Sent),
+        (None, Some(latest)) => {
+            (Tail::of_last(&api.store, latest, all == Some(true)).await?, Backlog::Sent)
+        }
         (Some(after), _) => match Tail::resume_after(&api.store, after).await? {
             Resumed::There(tail) => (tail, Backlog::Sent),
             Resumed::Forgotten(tail) => (tail, Backlog::Forgotten),

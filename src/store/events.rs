@@ -121,12 +121,20 @@ impl Store {
         Ok(row.map(|row| row.try_get("id")).transpose()?.unwrap_or(0))
     }
 
-    /// The id of the event before the latest `latest` ones; 0 if there are no more.
+    /// The id of the event before the latest `latest` ones; 0 if there are no more. Those that only
+    /// the log shows count where `quiet` is true.
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn event_before_last(&self, latest: u32) -> Result<i64, StoreError> {
-        let before = sqlx::query("SELECT id FROM event ORDER BY id DESC LIMIT 1 OFFSET $1");
+    pub(super) async fn event_before_last(
+        &self,
+        latest: u32,
+        quiet: bool,
+    ) -> Result<i64, StoreError> {
+        let kinds = QUIET.map(|kind| format!("'{kind}'")).join(", ");
+        let only = if quiet { String::new() } else { format!("WHERE kind NOT IN ({kinds}) ") };
+        let before = format!("SELECT id FROM event {only}ORDER BY id DESC LIMIT 1 OFFSET $1");
+        let before = sqlx::query(AssertSqlSafe(before));
         let row = self.maybe(before.bind(i64::from(latest))).await?;
         Ok(row.map(|row| row.try_get("id")).transpose()?.unwrap_or(0))
     }

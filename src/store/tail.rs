@@ -61,12 +61,13 @@ impl Tail {
         Ok(if id < forgotten { Resumed::Forgotten(tail) } else { Resumed::There(tail) })
     }
 
-    /// Follows the log from before its latest `latest` events on.
+    /// Follows the log from before its latest `latest` events on; those that only the log shows
+    /// count where `quiet` is true.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of_last(store: &Store, latest: u32) -> Result<Self, StoreError> {
-        let id = store.event_before_last(latest).await?;
+    pub async fn of_last(store: &Store, latest: u32, quiet: bool) -> Result<Self, StoreError> {
+        let id = store.event_before_last(latest, quiet).await?;
         Ok(match Self::resume_after(store, id).await? {
             Resumed::There(tail) | Resumed::Forgotten(tail) => tail,
         })
