@@ -1,6 +1,6 @@
 //! Events as comma-separated values (RFC 4180).
 
-use super::{of, told};
+use super::words::{of, told};
 use crate::{cli::say, client::Happened, clock};
 use anyhow::Result;
 
