@@ -76,7 +76,7 @@ pub(super) async fn get(
                 caller.leave();
                 waited
             }
-            Handle::Approver | Handle::Person(_) | Handle::Inbox => {
+            Handle::Approver | Handle::Person(_) | Handle::Inbox(_) => {
                 api.gate.wait(&id, longest(&query)).await
             }
         };

@@ -6,6 +6,7 @@ use crate::{
     secret::TokenHash,
 };
 use axum::extract::Request;
+use countersign_port::Presser;
 use std::sync::Arc;
 
 /// The access of a request.
@@ -17,8 +18,8 @@ pub enum Handle {
     Approver,
     /// May also answer, as the person whose own token it is.
     Person(TokenHash),
-    /// The inbox's page: sees what an approver sees, and answers as the inbox.
-    Inbox,
+    /// The inbox's page: sees what an approver sees, and answers as whoever is at it.
+    Inbox(Presser),
 }
 
 /// The listener that accepted a request.
@@ -70,7 +71,7 @@ impl Handle {
     /// Whether it sees what every agent asked and was granted.
     pub(super) fn sees_all(&self) -> bool {
         match self {
-            Self::Approver | Self::Person(_) | Self::Inbox => true,
+            Self::Approver | Self::Person(_) | Self::Inbox(_) => true,
             Self::Agent => false,
         }
     }
@@ -96,12 +97,9 @@ impl Handle {
                 roles: Vec::new(),
             }),
             // SECURITY: no approver by itself: the gate admits the inbox where it may answer.
-            Self::Inbox => Ok(Who {
-                platform: "inbox",
-                id: "local".to_owned(),
-                name: "the local inbox".to_owned(),
-                roles: Vec::new(),
-            }),
+            Self::Inbox(Presser { id, name, .. }) => {
+                Ok(Who { platform: "inbox", id: id.clone(), name: name.clone(), roles: Vec::new() })
+            }
             Self::Agent => Err(ApiError::forbidden(
                 "this handle may open asks and read their answers; answering needs the \
                  approver's token",
@@ -130,6 +128,6 @@ fn owner(surface: Surface, handle: &Handle) -> Owner {
         (Surface::Tcp, Handle::Agent) => "tcp:agent",
         (_, Handle::Approver) => "approver",
         (_, Handle::Person(token)) => return Owner::by(&format!("person:{}", token.id())),
-        (_, Handle::Inbox) => "inbox",
+        (_, Handle::Inbox(_)) => "inbox",
     })
 }

@@ -1,11 +1,15 @@
 //! What the inbox's page reads: routes of the API under `/inbox/api`, without a token.
 
-use super::{Api, grants, handle::Handle, health, history, rules, sessions};
+use super::{Api, ApiError, grants, handle::Handle, health, history, rules, sessions};
 use crate::ask::owner::Owner;
 use axum::{
     Extension, Router,
+    extract::Request,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
+use countersign_port::Presser;
 
 /// The routes for the inbox's page.
 // SECURITY: they take no token, so the inbox puts them behind the guard of its own page.
@@ -19,7 +23,17 @@ pub fn page_router(api: Api) -> Router {
         .route("/inbox/api/rules/try", post(rules::try_rule))
         .route("/inbox/api/sessions", get(sessions::list))
         .route("/inbox/api/status", get(health::readyz))
-        .layer(Extension(Handle::Inbox))
+        .layer(middleware::from_fn(by_visitor))
         .layer(Extension(Owner::by("inbox")))
         .with_state(api)
+}
+
+/// Gives a request the handle of whoever is at the page, as the inbox vouches for them.
+// FAIL-CLOSED: a request of nobody has no handle.
+async fn by_visitor(mut request: Request, next: Next) -> Response {
+    let Some(presser) = request.extensions().get::<Presser>().cloned() else {
+        return ApiError::forbidden("the inbox does not vouch for this request").into_response();
+    };
+    request.extensions_mut().insert(Handle::Inbox(presser));
+    next.run(request).await
 }

@@ -1,6 +1,7 @@
 //! Commands: what people write to the bot beside pressing buttons. One list, and what each does.
 
 mod list;
+mod login;
 mod reading;
 mod run;
 

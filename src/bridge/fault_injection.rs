@@ -113,6 +113,7 @@ impl Scenario {
             home: None,
             host: "here".to_owned(),
             daemon: "scenario".to_owned(),
+            inbox: String::new(),
             limits: crate::gate::Limits {
                 asks_per_session: u64::MAX,
                 asks_a_minute_per_agent: u64::MAX,

@@ -2,6 +2,7 @@
 
 mod bundles;
 mod pairing;
+mod receipts;
 
 use super::{
     bundle,
@@ -10,27 +11,24 @@ use super::{
     foreign::Foreign,
     receiving::Adapters,
     token::{ButtonToken, Pressed},
-    told::outcome,
 };
 use crate::{
     gate::{
-        Gate, Reply, Told,
+        Gate, Told,
         answer::{Action, TextPurpose},
         approvers::Who,
         ask::Ask,
-        fault_sentence,
     },
     store::{BundleKey, OwedText, Store, StoreError},
     text::line,
 };
 use countersign_port::{
     BotCommand, Card, CommandCall, CommandReply, Knock, MessageRef, Outcome, Press, Presser,
-    Presses, Receipt, ReplyPiece, Target, TextReply, async_trait, command_in,
+    Presses, Receipt, Target, TextReply, async_trait, command_in,
 };
+use receipts::{fault, in_one_sentence, receipt, receipt_of};
 use std::sync::Arc;
 
-/// The longest sentence that every platform shows to a presser.
-const SENTENCE: usize = 190;
 /// What is told of a card that another store holds.
 const FOREIGN: &str = "This card belongs to another countersign that uses the same bot, so nothing \
                        changed. Press again; if this comes back, tell the person who runs the bot.";
@@ -255,44 +253,26 @@ impl Presses for PressHandler {
         pairing::greeting(&self.gate, self.who(presser), target)
     }
 
+    fn sign_in_offered(&self, code: &str) -> Option<Presser> {
+        self.gate.sign_in_offered(code)
+    }
+
+    fn sign_in(&self, code: &str) -> Option<Presser> {
+        self.gate.sign_in(code)
+    }
+
+    fn signed_in(&self, id: &str) -> Option<Presser> {
+        self.gate.person_in_inbox(id)
+    }
+
     async fn card(&self, id: &str) -> Option<Card> {
         let card = self.read(id).await;
         card.inspect_err(|error| tracing::warn!(%error, "a card cannot be read")).ok()?
     }
 }
 
-fn fault(error: &StoreError) -> Receipt {
-    tracing::error!(%error, "a press could not be looked up");
-    receipt(Outcome::Fault, fault_sentence(error))
-}
-
-fn receipt_of(reply: Reply, origin: Origin<'_>) -> Receipt {
-    let outcome = outcome(reply.told);
-    let card = reply.ask.map(|ask| card::draw(&ask, origin));
-    // The redrawn card says it all; words for every toggle would pile up.
-    let sentence = if reply.told == Told::Noted { "" } else { &reply.sentence };
-    Receipt { card, ..receipt(outcome, sentence) }
-}
-
 /// A presser's name as it is noted, told and shown: people choose their own, line breaks and all.
 fn known_as(name: &str) -> String {
     let name: String = line(name).chars().take(NAME).collect();
     if name.trim().is_empty() { "somebody without a name".to_owned() } else { name }
-}
-
-/// What a command says, where only a sentence can be told.
-fn in_one_sentence(reply: &CommandReply) -> Receipt {
-    let words = |piece: &ReplyPiece| match piece {
-        ReplyPiece::Words(words) | ReplyPiece::Literal(words) => words.clone(),
-    };
-    let lines = reply.lines.iter().map(|line| line.iter().map(words).collect::<String>());
-    receipt(reply.outcome, &lines.collect::<Vec<_>>().join(" "))
-}
-
-fn receipt(outcome: Outcome, sentence: &str) -> Receipt {
-    let sentence = line(sentence);
-    let short = sentence.chars().count() <= SENTENCE;
-    let sentence =
-        if short { sentence } else { sentence.chars().take(SENTENCE - 1).chain(['…']).collect() };
-    Receipt { outcome, sentence, card: None }
 }

@@ -188,7 +188,7 @@ impl ReceivingState {
         let adapters = self.adapters.borrow().clone();
         let mut ways: Vec<String> =
             adapters.iter().filter(receives).map(|it| format!("in {}", called(it.name))).collect();
-        if gate.may_answer_on("inbox") {
+        if gate.answers_nameless() {
             ways.push(format!("with `countersign approve {ask}` or `countersign deny {ask}`"));
         }
         match ways.is_empty() {

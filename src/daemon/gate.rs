@@ -1,6 +1,6 @@
 //! Builds the gate from the config.
 
-use super::ours::guardrail;
+use super::{listen, ours::guardrail};
 use crate::{
     config::{self, ApproverSettings, Config, Profile, TimeoutAnswer as Timeout},
     gate::{
@@ -58,6 +58,7 @@ pub(super) fn choices(
         home,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         daemon: daemon.to_owned(),
+        inbox: listen::base(&config.daemon),
         limits: config.limits.open,
         keep_ms: i64::try_from(config.store.keep.as_millis()).unwrap_or(i64::MAX / 2),
     };

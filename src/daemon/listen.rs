@@ -95,15 +95,24 @@ impl InboxAddress {
 
     /// The page's URL without its token.
     pub(super) fn base(&self) -> String {
-        if let Some(public) = &self.public {
-            return public.origin.clone();
-        }
-        let host = match self.address.ip() {
-            ip if ip.is_unspecified() => format!("127.0.0.1:{}", self.address.port()),
-            _ => self.address.to_string(),
-        };
-        format!("http://{host}")
+        address_of(self.public.as_ref(), self.address)
     }
+}
+
+/// The page's URL without its token, as these settings make it.
+pub(super) fn base(daemon: &DaemonSettings) -> String {
+    address_of(daemon.public_url.as_ref(), daemon.listen)
+}
+
+fn address_of(public: Option<&PublicUrl>, listen: SocketAddr) -> String {
+    if let Some(public) = public {
+        return public.origin.clone();
+    }
+    let host = match listen.ip() {
+        ip if ip.is_unspecified() => format!("127.0.0.1:{}", listen.port()),
+        _ => listen.to_string(),
+    };
+    format!("http://{host}")
 }
 
 /// The path of the inbox's access token, readable only with access to the state folder.

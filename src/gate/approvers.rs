@@ -60,7 +60,8 @@ pub struct Stranger(pub &'static str);
 
 /// What is told to somebody at this machine who does not say who they are.
 const NAMELESS: &str = "People answer by name here ([[people]] in the config), and this does not \
-                        say who you are. Answer in your chat, or with a token of your own.";
+                        say who you are. Answer in your chat, sign in to the inbox (send /login \
+                        to the bot), or use a token of your own.";
 
 impl Approvers {
     /// These people of one platform, and nobody else.
@@ -113,7 +114,7 @@ impl Approvers {
     #[must_use]
     pub fn may_answer_on(&self, platform: &str) -> bool {
         match platform {
-            "inbox" => self.local == Local::On,
+            "inbox" => self.local == Local::On || !self.people.is_empty(),
             chat => {
                 self.people.are_on(chat)
                     || self.chats.get(chat).is_some_and(|members| members.count() > 0)
@@ -125,6 +126,12 @@ impl Approvers {
     #[must_use]
     pub fn anybody(&self) -> bool {
         self.has_chat_approver() || self.may_answer_on("inbox") || !self.people.is_empty()
+    }
+
+    /// Whether anybody at this machine may answer without saying who they are.
+    #[must_use]
+    pub fn answers_nameless(&self) -> bool {
+        self.local == Local::On
     }
 
     /// Whether anybody in a chat may answer.

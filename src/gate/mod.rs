@@ -17,6 +17,7 @@ mod attach;
 mod denials;
 mod departures;
 mod detach;
+mod doors;
 mod entry;
 mod evaluate;
 mod expire;
@@ -48,6 +49,8 @@ pub mod routes;
 mod rules_file;
 mod sessions;
 mod settings;
+mod sign_ins;
+mod signing_in;
 mod submit;
 mod submit_error;
 mod trial;
@@ -60,6 +63,7 @@ mod workers;
 
 pub use crate::ask::{self, attached, call, question};
 pub use attach::AttachedCaller;
+pub use doors::NoSignIn;
 pub use evaluate::Explained;
 pub use grants::Revoked;
 pub use in_force::Choices;
@@ -81,6 +85,7 @@ use crate::store::Store;
 use allowed::AllowedCalls;
 use answers::Answers;
 use attach::Callers;
+use doors::InboxDoor;
 use evaluate::Evaluator;
 use expire::Deadlines;
 use grants::StoredGrants;
@@ -114,6 +119,7 @@ pub struct Gate {
     allowed: Arc<AllowedCalls>,
     trials: RuleTrials,
     knocks: Knocks,
+    doors: InboxDoor,
     sessions: Sessions,
     retention: Retention,
 }
@@ -167,6 +173,7 @@ impl Gate {
             evaluator: evaluator.clone(),
         };
         let sessions = Sessions { store, in_force: in_force.clone(), callers: callers.clone() };
+        let doors = InboxDoor::new(in_force.clone());
         let retention = Retention { open: open.clone(), in_force: in_force.clone() };
         Arc::new(Self {
             open,
@@ -183,6 +190,7 @@ impl Gate {
             allowed,
             trials,
             knocks: Knocks::default(),
+            doors,
             sessions,
             retention,
         })
@@ -198,6 +206,12 @@ impl Gate {
     #[must_use]
     pub fn may_answer_on(&self, platform: &str) -> bool {
         self.in_force.now().approvers.may_answer_on(platform)
+    }
+
+    /// Whether people at this machine answer without saying who they are.
+    #[must_use]
+    pub fn answers_nameless(&self) -> bool {
+        self.in_force.now().approvers.answers_nameless()
     }
 
     /// Reports every change of an ask; what changed is in the store.

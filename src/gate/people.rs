@@ -43,10 +43,15 @@ impl People {
         self.named.is_empty()
     }
 
-    /// The person whom a surface vouches for.
+    /// The person whom a surface vouches for. Somebody who is signed in to the inbox is known there
+    /// by the identity with which they signed in, `PLATFORM:ID`.
     // SECURITY: names that people choose themselves are never compared.
     #[must_use]
     pub fn find(&self, platform: &str, id: &str) -> Option<&NamedPerson> {
+        let (platform, id) = match platform {
+            "inbox" => id.split_once(':')?,
+            _ => (platform, id),
+        };
         self.named.iter().find(|person| person.has(platform, id))
     }
 
@@ -147,6 +152,18 @@ pub(crate) mod tests {
         assert_eq!(found("radio", "11").unwrap(), "Ana");
         for (platform, id) in [("letters", "11"), ("radio", "1"), ("letters", "Ana")] {
             assert_eq!(found(platform, id), None, "{platform} {id}");
+        }
+    }
+
+    #[test]
+    fn in_the_inbox_somebody_is_who_they_were_where_they_signed_in() {
+        let people = people();
+        let found = |id| people.find("inbox", id).map(|it| it.name.clone());
+        assert_eq!(found("letters:1").unwrap(), "Ana");
+        assert_eq!(found("radio:11").unwrap(), "Ana");
+        assert_eq!(found("letters:2").unwrap(), "Ben");
+        for id in ["", "local", "Ana", "1", ":1", "letters:", "radio:1", "inbox:letters:1"] {
+            assert_eq!(found(id), None, "{id}");
         }
     }
 

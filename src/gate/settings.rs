@@ -30,6 +30,8 @@ pub struct GateSettings {
     pub daemon: String,
     /// How long a settled ask is kept; milliseconds.
     pub keep_ms: i64,
+    /// The inbox's address, for links to it.
+    pub inbox: String,
     /// How much may be open at once.
     pub limits: Limits,
 }

@@ -181,6 +181,7 @@ fn choices(adapter: &str, target: &str) -> Choices {
         home: None,
         host: "here".to_owned(),
         daemon: "bench".to_owned(),
+        inbox: String::new(),
         limits: Limits { asks_a_minute_per_session: u64::MAX, ..Limits::default() },
         keep_ms: 86_400_000,
     };

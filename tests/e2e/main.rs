@@ -83,6 +83,8 @@ mod routes;
 mod rules;
 #[cfg(feature = "telegram")]
 mod shared;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod sign_in;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;

@@ -41,6 +41,20 @@ impl Visitor {
         Ok(Self { base, cookie, key, client })
     }
 
+    /// Signs in with the link that the bot sent, `http://…/sign-in#CODE`; the sentence of a refusal.
+    pub async fn sign_in(link: &str) -> Result<Self, String> {
+        let (base, code) = link.split_once("/sign-in#").unwrap();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let request = client.post(format!("{base}/inbox/sign-in")).header("origin", base);
+        let reply = request.json(&json!({ "code": code })).send().await.unwrap();
+        let cookie = reply.headers().get("set-cookie").map(|it| it.to_str().unwrap().to_owned());
+        let said: Value = reply.json().await.unwrap();
+        let Some(cookie) = cookie else { return Err(said["error"].as_str().unwrap().to_owned()) };
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let key = said["entrance"].as_str().unwrap().split_once("#key=").unwrap().1.to_owned();
+        Ok(Self { base: base.to_owned(), cookie, key, client })
+    }
+
     /// Sends a hello as the page does, and makes the proof of the next request. A server without
     /// the key fails it.
     pub async fn proof(
@@ -50,7 +64,10 @@ impl Visitor {
         body: &str,
     ) -> Result<Proof, reqwest::Error> {
         let nonce = format!("{:032x}", rand::random::<u128>());
-        let hello = self.client.get(format!("{}/inbox/hello?nonce={nonce}", self.base));
+        // The key of a sign-in begins with the name of that sign-in.
+        let session = self.key.split_once('.').map(|(id, _)| format!("&session={id}"));
+        let session = session.unwrap_or_default();
+        let hello = self.client.get(format!("{}/inbox/hello?nonce={nonce}{session}", self.base));
         let said: Value = hello.send().await?.error_for_status()?.json().await?;
         let challenge = said["challenge"].as_str().unwrap().to_owned();
         let real = said["proof"] == proof_of(&self.key, &["daemon", &nonce, &challenge]);

@@ -75,9 +75,41 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// [`escape`], but where the first line is an address and nothing else, it can be followed.
+// SECURITY: the core's own words begin every sentence. Text of agents and people is never all of
+// its first line.
+pub(crate) fn sentence_with_link(sentence: &str) -> String {
+    let (first, rest) = match sentence.split_once('\n') {
+        Some((first, rest)) => (first, format!("\n{rest}")),
+        None => (sentence, String::new()),
+    };
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '\\' | '`');
+    let scheme = ["http://", "https://"].iter().any(|scheme| first.starts_with(scheme));
+    match scheme && !rest.is_empty() && first.chars().all(plain) {
+        true => format!("<{first}>{}", escape(&rest)),
+        false => escape(sentence),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_that_is_all_of_the_first_line_can_be_followed_and_no_other() {
+        let link = "http://127.0.0.1:7117/sign-in#a_b-c";
+        let told = format!("{link}\nIt *works* once.");
+        assert_eq!(sentence_with_link(&told), format!("<{link}>\nIt \\*works\\* once."));
+        for other in [
+            link.to_owned(),
+            format!("Denied: {link}\nx"),
+            format!("{link} x\nx"),
+            format!("x\n{link}\nx"),
+            "http://a>b\nx".to_owned(),
+        ] {
+            assert_eq!(sentence_with_link(&other), escape(&other), "{other}");
+        }
+    }
 
     #[test]
     fn markup_mentions_links_and_emoji_are_escaped() {

@@ -1,6 +1,6 @@
 //! The bodies of Discord's requests, and which files stay with a message.
 
-use crate::markdown::{escape, one_line};
+use crate::markdown::{one_line, sentence_with_link};
 use crate::{render::RenderedCard, sheet::TextFile};
 use countersign_port::Card;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ impl MessageBody {
 
     /// A sentence that only the presser sees.
     pub(crate) fn whisper(sentence: &str) -> Self {
-        let content = escape(sentence);
+        let content = sentence_with_link(sentence);
         let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
         body.flags |= MessageFlags::EPHEMERAL;
         body
@@ -100,7 +100,7 @@ impl MessageBody {
 
     /// A sentence as a reply to a message, which may be gone.
     pub(crate) fn reply(sentence: &str, to: &str) -> Self {
-        let content = escape(sentence);
+        let content = sentence_with_link(sentence);
         let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
         let message_id = to.to_owned();
         body.message_reference = Some(Reference { message_id, fail_if_not_exists: false });

@@ -11,6 +11,7 @@ import { follow } from "./line.js";
 import { arrangeList, hangList, order, paintRows, release, rowOf } from "./list.js";
 import { paintPages, refreshPages } from "./pages.js";
 import { followPause, hangPause } from "./pause.js";
+import { hangPerson, showPerson } from "./person.js";
 import { back, go, onRoute, route } from "./route.js";
 import { clearSelection, hangSeveral, hasSelection, selecting, toggle } from "./several.js";
 import { moving, settle, unsettle } from "./settle.js";
@@ -25,6 +26,7 @@ const FLOOD = 16;
 
 hangBell(say);
 hangPause(say);
+hangPerson();
 hangFilter(() => change());
 hangSeveral(() => change());
 hangList((id) => open(id), () => change());
@@ -58,6 +60,7 @@ follow({
     board = null;
     refreshPages();
     if (!first) return;
+    showPerson();
     $("teach").open = entries.size === 0;
     wakeBell((id) => open(id));
   },

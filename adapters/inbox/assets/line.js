@@ -13,9 +13,12 @@ const SILENCE = 25_000;
 const PRESS_LIMIT = 20_000;
 const LONGEST_PAUSE = 5_000;
 
-const NO_KEY = "This tab has no access. Open the link printed by `countersign open`.";
+const NO_KEY = "This tab has no access. Open the link printed by `countersign open`, or write " +
+  "/login to the bot.";
 const NO_PROOFS = "A browser proves itself only on this machine or over https. Open the inbox as http://127.0.0.1 " +
   "(from another machine through `ssh -L 7117:127.0.0.1:7117 HOST`), or through a proxy with TLS.";
+const ENDED = "Your sign-in has ended, countersign was started again, or something else answers at its address. " +
+  "Nothing was sent to it. Write /login to the bot for a new link.";
 const STRANGER = "countersign was started again, or something else answers at its address. Nothing was sent " +
   "to it. Close this tab and open the link printed by `countersign open`.";
 
@@ -23,6 +26,9 @@ const STRANGER = "countersign was started again, or something else answers at it
 class Stranger extends Error {}
 
 const key = takeKey();
+// The key of a sign-in begins with the name of that sign-in.
+const signIn = key.includes(".") ? key.split(".")[0] : "";
+const strangerSays = () => (signIn ? ENDED : STRANGER);
 forgetWorkers();
 
 /**
@@ -50,7 +56,7 @@ export async function follow(on) {
       }
     } catch (problem) {
       // Whatever it was: the line is lost and is tried again.
-      if (problem instanceof Stranger) refusal = STRANGER;
+      if (problem instanceof Stranger) refusal = strangerSays();
     } finally {
       silence.stop();
     }
@@ -110,7 +116,7 @@ async function ask(method, path, text = "") {
     const body = await response.json().catch(() => ({ error: `countersign refused this (${response.status}).` }));
     return { status: response.status, body };
   } catch (problem) {
-    const error = problem instanceof Stranger ? STRANGER : "Not connected to countersign. Try again when it is back.";
+    const error = problem instanceof Stranger ? strangerSays() : "Not connected to countersign. Try again when it is back.";
     return { status: 0, body: { error } };
   }
 }
@@ -130,7 +136,7 @@ async function send(path, what) {
     if (response.ok) return await response.json();
     return { outcome: "fault", sentence: await sentenceOf(response) };
   } catch (problem) {
-    if (problem instanceof Stranger) return { outcome: "fault", sentence: STRANGER };
+    if (problem instanceof Stranger) return { outcome: "fault", sentence: strangerSays() };
     return {
       outcome: "fault",
       sentence: "countersign did not answer. The card will say whether the press arrived.",
@@ -141,16 +147,21 @@ async function send(path, what) {
 /** The headers of a request to a countersign that has just proved itself. */
 async function proven(method, path, body, signal) {
   const nonce = fresh();
-  const response = await fetch(`/inbox/hello?nonce=${nonce}`, { cache: "no-store", credentials: "omit", signal });
+  const response = await fetch(`/inbox/hello?nonce=${nonce}${signIn && `&session=${signIn}`}`, { cache: "no-store", credentials: "omit", signal });
   if (response.status >= 500) throw new Error("it is stopping or starting");
   const { challenge, proof } = await response.json().catch(() => ({}));
   if (proof !== await proofOf(key, "daemon", nonce, challenge)) throw new Stranger();
   return { challenge, headers: { [HEADER]: `${challenge}.${await proofOf(key, "page", challenge, method, path, body)}` } };
 }
 
+/** Forgets the key, when its sign-in is over. */
+export function forgetKey() {
+  sessionStorage.removeItem(PLACE);
+}
+
 /** The address brings the key once; it is kept where only this tab can read it, and dies with its daemon. */
 function takeKey() {
-  const found = /^#key=([\w-]+)$/.exec(location.hash);
+  const found = /^#key=([\w.-]+)$/.exec(location.hash);
   // A page of the inbox (`#/history`) stays in the address.
   const place = location.hash.startsWith("#/") ? location.hash : "";
   if (location.search || (location.hash && !place)) history.replaceState(null, "", `/${place}`);

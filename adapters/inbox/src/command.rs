@@ -1,17 +1,13 @@
 //! A command that the page gives, such as the button that pauses everything.
 
-use crate::{
-    guard::refusal,
-    press::{local, word},
-    shared::InboxState,
-};
+use crate::{guard::refusal, press::word, shared::InboxState};
 use axum::{
-    Json,
+    Extension, Json,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use countersign_port::{CommandCall, ReplyPiece};
+use countersign_port::{CommandCall, Presser, ReplyPiece};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -26,6 +22,7 @@ pub(crate) struct CommandBody {
 /// Hands a command to the core and tells what came of it.
 pub(crate) async fn command(
     State(inbox): State<Arc<InboxState>>,
+    Extension(presser): Extension<Presser>,
     given: Result<Json<CommandBody>, JsonRejection>,
 ) -> Response {
     let Ok(Json(CommandBody { name })) = given else {
@@ -41,7 +38,7 @@ pub(crate) async fn command(
         return refusal(StatusCode::UNPROCESSABLE_ENTITY, "There is no such command.");
     }
     let (targets, message, rest) = (Vec::new(), None, String::new());
-    let call = CommandCall { presser: local(), targets, message, name, rest };
+    let call = CommandCall { presser, targets, message, name, rest };
     // A task of its own, so that a page that goes away cannot stop it half way.
     match tokio::spawn(async move { core.command(call).await }).await {
         Ok(reply) => {

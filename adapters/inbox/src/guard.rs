@@ -1,6 +1,6 @@
 //! What a request must be before a handler sees it.
 
-use crate::{proof::Proven, session::AccessResult, shared::InboxState};
+use crate::{proof::Proven, shared::InboxState, visitor::Visitor};
 use axum::{
     Json,
     body::{Body, to_bytes},
@@ -62,13 +62,9 @@ pub(crate) async fn data(
     // SECURITY: with the query, which says what is read.
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let asked = (&parts.method, path, &*text);
-    let cookie = inbox.session.cookie_of(&parts.headers);
-    let Some(challenge) = inbox.proofs.check(&inbox.session, &parts.headers, asked) else {
+    let Some((visitor, challenge)) = Visitor::of(&inbox, &parts.headers, asked) else {
         return no_access();
     };
-    if cookie != AccessResult::Granted {
-        return no_access();
-    }
     // SECURITY: the proof alone keeps other sites out (they cannot make it, nor send it without a
     // preflight that is never answered); the origin is checked nonetheless.
     if !same_origin(&parts.method, &parts.headers, inbox.public_origin.as_deref()) {
@@ -79,6 +75,8 @@ pub(crate) async fn data(
         );
     }
     parts.extensions.insert(Proven(challenge));
+    parts.extensions.insert(visitor.presser());
+    parts.extensions.insert(visitor);
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
@@ -128,7 +126,7 @@ fn known_host(headers: &HeaderMap, allowed: &[String]) -> bool {
 /// Whether the browser says that the page itself sent this. A GET changes nothing, so it may say
 /// nothing.
 // A proxy may have replaced the host, so the configured origin counts as well.
-fn same_origin(method: &Method, headers: &HeaderMap, public: Option<&str>) -> bool {
+pub(crate) fn same_origin(method: &Method, headers: &HeaderMap, public: Option<&str>) -> bool {
     let host = only(headers, &header::HOST);
     let origin = only(headers, &header::ORIGIN);
     let site = only(headers, &HeaderName::from_static("sec-fetch-site"));

@@ -15,7 +15,10 @@ mod proof;
 mod push;
 mod session;
 mod shared;
+mod sign_in;
+mod signed_in;
 mod stream;
+mod visitor;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing};
 use board::Board;
@@ -29,6 +32,7 @@ use push::Push;
 pub use push::{PushConfig, PushShows};
 use session::Session;
 use shared::{Core, InboxState};
+use signed_in::SignedInBrowsers;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -64,6 +68,7 @@ impl Inbox {
         Self(Arc::new(InboxState {
             session: Session::new(&config.access_token),
             proofs: Proofs::default(),
+            sign_ins: SignedInBrowsers::default(),
             allowed_hosts: config.allowed_hosts,
             public_origin: config.public_origin,
             push: config.push.as_ref().and_then(Push::start),
@@ -75,7 +80,8 @@ impl Inbox {
     }
 
     /// These routes behind the guard of the page, to be merged beside [`Self::router`]: every
-    /// request needs the cookie, and a proof made with the page's key for exactly this request.
+    /// request needs the cookie, and a proof made with the page's key for exactly this request. Who
+    /// sent it is among its extensions, as a `Presser`.
     pub fn guarded(&self, routes: Router) -> Router {
         routes
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data))
@@ -90,13 +96,16 @@ impl Inbox {
             .route("/inbox/press", routing::post(press::press))
             .route("/inbox/command", routing::post(command::command))
             .merge(push::routes())
+            .merge(sign_in::own_routes())
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::data));
         Router::new()
             .route("/", routing::get(page::page))
+            .route("/sign-in", routing::get(page::sign_in))
             .route("/inbox/hello", routing::get(page::hello))
             .route("/push/worker.js", routing::get(page::worker))
             .route("/inbox/{file}", routing::get(page::file))
             .route("/inbox/{start}/{file}", routing::get(page::file_of_start))
+            .merge(sign_in::routes())
             .merge(data)
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .layer(middleware::from_fn_with_state(self.0.clone(), guard::every))
@@ -141,9 +150,12 @@ impl Adapter for Inbox {
             )));
         }
         self.0.board.put(card);
-        // After a restart every open card is posted again.
-        if let (Some(push), Posting::First) = (&self.0.push, posting) {
-            push.tell(card);
+        // After a restart every open card is posted again. FAIL-CLOSED: only the core knows who is
+        // still there, so while it is away no browser is told.
+        if let (Some(push), Some(core), Posting::First) =
+            (&self.0.push, self.0.connected(), posting)
+        {
+            push.tell(card, |person| core.signed_in(person).is_some());
         }
         Ok(MessageRef(card.id.clone()))
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 const PAGE: &str = include_str!("../assets/page.html");
 const DOOR: &str = include_str!("../assets/door.html");
+const SIGN_IN: &str = include_str!("../assets/sign-in.html");
 const WORKER: &[u8] = include_bytes!("../assets/worker.js");
 
 const STYLE: &str = "text/css; charset=utf-8";
@@ -55,6 +56,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("pages.js", SCRIPT),
     file!("parts.js", SCRIPT),
     file!("pause.js", SCRIPT),
+    file!("person.js", SCRIPT),
     file!("proof.js", SCRIPT),
     file!("push.js", SCRIPT),
     file!("record.js", SCRIPT),
@@ -64,6 +66,7 @@ const FILES: &[(&str, &str, &[u8])] = &[
     file!("settle.js", SCRIPT),
     file!("several.js", SCRIPT),
     file!("sight.js", SCRIPT),
+    file!("sign-in.js", SCRIPT),
     file!("sound.js", SCRIPT),
     file!("status.js", SCRIPT),
     file!("time.js", SCRIPT),
@@ -80,6 +83,8 @@ pub(crate) struct Entry {
 #[derive(Deserialize)]
 pub(crate) struct Hello {
     nonce: String,
+    /// The name of a sign-in; the inbox's own key without it.
+    session: Option<String>,
 }
 
 /// The page for those who have the cookie, the way in for those who bring the token, the door for
@@ -100,8 +105,22 @@ pub(crate) async fn page(
         },
         (None, _) => match inbox.session.cookie_of(&headers) {
             AccessResult::Granted => html(&inbox, PAGE).into_response(),
+            AccessResult::Refused if inbox.sign_ins.by_cookie(&headers).is_some() => {
+                html(&inbox, PAGE).into_response()
+            }
             AccessResult::Refused => door(&inbox),
         },
+    }
+}
+
+/// The page to which a sign-in link leads. Getting it uses nothing up.
+pub(crate) async fn sign_in(State(inbox): State<Arc<InboxState>>, headers: HeaderMap) -> Response {
+    match as_localhost(&headers) {
+        // The browser takes the code along.
+        Some(port) if port.bytes().all(|b| b.is_ascii_digit()) => {
+            Redirect::to(&format!("{}/sign-in", address(&inbox, port))).into_response()
+        }
+        _ => html(&inbox, SIGN_IN).into_response(),
     }
 }
 
@@ -110,15 +129,19 @@ pub(crate) async fn hello(
     State(inbox): State<Arc<InboxState>>,
     hello: Result<Query<Hello>, QueryRejection>,
 ) -> Response {
-    let said =
-        hello.ok().and_then(|Query(Hello { nonce })| inbox.proofs.hello(&inbox.session, &nonce));
+    let said = hello.ok().and_then(|Query(Hello { nonce, session })| match session {
+        None => inbox.proofs.hello(&inbox.session, &nonce),
+        Some(id) => inbox.proofs.hello(&inbox.sign_ins.by_id(&id)?.session, &nonce),
+    });
     match said {
         Some((challenge, proof)) => {
             Json(json!({ "challenge": challenge, "proof": proof })).into_response()
         }
-        None => {
-            refusal(StatusCode::BAD_REQUEST, "A hello needs a nonce of 16 to 64 plain characters.")
-        }
+        None => refusal(
+            StatusCode::BAD_REQUEST,
+            "A hello needs a nonce of 16 to 64 plain characters, \
+                and a sign-in that lasts.",
+        ),
     }
 }
 
@@ -156,14 +179,19 @@ fn enter(inbox: &InboxState, headers: &HeaderMap) -> Response {
 
 /// On to the address itself: no page lives under the name `localhost`.
 fn elsewhere(inbox: &InboxState, port: &str, token: &str) -> Response {
-    let v6 = inbox.allowed_hosts.iter().any(|host| host == "::1");
-    let host = if v6 { "[::1]" } else { "127.0.0.1" };
     let plain =
         |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !plain(token) || !plain(port) {
         return door(inbox);
     }
-    Redirect::to(&format!("http://{host}:{port}/?token={token}")).into_response()
+    Redirect::to(&format!("{}/?token={token}", address(inbox, port))).into_response()
+}
+
+/// The address itself, of which `localhost` is a name.
+fn address(inbox: &InboxState, port: &str) -> String {
+    let v6 = inbox.allowed_hosts.iter().any(|host| host == "::1");
+    let host = if v6 { "[::1]" } else { "127.0.0.1" };
+    format!("http://{host}:{port}")
 }
 
 fn door(inbox: &InboxState) -> Response {

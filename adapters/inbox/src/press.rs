@@ -2,7 +2,7 @@
 
 use crate::{guard::refusal, shared::InboxState};
 use axum::{
-    Json,
+    Extension, Json,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -29,6 +29,7 @@ pub(crate) struct PressBody {
 /// Hands a press to the core and tells what came of it.
 pub(crate) async fn press(
     State(inbox): State<Arc<InboxState>>,
+    Extension(presser): Extension<Presser>,
     pressed: Result<Json<PressBody>, JsonRejection>,
 ) -> Response {
     let pressed = match pressed {
@@ -47,7 +48,7 @@ pub(crate) async fn press(
     };
     // INVARIANT: the page is told only after the core has committed or refused. The press is a task
     // of its own so that a page that goes away cannot stop it half way.
-    match tokio::spawn(async move { pressed.hand_to(&*core).await }).await {
+    match tokio::spawn(async move { pressed.hand_to(presser, &*core).await }).await {
         Ok(receipt) => {
             if let Some(card) = &receipt.card {
                 inbox.board.put(card);
@@ -81,8 +82,7 @@ impl PressBody {
 
     /// Hands it to the core. The page has the field for a text beside the button, so a text comes
     /// with its token and without an earlier press.
-    async fn hand_to(self, core: &dyn Presses) -> Receipt {
-        let presser = local();
+    async fn hand_to(self, presser: Presser, core: &dyn Presses) -> Receipt {
         let (message, token) = (Some(MessageRef(self.card)), self.token);
         match self.text {
             None => core.press(Press { presser, message, token }).await,
@@ -91,11 +91,6 @@ impl PressBody {
             }
         }
     }
-}
-
-/// Everybody who has come in by the inbox's address.
-pub(crate) fn local() -> Presser {
-    Presser { id: "local".to_owned(), name: "the local inbox".to_owned(), roles: vec![] }
 }
 
 fn is_plain(text: &str, limit: usize) -> bool {

@@ -45,9 +45,14 @@ impl Push {
         Some(Self { shows: config.shows, subscribers, news })
     }
 
-    /// Tells of a request that nobody has been told of.
-    pub(crate) fn tell(&self, card: &Card) {
+    /// Tells of a request that nobody has been told of; `stays` says which people are still there.
+    pub(crate) fn tell(&self, card: &Card, stays: impl Fn(&str) -> bool) {
         if !card.tone.is_open() {
+            return;
+        }
+        if let Err(error) = self.subscribers.keep_people(stays) {
+            // FAIL-CLOSED: nobody is told rather than somebody who is gone.
+            tracing::error!(%error, "no push: the subscribers cannot be written");
             return;
         }
         let news = NewRequest {

@@ -5,7 +5,11 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The secrets of one access token. The token is made anew at every start of the daemon, so nothing
+/// The length of a sign-in's name; 96 bits.
+const ID: usize = 16;
+
+/// The secrets of one browser's way in: of everybody with the access token, or of one sign-in. The
+/// access token is made anew at every start of the daemon, so nothing
 /// that a page holds or has sent is worth anything to a program that takes the port after
 /// that daemon.
 ///
@@ -29,6 +33,23 @@ impl Session {
             cookie: derive("cookie", access_token),
             key: derive("key", access_token),
         }
+    }
+
+    /// The session of somebody who has signed in, with a secret of its own.
+    pub(crate) fn of_person(&self, secret: &str) -> Self {
+        let id: String = derive("id", secret).chars().take(ID).collect();
+        Self {
+            access_token: secret.to_owned(),
+            // Signing in again in one browser ends what it had before.
+            cookie_name: format!("{}-person", self.cookie_name),
+            cookie: derive("cookie", secret),
+            key: format!("{id}.{}", derive("key", secret)),
+        }
+    }
+
+    /// The name of a sign-in, which its page says with every hello; it opens nothing.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.key.split_once('.').map(|(id, _)| id)
     }
 
     /// Whether this is the access token.
@@ -70,6 +91,12 @@ impl Session {
     /// Where somebody who has shown the access token goes on. Browsers never send a fragment.
     pub(crate) fn entrance(&self) -> String {
         format!("/?open={}#key={}", self.start(), self.key)
+    }
+
+    /// A `Set-Cookie` that takes the cookie away.
+    pub(crate) fn clear_cookie(&self) -> Option<HeaderValue> {
+        let line = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", self.cookie_name);
+        HeaderValue::try_from(line).ok()
     }
 }
 
@@ -131,6 +158,21 @@ mod tests {
         assert_ne!(one.key, one.cookie);
         assert_ne!(one.key, one.access_token);
         assert!(!one.key.contains(&one.start()), "what addresses show is no part of the key");
+    }
+
+    #[test]
+    fn a_sign_in_shares_no_secret_with_the_start_or_with_another() {
+        let start = Session::new("a");
+        let (one, other) = (start.of_person("1"), start.of_person("2"));
+        assert!(start.id().is_none() && one.id() != other.id());
+        assert_eq!(one.id().map(str::len), Some(ID));
+        assert_eq!(one.cookie_name, other.cookie_name);
+        assert_ne!(one.cookie_name, start.cookie_name);
+        for (a, b) in [(&one, &other), (&one, &start)] {
+            assert!(a.key != b.key && a.cookie != b.cookie);
+            let line = format!("{}={}", b.cookie_name, b.cookie);
+            assert_eq!(a.cookie_of(&headers(header::COOKIE, &line)), AccessResult::Refused);
+        }
     }
 
     #[test]

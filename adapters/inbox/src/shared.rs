@@ -1,6 +1,8 @@
 //! What the adapter and its HTTP handlers share.
 
-use crate::{board::Board, proof::Proofs, push::Push, session::Session};
+use crate::{
+    board::Board, proof::Proofs, push::Push, session::Session, signed_in::SignedInBrowsers,
+};
 use countersign_port::{Presses, Signals};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -9,6 +11,7 @@ use tokio::sync::watch;
 pub(crate) struct InboxState {
     pub(crate) session: Session,
     pub(crate) proofs: Proofs,
+    pub(crate) sign_ins: SignedInBrowsers,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) public_origin: Option<String>,
     pub(crate) board: Board,

@@ -4,7 +4,9 @@ use crate::{
     board::{BoardCard, BoardPage, now},
     guard::refusal,
     proof::{self, Proven},
+    session::{AccessResult, Session},
     shared::{Core, InboxState},
+    visitor::Visitor,
 };
 use axum::{
     Extension,
@@ -32,18 +34,20 @@ type NamedEvent = (&'static str, Value);
 pub(crate) async fn events(
     State(inbox): State<Arc<InboxState>>,
     Extension(proven): Extension<Proven>,
+    Extension(visitor): Extension<Visitor>,
 ) -> Response {
     if matches!(*inbox.core.borrow(), Core::Stopped) {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "countersign is stopping.");
     }
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
-    Sse::new(follow(inbox, proven)).keep_alive(keep_alive).into_response()
+    Sse::new(follow(inbox, proven, visitor)).keep_alive(keep_alive).into_response()
 }
 
 /// How far a page has been told. A card's text is read when it is its turn, and no sooner: a page
 /// that does not read holds no more than one.
 struct Follower {
     inbox: Arc<InboxState>,
+    visitor: Visitor,
     /// Behind which place the next part of the board begins, until all of it is told.
     place: Option<u64>,
     /// The version that the board had at first, and then the one that was told last.
@@ -55,17 +59,26 @@ struct Follower {
     notice: watch::Receiver<Vec<String>>,
 }
 
-fn follow(inbox: Arc<InboxState>, proven: Proven) -> impl Stream<Item = Result<Event, Infallible>> {
+fn follow(
+    inbox: Arc<InboxState>,
+    proven: Proven,
+    visitor: Visitor,
+) -> impl Stream<Item = Result<Event, Infallible>> {
     let (seen, changed, large) = (inbox.board.version(), VecDeque::new(), VecDeque::new());
     let (place, notice) = (Some(0), inbox.notice.subscribe());
-    let follower = Follower { inbox: inbox.clone(), place, seen, changed, large, notice };
+    let (follows, who) = (inbox.clone(), visitor.clone());
+    let follower = Follower { inbox: follows, visitor, place, seen, changed, large, notice };
     let told = stream::unfold(follower, Follower::next).enumerate();
-    told.map(move |(number, told)| Ok(event(&inbox, &proven, number, told)))
+    told.map(move |(number, told)| Ok(event(who.session(&inbox), &proven, number, told)))
 }
 
 impl Follower {
     async fn next(mut self) -> Option<(NamedEvent, Self)> {
         loop {
+            // FAIL-CLOSED: who has signed out, or left the config, is shown nothing more.
+            if self.visitor.stays(&self.inbox) == AccessResult::Refused {
+                return None;
+            }
             if let Some(place) = self.place {
                 let BoardPage { cards, next } = self.inbox.board.page(place, self.seen);
                 let (notice, more) = (self.notice.borrow_and_update().clone(), next.is_some());
@@ -110,7 +123,9 @@ async fn changed(
 ) -> Option<()> {
     let mut versions = inbox.board.follow();
     let mut core = inbox.core.subscribe();
+    let mut sign_ins = inbox.sign_ins.follow();
     tokio::select! {
+        ended = sign_ins.changed() => ended.ok(),
         stopped = core.wait_for(|core| matches!(core, Core::Stopped)) => {
             drop(stopped);
             None
@@ -126,9 +141,9 @@ async fn changed(
 }
 
 /// The event with the daemon's proof as its id: nobody in between can change, add or leave out one.
-fn event(inbox: &InboxState, proven: &Proven, number: usize, (name, data): NamedEvent) -> Event {
+fn event(session: &Session, proven: &Proven, number: usize, (name, data): NamedEvent) -> Event {
     let data = data.to_string();
     let number = u64::try_from(number).unwrap_or(u64::MAX);
-    let proof = proof::of_event(&inbox.session, &proven.0, (number, name, &data));
+    let proof = proof::of_event(session, &proven.0, (number, name, &data));
     Event::default().event(name).id(proof.unwrap_or_default()).data(data)
 }

@@ -90,6 +90,23 @@ pub trait Presses: Send + Sync {
         None
     }
 
+    /// Whom a one-time sign-in code lets in. It stays usable: whoever asks may be the preview of a
+    /// link.
+    fn sign_in_offered(&self, _code: &str) -> Option<Presser> {
+        None
+    }
+
+    /// Uses a one-time sign-in code up: whom it lets in.
+    fn sign_in(&self, _code: &str) -> Option<Presser> {
+        None
+    }
+
+    /// The person with this id whom [`Presses::sign_in`] has let in once, as they are now; `None`
+    /// where they may not answer any more.
+    fn signed_in(&self, _id: &str) -> Option<Presser> {
+        None
+    }
+
     /// A card of this adapter as its ask is now, for a platform that would else have to keep
     /// large cards; `None` where there is none, or it cannot be read.
     async fn card(&self, _id: &str) -> Option<Card> {

@@ -60,6 +60,11 @@ pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
     },
     BotCommand { name: "status", description: "How countersign is", parameters: &[] },
     BotCommand {
+        name: "login",
+        description: "A link for you alone that signs you in to the inbox, in a private chat",
+        parameters: &[],
+    },
+    BotCommand {
         name: "pause",
         description: "Let no call run, and stop all deadlines, until /resume",
         parameters: &[CommandParameter {

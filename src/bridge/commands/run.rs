@@ -7,6 +7,7 @@ use super::{
         told::outcome,
     },
     list::COMMANDS,
+    login::login,
     reading::{first_word, said},
 };
 use crate::{
@@ -75,6 +76,7 @@ impl CommandRun<'_> {
             "deny" => self.deny(call).await,
             "edit" => self.edit(call).await,
             "undo" => self.undo(call).await,
+            "login" => Ok(login(self.gate, self.who, call)),
             "pause" => self.pause(&call.rest).await,
             "resume" => Ok(switched(self.gate.resume(self.who).await?)),
             _ => Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),

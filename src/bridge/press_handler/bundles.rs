@@ -1,6 +1,9 @@
 //! Presses on bundles: one press that answers several asks, and the pages between.
 
-use super::{Input, NO_CARD, PressHandler, receipt, receipt_of};
+use super::{
+    Input, NO_CARD, PressHandler,
+    receipts::{receipt, receipt_of},
+};
 use crate::{
     ask::{Ask, Scope},
     bridge::{

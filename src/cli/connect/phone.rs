@@ -145,7 +145,7 @@ async fn knocked(client: &Client, pairing: &str) -> Result<PairingKnock> {
 /// Whether naming a first person in a chat ends answering on this machine.
 fn keeps_local_off(config: &Config) -> bool {
     let now = daemon::approvers(&config.approvers);
-    config.approvers.inbox.is_none() && now.may_answer_on("inbox")
+    config.approvers.inbox.is_none() && now.answers_nameless()
 }
 
 /// What the config lacks of a person and a target.

@@ -55,7 +55,7 @@ fn unnamed(config: &Config, who: &Approvers) -> Option<DoctorCheck> {
         let (group, platforms) = (&group.name, platforms.join(" and "));
         said.push(format!("whoever has a role of the group {group} on {platforms}"));
     }
-    if who.may_answer_on("inbox") {
+    if who.answers_nameless() {
         said.push("anyone who has the inbox's address or the approver's token".into());
     }
     let said = said.join(", ");

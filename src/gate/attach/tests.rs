@@ -26,6 +26,7 @@ fn gate(store: &Store, folder: &std::path::Path, daemon: &str) -> Arc<Gate> {
         home: None,
         host: "here".into(),
         daemon: daemon.into(),
+        inbox: String::new(),
         limits: crate::gate::Limits::default(),
         keep_ms: 1,
     };

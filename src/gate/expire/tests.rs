@@ -35,6 +35,7 @@ fn gate(store: &Store, daemon: &str, timeout_ms: i64) -> Arc<Gate> {
         home: None,
         host: "here".into(),
         daemon: daemon.into(),
+        inbox: String::new(),
         limits: Limits::default(),
         keep_ms: MINUTES,
     };

@@ -185,6 +185,7 @@ impl Bench {
             home: None,
             host: "here".to_owned(),
             daemon: "bench".to_owned(),
+            inbox: String::new(),
             limits: countersign::gate::Limits {
                 asks: u64::MAX,
                 asks_per_agent: u64::MAX,

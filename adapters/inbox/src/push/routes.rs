@@ -1,9 +1,9 @@
 //! What the page asks of the push: the key to subscribe with, on and off.
 
 use super::subscribers::Subscription;
-use crate::{guard::refusal, shared::InboxState};
+use crate::{guard::refusal, shared::InboxState, visitor::Visitor};
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -35,15 +35,20 @@ async fn about(State(inbox): State<Arc<InboxState>>) -> Response {
 
 async fn subscribe(
     State(inbox): State<Arc<InboxState>>,
+    Extension(visitor): Extension<Visitor>,
     body: Result<Json<Subscription>, JsonRejection>,
 ) -> Response {
     let Some(push) = &inbox.push else { return off() };
-    let Ok(Json(browser)) = body else {
+    let Ok(Json(mut browser)) = body else {
         return refusal(StatusCode::UNPROCESSABLE_ENTITY, "This is no browser's subscription.");
     };
     if let Err(sentence) = browser.parts() {
         return refusal(StatusCode::UNPROCESSABLE_ENTITY, sentence);
     }
+    browser.person = match visitor {
+        Visitor::Nameless => None,
+        Visitor::Person(_, presser) => Some(presser.id),
+    };
     kept(push.subscribers.add(browser))
 }
 

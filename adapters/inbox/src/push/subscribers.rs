@@ -26,6 +26,9 @@ pub(crate) struct Subscription {
     /// is never logged.
     pub(super) endpoint: String,
     keys: SubscriptionKeys,
+    /// The person who was signed in there. SECURITY: never as the browser says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) person: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +113,14 @@ impl Subscribers {
         self.change(|all| all.retain(|old| old.endpoint != endpoint))
     }
 
+    /// Removes the browsers of people who are gone.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(super) fn keep_people(&self, stays: impl Fn(&str) -> bool) -> io::Result<()> {
+        self.change(|all| all.retain(|one| one.person.as_deref().is_none_or(&stays)))
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<Subscription>)) -> io::Result<()> {
         let mut all = self.lock();
         let mut changed = all.clone();
@@ -167,7 +178,7 @@ mod tests {
             p256dh: URL_SAFE_NO_PAD.encode([4; PUBLIC_LEN]),
             auth: URL_SAFE_NO_PAD.encode([7; SECRET_LEN]),
         };
-        Subscription { endpoint: endpoint.to_owned(), keys }
+        Subscription { endpoint: endpoint.to_owned(), keys, person: None }
     }
 
     fn endpoints(subscribers: &Subscribers) -> Vec<String> {
@@ -189,6 +200,19 @@ mod tests {
         assert_eq!(endpoints(&Subscribers::open(&file).unwrap()), ["https://push.example/a"]);
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn who_is_gone_is_told_nothing_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let subscribers = Subscribers::open(&folder.path().join("push.json")).unwrap();
+        for (name, person) in [("a", Some("chat:1")), ("b", Some("chat:2")), ("c", None)] {
+            let person = person.map(str::to_owned);
+            let one = browser(&format!("https://push.example/{name}"));
+            subscribers.add(Subscription { person, ..one }).unwrap();
+        }
+        subscribers.keep_people(|person| person == "chat:2").unwrap();
+        assert_eq!(endpoints(&subscribers), ["https://push.example/b", "https://push.example/c"]);
     }
 
     #[test]

@@ -30,8 +30,18 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
     let door = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
     door.eval(AXE).await;
     assert_eq!(door.eval(&run("{}")).await, json!([]), "the door");
-    let page = browser.open(&desk.address()).await;
+    desk.core.invite("code", "Ana");
+    let link = browser.open(&format!("http://{}/sign-in#code", desk.at)).await;
+    link.until("!document.querySelector('#go').hidden").await;
+    link.eval(AXE).await;
+    for scheme in ["light", "dark"] {
+        link.scheme(scheme).await;
+        assert_eq!(link.eval(&run("{}")).await, json!([]), "the sign-in, {scheme}");
+    }
+    let page = link;
+    page.click("#go").await;
     page.until(LIVE).await;
+    page.until("!document.querySelector('#me').hidden").await;
     page.eval(AXE).await;
     clean(&page, "no request", "true").await;
     desk.post(&command("long", &"echo a long command\n".repeat(80))).await;
@@ -55,7 +65,7 @@ async fn every_page_is_axe_clean_wide_and_narrow_light_and_dark() {
         page.eval(&format!("location.hash = '{hash}'")).await;
         clean(&page, hash, drawn).await;
     }
-    for dialog in ["bells", "keys"] {
+    for dialog in ["bells", "keys", "person"] {
         page.eval(&format!("document.getElementById('{dialog}').showModal()")).await;
         clean(&page, dialog, "document.querySelector('dialog[open]')").await;
         page.eval(&format!("document.getElementById('{dialog}').close()")).await;

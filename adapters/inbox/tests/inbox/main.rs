@@ -18,5 +18,6 @@ mod pages;
 mod pictures;
 mod press;
 mod push;
+mod sign_in;
 mod stream;
 mod support;

@@ -20,6 +20,14 @@ async fn pictures_of_the_inbox_are_taken() {
     let browser = Browser::start().await.expect("a Chromium");
     let door = browser.open(&format!("http://localhost:{}/", desk.at.port())).await;
     take(&door, &folder, "door", "true").await;
+    desk.core.invite("code", "Ana");
+    let link = browser.open(&format!("http://{}/sign-in#code", desk.at)).await;
+    take(&link, &folder, "sign-in", "!document.querySelector('#go').hidden").await;
+    link.size(1280, 800).await;
+    link.click("#go").await;
+    link.until("document.querySelector('#me:not([hidden])')").await;
+    link.click("#me").await;
+    take(&link, &folder, "person", "document.querySelector('#person[open]')").await;
     let page = browser.open(&desk.address()).await;
     page.until("document.querySelector('#line').dataset.state === 'live'").await;
     take(&page, &folder, "empty", "true").await;

@@ -13,8 +13,8 @@ pub mod visitor;
 use countersign_inbox::{Inbox, InboxConfig, PushConfig};
 use countersign_port::testkit::{Received, TestCore};
 use countersign_port::{
-    Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Receipt, Target, Tone,
-    async_trait,
+    Adapter, Block, ButtonStyle, CancellationToken, Card, Outcome, Posting, Presser, Receipt,
+    Target, Tone, async_trait,
 };
 use records::Records;
 use std::{net::SocketAddr, sync::Arc};
@@ -119,18 +119,45 @@ impl Desk {
 /// A core that answers as the real one does, by the button's look.
 pub struct Core {
     pub cards: Mutex<Vec<Card>>,
+    /// Codes, and whom each lets in.
+    pub codes: std::sync::Mutex<Vec<(String, Presser)>>,
+    /// The people of the config.
+    pub people: std::sync::Mutex<Vec<Presser>>,
     heard: mpsc::UnboundedSender<Received>,
 }
 
 impl Core {
+    /// Makes a code for a person of the config.
+    pub fn invite(&self, code: &str, name: &str) {
+        let presser = Presser { id: format!("chat:{name}"), name: name.to_owned(), roles: vec![] };
+        self.codes.lock().unwrap().push((code.to_owned(), presser.clone()));
+        self.people.lock().unwrap().push(presser);
+    }
+
     fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Received>) {
         let (heard, presses) = mpsc::unbounded_channel();
-        (Arc::new(Self { cards: Mutex::default(), heard }), presses)
+        let (cards, codes, people) = Default::default();
+        (Arc::new(Self { cards, codes, people, heard }), presses)
     }
 }
 
 #[async_trait]
 impl TestCore for Core {
+    fn sign_in_offered(&self, code: &str) -> Option<Presser> {
+        let codes = self.codes.lock().unwrap();
+        codes.iter().find(|(known, _)| known == code).map(|(_, presser)| presser.clone())
+    }
+
+    fn sign_in(&self, code: &str) -> Option<Presser> {
+        let mut codes = self.codes.lock().unwrap();
+        let at = codes.iter().position(|(known, _)| known == code)?;
+        Some(codes.remove(at).1)
+    }
+
+    fn signed_in(&self, id: &str) -> Option<Presser> {
+        self.people.lock().unwrap().iter().find(|presser| presser.id == id).cloned()
+    }
+
     async fn take(&self, press: Received) -> Receipt {
         self.heard.send(press.clone()).unwrap();
         let mut cards = self.cards.lock().await;

@@ -1,0 +1,33 @@
+// Who is signed in on this page, and signing out.
+
+import { $, put } from "./dom.js";
+import { forgetKey, request } from "./line.js";
+import { pushOff } from "./push.js";
+
+/** Shows the name of whoever is signed in; nothing where nobody is. */
+export async function showPerson() {
+  const { status, body } = await request("GET", "/inbox/me");
+  if (status !== 200 || !body.name) return;
+  put($("me").querySelector("bdi"), body.name);
+  put($("person-name"), body.name);
+  $("me").hidden = false;
+}
+
+/** Wires the button and its dialog. */
+export function hangPerson() {
+  $("me").addEventListener("click", () => $("person").showModal());
+  $("sign-out").addEventListener("click", signOut);
+}
+
+async function signOut() {
+  // Who uses this browser next reads no requests of this person.
+  await pushOff().catch(() => {});
+  const { status, body } = await request("POST", "/inbox/sign-out", {});
+  if (status !== 200) {
+    put($("person-said"), body.error);
+    $("person-said").hidden = false;
+    return;
+  }
+  forgetKey();
+  location.replace("/");
+}
