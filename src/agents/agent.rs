@@ -254,8 +254,11 @@ impl<R> HookEvent<R> {
     /// `agent_id` in its `meta` is a subagent's, which continues after the main agent's turn.
     #[must_use]
     pub fn closes<'a>(&self, agent: &str, open: &'a [AskView]) -> Vec<&'a str> {
-        let ours =
-            |ask: &&AskView, session: &str| ask.call.agent == agent && ask.call.session == *session;
+        // With a token of its own the agent has the token's name there.
+        let ours = |ask: &&AskView, session: &str| {
+            let name = ask.call.claims.as_ref().unwrap_or(&ask.call.agent);
+            name == agent && ask.call.session == *session
+        };
         let of_subagent = |ask: &AskView| {
             ask.call.meta.as_ref().is_some_and(|meta| meta.get("agent_id").is_some())
         };

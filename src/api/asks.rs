@@ -3,6 +3,7 @@
 use super::{
     error::{ApiError, json},
     handle::Handle,
+    reader::AskReader,
     state::Api,
     view::{edit_view, state, view, view_for_agent},
     wait::longest,
@@ -34,6 +35,7 @@ use countersign_protocol::{
 
 pub(super) async fn list(
     State(api): State<Api>,
+    reader: AskReader,
     query: Result<Query<AsksQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(query) = query?;
@@ -44,6 +46,7 @@ pub(super) async fn list(
         )));
     }
     let after = match &query.after {
+        // No ask is read through it, so it may be the last of a page without any of the reader's.
         Some(id) => Some(api.store.ask(id).await?.ok_or_else(|| no_such(id))?),
         None => None,
     };
@@ -53,32 +56,36 @@ pub(super) async fn list(
     let turn = api.turns.take().await?;
     let Listed { asks, next } = api.store.asks_in(state, after.as_ref()).await?;
     let one = |ask: &Ask| if query.card { with_card(&api, ask, view(ask)) } else { view(ask) };
-    let (asks, next) = (asks.iter().map(one).collect(), next.map(|next| next.id().to_owned()));
+    let asks = asks.iter().filter(|ask| reader.may_read(ask)).map(one).collect();
+    let next = next.map(|next| next.id().to_owned());
     Ok(turn.held_by(&AsksPage { asks, next }))
 }
 
 pub(super) async fn get(
     State(api): State<Api>,
-    Extension(handle): Extension<Handle>,
+    reader: AskReader,
     Path(id): Path<String>,
     query: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(query) = query?;
-    let id = found(&api, &id).await?;
+    let (id, is_caller) = {
+        // No ask is held while its answer is awaited.
+        let _turn = api.turns.take().await?;
+        let ask = find(&api, &id, &reader).await?;
+        (ask.id.clone(), reader.is_caller_of(&ask))
+    };
     if !longest(&query).is_zero() {
-        // An agent that waits here counts as the ask's caller; an approver that watches does not.
+        // An agent that waits here counts as its ask's caller; who only watches does not.
         // `leave` is reached only if the wait ends by itself: if the client disconnects, `caller`
         // is dropped, which cancels the ask after a grace time.
-        let waited = match handle {
-            Handle::Agent => {
+        let waited = match is_caller {
+            true => {
                 let mut caller = api.gate.attach(&id);
                 let waited = caller.wait(longest(&query)).await;
                 caller.leave();
                 waited
             }
-            Handle::Approver | Handle::Person(_) | Handle::Inbox(_) => {
-                api.gate.wait(&id, longest(&query)).await
-            }
+            false => api.gate.wait(&id, longest(&query)).await,
         };
         waited?;
     }
@@ -97,27 +104,30 @@ fn with_card(api: &Api, ask: &Ask, view: AskView) -> AskView {
 pub(super) async fn answer(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
+    reader: AskReader,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let who = handle.answerer()?;
     let given = json(&body?)?;
-    let action = action(given, &find(&api, &id).await?)?;
-    act(&api, &id, who, action).await
+    let ask = find(&api, &id, &reader).await?;
+    let action = action(given, &ask)?;
+    act(&api, ask, who, action).await
 }
 
 pub(super) async fn undo(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
+    reader: AskReader,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let who = handle.answerer()?;
-    act(&api, &id, who, Action::Undo).await
+    let ask = find(&api, &id, &reader).await?;
+    act(&api, ask, who, Action::Undo).await
 }
 
 /// What an approver does to an ask, and what becomes of it.
-async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, ApiError> {
-    let ask = find(api, id).await?;
+async fn act(api: &Api, ask: Ask, who: Who, action: Action) -> Result<Response, ApiError> {
     let reply = api.gate.answer(ask.clone(), who, action).await;
     let status = match reply.told {
         // A late or repeated answer is 200 with `applied: false`: the request was valid, and the
@@ -145,6 +155,7 @@ async fn act(api: &Api, id: &str, who: Who, action: Action) -> Result<Response, 
 
 pub(super) async fn cancel(
     State(api): State<Api>,
+    reader: AskReader,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<AskView>, ApiError> {
@@ -156,7 +167,10 @@ pub(super) async fn cancel(
         Some(CancelReason::AnsweredElsewhere) => "it was answered elsewhere",
         Some(CancelReason::SessionEnded) => "its session ended",
     };
-    let ask = find(&api, &id).await?;
+    let ask = find(&api, &id, &reader).await?;
+    if !reader.may_cancel(&ask) {
+        return Err(ApiError::forbidden("an agent cancels only what it asked itself"));
+    }
     let ask = api.gate.cancel(&ask.id, why).await?.unwrap_or(ask);
     Ok(Json(view(&ask)))
 }
@@ -238,18 +252,21 @@ fn action(given: AnswerRequest, ask: &Ask) -> Result<Action, ApiError> {
     }
 }
 
-/// The ask with this id, or the only one whose id starts with it.
-async fn find(api: &Api, id: &str) -> Result<Ask, ApiError> {
-    let id = found(api, id).await?;
-    api.store.ask(&id).await?.ok_or_else(|| no_such(&id))
-}
-
-/// Completes a short id.
-pub(super) async fn found(api: &Api, id: &str) -> Result<String, ApiError> {
-    let mut found = api.store.ids_like(id).await?;
+/// The ask with this id, or the only one whose id starts with it, of those that this reader may
+/// read.
+// SECURITY: to who may not read an ask, it does not exist.
+pub(super) async fn find(api: &Api, id: &str, reader: &AskReader) -> Result<Ask, ApiError> {
+    let ids = api.store.ids_like(id).await?;
     // A whole id means itself, even if a longer one starts with it.
-    if let Some(exact) = found.iter().position(|found| found == id) {
-        return Ok(found.swap_remove(exact));
+    let ids = if ids.iter().any(|found| found == id) { vec![id.to_owned()] } else { ids };
+    let mut found = Vec::new();
+    for id in &ids {
+        // A row that cannot be read is an error where it is the only one that may be meant.
+        match api.store.ask(id).await {
+            Ok(ask) => found.extend(ask.filter(|ask| reader.may_read(ask))),
+            Err(error) if ids.len() == 1 => return Err(error.into()),
+            Err(error) => tracing::debug!(%error, "an ask is passed over"),
+        }
     }
     match (found.pop(), found.len()) {
         (Some(found), 0) if id.len() >= 3 => Ok(found),

@@ -104,6 +104,7 @@ impl From<SubmitError> for ApiError {
         match error {
             SubmitError::Malformed(malformed) => Self::bad_request(malformed.0),
             SubmitError::KeyTaken(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            SubmitError::NotThisAgent(why) => Self::forbidden(why),
             SubmitError::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             SubmitError::Unruled(why) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, why),
             SubmitError::TooMuch(too_much) => Self::too_much(too_much),

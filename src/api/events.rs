@@ -10,6 +10,7 @@
 use super::{
     error::ApiError,
     live::{self, Backlog, Feed, News, StreamEnd},
+    reader::AskReader,
     state::Api,
     view::view,
 };
@@ -26,6 +27,7 @@ use std::convert::Infallible;
 
 pub(super) async fn stream(
     State(api): State<Api>,
+    reader: AskReader,
     query: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
@@ -45,7 +47,7 @@ pub(super) async fn stream(
     };
     let end = if follow == Some(false) { StreamEnd::CaughtUp } else { StreamEnd::Never };
     let feed = EveryEvent { all: all == Some(true) };
-    Ok(live::serve_until(end, &api, tail, backlog, feed))
+    Ok(live::serve_until(end, &api, reader, tail, backlog, feed))
 }
 
 /// Sends every event of the log with its ask; those that only the log shows where `all` is wanted.

@@ -25,7 +25,7 @@ pub(super) async fn list(
     grants.retain(|grant| {
         handle.sees_all()
             || grant.scope == GrantScope::Always
-            || grant.owner.as_ref() == Some(&owner)
+            || grant.owner.as_ref().is_some_and(|of| of.is_of_handle(&owner))
     });
     let missing = api.gate.missing_rules(&grants);
     // SECURITY: the last call of a grant for always may be another agent's.

@@ -3,7 +3,7 @@
 use super::error::ApiError;
 use crate::{
     ask::owner::Owner, connections::Connection, gate::approvers::Who, proof::Nonces,
-    secret::TokenHash,
+    secret::TokenHash, store::Reads,
 };
 use axum::extract::Request;
 use countersign_port::Presser;
@@ -12,14 +12,28 @@ use std::sync::Arc;
 /// The access of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Handle {
-    /// May open asks, read their answers and cancel them.
+    /// May open asks, read their answers and cancel them: the agent of the shared token, or of
+    /// the socket.
     Agent,
+    /// The same for an agent with a token of its own.
+    Named(NamedAgent),
     /// May also answer.
     Approver,
     /// May also answer, as the person whose own token it is.
     Person(TokenHash),
     /// The inbox's page: sees what an approver sees, and answers as whoever is at it.
     Inbox(Presser),
+}
+
+/// An agent with a token of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedAgent {
+    /// The token's random id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Whose asks it may read.
+    pub reads: Reads,
 }
 
 /// The listener that accepted a request.
@@ -72,6 +86,7 @@ impl Handle {
     pub(super) fn sees_all(&self) -> bool {
         match self {
             Self::Approver | Self::Person(_) | Self::Inbox(_) => true,
+            Self::Named(agent) => agent.reads == Reads::All,
             Self::Agent => false,
         }
     }
@@ -100,7 +115,7 @@ impl Handle {
             Self::Inbox(Presser { id, name, .. }) => {
                 Ok(Who { platform: "inbox", id: id.clone(), name: name.clone(), roles: Vec::new() })
             }
-            Self::Agent => Err(ApiError::forbidden(
+            Self::Agent | Self::Named(_) => Err(ApiError::forbidden(
                 "this handle may open asks and read their answers; answering needs the \
                  approver's token",
             )),
@@ -126,6 +141,7 @@ fn owner(surface: Surface, handle: &Handle) -> Owner {
         // though its handle is the same.
         (Surface::Socket, Handle::Agent) => "unix:agent",
         (Surface::Tcp, Handle::Agent) => "tcp:agent",
+        (_, Handle::Named(agent)) => return Owner::by_token(&agent.id),
         (_, Handle::Approver) => "approver",
         (_, Handle::Person(token)) => return Owner::by(&format!("person:{}", token.id())),
         (_, Handle::Inbox(_)) => "inbox",

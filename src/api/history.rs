@@ -5,18 +5,16 @@ mod filter;
 use super::{
     asks,
     error::ApiError,
-    handle::Handle,
+    reader::AskReader,
     state::Api,
     view::{reason, view},
 };
 use crate::{
-    ask::owner::Owner,
     clock,
     gate::ask::{Answer, Ask, By, Decision, State},
     store::{Delivery, Found},
 };
 use axum::{
-    Extension,
     extract::{Path, Query, State as Shared, rejection::QueryRejection},
     http::StatusCode,
     response::Response,
@@ -29,15 +27,14 @@ use filter::Filter;
 /// Lists closed asks: approvers see all, agents those of their own handle.
 pub(super) async fn list(
     Shared(api): Shared<Api>,
-    Extension(handle): Extension<Handle>,
-    Extension(owner): Extension<Owner>,
+    reader: AskReader,
     query: Result<Query<HistoryQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let query = query.map_err(|wrong| unprocessable(format!("the query is wrong: {wrong}")))?.0;
     let filter = Filter::read(query).map_err(unprocessable)?;
     let turn = api.turns.take().await?;
     let look = |ask: &Ask| {
-        if !may_see(ask, &handle, &owner) {
+        if !reader.may_read(ask) {
             return None;
         }
         entry(ask, (api.title)(ask)).filter(|entry| filter.fits(ask, entry))
@@ -51,15 +48,12 @@ pub(super) async fn list(
 /// One ask in whole, open or closed.
 pub(super) async fn get(
     Shared(api): Shared<Api>,
-    Extension(handle): Extension<Handle>,
-    Extension(owner): Extension<Owner>,
+    reader: AskReader,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let id = asks::found(&api, &id).await?;
     let turn = api.turns.take().await?;
-    let ask = api.store.ask(&id).await?.filter(|ask| may_see(ask, &handle, &owner));
-    let ask = ask.ok_or_else(|| asks::no_such(&id))?;
-    let deliveries = api.store.deliveries(&id).await?;
+    let ask = asks::find(&api, &id, &reader).await?;
+    let deliveries = api.store.deliveries(&ask.id).await?;
     let answer = ask.answer();
     Ok(turn.held_by(&AskRecord {
         ask: AskView { card: Some((api.card)(&ask)), ..view(&ask) },
@@ -70,11 +64,6 @@ pub(super) async fn get(
         undone_by: answer.and_then(undone_by),
         deliveries: deliveries.into_iter().map(delivery).collect(),
     }))
-}
-
-// FAIL-CLOSED: an ask of a version that noted no owner is for approvers only.
-fn may_see(ask: &Ask, handle: &Handle, owner: &Owner) -> bool {
-    handle.sees_all() || ask.body.owner.as_ref().is_some_and(|of| of.is_of_handle(owner))
 }
 
 /// A closed ask in short; `None` for an open one.

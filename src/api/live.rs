@@ -2,6 +2,7 @@
 //! new events, one at a time.
 
 use super::{
+    reader::AskReader,
     state::Api,
     turns::{LargeReplies, LargeReply},
 };
@@ -64,23 +65,26 @@ pub(in crate::api) enum StreamEnd {
 /// Streams events until the daemon stops or the store fails; the reader reconnects then.
 pub(in crate::api) fn serve<F: Feed>(
     api: &Api,
+    reader: AskReader,
     tail: Tail,
     backlog: Backlog,
     feed: F,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
-    serve_until(StreamEnd::Never, api, tail, backlog, feed)
+    serve_until(StreamEnd::Never, api, reader, tail, backlog, feed)
 }
 
 /// The same with an end of its own.
 pub(in crate::api) fn serve_until<F: Feed>(
     end: StreamEnd,
     api: &Api,
+    reader: AskReader,
     tail: Tail,
     backlog: Backlog,
     feed: F,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>> {
     let (gate, store, turns) = (api.gate.clone(), api.store.clone(), api.turns.clone());
-    let live = Live { end, ..Live::new(gate, store, turns, tail, backlog, feed) };
+    let live = Live::new(gate, store, turns, tail, backlog, feed);
+    let live = Live { end, reader: Some(reader), ..live };
     Sse::new(stream::unfold(live, Live::next).map(Ok)).keep_alive(KeepAlive::default())
 }
 
@@ -97,6 +101,8 @@ pub(in crate::api) struct Live<F> {
     /// Held while the last event is written, if it is large.
     turn: Option<LargeReply>,
     end: StreamEnd,
+    /// Who reads; `None`: a test that reads everything.
+    reader: Option<AskReader>,
     feed: F,
 }
 
@@ -116,7 +122,8 @@ impl<F: Feed> Live<F> {
         feed: F,
     ) -> Self {
         let (changes, next, end) = (gate.changes(), VecDeque::new(), StreamEnd::Never);
-        Self { gate, store, turns, changes, tail, backlog, next, turn: None, end, feed }
+        let (turn, reader) = (None, None);
+        Self { gate, store, turns, changes, tail, backlog, next, turn, end, reader, feed }
     }
 
     /// Waits for the next event; `None` ends the stream, and the reader reconnects.
@@ -130,7 +137,11 @@ impl<F: Feed> Live<F> {
                 // An error ends the stream. Skipping the event would hide it from this reader for
                 // good.
                 let Some(news) = self.news(next).await.ok()? else { continue };
+                if !self.may_read(&news) {
+                    continue;
+                }
                 if let Some((event, bytes)) = self.feed.event(news) {
+                    is_accepted(self.reader.clone(), self.store.clone()).await?;
                     self.turn = turn.for_size(bytes);
                     return Some((event, self));
                 }
@@ -176,6 +187,15 @@ impl<F: Feed> Live<F> {
         Ok(true)
     }
 
+    fn may_read(&self, news: &News) -> bool {
+        let Some(reader) = &self.reader else { return true };
+        match news {
+            News::Forgotten => true,
+            News::Open(ask) => reader.may_read(ask),
+            News::Happened { event, ask, .. } => reader.may_read_event(event, ask.as_ref()),
+        }
+    }
+
     async fn news(&mut self, next: Next) -> Result<Option<News>, StoreError> {
         let store = &self.store;
         Ok(match next {
@@ -200,4 +220,10 @@ impl<F: Feed> Live<F> {
     pub(in crate::api) fn is_caught_up(&self) -> bool {
         self.next.is_empty()
     }
+}
+
+/// `None` ends the stream: the reader's token was revoked, or nobody can tell.
+async fn is_accepted(reader: Option<AskReader>, store: Store) -> Option<()> {
+    let Some(reader) = reader else { return Some(()) };
+    reader.is_accepted(&store).await.ok()?.then_some(())
 }

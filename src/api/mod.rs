@@ -3,6 +3,7 @@
 //! There are three handles: an agent's may open asks and read their answers; the approver's may
 //! answer; the inbox's page reads, and answers as the inbox where that may.
 
+mod agent;
 mod asks;
 mod authenticate;
 mod calls;
@@ -18,18 +19,20 @@ mod mcp;
 mod page;
 mod pairings;
 mod pause;
+mod reader;
 mod reload;
 mod rules;
 mod sessions;
 mod state;
 mod token_proof;
+mod tokens;
 mod turns;
 mod view;
 mod wait;
 mod wires;
 
 pub use error::ApiError;
-pub use handle::{Handle, Keys, Surface};
+pub use handle::{Handle, Keys, NamedAgent, Surface};
 pub use page::page_router;
 pub use state::{Api, Reload};
 pub use turns::LargeReplies;
@@ -68,13 +71,16 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::PAIRING, get(pairings::get))
         .route(routes::GRANTS, get(grants::list))
         .route(routes::GRANT, delete(grants::revoke))
+        .route(routes::TOKENS, get(tokens::list).post(tokens::add))
+        .route(routes::TOKEN, delete(tokens::revoke))
+        .route(routes::ROTATE_TOKEN, post(tokens::rotate))
         .route(routes::MCP, post(mcp::receive).delete(mcp::end))
         .layer(Extension(Arc::new(mcp::WaitingTools::default())))
         .merge(wires::routes())
         // Inside the guard: without a token, an unknown route is 401 like any other.
         .route("/v1/{*rest}", axum::routing::any(no_such_route))
         .route_layer(middleware::from_fn_with_state(
-            (api.keys.clone(), surface),
+            (api.clone(), surface),
             authenticate::authenticate,
         ));
     guarded

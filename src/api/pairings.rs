@@ -69,7 +69,7 @@ pub(super) async fn get(
 fn may_pair(handle: Handle) -> Result<(), ApiError> {
     match handle {
         Handle::Approver | Handle::Person(_) => Ok(()),
-        Handle::Agent | Handle::Inbox(_) => {
+        Handle::Agent | Handle::Named(_) | Handle::Inbox(_) => {
             Err(ApiError::forbidden("pairing a phone needs the approver's token"))
         }
     }

@@ -69,6 +69,7 @@ pub(super) async fn act(
         "abort" => {
             let SessionRequest { agent } = json(&body)?;
             named(&agent)?;
+            let agent = handle.acts_as(&api, agent).await?;
             let why = "its session was aborted";
             let cancelled = api.gate.abort_session(&agent, &session, why).await?;
             Ok(Json(CancelledReply { cancelled }).into_response())
@@ -76,12 +77,14 @@ pub(super) async fn act(
         "end" => {
             let SessionRequest { agent } = json(&body)?;
             named(&agent)?;
+            let agent = handle.acts_as(&api, agent).await?;
             let cancelled = api.gate.end_session(&agent, &session, SESSION_ENDED).await?;
             Ok(Json(CancelledReply { cancelled }).into_response())
         }
         "mode" => {
             let ModeRequest { agent, mode } = json(&body)?;
             named(&agent)?;
+            let agent = handle.acts_as(&api, agent).await?;
             // An agent's handle is no error here: it may set the session back to the configured
             // mode.
             let who = handle.answerer().ok();

@@ -2,8 +2,9 @@
 //! authenticates the server.
 
 use super::{
+    agent::known,
     error::ApiError,
-    handle::{Keys, Surface, admitted},
+    handle::{Surface, admitted},
     state::{Api, LARGEST},
 };
 use crate::{
@@ -61,7 +62,7 @@ impl TokenProof {
     // FAIL-CLOSED: a wrong proof gets no access, not even the socket's own handle.
     pub(super) async fn check(
         self,
-        keys: &Keys,
+        api: &Api,
         surface: Surface,
         request: Request,
     ) -> Result<VerifiedRequest, ApiError> {
@@ -72,21 +73,15 @@ impl TokenProof {
         })?;
         let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         let about = ProofSubject { nonce: self.nonce, method: parts.method.clone(), target, body };
-        let known = keys.of(|key| about.request().shows(key, &self.masked));
-        let unknown = "this token is not known here";
-        let (handle, hash) =
-            known.ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, unknown))?;
+        let shows = |key: &TokenHash| about.request().shows(key, &self.masked);
+        let (handle, hash) = known(&api.keys, &api.store, shows).await?;
         // Checked after the token: a client without it cannot use up somebody else's nonce.
-        if !keys.nonces.take(&about.nonce) {
+        if !api.keys.nonces.take(&about.nonce) {
             let used = "the token was shown with a nonce that is used, too old or not from here";
             return Err(ApiError::new(StatusCode::UNAUTHORIZED, used));
         }
         let request = Request::from_parts(parts, Body::from(about.body.clone()));
-        Ok(VerifiedRequest {
-            request: admitted(request, surface, handle),
-            hash: hash.clone(),
-            about,
-        })
+        Ok(VerifiedRequest { request: admitted(request, surface, handle), hash, about })
     }
 }
 

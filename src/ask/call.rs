@@ -87,6 +87,10 @@ pub struct Call {
     /// Handed back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
+    /// What the agent calls itself, where its own token names it. The daemon sets it; a caller
+    /// cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<String>,
     /// The owner of its session. The daemon sets it from the request's handle; a caller cannot.
     #[serde(skip)]
     pub owner: Option<Owner>,
@@ -158,6 +162,7 @@ impl Call {
             expires_in_s: None,
             accepts: Vec::new(),
             meta: None,
+            claims: None,
             owner: None,
         }
     }

@@ -34,6 +34,7 @@ impl Call {
             expires_in_s: _,
             meta: _,
             accepts: _,
+            claims: _,
             owner: _,
         } = self;
         countersign_policy::Call {

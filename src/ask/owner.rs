@@ -10,11 +10,26 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Owner(String);
 
+/// What the owner of calls with an agent's own token begins with.
+const TOKEN: &str = "token:";
+
 impl Owner {
     /// The owner of calls with this handle and no secret.
     #[must_use]
     pub fn by(handle: &str) -> Self {
         Self(handle.to_owned())
+    }
+
+    /// The owner of calls with an agent's own token, by the token's random id.
+    #[must_use]
+    pub fn by_token(id: &str) -> Self {
+        Self(format!("{TOKEN}{id}"))
+    }
+
+    /// The id of the agent's own token that these calls bring; `None` of every other handle.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.0.split(' ').next()?.strip_prefix(TOKEN)
     }
 
     /// The same with a session's secret, of which only the hash is stored.
@@ -23,11 +38,11 @@ impl Owner {
         Self(format!("{} {}", self.0, sha256_hex(secret.as_bytes())))
     }
 
-    /// Whether calls of this owner come from the same handle as those of `handle`, which has no
-    /// secret.
+    /// Whether calls of this owner come from the same handle as those of `other`, whatever secrets
+    /// they have.
     #[must_use]
-    pub fn is_of_handle(&self, handle: &Self) -> bool {
-        self.0.split(' ').next() == Some(handle.as_str())
+    pub fn is_of_handle(&self, other: &Self) -> bool {
+        self.0.split(' ').next() == other.0.split(' ').next()
     }
 
     /// Wraps an owner from the store.
@@ -67,8 +82,16 @@ mod tests {
     fn an_owner_is_of_its_handle_whatever_its_secret() {
         let handle = Owner::by("tcp:agent");
         assert!(handle.is_of_handle(&handle) && handle.clone().with("a").is_of_handle(&handle));
+        assert!(handle.clone().with("a").is_of_handle(&handle.clone().with("b")));
         for other in ["tcp:agent2", "tcp", "", "unix:agent"] {
             assert!(!Owner::by(other).with("a").is_of_handle(&handle), "{other}");
         }
+    }
+    #[test]
+    fn only_an_agents_own_token_has_an_id() {
+        let owner = Owner::by_token("abc");
+        assert_eq!([owner.token(), owner.clone().with("s").token()], [Some("abc"); 2]);
+        assert_eq!([Owner::by("tcp:agent").token(), Owner::by("").token()], [None; 2]);
+        assert!(!owner.is_of_handle(&Owner::by_token("abcd")));
     }
 }

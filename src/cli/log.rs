@@ -9,6 +9,7 @@ use super::{
     Context, Exit,
     say::{self, Colour},
     table::{self, Cell},
+    token,
 };
 use crate::{
     client::{Client, ClientError, Happened},
@@ -104,7 +105,7 @@ pub(super) async fn run(context: &Context, mut args: LogArgs) -> Result<Exit> {
     if args.format == LogFormat::Csv {
         csv::headings()?;
     }
-    let client = context.client()?;
+    let client = token::reader(context)?;
     let mut reader = Reader { client, args, last: None, known: BTreeSet::new() };
     let mut lost = false;
     loop {

@@ -2,6 +2,7 @@
 
 mod acp;
 mod agent;
+mod agent_tokens;
 mod answer;
 mod approvers;
 mod ask;
@@ -144,6 +145,8 @@ enum CliCommand {
     Undo(answer::UndoArgs),
     /// List what was approved for longer than once, or revoke it
     Grants(grants::GrantsArgs),
+    /// Give agents tokens of their own; needs the approver's token
+    Token(agent_tokens::TokenArgs),
     /// Copy the store into a file, also while the daemon runs
     Backup(backup::BackupArgs),
     /// Rule on calls, explain rulings, test and import rules; needs no daemon
@@ -205,6 +208,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Reload(args) => wait(reload::run(context, &args)),
         CliCommand::Undo(args) => wait(answer::undo(context, args)),
         CliCommand::Grants(args) => wait(grants::run(context, args)),
+        CliCommand::Token(args) => wait(agent_tokens::run(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
         CliCommand::Policy(args) => policy::run(context, args),
         CliCommand::Completions(args) => completions::run(&args),

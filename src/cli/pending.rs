@@ -3,6 +3,7 @@
 use super::{
     Context, Exit, say,
     terminal::{self, row},
+    token,
     when::when,
 };
 use crate::ask::question::{Choice, Question};
@@ -18,7 +19,7 @@ pub(super) struct PendingArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &PendingArgs) -> Result<Exit> {
-    let client = context.client()?;
+    let client = token::reader(context)?;
     if args.json {
         say::json(&json!({ "asks": client.pending().await? }))?;
         return Ok(Exit::Good);

@@ -122,6 +122,9 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "reload",
         "log",
         "export",
+        "token",
+        "add",
+        "rotate",
         "-",
     ];
     let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };
@@ -154,7 +157,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Inbox(_)
             | CliCommand::Watch(_)
             | CliCommand::Man(_)
-            | CliCommand::Backup(_) => true,
+            | CliCommand::Backup(_)
+            | CliCommand::Token(_) => true,
             CliCommand::Grants(args) => args.revokes(),
             CliCommand::Doctor(args) => args.fix,
             CliCommand::Log(args) => args.exports(),

@@ -8,6 +8,7 @@ mod places;
 mod records;
 pub mod session;
 mod settings;
+mod tokens;
 mod transport;
 mod wire;
 

@@ -8,6 +8,7 @@
 //! INVARIANT: an answer is committed before its presser is told.
 
 mod action;
+mod agent_tokens;
 mod allowed;
 pub mod answer;
 pub mod answer_rules;
@@ -62,6 +63,7 @@ mod who;
 mod workers;
 
 pub use crate::ask::{self, attached, call, question};
+pub use agent_tokens::{AgentTokens, TokenOutcome, taken};
 pub use attach::AttachedCaller;
 pub use doors::NoSignIn;
 pub use evaluate::Explained;
@@ -122,6 +124,7 @@ pub struct Gate {
     doors: InboxDoor,
     sessions: Sessions,
     retention: Retention,
+    agent_tokens: Arc<AgentTokens>,
 }
 
 impl Gate {
@@ -152,6 +155,11 @@ impl Gate {
             grants: grants.clone(),
             uses: uses.clone(),
         });
+        let agent_tokens = Arc::new(AgentTokens {
+            open: open.clone(),
+            in_force: in_force.clone(),
+            callers: callers.clone(),
+        });
         let submissions = Arc::new(Submissions {
             open: open.clone(),
             in_force: in_force.clone(),
@@ -160,6 +168,7 @@ impl Gate {
             callers: callers.clone(),
             uses: uses.clone(),
             allowed: allowed.clone(),
+            agent_tokens: agent_tokens.clone(),
         });
         let pause = Arc::new(PauseSwitch {
             open: open.clone(),
@@ -193,6 +202,7 @@ impl Gate {
             doors,
             sessions,
             retention,
+            agent_tokens,
         })
     }
 
@@ -200,6 +210,12 @@ impl Gate {
     #[must_use]
     pub fn daemon(&self) -> &str {
         &self.open.daemon
+    }
+
+    /// The tokens of agents.
+    #[must_use]
+    pub fn agent_tokens(&self) -> &Arc<AgentTokens> {
+        &self.agent_tokens
     }
 
     /// Whether anybody at all may answer on this platform.

@@ -2,6 +2,7 @@
 
 use super::{
     AttachedCaller, SubmitError,
+    agent_tokens::{AgentTokens, is_same},
     allowed::AllowedCalls,
     ask::{
         Ask, Body, Silence,
@@ -54,6 +55,7 @@ pub(super) struct Submissions {
     pub(super) callers: Arc<Callers>,
     pub(super) uses: Arc<GrantUses>,
     pub(super) allowed: Arc<AllowedCalls>,
+    pub(super) agent_tokens: Arc<AgentTokens>,
 }
 
 impl Submissions {
@@ -105,6 +107,7 @@ impl Submissions {
         let bytes = large::bytes(&call);
         let read = || call.spell_out().and_then(|call| call.check().map(|()| call));
         let call = self.evaluator.beside(bytes, read).await?;
+        let call = self.agent_tokens.named(call).await?;
         let (mut ruling, problem) = self.evaluator.rule_in_turn(&call).await?;
         if !call.questions.is_empty() && ruling.verdict == Verdict::Allow {
             // No rule can answer a question.
@@ -161,9 +164,9 @@ impl Submissions {
                 tracing::info!(ask_id = %ask.id, agent = %ask.body.call.agent,
                     tool = %ask.body.call.tool, "asking a person");
                 self.open.changed();
-                Ok(Opened::Ask(Box::new(ask)))
+                Ok(Opened::Ask(Box::new(self.agent_tokens.checked(ask).await?)))
             }
-            Inserted::Known(ask) if ask.digest == new.digest => Ok(Opened::Ask(Box::new(ask))),
+            Inserted::Known(ask) if is_same(&ask, &new) => Ok(Opened::Ask(Box::new(ask))),
             Inserted::Known(ask) => {
                 Err(SubmitError::KeyTaken(ask.body.call.key.unwrap_or_default()))
             }
@@ -272,9 +275,15 @@ impl Submissions {
         if ruling.verdict != Verdict::Deny {
             return self.allowed.note(call, ruling, digest).await;
         }
-        let data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
+        let mut data = json!({"agent": call.agent, "session": call.session, "tool": call.tool,
             "digest": digest, "verdict": ruling.verdict, "rule": ruling.rule,
             "reason": ruling.reason});
+        // With a token of its own, other agents do not read it.
+        if let Some(data) = data.as_object_mut()
+            && call.owner.as_ref().is_some_and(|owner| owner.token().is_some())
+        {
+            data.insert("token".to_owned(), json!(call.agent));
+        }
         Ok(self.open.store.note(clock::now_ms(), "ruled", None, &data).await?)
     }
 }

@@ -14,6 +14,9 @@ pub enum SubmitError {
         "the key `{0}` was used in this session for another call; a key names exactly one call"
     )]
     KeyTaken(String),
+    /// The token that names the agent is missing, or not accepted any more.
+    #[error("{0}")]
+    NotThisAgent(String),
     /// The daemon stops, and asks nobody any more.
     #[error("this daemon stops; hand the call in again, with the same key, in a moment")]
     Stopping,

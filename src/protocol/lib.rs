@@ -18,6 +18,7 @@ pub mod routes;
 mod rules;
 mod sessions;
 mod status;
+mod tokens;
 mod verdict;
 
 pub use asks::{
@@ -43,5 +44,9 @@ pub use sessions::{
 pub use status::{
     ErrorReply, NonceReply, ReadyAdapter, ReadyLate, ReadyLeader, ReadyReply, ReadyState,
     ReadyWaiting, Up,
+};
+pub use tokens::{
+    AddTokenRequest, NewTokenReply, RevokedTokenReply, RotateTokenRequest, TokenState, TokenView,
+    TokensPage,
 };
 pub use verdict::CallVerdict;

@@ -4,11 +4,12 @@
 mod operation;
 
 use crate::{
-    AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery, CallReply, CancelRequest,
-    CancelledReply, ErrorReply, EventView, EventsQuery, ExplainReply, ExplainRequest,
-    ForgottenView, GrantsPage, HistoryPage, HistoryQuery, LogQuery, LogReply, ModeReply,
-    ModeRequest, NonceReply, PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest,
-    ReadyReply, ReloadReply, RevokeReply, SessionRequest, SessionsPage, SubmitRequest, TrialReply,
+    AddTokenRequest, AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery,
+    CallReply, CancelRequest, CancelledReply, ErrorReply, EventView, EventsQuery, ExplainReply,
+    ExplainRequest, ForgottenView, GrantsPage, HistoryPage, HistoryQuery, LogQuery, LogReply,
+    ModeReply, ModeRequest, NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView,
+    PauseReply, PauseRequest, ReadyReply, ReloadReply, RevokeReply, RevokedTokenReply,
+    RotateTokenRequest, SessionRequest, SessionsPage, SubmitRequest, TokensPage, TrialReply,
     TrialRequest, WaitQuery, routes,
 };
 use operation::{Operation, RouteAccess, described};
@@ -153,6 +154,16 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("get", routes::PAIRING, "Read or await a pairing", RouteAccess::Approver)
             .query::<WaitQuery>(generator)
             .reply::<PairingView>(generator, "200", "Who sent its code, and where"),
+        Operation::new("get", routes::TOKENS, "List agents' tokens", RouteAccess::Approver)
+            .reply::<TokensPage>(generator, "200", "The tokens, never themselves"),
+        Operation::new("post", routes::TOKENS, "Make a token", RouteAccess::Approver)
+            .body::<AddTokenRequest>(generator)
+            .reply::<NewTokenReply>(generator, "200", "The token, this one time"),
+        Operation::new("post", routes::ROTATE_TOKEN, "Rotate a token", RouteAccess::Approver)
+            .body::<RotateTokenRequest>(generator)
+            .reply::<NewTokenReply>(generator, "200", "The token, this one time"),
+        Operation::new("delete", routes::TOKEN, "Revoke a token", RouteAccess::Approver)
+            .reply::<RevokedTokenReply>(generator, "200", "The token that was revoked"),
         Operation::new("post", routes::MCP, "Send a message of MCP", RouteAccess::Agent)
             .body::<Value>(generator)
             .reply::<Value>(generator, "200", "The reply, or a stream that ends with it"),

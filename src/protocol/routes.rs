@@ -42,6 +42,12 @@ pub const RELOAD: &str = "/v1/reload";
 pub const PAIRINGS: &str = "/v1/pairings";
 /// A pairing.
 pub const PAIRING: &str = "/v1/pairings/{id}";
+/// The tokens of agents.
+pub const TOKENS: &str = "/v1/tokens";
+/// An agent's token.
+pub const TOKEN: &str = "/v1/tokens/{name}";
+/// Gives an agent another token.
+pub const ROTATE_TOKEN: &str = "/v1/tokens/{name}/rotate";
 /// Messages of MCP.
 pub const MCP: &str = "/mcp";
 /// Makes a nonce.

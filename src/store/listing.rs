@@ -169,13 +169,13 @@ impl Store {
         Ok(self.one(sqlx::query(open)).await?.try_get("n")?)
     }
 
-    /// The ids that start with `prefix`; at most two, enough to tell one from several.
+    /// Ids that start with `prefix`; at most 20, of which a reader may know fewer.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         // `substr` instead of `LIKE`, in which a `%` or `_` of the prefix would be a wildcard.
-        let like = sqlx::query("SELECT id FROM ask WHERE substr(id, 1, length($1)) = $1 LIMIT 2");
+        let like = sqlx::query("SELECT id FROM ask WHERE substr(id, 1, length($1)) = $1 LIMIT 20");
         let rows = self.all(like.bind(prefix)).await?;
         rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
     }

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 21] = [
+const STEPS: [(i64, &str, &str); 22] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -29,6 +29,7 @@ const STEPS: [(i64, &str, &str); 21] = [
     (19, "votes", include_str!("migrations/0019_votes.sql")),
     (20, "routes", include_str!("migrations/0020_routes.sql")),
     (21, "log", include_str!("migrations/0021_log.sql")),
+    (22, "agent_token", include_str!("migrations/0022_agent_token.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write

@@ -4,6 +4,7 @@
 //! transaction with its event, its grants and the cards that have to follow; the loser of a race
 //! gets the row as it is now.
 
+mod agent_tokens;
 mod asks;
 mod backup;
 mod bundles;
@@ -46,6 +47,7 @@ mod uses;
 mod votes;
 mod writer;
 
+pub use agent_tokens::{AgentToken, NewAgentToken, Reads};
 pub use asks::{Inserted, NewAsk, OpenInSession, Overdue};
 pub use backup::{BackupError, back_up};
 pub use bundles::{BUNDLE, Bundle, BundleKey, BundleNews, BundleRow, Member, Twin};

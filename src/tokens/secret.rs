@@ -59,6 +59,15 @@ impl TokenHash {
         sha256_hex(token.as_bytes()).as_bytes().ct_eq(self.0.as_bytes()).into()
     }
 
+    /// Reads a hash as it is written; `None` if the text is none.
+    #[must_use]
+    pub fn stored(text: &str) -> Option<Self> {
+        match Token::parse(text) {
+            Ok(Token::Hashed(hash)) => Some(hash),
+            Ok(Token::Plain(_)) | Err(_) => None,
+        }
+    }
+
     /// A name for the token that may be stored and shown.
     // SECURITY: never the hash itself, with which anybody could play the daemon's part of a proof.
     #[must_use]

@@ -107,7 +107,7 @@ async fn a_change_of_files_is_asked_with_its_diff() {
     assert_eq!(ask["call"]["args"], json!({"changes": item["changes"]}));
     assert_eq!(ask["effects"], json!(["writes /home/ana/shop/hello.txt"]));
     let id = ask["id"].as_str().unwrap();
-    let card = daemon.get(&format!("/v1/asks/{id}?card=true"), crate::daemon::AGENT).await.1;
+    let card = daemon.get(&format!("/v1/asks/{id}?card=true"), crate::daemon::APPROVER).await.1;
     assert_eq!(card["card"]["title"], "✏️ hello.txt +1 −0");
     assert_eq!(codex.receive().await, reply);
 }

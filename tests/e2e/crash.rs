@@ -195,7 +195,7 @@ async fn cards_end(fixture: &Fixture) -> usize {
 
 /// Checks every promise on everything that was seen.
 async fn judge(fixture: &Fixture, daemon: &Daemon) -> BTreeMap<String, ledger::Case> {
-    let (_, open) = daemon.get("/v1/asks?state=open", crate::daemon::AGENT).await;
+    let (_, open) = daemon.get("/v1/asks?state=open", crate::daemon::APPROVER).await;
     assert_eq!(open["asks"], serde_json::json!([]), "everything has ended");
     // A reader who was there all the time, and went on where it was told whenever its line broke,
     // missed nothing of what stands in the log.

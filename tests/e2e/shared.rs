@@ -4,6 +4,7 @@ mod callers;
 #[cfg(feature = "discord")]
 mod discord;
 mod pause;
+mod tokens;
 
 use crate::{
     core::loop_for_open,

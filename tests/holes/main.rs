@@ -35,6 +35,7 @@ mod telegram_server;
 mod world;
 
 mod activation;
+mod agent_tokens;
 mod bodies;
 mod cards;
 mod clock;

@@ -210,9 +210,9 @@ impl Daemon {
         tokio::spawn(async move { request.send().await.unwrap().json().await.unwrap() })
     }
 
-    /// The ask as an agent reads it.
+    /// The ask, whoever asked it.
     pub async fn read(&self, id: &str) -> Value {
-        self.get(&format!("/v1/asks/{id}"), AGENT).await.1
+        self.get(&format!("/v1/asks/{id}"), APPROVER).await.1
     }
 
     /// Waits until the ask is closed, and returns it.
@@ -232,7 +232,7 @@ impl Daemon {
     pub async fn all_in(&self, state: &str) -> Vec<Value> {
         let (mut asks, mut path) = (Vec::new(), format!("/v1/asks?state={state}"));
         loop {
-            let (status, page) = self.get(&path, AGENT).await;
+            let (status, page) = self.get(&path, APPROVER).await;
             assert_eq!(status, 200, "{page}");
             asks.extend(page["asks"].as_array().unwrap().iter().cloned());
             let Some(next) = page["next"].as_str() else { return asks };

@@ -6,7 +6,7 @@ mod waiting;
 
 pub(super) use waiting::WaitingTools;
 
-use super::{error::ApiError, state::Api, view::decided};
+use super::{error::ApiError, handle::Handle, state::Api, view::decided};
 use crate::{
     ask::owner::Owner,
     gate::{SESSION_ENDED, SubmitOutcome},
@@ -79,11 +79,12 @@ pub(super) async fn receive(
 /// Ends the session.
 pub(super) async fn end(
     State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
     headers: HeaderMap,
 ) -> Result<StatusCode, ApiError> {
     of_no_page(&headers)?;
     let session = McpSession::of(&headers)?;
-    let agent = session.agent.clone().unwrap_or_default();
+    let agent = handle.acts_as(&api, session.agent.clone().unwrap_or_default()).await?;
     api.gate.end_session(&agent, &session.name(), SESSION_ENDED).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -39,6 +39,10 @@ pub(super) fn origin(call: &Call) -> String {
         Some(subagent) => format!("{} › {}", short(&call.agent), short(subagent)),
         None => short(&call.agent),
     };
+    let agent = match &call.claims {
+        Some(claims) => format!("{agent} (says it is {})", short(claims)),
+        None => agent,
+    };
     [Some(agent), place].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -52,6 +56,7 @@ fn subagent(call: &Call) -> Option<&str> {
 pub(super) fn draw(ask: &Ask, details: &mut Sheet) {
     let call = &ask.body.call;
     let mut facts = vec![fact("agent", &call.agent), fact("session", &shortened(&call.session))];
+    facts.extend(call.claims.as_deref().map(|claims| fact("says it is", claims)));
     facts.extend(subagent(call).map(|name| fact("subagent", name)));
     facts.extend(call.host.as_deref().map(|host| fact("host", host)));
     facts.extend(call.worker.as_deref().map(|worker| fact("worker", worker)));

@@ -72,7 +72,7 @@ impl Entrance {
     /// The event stream, from after this event on; `None` when the daemon is away.
     pub async fn events(&self, after: i64) -> Option<reqwest::Response> {
         self.open().await;
-        let request = self.http.get("http://daemon/v1/events").bearer_auth(AGENT);
+        let request = self.http.get("http://daemon/v1/events").bearer_auth(APPROVER);
         request.header("last-event-id", after.to_string()).send().await.ok()
     }
 }

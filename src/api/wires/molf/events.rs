@@ -6,6 +6,7 @@ use crate::{
     api::{
         error::ApiError,
         live::{self, Backlog, Feed, News},
+        reader::AskReader,
         state::Api,
     },
     gate::{
@@ -59,6 +60,7 @@ pub(super) struct MolfEventsQuery {
 
 pub(super) async fn stream(
     State(api): State<Api>,
+    reader: AskReader,
     which: Result<Query<MolfEventsQuery>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     only_with_molf(&api)?;
@@ -66,7 +68,7 @@ pub(super) async fn stream(
     // Before the open asks are read, so that no end of one is missed.
     let tail = Tail::of_now(&api.store).await?;
     let approvals = ApprovalFeed { session: session_id, open: HashSet::new() };
-    Ok(live::serve(&api, tail, Backlog::From(None), approvals))
+    Ok(live::serve(&api, reader, tail, Backlog::From(None), approvals))
 }
 
 /// The events of one reader.

@@ -84,10 +84,12 @@ async fn reply(
 
 pub(super) async fn worker_disconnected(
     State(api): State<Api>,
+    Extension(handle): Extension<Handle>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, ApiError> {
     only_with_molf(&api)?;
     let WorkerGone { agent, worker_id } = json(&body?)?;
+    let agent = handle.acts_as(&api, agent).await?;
     let cancelled = api.gate.worker_gone(&agent, &worker_id).await?;
     Ok(Json(value!({"cancelled": cancelled})))
 }

@@ -118,6 +118,9 @@ class SubmitRequest(_SubmitRequest, total=False):
     accepts: list[Accepts]
     # Handed back unchanged.
     meta: Any
+    # What the agent calls itself, where its own token names it. The daemon sets it; a caller
+    # cannot.
+    claims: str | None
     # A random text of 16 to 200 characters, the same for every call of a session: what is granted
     # to the session covers only calls with it.
     session_secret: str | None
@@ -294,6 +297,9 @@ class Call(_Call, total=False):
     accepts: list[Accepts]
     # Handed back unchanged.
     meta: Any
+    # What the agent calls itself, where its own token names it. The daemon sets it; a caller
+    # cannot.
+    claims: str | None
 
 
 class _EditView(TypedDict):

@@ -87,6 +87,9 @@ export interface SubmitRequest {
   accepts?: Accepts[];
   /** Handed back unchanged. */
   meta?: unknown;
+  /** What the agent calls itself, where its own token names it. The daemon sets it; a caller
+   * cannot. */
+  claims?: string | null;
   /** A random text of 16 to 200 characters, the same for every call of a session: what is
    * granted to the session covers only calls with it. */
   session_secret?: string | null;
@@ -235,6 +238,9 @@ export interface Call {
   accepts?: Accepts[];
   /** Handed back unchanged. */
   meta?: unknown;
+  /** What the agent calls itself, where its own token names it. The daemon sets it; a caller
+   * cannot. */
+  claims?: string | null;
 }
 
 /** A proposed edit of a call. */

@@ -50,6 +50,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("reload", OwnCommand::Decides),
     ("undo", OwnCommand::Decides),
     ("grants", OwnCommand::Has(&[])),
+    ("token", OwnCommand::Has(&[])),
     ("backup", OwnCommand::Decides),
     ("policy", OwnCommand::Has(&["check", "explain", "test", "import", "score"])),
     ("completions", OwnCommand::Tells),
@@ -170,7 +171,13 @@ impl OwnProgram {
         let text = texts
             .find(|text| self.names.iter().any(|own| !own.contains('/') && has_word(text, own)))?;
         match COMMANDS.iter().find(|(command, does)| {
-            (*does == OwnCommand::Decides || *command == "grants") && has_word(text, command)
+            has_word(text, command)
+                && match *command {
+                    "grants" => true,
+                    // A word of many programs.
+                    "token" => ["add", "rotate", "revoke"].iter().any(|it| has_word(text, it)),
+                    _ => *does == OwnCommand::Decides,
+                }
         }) {
             Some((command, _)) => Some(GuardrailHit::Denied(decides(name, command))),
             None => {

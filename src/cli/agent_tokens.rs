@@ -1,0 +1,162 @@
+//! `countersign token`: agents by name.
+
+use super::{
+    Context, Exit, caller,
+    say::{self, Colour},
+    table::{self, Cell},
+    token,
+    when::when,
+};
+use anyhow::{Result, bail};
+use clap::Subcommand;
+use countersign_protocol::{AddTokenRequest, NewTokenReply, TokenState, TokenView};
+use serde_json::json;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An agent with a token of its own has the token's name on cards and in the history, whatever it calls
+itself, and reads and cancels only what it asked. All others share [daemon] agent_token, or the
+socket: they are the agent `default`.")]
+pub(super) struct TokenArgs {
+    #[command(subcommand)]
+    command: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenCommand {
+    /// Make a token for an agent, and print it this one time
+    Add {
+        /// The agent's name
+        #[arg(value_name = "NAME")]
+        agent: String,
+        /// When it ends by itself, such as 30d or 12h; never without this
+        #[arg(long, value_name = "TIME", value_parser = days)]
+        expires: Option<u64>,
+        /// Let the agent read what all agents ask; it cancels only its own all the same
+        #[arg(long)]
+        sees_all: bool,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the tokens, never themselves
+    List {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give an agent another token, and print it this one time
+    Rotate {
+        /// The agent's name
+        #[arg(value_name = "NAME")]
+        agent: String,
+        /// How long the token before is accepted too, at most 1h; not at all without this
+        #[arg(long, value_name = "TIME", value_parser = caller::seconds)]
+        overlap: Option<u64>,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke an agent's token and cancel what it asks. It works at once, at every daemon
+    Revoke {
+        /// The agent's name
+        #[arg(value_name = "NAME")]
+        agent: String,
+    },
+}
+
+pub(super) async fn run(context: &Context, args: TokenArgs) -> Result<Exit> {
+    let client = token::approver(context)?;
+    match args.command {
+        TokenCommand::Add { agent, expires, sees_all, json } => {
+            let new = AddTokenRequest { name: agent, expires_in_s: expires, sees_all };
+            show_new(&client.add_token(&new).await?, json)?;
+        }
+        TokenCommand::Rotate { agent, overlap, json } => {
+            let overlap = overlap.unwrap_or_default();
+            if overlap > 3_600 {
+                bail!("--overlap is longer than 1h; the token before is accepted for 1h at most");
+            }
+            show_new(&client.rotate_token(&agent, overlap).await?, json)?;
+        }
+        TokenCommand::List { json: true } => {
+            say::json(&json!({ "tokens": client.tokens().await? }))?;
+        }
+        TokenCommand::List { json: false } => {
+            let tokens = client.tokens().await?;
+            match tokens.is_empty() {
+                true => say::out("No agent has a token of its own.")?,
+                false => say::out(&table::draw(&tokens.iter().map(row).collect::<Vec<_>>()))?,
+            }
+        }
+        TokenCommand::Revoke { agent } => {
+            let gone = client.revoke_token(&agent).await?;
+            let name = say::literal(&gone.name);
+            say::out(&format!("Revoked: {name}. What it asked is cancelled."))?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+/// The token on stdout, alone, so that a script can keep it; what to do with it on stderr.
+fn show_new(new: &NewTokenReply, json: bool) -> Result<()> {
+    if json {
+        return say::json(&serde_json::to_value(new)?);
+    }
+    say::out(&new.token)?;
+    say::aside(&format!(
+        "The token of the agent {}. It is not shown again. Set it as COUNTERSIGN__CLIENT__TOKEN, \
+         or as [client] token in the agent's config.",
+        say::literal(&new.agent.name)
+    ));
+    Ok(())
+}
+
+fn row(token: &TokenView) -> Vec<Cell> {
+    let (colour, state) = match token.state {
+        TokenState::Active => (Colour::Green, "active"),
+        TokenState::Expired => (Colour::Yellow, "expired"),
+        TokenState::Revoked => (Colour::Red, "revoked"),
+    };
+    let used = token
+        .last_used_at
+        .as_deref()
+        .map_or("never used".to_owned(), |at| format!("last used {}", when(at)));
+    let end = token.expires_at.as_deref().map_or("no end".to_owned(), |at| {
+        let ends = if token.state == TokenState::Expired { "ended" } else { "ends" };
+        format!("{ends} {}", when(at))
+    });
+    vec![
+        Cell::plain(&token.name),
+        Cell::coloured(colour, state),
+        Cell::plain(if token.sees_all { "reads all asks" } else { "reads its own asks" }),
+        Cell::plain(&format!("made {}", when(&token.created_at))),
+        Cell::plain(&used),
+        Cell::plain(&end),
+    ]
+}
+
+/// A length of time in seconds, also in days.
+fn days(text: &str) -> Result<u64, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
+    match days.and_then(|days| days.checked_mul(86_400)).filter(|seconds| *seconds > 0) {
+        Some(seconds) => Ok(seconds),
+        None => caller::seconds(text)
+            .map_err(|_| format!("`{text}` is no length of time; say for example 12h or 30d")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_ends_after_days_or_hours() {
+        assert_eq!(["30d", "12h", "90"].map(days), [Ok(2_592_000), Ok(43_200), Ok(90)]);
+        let refused = "`soon` is no length of time; say for example 12h or 30d".to_owned();
+        assert_eq!(
+            [days("soon"), days("0d")],
+            [Err(refused.clone()), Err(refused.replace("soon", "0d"))]
+        );
+    }
+}

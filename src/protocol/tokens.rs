@@ -1,0 +1,94 @@
+//! `/v1/tokens`: the tokens of agents.
+
+use countersign_ask::By;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Makes a token for an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddTokenRequest {
+    /// The agent's name: 1 to 40 letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// After how many seconds it ends by itself; never where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_s: Option<u64>,
+    /// Whether the agent may read what other agents ask.
+    #[serde(default)]
+    pub sees_all: bool,
+}
+
+/// Gives an agent another token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RotateTokenRequest {
+    /// For how many seconds the token before is accepted too, at most 3600; 0 where absent.
+    #[serde(default)]
+    pub overlap_s: u64,
+}
+
+/// The token of an agent, without the token itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenView {
+    /// The agent's name.
+    pub name: String,
+    /// What has become of it.
+    pub state: TokenState,
+    /// Whether the agent may read what other agents ask.
+    pub sees_all: bool,
+    /// Who made it.
+    pub by: By,
+    /// When it was made, RFC 3339.
+    pub created_at: String,
+    /// When it ends by itself, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// When it was last shown, to the minute, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<String>,
+    /// Until when the token before a rotation is accepted too, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_until: Option<String>,
+}
+
+/// What has become of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenState {
+    /// It is accepted.
+    Active,
+    /// Its time is over.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
+/// The tokens of agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokensPage {
+    /// By name.
+    pub tokens: Vec<TokenView>,
+}
+
+/// A new token, shown this one time.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewTokenReply {
+    /// The token itself. Only its hash is stored.
+    pub token: String,
+    /// Whose it is.
+    pub agent: TokenView,
+}
+
+// SECURITY: a derived Debug would put the token into logs.
+impl std::fmt::Debug for NewTokenReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewTokenReply").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+/// The token that was revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RevokedTokenReply {
+    /// Whose it was.
+    pub revoked: TokenView,
+}
