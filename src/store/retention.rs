@@ -84,7 +84,8 @@ struct Forgotten {
 async fn forget_events(tx: &mut Tx, store: &str, before: i64) -> Result<usize, StoreError> {
     chain::extend(tx, store).await?;
     let first = "SELECT seq, at, \
-         (SELECT hash FROM log_hash WHERE log_hash.seq = event.seq) AS hash FROM event WHERE seq > (SELECT forgotten FROM log_end WHERE id = 1) ORDER BY seq LIMIT $1";
+         (SELECT hash FROM log_hash WHERE log_hash.seq = event.seq) AS hash FROM event \
+         WHERE seq > (SELECT forgotten FROM log_end WHERE id = 1) ORDER BY seq LIMIT $1";
     let first = sqlx::query(first).bind(EVENTS).fetch_all(&mut *tx).await?;
     let mut last: Option<(i64, String)> = None;
     for row in &first {
