@@ -13,6 +13,7 @@ mod setup;
 mod test_card;
 mod watched;
 
+pub(super) use agreed::agreed;
 pub(super) use hooks::{HooksArgs, disconnect, reconnect};
 
 use super::{Context, Exit, exit::Misused, wait};
@@ -67,6 +68,20 @@ pub(super) fn connect(context: &Context, args: ConnectArgs) -> Result<Exit> {
         What::Chat(_) if settings.is_some() => Err(misused("--settings", "an agent")),
         What::Chat(chat) => wait(phone::run(context, chat, &phone, yes)),
     }
+}
+
+/// Puts the hooks into the settings of an agent, for the calls that it would prompt for.
+pub(super) fn agent(context: &Context, agent: &'static dyn HookAgent, yes: bool) -> Result<Exit> {
+    let args = HooksArgs { agent, settings: None, yes, mode: HookMode::Prompts };
+    hooks::connect(context, &args)
+}
+
+/// Connects a phone by its chat platform's name.
+pub(super) async fn phone(context: &Context, chat: &str) -> Result<()> {
+    if let Some(chat) = BUILT_IN.iter().find(|it| it.name == chat) {
+        phone::run(context, chat, &PhoneOptions::default(), false).await?;
+    }
+    Ok(())
 }
 
 fn misused(option: &str, only_for: &str) -> anyhow::Error {

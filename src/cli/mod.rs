@@ -16,6 +16,7 @@ mod complete;
 mod completions;
 mod connect;
 mod context;
+mod docs;
 mod doctor;
 mod edit;
 mod exit;
@@ -26,12 +27,14 @@ mod hook;
 mod host;
 mod inbox;
 mod init;
+mod installed;
 mod lines;
 mod log;
 mod logging;
 mod man;
 mod mcp;
 mod mcp_proxy;
+mod next;
 mod open;
 mod open_calls;
 mod pause;
@@ -39,6 +42,7 @@ mod pending;
 mod pipes;
 mod policy;
 mod reload;
+mod restore;
 mod run;
 mod say;
 mod schema;
@@ -49,6 +53,7 @@ pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
 mod token;
+mod up;
 mod wait;
 mod waiting_line;
 mod watch;
@@ -70,7 +75,7 @@ struct Cli {
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    command: CliCommand,
+    command: Option<CliCommand>,
 }
 
 /// The version with the commit and its date, where the build knew them.
@@ -78,7 +83,9 @@ const VERSION: &str = env!("COUNTERSIGN_VERSION");
 
 const FIRST_STEPS: &str = "\
 First steps:
-  countersign serve --demo                run the daemon, with a first ask to press
+  countersign                             see what is set up, and what to do next
+  countersign up                          set everything up, step by step
+  countersign serve --demo                run the daemon here, with a first ask to press
   countersign ask -- rm -rf build         ask a person; the exit code is the answer
   countersign connect claude-code         let Claude Code ask here
   countersign open                        open the inbox in the browser
@@ -89,6 +96,8 @@ Exit codes of ask and run: 0 allowed, 1 fault, 2 usage, 3 denied, 4 refused toke
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
+    /// Set everything up, step by step: config, daemon, agents, phone; it can be repeated
+    Up(up::UpArgs),
     /// Run the daemon in the foreground
     Serve(serve::ServeArgs),
     /// Write a commented config with fresh tokens
@@ -149,8 +158,12 @@ enum CliCommand {
     Token(agent_tokens::TokenArgs),
     /// Copy the store into a file, also while the daemon runs
     Backup(backup::BackupArgs),
+    /// Put a backup in the place of the store, while no daemon runs
+    Restore(restore::RestoreArgs),
     /// Rule on calls, explain rulings, test and import rules; needs no daemon
     Policy(policy::PolicyArgs),
+    /// Open the documentation in the browser
+    Docs(docs::DocsArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
     /// Write the manual pages
@@ -166,7 +179,11 @@ pub fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).var(complete::VARIABLE).complete();
     let Cli { config: flag, command } = Cli::parse();
     let context = Context::new(flag);
-    match dispatch(&context, command) {
+    let done = match command {
+        Some(command) => dispatch(&context, command),
+        None => wait(next::run(&context)),
+    };
+    match done {
         Ok(exit) => exit.into(),
         Err(error) => {
             // A reader that has gone, such as `head`, is no error to report.
@@ -180,6 +197,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
     match command {
+        CliCommand::Up(args) => wait(up::run(context, &args)),
         CliCommand::Serve(args) => serve::run(context, &args),
         CliCommand::Init(args) => init::run(context, &args),
         CliCommand::Doctor(args) => wait(doctor::run(context, &args)),
@@ -210,7 +228,9 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Grants(args) => wait(grants::run(context, args)),
         CliCommand::Token(args) => wait(agent_tokens::run(context, args)),
         CliCommand::Backup(args) => wait(backup::run(context, args)),
+        CliCommand::Restore(args) => wait(restore::run(context, args)),
         CliCommand::Policy(args) => policy::run(context, args),
+        CliCommand::Docs(args) => docs::run(context, &args),
         CliCommand::Completions(args) => completions::run(&args),
         CliCommand::Man(args) => man::run::<Cli>(&args),
         CliCommand::Schema(args) => schema::run(&args),

@@ -22,8 +22,17 @@ pub(super) struct OpenArgs {
 }
 
 pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<Exit> {
+    match args.print {
+        true => say::out(&inbox::link(context).await?)?,
+        false => inbox(context).await?,
+    }
+    Ok(Exit::Good)
+}
+
+/// Opens the inbox in the browser; prints the link where there is no display.
+pub(super) async fn inbox(context: &Context) -> Result<()> {
     let link = inbox::link(context).await?;
-    let shown = match opener().filter(|_| !args.print) {
+    let shown = match opener() {
         Some(opener) => {
             let page = context.config()?.daemon.state_dir.join("open.html");
             write(&page, &link).with_context(|| format!("cannot write {}", page.display()))?;
@@ -31,11 +40,12 @@ pub(super) async fn run(context: &Context, args: &OpenArgs) -> Result<Exit> {
         }
         None => false,
     };
-    match shown {
-        true => say::out("The inbox is open in your browser.")?,
-        false => say::out(&link)?,
-    }
-    Ok(Exit::Good)
+    say::out(if shown { "The inbox is open in your browser." } else { &link })
+}
+
+/// Opens a file in the browser; returns whether there is one.
+pub(super) fn show(page: &Path) -> bool {
+    opener().is_some_and(|opener| open(opener, page))
 }
 
 /// The program that opens a file in the browser of this display, if there is a display.

@@ -106,6 +106,9 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "doctor",
         "--fix",
         "backup",
+        "restore",
+        "up",
+        "docs",
         "open",
         "inbox",
         "watch",
@@ -140,7 +143,9 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             words.extend(WORDS.get((state >> 33) % WORDS.len()));
         }
-        let Ok(Cli { command, .. }) = Cli::try_parse_from(&words) else { continue };
+        let Ok(Cli { command: Some(command), .. }) = Cli::try_parse_from(&words) else {
+            continue;
+        };
         let decides = match command {
             CliCommand::Approve(_)
             | CliCommand::Deny(_)
@@ -150,6 +155,7 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Reload(_)
             | CliCommand::Undo(_)
             | CliCommand::Init(_)
+            | CliCommand::Up(_)
             | CliCommand::Serve(_)
             | CliCommand::Connect(_)
             | CliCommand::Disconnect(_)
@@ -158,7 +164,8 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
             | CliCommand::Watch(_)
             | CliCommand::Man(_)
             | CliCommand::Backup(_)
-            | CliCommand::Token(_) => true,
+            | CliCommand::Token(_)
+            | CliCommand::Restore(_) => true,
             CliCommand::Grants(args) => args.revokes(),
             CliCommand::Doctor(args) => args.fix,
             CliCommand::Log(args) => args.exports(),

@@ -64,7 +64,7 @@ pub async fn back_up(database: &Database, to: &Path) -> Result<i64, BackupError>
     kept
 }
 
-async fn copy(database: &Database, part: &Path) -> Result<i64, BackupError> {
+pub(super) async fn copy(database: &Database, part: &Path) -> Result<i64, BackupError> {
     let io = |source| BackupError::Io { at: part.to_owned(), source };
     // SQLite would create the file with the umask's mode, readable by others until a later chmod.
     // It accepts an existing file that is empty.
@@ -91,14 +91,14 @@ async fn copy(database: &Database, part: &Path) -> Result<i64, BackupError> {
 }
 
 /// Opens an existing file; `mode=rw` never creates one.
-async fn open(database: &Database) -> Result<AnyConnection, StoreError> {
+pub(super) async fn open(database: &Database) -> Result<AnyConnection, StoreError> {
     let mut options: AnyConnectOptions = database.url().parse()?;
     options.database_url.set_query(Some("mode=rw"));
     Ok(AnyConnection::connect_with(&options).await?)
 }
 
 /// Renames the complete file to its target.
-fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
+pub(super) fn finish(part: &Path, to: &Path) -> Result<(), BackupError> {
     let io = |source| BackupError::Io { at: to.to_owned(), source };
     // The rename is durable only after its folder is synced too; the content must be on disk before
     // it.

@@ -230,7 +230,7 @@ where
 }
 
 /// Locks the file against other daemons, whatever their sockets are called.
-fn own(file: &Path) -> Result<File, StoreError> {
+pub(super) fn own(file: &Path) -> Result<File, StoreError> {
     let cannot = |error| StoreError::from(sqlx::Error::Io(error));
     // A file beside it, because SQLite uses locks on the database file itself.
     let lock = private::open(&private::beside(file, ".lock")).map_err(cannot)?;

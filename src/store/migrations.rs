@@ -41,7 +41,16 @@ pub(super) async fn run(
     if is_up_to_date(connection).await {
         return Ok(());
     }
-    let steps = STEPS.iter().map(|(version, name, sql)| {
+    apply(connection, dialect, STEPS.len()).await
+}
+
+/// Applies the first steps that are not applied yet.
+async fn apply(
+    connection: &mut AnyConnection,
+    dialect: SqlDialect,
+    steps: usize,
+) -> Result<(), StoreError> {
+    let steps = STEPS.iter().take(steps).map(|(version, name, sql)| {
         let sql = AssertSqlSafe(dialect.spell(sql)).into_sql_str();
         Migration::new(*version, (*name).into(), MigrationType::Simple, sql, false)
     });
@@ -59,6 +68,20 @@ async fn is_up_to_date(connection: &mut AnyConnection) -> bool {
     let taken = taken.iter().map(|row| row.try_get::<i64, _>("version").ok());
     taken.eq(STEPS.iter().map(|(version, ..)| Some(*version)))
 }
+
+/// Makes the tables of an earlier version.
+#[cfg(test)]
+pub(super) async fn up_to(
+    connection: &mut AnyConnection,
+    dialect: SqlDialect,
+    step: usize,
+) -> Result<(), StoreError> {
+    apply(connection, dialect, step).await
+}
+
+/// The number of steps.
+#[cfg(test)]
+pub(super) const LATEST: usize = STEPS.len();
 
 #[cfg(test)]
 mod tests {

@@ -35,6 +35,8 @@ mod pause;
 pub mod private;
 mod reconcile;
 mod remembered;
+mod replaced;
+mod restore;
 mod retention;
 mod rows;
 mod sealer;
@@ -67,6 +69,8 @@ pub use outbox::{DrawnCard, Seen, Shown};
 pub use owed_text::OwedText;
 pub use reconcile::Belongs;
 pub use remembered::Remembered;
+pub use replaced::Since;
+pub use restore::{RestoreError, Restored, restore};
 pub use sealer::{LogSealer, known_head};
 pub use sessions::SessionContext;
 pub use tail::{Resumed, Tail};
@@ -229,3 +233,5 @@ mod faults;
 mod outages;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod upgrades;

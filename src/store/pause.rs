@@ -122,7 +122,7 @@ fn lock_to_change(dialect: SqlDialect) -> &'static str {
 }
 
 // FAIL-CLOSED: a word that nobody knows is an error, not the absence of a pause.
-fn pause_of(row: &AnyRow) -> Result<Option<Pause>, StoreError> {
+pub(super) fn pause_of(row: &AnyRow) -> Result<Option<Pause>, StoreError> {
     let how: Option<String> = row.try_get("how")?;
     let Some(how) = how else { return Ok(None) };
     let mode: PauseMode = how.parse().map_err(|why: String| sqlx::Error::Decode(why.into()))?;

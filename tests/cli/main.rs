@@ -50,4 +50,5 @@ mod settings;
 mod setup;
 mod socket_client;
 mod terminal;
+mod up;
 mod watch;

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 /// A command in a home of its own, as on a fresh machine.
-fn at_home(home: &Path, args: &[&str]) -> Command {
+pub fn at_home(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
     command.args(args).env_clear().env("HOME", home).kill_on_drop(true);
     command

@@ -78,6 +78,7 @@ mod races;
 #[cfg(feature = "telegram")]
 mod reload;
 mod restart;
+mod restore;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod routes;
 mod rules;

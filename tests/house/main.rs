@@ -9,6 +9,7 @@
 
 mod crates;
 mod names;
+mod pages;
 mod routes;
 mod style;
 

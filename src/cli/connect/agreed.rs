@@ -7,7 +7,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 ///
 /// # Errors
 /// Where nobody is there.
-pub(super) fn agreed(question: &str) -> Result<bool> {
+pub(in crate::cli) fn agreed(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("nobody is here to agree to this change; --yes makes it without asking");
     }

@@ -3,7 +3,7 @@
 use countersign_port::{Guide, Platform};
 use std::path::PathBuf;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct PhoneOptions {
     /// Read the bot's token from a file, `-` for stdin
     #[arg(long, value_name = "FILE")]

@@ -22,6 +22,7 @@ pub enum OwnCommand {
 
 /// Every command that the program's own parser knows (a test of the program compares them).
 pub const COMMANDS: &[(&str, OwnCommand)] = &[
+    ("up", OwnCommand::Decides),
     ("serve", OwnCommand::Decides),
     ("init", OwnCommand::Decides),
     ("open", OwnCommand::Decides),
@@ -52,7 +53,9 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("grants", OwnCommand::Has(&[])),
     ("token", OwnCommand::Has(&[])),
     ("backup", OwnCommand::Decides),
+    ("restore", OwnCommand::Decides),
     ("policy", OwnCommand::Has(&["check", "explain", "test", "import", "score"])),
+    ("docs", OwnCommand::Decides),
     ("completions", OwnCommand::Tells),
     ("man", OwnCommand::Decides),
     ("schema", OwnCommand::Tells),

@@ -1,0 +1,99 @@
+//! The store that a backup replaces: what people took back after the backup stays taken back.
+
+use super::{StoreError, connection::Tx, integrity, pause::pause_of};
+use crate::ask::pause::Pause;
+use sqlx::{AnyConnection, Executor, Row};
+use std::path::Path;
+
+/// What was brought over from the store that a backup replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    /// The grants that were revoked after the backup.
+    pub revoked: u64,
+    /// The agents' tokens that were revoked or rotated after the backup: revoked in both cases.
+    pub tokens: u64,
+    /// The asks that were open in the backup and closed after it.
+    pub closed: u64,
+    /// The pause that is on.
+    pub paused: Option<Pause>,
+}
+
+/// Asks that were answered, expired or cancelled after the backup.
+const CLOSED: &str = "\
+    UPDATE ask SET state = o.state, version = o.version, answer = o.answer, \
+        closed_at = o.closed_at, progress = o.progress, key = o.key, left_ms = NULL \
+    FROM replaced.ask AS o WHERE o.id = ask.id AND ask.state = 'open' AND o.state <> 'open'";
+
+/// Their cards are redrawn where they were posted; one without a message is given up.
+const CARDS: &str = "\
+    UPDATE card SET message = o.message, shown = o.shown, wanted = o.wanted, bundle = NULL, \
+        gone = CASE WHEN o.message IS NULL THEN coalesce(o.gone, 'restored') ELSE o.gone END \
+    FROM replaced.card AS o WHERE o.nonce = card.nonce \
+        AND card.ask IN (SELECT id FROM ask WHERE state <> 'open')";
+
+const REVOKED: &str = "\
+    UPDATE grants SET revoked_at = o.revoked_at, undo_until = NULL \
+    FROM replaced.grants AS o WHERE o.id = grants.id \
+        AND grants.revoked_at IS NULL AND o.revoked_at IS NOT NULL";
+
+/// A rotated token is revoked: which of the two stores has its newer secret is not known.
+const TOKENS: &str = "\
+    UPDATE agent_token SET revoked_at = coalesce(o.revoked_at, $1) \
+    FROM replaced.agent_token AS o WHERE o.id = agent_token.id \
+        AND agent_token.revoked_at IS NULL \
+        AND (o.revoked_at IS NOT NULL OR o.hash <> agent_token.hash)";
+
+const TOKEN_PAUSES: &str = "\
+    UPDATE agent_token SET paused_at = o.paused_at, paused_why = o.paused_why, \
+        pause_ask = o.pause_ask \
+    FROM replaced.agent_token AS o WHERE o.id = agent_token.id \
+        AND agent_token.paused_at IS NULL AND o.paused_at IS NOT NULL";
+
+/// Brings over into `restored` what the store in `file` knows and the backup does not.
+// FAIL-CLOSED: a restored store approves nothing that a person has taken back since.
+pub(super) async fn bring_over(
+    restored: &mut AnyConnection,
+    file: &Path,
+    now: i64,
+) -> Result<Since, StoreError> {
+    // SQLite would silently discard the end of a damaged write-ahead log.
+    integrity::check_log(file)?;
+    let attach = sqlx::query("ATTACH DATABASE $1 AS replaced");
+    attach.bind(file.to_string_lossy().into_owned()).execute(&mut *restored).await?;
+    let sound = restored.fetch_one("PRAGMA replaced.quick_check(1)").await?;
+    let sound: String = sound.try_get(0)?;
+    if sound != "ok" {
+        return Err(StoreError::Damaged(sound));
+    }
+    restored.execute("BEGIN IMMEDIATE").await?;
+    let closed = restored.execute(CLOSED).await?.rows_affected();
+    restored.execute(CARDS).await?;
+    let revoked = restored.execute(REVOKED).await?.rows_affected();
+    let tokens = tokens(restored, now).await?;
+    let paused = pause(restored).await?;
+    restored.execute("COMMIT").await?;
+    Ok(Since { revoked, tokens, closed, paused })
+}
+
+async fn tokens(restored: &mut Tx, now: i64) -> Result<u64, StoreError> {
+    if !has(restored, "agent_token").await? {
+        return Ok(0);
+    }
+    restored.execute(TOKEN_PAUSES).await?;
+    Ok(sqlx::query(TOKENS).bind(now).execute(&mut *restored).await?.rows_affected())
+}
+
+async fn pause(restored: &mut Tx) -> Result<Option<Pause>, StoreError> {
+    if !has(restored, "pause").await? {
+        return Ok(None);
+    }
+    let row = "SELECT how, paused_by, since FROM replaced.pause WHERE id = 1";
+    pause_of(&restored.fetch_one(row).await?)
+}
+
+/// Returns whether the replaced store has this table; one of an earlier version may not.
+async fn has(restored: &mut Tx, table: &str) -> Result<bool, StoreError> {
+    let query = "SELECT count(*) FROM replaced.sqlite_master WHERE name = $1";
+    let found = sqlx::query(query).bind(table.to_owned()).fetch_one(&mut *restored).await?;
+    Ok(found.try_get::<i64, _>(0)? > 0)
+}

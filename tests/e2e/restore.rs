@@ -1,0 +1,138 @@
+//! A backup put back, and the stores of earlier versions, under the real daemon.
+
+use crate::daemon::{AGENT, APPROVER, Daemon, shell};
+use serde_json::json;
+use sqlx::{Connection, SqliteConnection};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn store(daemon: &Daemon) -> PathBuf {
+    daemon.dir.path().join("state/countersign.db")
+}
+
+/// What a command of this program prints, and whether it succeeded.
+async fn run(daemon: &Daemon, args: &[&str]) -> (bool, String) {
+    let output = daemon.command(args).output().await.unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).unwrap())
+}
+
+/// Makes a store from a dump in `tests/vectors/stores`.
+async fn made(file: &Path, dump: &str) {
+    let dump = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/stores").join(dump);
+    let url = format!("sqlite://{}?mode=rwc", file.display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    let sql = sqlx::AssertSqlSafe(fs::read_to_string(dump).unwrap());
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_restored_backup_keeps_what_waits_and_gives_back_nothing_that_was_taken_back() {
+    let mut daemon = Daemon::start("").await;
+    let granting = daemon.ask(&shell("cargo fetch")).await;
+    daemon.answer(&granting, &json!({"decision": "approve", "scope": "session"})).await;
+    let (waits, denied) =
+        (daemon.ask(&shell("git push one")).await, daemon.ask(&shell("git push two")).await);
+    let mut short = shell("git push late");
+    short["expires_in_s"] = json!(1);
+    let late = daemon.ask(&short).await;
+    let copy = daemon.dir.path().join("copy.db").display().to_string();
+    assert!(run(&daemon, &["backup", &copy]).await.0);
+
+    // What happens after the backup.
+    daemon.answer(&denied, &json!({"decision": "deny"})).await;
+    let (_, grants) = daemon.get("/v1/grants", APPROVER).await;
+    let grant = grants["grants"][0]["id"].as_str().unwrap().to_owned();
+    let (revoked, said) = run(&daemon, &["grants", "revoke", &grant]).await;
+    assert!(revoked, "{said}");
+    let newer = daemon.ask(&shell("git push three")).await;
+    daemon.ask_reaches(&late, "expired").await;
+
+    let (done, said) = run(&daemon, &["restore", &copy]).await;
+    assert!(!done && said.contains("another countersign has"), "{said}");
+    assert_eq!(daemon.read(&newer).await["state"], "open", "nothing was changed");
+
+    assert!(run(&daemon, &["pause"]).await.0);
+    assert!(daemon.stop().await);
+    let (done, said) = run(&daemon, &["restore", &copy]).await;
+    assert!(done, "{said}");
+    assert!(said.contains("; 1 ask waits in it."), "{said}");
+    assert!(
+        said.contains("Taken over from it: 1 revoked grant, 2 closed asks, the pause."),
+        "{said}"
+    );
+    let lines: Vec<_> = said.lines().collect();
+    let kept = lines[1].split(" is kept as ").nth(1).unwrap().trim_end_matches('.');
+
+    daemon.run().await;
+    assert_eq!(daemon.read(&waits).await["state"], "open");
+    assert_eq!(daemon.read(&denied).await["verdict"], "deny");
+    assert_eq!(daemon.read(&late).await["state"], "expired");
+    assert_eq!(daemon.get(&format!("/v1/asks/{newer}"), AGENT).await.0, 404);
+    assert_eq!(daemon.get("/v1/grants", APPROVER).await.1["grants"], json!([]));
+    assert!(daemon.get("/readyz", AGENT).await.1["paused"].is_object(), "the pause is still on");
+    assert!(daemon.stop().await);
+
+    // The store that was there can be put back in the same way.
+    let (done, said) = run(&daemon, &["restore", kept]).await;
+    assert!(done, "{said}");
+    daemon.run().await;
+    assert_eq!(daemon.read(&newer).await["state"], "open");
+    let left: Vec<_> = fs::read_dir(store(&daemon).parent().unwrap()).unwrap().collect();
+    let part = |entry: &Result<fs::DirEntry, _>| {
+        entry.as_ref().unwrap().file_name().to_string_lossy().contains(".restoring")
+    };
+    assert!(!left.iter().any(part), "nothing is left over");
+}
+
+#[tokio::test]
+async fn what_is_no_intact_backup_of_this_store_is_refused_and_the_store_stays() {
+    let mut daemon = Daemon::start("").await;
+    let ask = daemon.ask(&shell("git push")).await;
+    let other = Daemon::start("").await;
+    let folder = daemon.dir.path().to_owned();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (foreign, text, cut) = (path("foreign.db"), path("text.db"), path("cut.db"));
+    assert!(run(&other, &["backup", &foreign]).await.0);
+    assert!(run(&daemon, &["backup", &cut]).await.0);
+    let whole = fs::read(&cut).unwrap();
+    fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    fs::write(&text, "no store").unwrap();
+    assert!(daemon.stop().await);
+    let before = fs::read(store(&daemon)).unwrap();
+    for (file, words) in [
+        (&foreign, "says that"),
+        (&text, "is no intact backup of a store"),
+        (&cut, "is no intact backup of a store"),
+        (&path("missing.db"), "there is no backup"),
+        (&store(&daemon).display().to_string(), "is the store itself"),
+    ] {
+        let (done, said) = run(&daemon, &["restore", file]).await;
+        assert!(!done && said.contains(words), "{file}: {said}");
+        assert_eq!(fs::read(store(&daemon)).unwrap(), before, "{file}");
+    }
+    daemon.run().await;
+    assert_eq!(daemon.read(&ask).await["state"], "open");
+}
+
+#[tokio::test]
+async fn the_daemon_starts_on_a_store_of_the_first_version_and_its_ask_is_answered() {
+    let mut daemon = Daemon::start("").await;
+    assert!(daemon.stop().await);
+    for name in ["countersign.db", "countersign.db-wal", "countersign.db-shm", "store.id"] {
+        let _ = fs::remove_file(daemon.dir.path().join("state").join(name));
+    }
+    made(&store(&daemon), "step-01.sql").await;
+    daemon.run().await;
+    daemon.ask_reaches("overdue1", "expired").await;
+    // As an approver: agents of later versions see their own asks only.
+    let open = daemon.get("/v1/asks?state=open", APPROVER).await.1;
+    let ids: Vec<_> = open["asks"].as_array().unwrap().iter().map(|ask| &ask["id"]).collect();
+    assert_eq!(ids, [&json!("waitsfor")]);
+    let (done, said) = run(&daemon, &["approve", "waitsfor"]).await;
+    assert!(done, "{said}");
+    assert_eq!(daemon.get("/v1/asks/waitsfor", APPROVER).await.1["verdict"], "allow");
+}
