@@ -30,6 +30,7 @@ macro_rules! registered {
 pub const BUILT_IN: &[Registered] = registered! {
     "telegram" => countersign_telegram::TelegramPlatform,
     "discord" => countersign_discord::DiscordPlatform,
+    "slack" => countersign_slack::SlackPlatform,
 };
 
 /// The names of the platforms for which `countersign connect` can guide a person.

@@ -125,7 +125,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (41, 2));
+    assert_eq!((keys.count(), sections.count()), (47, 3));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -142,7 +142,7 @@ fn every_key_of_the_template_is_a_known_one() {
         uncommented.replacen("sha256:…", &hash("0"), 1).replacen("sha256:…", &hash("1"), 1);
     let config = read(&filled.replacen("\"…\"", "\"agent\"", 1)).unwrap();
     let targets: Vec<_> = config.chats.iter().map(|it| (it.name(), it.targets.len())).collect();
-    assert_eq!(targets, [("telegram", 2), ("discord", 1)]);
+    assert_eq!(targets, [("telegram", 2), ("discord", 1), ("slack", 1)]);
     assert_eq!(config.approvers.inbox, Some(true));
 }
 
@@ -335,7 +335,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
              mode, rules, compat, timeout, on_timeout",
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
-             client, store, policy, telegram, discord, approvers, people, groups, \
+             client, store, policy, telegram, discord, slack, approvers, people, groups, \
              answer_rules, routes, limits, agents",
         ]
     );

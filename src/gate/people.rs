@@ -177,7 +177,7 @@ pub(crate) mod tests {
         assert_eq!(groups("radio", "11", "7"), ["leads", "ops"]);
         assert_eq!(groups("radio", "99", "7"), ["leads"]);
         assert_eq!(groups("radio", "99", "8"), Vec::<String>::new());
-        assert!(people.are_on("letters") && !people.are_on("slack"));
+        assert!(people.are_on("letters") && !people.are_on("pigeons"));
         assert_eq!(people.platforms().into_iter().collect::<Vec<_>>(), ["letters", "radio"]);
     }
 }

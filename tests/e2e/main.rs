@@ -32,6 +32,9 @@ mod line;
 mod postgres;
 #[path = "../support/server.rs"]
 mod server;
+#[path = "../support/slack.rs"]
+#[cfg(feature = "slack")]
+mod slack_server;
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
 mod telegram_server;
@@ -86,6 +89,8 @@ mod rules;
 mod shared;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod sign_in;
+#[cfg(feature = "slack")]
+mod slack;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;

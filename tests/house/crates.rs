@@ -21,6 +21,7 @@ const CRATES: &[(&str, &str)] = &[
     ("countersign_telegram", "adapters/telegram/src/lib.rs"),
     ("countersign_discord", "adapters/discord/src/lib.rs"),
     ("countersign_inbox", "adapters/inbox/src/lib.rs"),
+    ("countersign_slack", "adapters/slack/src/lib.rs"),
 ];
 
 /// One source file: a module.

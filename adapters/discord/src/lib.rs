@@ -14,17 +14,14 @@ mod guide;
 mod markdown;
 mod message;
 mod pace;
-mod plain;
 mod platform;
 mod receive;
 mod receiving;
 mod render;
-mod reply_limit;
 mod rest;
 mod shared;
 mod sheet;
 mod target;
-mod turns;
 mod watch;
 mod written;
 
@@ -36,10 +33,9 @@ use crate::message::{MessageBody, Rings};
 use crate::render::draw;
 use crate::rest::Rest;
 use crate::shared::DiscordBot;
-use crate::turns::Turns;
 use countersign_port::{
     Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
-    Target,
+    Target, Turns,
 };
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@ use crate::config::DiscordConfig;
 use crate::errors::Problem;
 use crate::message::MessageBody;
 use crate::render::{RenderedCard, draw};
-use crate::reply_limit::ChannelReplyLimit;
 use crate::rest::Rest;
 use crate::target::{CardPlace, DirectChannels, place};
-use crate::turns::Turns;
-use countersign_port::{Bell, Card, MessageRef, SendError, Signals, Target};
+use countersign_port::{
+    Bell, Card, ChannelReplyLimit, MessageRef, SendError, Signals, Target, Turns,
+};
 use std::sync::atomic::AtomicBool;
 
 /// One bot: its connection, and what is known of its messages.

@@ -1,9 +1,8 @@
 //! A message's text while it is written.
 
 use crate::markdown::{code, diff, escape, one_line, quote, units};
-use crate::plain::plain;
 use countersign_port::{
-    Block, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, isolated, visible,
+    Block, Card, Excerpt, Field, Tone, diff_text, excerpt, folded, isolated, plain, visible,
 };
 
 /// The most files that a message holds.

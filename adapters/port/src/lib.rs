@@ -21,13 +21,16 @@ mod lead;
 mod pace;
 mod pairing;
 mod patience;
+mod plain;
 mod platform;
 mod press;
 mod presser;
+mod reply_limit;
 mod send_error;
 mod settings;
 mod signals;
 mod text;
+mod turns;
 mod visible;
 
 #[cfg(feature = "testkit")]
@@ -46,13 +49,16 @@ pub use lead::{Lead, SendGuard};
 pub use pace::Pace;
 pub use pairing::{Guide, Invitation, Knock, PAIRING_PREFIX, PairingPlace, pairing_code};
 pub use patience::{Acknowledged, within};
+pub use plain::plain;
 pub use platform::{Absent, ApproverList, Description, IdForm, Key, Names, Platform, Takes};
 pub use press::{Press, Presses, Receipt, TEXT_NOT_NOW, TextReply, UNKNOWN_CODE};
 pub use presser::{Outcome, Presser};
+pub use reply_limit::ChannelReplyLimit;
 pub use send_error::{RetryScope, SendError};
 pub use settings::{Setting, Settings};
 pub use signals::{Receiving, Signals};
 pub use text::{Excerpt, brief, excerpt, folded};
+pub use turns::Turns;
 pub use visible::{isolated, line, mixes_scripts, visible};
 
 pub use async_trait::async_trait;

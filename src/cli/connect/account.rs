@@ -1,4 +1,5 @@
-//! The bot's token: kept where it works, asked for where it does not, checked before it is written.
+//! A bot's tokens: kept where they work, asked for where they do not, checked before they are
+//! written.
 
 use super::{
     hidden,
@@ -27,23 +28,25 @@ pub(super) async fn account(
     let config = setup.config()?;
     let there = config.chats.iter().find(|chat| chat.name() == phone.name);
     let before = there.map(|chat| chat.settings.clone());
-    let mut known = token_of(options)?.or_else(|| {
-        let secret = there?.secret();
-        Some(secret.reveal().to_owned())
-    });
+    let mut known =
+        tokens_of(phone, options)?.or_else(|| before.as_ref().map(|it| kept(phone, it)));
     for left in (0..TRIES).rev() {
-        let token = match known.take() {
-            Some(token) => token,
+        let tokens = match known.take() {
+            Some(tokens) => tokens,
             None => match asked(phone, left + 1 == TRIES)? {
-                Some(token) => token,
+                Some(tokens) => tokens,
                 None => return Ok(None),
             },
         };
-        let wanted = settings(phone, before.as_ref(), &token, &options.set)?;
+        let wanted = settings(phone, before.as_ref(), tokens, &options.set)?;
         match phone.platform.check(&wanted).await {
             Ok(bot) => {
                 write(setup, phone, before.as_ref(), &wanted)?;
-                say::out(&format!("The token is {}'s.", say::literal(&bot)))?;
+                let whose = match secrets(phone).count() {
+                    1 => "The token is",
+                    _ => "The tokens are",
+                };
+                say::out(&format!("{whose} {}'s.", say::literal(&bot)))?;
                 return Ok(Some(wanted));
             }
             Err(CheckError::WrongToken(why)) if left > 0 && somebody_can_type(options) => {
@@ -65,17 +68,40 @@ fn somebody_can_type(options: &PhoneOptions) -> bool {
     options.token_file.is_none() && io::stdin().is_terminal()
 }
 
-fn asked(phone: &Phone, first: bool) -> Result<Option<String>> {
+/// The keys of the secrets that an account needs.
+fn secrets(phone: &Phone) -> impl Iterator<Item = &'static str> {
+    let keys = phone.platform.description().keys.iter();
+    let needed =
+        keys.filter(|it| matches!((it.takes, it.absent), (Takes::Secret, Absent::Wrong(_))));
+    needed.map(|key| key.name)
+}
+
+/// The secrets that the config has.
+fn kept(phone: &Phone, account: &Settings) -> Vec<String> {
+    secrets(phone).map(|key| account.text(key).to_owned()).collect()
+}
+
+/// The secrets that somebody pastes; `None` when they stop.
+fn asked(phone: &Phone, first: bool) -> Result<Option<Vec<String>>> {
     if first {
         let steps = phone.guide.steps().iter().enumerate();
         let steps: Vec<_> = steps.map(|(at, step)| format!("  {}. {step}", at + 1)).collect();
         say::aside(&format!("You need a bot of your own:\n{}", steps.join("\n")));
     }
-    hidden::read("Paste the token here (it is not shown): ")
+    let account = phone.platform.description().account;
+    let mut tokens = Vec::new();
+    for key in secrets(phone) {
+        let name = if key == account { "token" } else { key };
+        match hidden::read(&format!("Paste the {name} here (it is not shown): "))? {
+            Some(token) => tokens.push(token),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(tokens))
 }
 
-/// The token in `--token-file`.
-fn token_of(options: &PhoneOptions) -> Result<Option<String>> {
+/// The secrets in `--token-file`, each on a line of its own.
+fn tokens_of(phone: &Phone, options: &PhoneOptions) -> Result<Option<Vec<String>>> {
     let Some(file) = &options.token_file else { return Ok(None) };
     let text = if file.as_os_str() == "-" {
         let mut text = String::new();
@@ -84,17 +110,24 @@ fn token_of(options: &PhoneOptions) -> Result<Option<String>> {
         fs::read_to_string(file)
     };
     let text = text.with_context(|| format!("cannot read the token from {}", file.display()))?;
-    match text.trim() {
-        "" => Err(anyhow!("{} is empty; it has to hold the token", file.display())),
-        token => Ok(Some(token.to_owned())),
+    let lines: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+    let wanted: Vec<_> = secrets(phone).collect();
+    match (lines.len(), wanted.len()) {
+        (0, 1) => Err(anyhow!("{} is empty; it has to hold the token", file.display())),
+        (given, needed) if given == needed => Ok(Some(lines)),
+        (given, needed) => Err(anyhow!(
+            "{} holds {given} words; it has to hold {needed}, each on a line: {}",
+            file.display(),
+            wanted.join(", ")
+        )),
     }
 }
 
-/// The account with this token, and with the keys of `--set`.
+/// The account with these secrets, and with the keys of `--set`.
 fn settings(
     phone: &Phone,
     before: Option<&Settings>,
-    token: &str,
+    tokens: Vec<String>,
     set: &[String],
 ) -> Result<Settings> {
     let about = phone.platform.description();
@@ -111,7 +144,9 @@ fn settings(
         let key = key.ok_or_else(|| wrong_key(phone, pair))?;
         settings.set(key.name, Setting::Text(value.to_owned()));
     }
-    settings.set(about.account, Setting::Secret(token.to_owned()));
+    for (key, token) in secrets(phone).zip(tokens) {
+        settings.set(key, Setting::Secret(token));
+    }
     Ok(settings)
 }
 

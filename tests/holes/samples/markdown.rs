@@ -13,6 +13,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/phone.md",
     "docs/policy.md",
     "docs/remote.md",
+    "docs/slack.md",
     "docs/team.md",
     "docs/profiles/connectonion.md",
     "docs/profiles/molf.md",

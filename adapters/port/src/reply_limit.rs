@@ -1,4 +1,4 @@
-//! Keeps strangers from making the bot talk: how often it answers what anybody can write.
+//! Keeps strangers from making a bot talk.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,13 +12,14 @@ const OVERALL: Duration = Duration::from_millis(500);
 /// More channels than this are not remembered.
 const REMEMBERED: usize = 1_024;
 
-/// When the bot answered last, by channel.
+/// How often a bot answers what anybody can write to it: when it did so last, by channel.
 #[derive(Debug, Default)]
-pub(crate) struct ChannelReplyLimit(Mutex<HashMap<String, Instant>>);
+pub struct ChannelReplyLimit(Mutex<HashMap<String, Instant>>);
 
 impl ChannelReplyLimit {
     /// Whether the bot may say something in this channel now; a yes is counted.
-    pub(crate) fn allows(&self, channel: &str, now: Instant) -> bool {
+    #[must_use]
+    pub fn allows(&self, channel: &str, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.retain(|_, at| now.duration_since(*at) < PER_CHANNEL);
         let soon = last.values().any(|at| now.duration_since(*at) < OVERALL);

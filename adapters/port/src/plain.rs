@@ -1,9 +1,10 @@
 //! A card as plain text, for the file that carries all of it.
 
-use countersign_port::{Block, Card, diff_text};
+use crate::{Block, Card, diff_text};
 
 /// The whole card without any markup.
-pub(crate) fn plain(card: &Card) -> String {
+#[must_use]
+pub fn plain(card: &Card) -> String {
     let mut out = format!("{}\n{}\n", card.title, card.origin);
     for block in &card.blocks {
         out.push('\n');

@@ -1,6 +1,6 @@
 //! One drawing of a message at a time, and never an older one over a newer one.
 
-use countersign_port::MessageRef;
+use crate::MessageRef;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
@@ -10,16 +10,17 @@ const REMEMBERED: usize = 1024;
 
 /// The newest revision drawn of each message, behind its turn.
 #[derive(Debug, Default)]
-pub(crate) struct Turns(Mutex<HashMap<MessageRef, Arc<Turn<u32>>>>);
+pub struct Turns(Mutex<HashMap<MessageRef, Arc<Turn<u32>>>>);
 
 impl Turns {
     /// Waits for the turn to draw a message; holds the newest revision that it shows.
-    pub(crate) async fn wait(&self, message: &MessageRef) -> OwnedMutexGuard<u32> {
+    pub async fn wait(&self, message: &MessageRef) -> OwnedMutexGuard<u32> {
         self.of(message).lock_owned().await
     }
 
     /// The turn where nobody else has it.
-    pub(crate) fn now(&self, message: &MessageRef) -> Option<OwnedMutexGuard<u32>> {
+    #[must_use]
+    pub fn now(&self, message: &MessageRef) -> Option<OwnedMutexGuard<u32>> {
         self.of(message).try_lock_owned().ok()
     }
 

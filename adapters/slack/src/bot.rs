@@ -1,0 +1,147 @@
+//! What sending and receiving share: one app's bot, and how it shows a card.
+
+use crate::api::WebApi;
+use crate::drawn::LastDrawn;
+use crate::ids;
+use crate::people::SlackPeople;
+use crate::problem::ApiProblem;
+use crate::recent::SeenIds;
+use crate::render::{SlackMessage, draw};
+use crate::thread::Threads;
+use countersign_port::{Card, ChannelReplyLimit, MessageRef, SendError, Signals, Turns};
+use serde_json::{Value, json};
+use tracing::debug;
+
+/// The kind of our messages' metadata.
+const CARD: &str = "countersign_card";
+/// How many messages of a channel are looked through for one of ours.
+const LOOKED_THROUGH: &str = "200";
+
+/// One bot: its API, and what is known of its messages.
+pub(crate) struct SlackBot {
+    pub(crate) api: WebApi,
+    pub(crate) signals: Signals,
+    pub(crate) turns: Turns,
+    pub(crate) people: SlackPeople,
+    pub(crate) reply_limit: ChannelReplyLimit,
+    /// What has come in already: Slack delivers events at least once.
+    pub(crate) seen: SeenIds,
+    pub(crate) threads: Threads,
+    pub(crate) last_drawn: LastDrawn,
+}
+
+impl SlackBot {
+    /// Posts a card and the files that belong to it.
+    pub(crate) async fn post(&self, channel: &str, card: &Card) -> Result<MessageRef, ApiProblem> {
+        let drawn = draw(card);
+        let mut body = body(channel, &drawn);
+        let payload = json!({"id": card.id});
+        put(&mut body, "metadata", json!({"event_type": CARD, "event_payload": payload}));
+        put(&mut body, "unfurl_links", false.into());
+        put(&mut body, "unfurl_media", false.into());
+        let posted = self.api.write("chat.postMessage", &body).await?;
+        let at = |key| posted.get(key).and_then(Value::as_str);
+        // A direct message has a channel of its own.
+        let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else {
+            return Err(ApiProblem::Unreachable("its answer names no message".to_owned()));
+        };
+        self.threads.started(&ids::reference(channel, ts));
+        self.attach(channel, ts, &drawn).await?;
+        Ok(ids::reference(channel, ts))
+    }
+
+    /// The card where an earlier try has posted it.
+    // Slack knows no key against a second message, but keeps our metadata with the first one.
+    pub(crate) async fn find(
+        &self,
+        channel: &str,
+        card: &Card,
+    ) -> Result<Option<MessageRef>, ApiProblem> {
+        let arguments =
+            [("channel", channel), ("limit", LOOKED_THROUGH), ("include_all_metadata", "true")];
+        let history = match self.api.read("conversations.history", &arguments).await {
+            Ok(history) => history,
+            // May write but not read: then it may stand there twice.
+            Err(ApiProblem::Scope(_) | ApiProblem::Refused { .. }) => return Ok(None),
+            Err(problem) => return Err(problem),
+        };
+        let messages = history.get("messages").and_then(Value::as_array);
+        let id = Some(card.id.as_str());
+        let is_it = |message: &&Value| {
+            let text = |path| message.pointer(path).and_then(Value::as_str);
+            text("/metadata/event_type") == Some(CARD) && text("/metadata/event_payload/id") == id
+        };
+        let found = messages.into_iter().flatten().find(is_it);
+        let Some(ts) = found.and_then(|it| it.get("ts")).and_then(Value::as_str) else {
+            return Ok(None);
+        };
+        self.attach(channel, ts, &draw(card)).await?;
+        Ok(Some(ids::reference(channel, ts)))
+    }
+
+    /// Redraws a message, unless it shows a later revision of the card already.
+    pub(crate) async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        let (channel, ts) = ids::parts(message).map_err(SendError::Refused)?;
+        let mut newest = self.turns.wait(message).await;
+        if card.revision < *newest {
+            return Ok(());
+        }
+        let drawn = draw(card);
+        if self.last_drawn.shows(message, &drawn) {
+            *newest = card.revision;
+            return Ok(());
+        }
+        match self.edit(channel, ts, &drawn).await {
+            // Deleted, and with it its buttons.
+            Err(problem) if problem.word() == "message_not_found" => Ok(()),
+            Err(problem) => Err(problem.send_error(channel)),
+            Ok(()) => {
+                self.last_drawn.note(message, &drawn);
+                *newest = card.revision;
+                Ok(())
+            }
+        }
+    }
+
+    /// Redraws a pressed message. Where that fails now, the core's own edit will do it.
+    pub(crate) async fn redraw(&self, message: &MessageRef, card: Option<Card>) {
+        if let Some(card) = card
+            && let Err(error) = self.update(message, &card).await
+        {
+            debug!(ask = card.ask, %error, "a pressed card is left to the core to redraw");
+        }
+    }
+
+    async fn edit(&self, channel: &str, ts: &str, drawn: &SlackMessage) -> Result<(), ApiProblem> {
+        let mut body = body(channel, drawn);
+        put(&mut body, "ts", ts.into());
+        self.api.write("chat.update", &body).await?;
+        // The card is right without them, and a later redraw tries again.
+        if let Err(problem) = self.attach(channel, ts, drawn).await {
+            debug!(%problem, "the files of a card are not in its thread yet");
+        }
+        Ok(())
+    }
+
+    /// Puts those of a card's files into its thread that are not there yet.
+    async fn attach(
+        &self,
+        channel: &str,
+        ts: &str,
+        drawn: &SlackMessage,
+    ) -> Result<(), ApiProblem> {
+        self.threads.attach(&self.api, (channel, ts), &drawn.files).await
+    }
+}
+
+/// A message's text and blocks. Nothing in it is looked through for names and links.
+// SECURITY: `parse` is `client` for edits where it is not said.
+fn body(channel: &str, drawn: &SlackMessage) -> Value {
+    json!({"channel": channel, "text": drawn.text, "blocks": drawn.blocks, "parse": "none"})
+}
+
+fn put(body: &mut Value, key: &str, value: Value) {
+    if let Some(body) = body.as_object_mut() {
+        body.insert(key.to_owned(), value);
+    }
+}

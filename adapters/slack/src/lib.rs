@@ -1,0 +1,105 @@
+//! countersign's cards in Slack.
+//!
+//! Presses, the slash command and replies to cards come over Socket Mode, so no port is open;
+//! everything that is sent goes through the Web API.
+
+mod answer;
+mod api;
+mod bot;
+mod config;
+mod doctor;
+mod drawn;
+mod guide;
+mod ids;
+mod limits;
+mod payload;
+mod people;
+mod platform;
+mod private;
+mod problem;
+mod receiving;
+mod recent;
+mod render;
+mod rich;
+mod sheet;
+mod socket;
+mod thread;
+mod written;
+
+pub use config::SlackConfig;
+pub use doctor::{check, check_target};
+pub use platform::SlackPlatform;
+
+use crate::api::WebApi;
+use crate::bot::SlackBot;
+use countersign_port::{
+    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
+    Target,
+};
+use std::sync::Arc;
+
+/// The Slack adapter. Targets are ids of channels or direct messages, such as `C024BE7LH`.
+pub struct Slack(Arc<SlackBot>);
+
+impl Slack {
+    /// An adapter that is not connected yet; [`Adapter::run`] connects it.
+    #[must_use]
+    pub fn new(config: SlackConfig) -> Self {
+        let (signals, turns, people) = Default::default();
+        let (reply_limit, seen, threads, last_drawn) = Default::default();
+        let api = WebApi::new(&config);
+        Self(Arc::new(SlackBot {
+            api,
+            signals,
+            turns,
+            people,
+            reply_limit,
+            seen,
+            threads,
+            last_drawn,
+        }))
+    }
+}
+
+#[countersign_port::async_trait]
+impl Adapter for Slack {
+    fn signals(&self) -> &Signals {
+        &self.0.signals
+    }
+
+    fn lead(&self, lead: Arc<dyn Lead>) {
+        self.0.api.guard.follow(lead);
+    }
+
+    // New messages: one a second. Edits: 50 a minute in the whole workspace.
+    fn pace(&self, _: &Target) -> Option<Pace> {
+        Some(Pace { at_once: 4, a_minute: 45 })
+    }
+
+    async fn post(
+        &self,
+        target: &Target,
+        card: &Card,
+        posting: Posting,
+    ) -> Result<MessageRef, SendError> {
+        let channel = ids::channel(target).map_err(SendError::TargetGone)?;
+        let found = match posting {
+            Posting::First => Ok(None),
+            Posting::MayRepeat => self.0.find(channel, card).await,
+        };
+        let posted = match found {
+            Ok(Some(there)) => Ok(there),
+            Ok(None) => self.0.post(channel, card).await,
+            Err(problem) => Err(problem),
+        };
+        posted.map_err(|problem| problem.send_error(channel))
+    }
+
+    async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
+        self.0.update(message, card).await
+    }
+
+    async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {
+        receiving::receive(&self.0, presses, stop).await;
+    }
+}

@@ -1,0 +1,101 @@
+//! A card as the blocks of a Slack message.
+
+use crate::rich::escape;
+use crate::sheet::{CardText, LEAST, ThreadFile, sign, texts};
+use countersign_port::{Button, ButtonStyle, Card, MessageSize, brief, fitted, line};
+use serde_json::{Map, Value, json};
+
+/// The most characters of a card's text. Slack publishes no limit for `rich_text`; every other
+/// block of text has 3,000.
+const SIZE: MessageSize = MessageSize { limit: 2_900, least: LEAST };
+/// What a notification shows of a title.
+const NOTIFICATION: usize = 300;
+/// What a button and an option hold.
+const LABEL: usize = 75;
+/// What an overflow menu and a select hold.
+const OVERFLOW: usize = 5;
+const OPTIONS: usize = 100;
+
+/// A drawn card.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SlackMessage {
+    /// What a notification shows; mark-up is escaped.
+    pub text: String,
+    /// The text and the buttons.
+    pub blocks: Vec<Value>,
+    /// What the text does not show whole.
+    pub files: Vec<ThreadFile>,
+}
+
+/// Draws a card. Whatever it holds, it fits, and what is left out is said and put into the thread.
+pub(crate) fn draw(card: &Card) -> SlackMessage {
+    let texts = texts(card);
+    let compose = |blocks, room| CardText::compose(card, &texts, blocks, room);
+    let drawn = fitted(card, SIZE, compose, |text| text.page.characters());
+    let title = brief(&line(&card.title), NOTIFICATION);
+    let text = escape(&format!("{}{title} · {}", sign(card.tone), line(&card.origin)));
+    let blocks = drawn.page.block().into_iter().chain(rows(card)).collect();
+    SlackMessage { text, blocks, files: drawn.files }
+}
+
+/// The rows of buttons; *More…* is at the end of the last one.
+fn rows(card: &Card) -> Vec<Value> {
+    let rows = card.buttons.iter().filter(|row| !row.is_empty());
+    let mut rows: Vec<Vec<Value>> = rows.map(|row| row.iter().map(button).collect()).collect();
+    if let Some(more) = more(card) {
+        match rows.last_mut() {
+            Some(last) => last.push(more),
+            None => rows.push(vec![more]),
+        }
+    }
+    rows.into_iter().map(|elements| json!({"type": "actions", "elements": elements})).collect()
+}
+
+fn button(button: &Button) -> Value {
+    let style = match button.style {
+        ButtonStyle::Approve | ButtonStyle::Submit => Some("primary"),
+        ButtonStyle::Deny | ButtonStyle::Confirm => Some("danger"),
+        ButtonStyle::Always
+        | ButtonStyle::Choice
+        | ButtonStyle::Chosen
+        | ButtonStyle::Text
+        | ButtonStyle::Open => None,
+    };
+    let mut drawn = Map::new();
+    drawn.insert("type".to_owned(), "button".into());
+    drawn.insert("action_id".to_owned(), button.token.clone().into());
+    drawn.insert("value".to_owned(), button.token.clone().into());
+    drawn.insert("text".to_owned(), label(button));
+    if let Some(style) = style {
+        drawn.insert("style".to_owned(), style.into());
+    }
+    Value::Object(drawn)
+}
+
+/// What is behind *More…*: a small menu where it is short, else a select. Each option carries its
+/// button's token.
+fn more(card: &Card) -> Option<Value> {
+    let option = |button: &Button| json!({"text": label(button), "value": button.token});
+    let options: Vec<Value> = card.more.iter().take(OPTIONS).map(option).collect();
+    let action_id = format!("{}:more", card.id);
+    match options.len() {
+        0 => None,
+        1..=OVERFLOW => {
+            Some(json!({"type": "overflow", "action_id": action_id, "options": options}))
+        }
+        _ => Some(json!({"type": "static_select", "action_id": action_id, "options": options,
+            "placeholder": {"type": "plain_text", "text": "More…", "emoji": false}})),
+    }
+}
+
+/// Without emoji, so that `:name:` in a rule stays as it is.
+fn label(button: &Button) -> Value {
+    // A button has no other way to look chosen.
+    let mark = if button.style == ButtonStyle::Chosen { "✓ " } else { "" };
+    let text: String = format!("{mark}{}", line(&button.label)).chars().take(LABEL).collect();
+    let text = if text.trim().is_empty() { "…".to_owned() } else { text };
+    json!({"type": "plain_text", "text": text, "emoji": false})
+}
+
+#[cfg(test)]
+mod tests;
