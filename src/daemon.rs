@@ -130,6 +130,7 @@ pub async fn run(
         let _ = stops.run_until_cancelled(told).await;
     });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.reap(stop).await });
+    spawn(&mut tasks, &gate, &stop, |gate, stop| async move { gate.take_steps(stop).await });
     spawn(&mut tasks, &gate, &stop, |gate, stop| async move {
         gate.end_undo_windows(stop).await;
     });

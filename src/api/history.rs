@@ -84,6 +84,7 @@ fn entry(ask: &Ask, title: String) -> Option<HistoryEntry> {
         decision: answer.decision,
         scope: answer.scope,
         by: answer.by.clone(),
+        with: answer.with.clone(),
         through: through(answer),
         reason: reason(ask, answer),
         note: answer.reason.clone().filter(|_| matches!(answer.by, By::Person { .. })),

@@ -125,12 +125,18 @@ impl Answer {
     /// Everybody who decided, for people to read.
     #[must_use]
     pub fn deciders(&self) -> String {
-        let all: Vec<String> = self.with.iter().chain([&self.by]).map(By::to_string).collect();
-        match all.split_last() {
-            Some((last, others)) if !others.is_empty() => {
-                format!("{} and {last}", others.join(", "))
-            }
-            _ => self.by.to_string(),
+        deciders(&self.by, &self.with)
+    }
+}
+
+/// Somebody who decided and those who decided with them, for people to read.
+#[must_use]
+pub fn deciders(by: &By, with: &[By]) -> String {
+    match with {
+        [] => by.to_string(),
+        with => {
+            let others: Vec<String> = with.iter().map(By::to_string).collect();
+            format!("{} and {by}", others.join(", "))
         }
     }
 }

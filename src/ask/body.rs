@@ -1,6 +1,6 @@
 //! What an ask is about: the call, the decision on it and what its card offers.
 
-use super::{call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement};
+use super::{call::Call, owner::Owner, plan::RoutePlan, requirement::Requirement, step::AskStep};
 use countersign_policy::Rule;
 use countersign_profiles::{GrantLifetime, OnDeny, PromptChoice};
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,9 @@ pub struct Body {
     /// Where it is shown; every target shows it where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<RoutePlan>,
+    /// What happens while nobody answers, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<AskStep>,
     /// Whose session the call was made in; of asks of earlier versions nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
@@ -98,6 +101,7 @@ impl Body {
             prompt: Vec::new(),
             requirements: Vec::new(),
             plan: None,
+            steps: Vec::new(),
             owner: call.owner.clone(),
             call,
         }

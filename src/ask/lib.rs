@@ -17,10 +17,11 @@ mod proposed;
 pub mod question;
 pub mod requirement;
 mod scope;
+pub mod step;
 mod stopped;
 pub mod votes;
 
-pub use answer::{Answer, By, Decision, StoredRules, Undone};
+pub use answer::{Answer, By, Decision, StoredRules, Undone, deciders};
 use attached::AttachedDaemons;
 pub use body::{Body, Silence};
 pub use offers::OfferedPart;
@@ -42,6 +43,8 @@ pub struct Ask {
     pub state: State,
     /// What has been answered of its questions.
     pub progress: Progress,
+    /// How many of its steps are done.
+    pub steps_done: usize,
     /// The votes so far, where several people have to agree.
     pub votes: Vec<Vote>,
     /// Counts every change.
@@ -86,6 +89,7 @@ impl Ask {
             digest: digest.into(),
             state: State::Open,
             progress: Progress::default(),
+            steps_done: 0,
             votes: Vec::new(),
             version: 1,
             attended: false,

@@ -12,6 +12,9 @@ pub struct Requirement {
     /// Only members of this group count; everybody who may answer where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Further groups that an escalation has asked since; known from the steps that are done.
+    #[serde(skip)]
+    pub also: Vec<String>,
     /// How many have to approve.
     pub approvals: u32,
     /// How many denials deny.
@@ -65,10 +68,28 @@ impl Requirement {
         (self.approvals as usize).saturating_add(usize::from(unknown))
     }
 
+    /// Whether what met the other requirement meets this one too.
+    #[must_use]
+    pub fn is_met_by(&self, other: &Self) -> bool {
+        let same_people = self.group.is_none() || self.group == other.group;
+        let excluded = self.exclude == Exclusion::Nobody || other.exclude != Exclusion::Nobody;
+        let counted = self.count == other.count || other.count == VoteCount::People;
+        same_people && excluded && counted && self.approvals <= other.approvals
+    }
+
     /// How many denials deny.
     #[must_use]
     pub fn denials(&self) -> usize {
         self.deny as usize
+    }
+
+    /// The groups whose members count, for people to read; `None` for everybody.
+    #[must_use]
+    pub fn groups(&self) -> Option<String> {
+        let first = self.group.as_deref()?;
+        let all: Vec<&str> =
+            std::iter::once(first).chain(self.also.iter().map(String::as_str)).collect();
+        Some(all.join(" or "))
     }
 
     /// Checks whether the answer of somebody with this name and these groups counts.
@@ -81,8 +102,12 @@ impl Requirement {
         person: Option<&str>,
         groups: &BTreeSet<String>,
     ) -> Result<(), Ineligible> {
-        if let Some(group) = self.group.as_ref().filter(|group| !groups.contains(*group)) {
-            return Err(Ineligible::NotInGroup(group.clone()));
+        let asked = |group: &String| {
+            groups.contains(group) || self.also.iter().any(|it| groups.contains(it))
+        };
+        if let Some(group) = self.group.as_ref().filter(|group| !asked(group)) {
+            let groups = self.groups().unwrap_or_else(|| group.clone());
+            return Err(Ineligible::NotInGroup(groups));
         }
         let several = self.needed() > 1 || self.denials() > 1;
         let by_name = several && self.count == VoteCount::People;
@@ -122,6 +147,7 @@ mod tests {
         Requirement {
             rule: "deploys".to_owned(),
             group: None,
+            also: Vec::new(),
             approvals: 2,
             deny: 1,
             count: VoteCount::People,
@@ -149,6 +175,20 @@ mod tests {
         assert_eq!(not_by(Some("Ana")).admits(Some("Ana"), &none), Err(Ineligible::Requester));
         assert_eq!(not_by(Some("Ana")).admits(Some("Ben"), &none), Ok(()));
         assert_eq!(not_by(None).admits(None, &none), Err(Ineligible::Nameless));
+    }
+
+    #[test]
+    fn a_requirement_is_met_by_an_equal_one_and_a_stricter_one_alone() {
+        let two = requirement();
+        let one = Requirement { approvals: 1, ..requirement() };
+        let of_ops = Requirement { group: Some("ops".to_owned()), ..requirement() };
+        let exclude = Exclusion::Requester { person: None };
+        let not_own = Requirement { exclude, ..requirement() };
+        let accounts = Requirement { count: VoteCount::Accounts, ..requirement() };
+        assert!(two.is_met_by(&two) && one.is_met_by(&two) && two.is_met_by(&of_ops));
+        assert!(two.is_met_by(&not_own) && accounts.is_met_by(&two));
+        assert!(!two.is_met_by(&one) && !of_ops.is_met_by(&two));
+        assert!(!not_own.is_met_by(&two) && !two.is_met_by(&accounts));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod list;
 mod login;
+mod pending;
+mod presence;
 mod reading;
 mod run;
 

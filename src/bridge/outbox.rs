@@ -14,6 +14,7 @@ mod muting;
 mod one_card;
 mod page;
 mod refused;
+mod reminders;
 mod remote;
 mod rush;
 mod start;
@@ -225,6 +226,9 @@ impl OutboxWorker {
                     SendPause::Quiet(time)
                 });
             }
+        }
+        if let Some(time) = self.remind().await? {
+            return Ok(SendPause::Quiet(time));
         }
         if let Some(left) = self.shown.left() {
             return Ok(SendPause::UntilChange(left));

@@ -3,7 +3,7 @@
 use super::{Context, Exit, complete, edit, exit::Misused, say, token};
 use crate::ask::{Decision, Scope, question::Question};
 use anyhow::Result;
-use countersign_protocol::{AnswerReply, AnswerRequest};
+use countersign_protocol::{AnswerReply, AnswerRequest, AskState};
 use serde_json::{Map, Value};
 
 #[derive(Debug, clap::Args)]
@@ -129,8 +129,12 @@ fn told(reply: &AnswerReply, json: bool) -> Result<Exit> {
     } else {
         say::out(&say::literal(&reply.message))?;
     }
-    // Somebody else was first, or it was too late: this answer decided nothing.
-    Ok(if reply.applied { Exit::Good } else { Exit::Fault })
+    // A vote counts, and the ask waits for others. Else somebody was first, or it was too late.
+    Ok(match (reply.applied, reply.state) {
+        (true, _) => Exit::Good,
+        (false, AskState::Open) => Exit::Pending,
+        (false, _) => Exit::Fault,
+    })
 }
 
 /// The given answers under their questions' own texts.

@@ -14,9 +14,11 @@ use crate::{
         },
         call::Call,
         people::NamedPerson,
+        routes::Moment,
     },
     links,
     policy::{Decision, Layers, Mode, Rules, Verdict},
+    store::AbsentPeople,
 };
 use anyhow::{Context as _, Result};
 
@@ -69,7 +71,10 @@ pub(super) fn run(context: &Context, args: ApproversArgs) -> Result<Exit> {
             let (effects, critical) = (&decision.effects, decision.critical);
             let seen = SeenCall { call: &call, facts: &facts, effects, critical };
             let required = requirements(&approvers.rules, &approvers.people, seen);
-            let plan = config.routes.plan(&approvers.people, seen, clock::now_ms());
+            // Who is away is in the daemon's store.
+            let absent = AbsentPeople::default();
+            let at = Moment { now_ms: clock::now_ms(), absent: &absent };
+            let plan = config.routes.plan(&approvers.people, seen, at);
             let shown = shown_at(&config, plan.as_ref());
             format!("{}\n{shown}", explain(&approvers, &required))
         }

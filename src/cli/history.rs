@@ -10,7 +10,7 @@ use super::{
     when::{past, when},
 };
 use crate::{
-    ask::{Decision, Scope},
+    ask::{Decision, Scope, deciders},
     client::Client,
 };
 use anyhow::Result;
@@ -157,7 +157,7 @@ fn row(ask: &HistoryEntry) -> Vec<Cell> {
         Cell::plain(&ask.id),
         Cell::plain(&when(&ask.closed)),
         Cell::coloured(colour(ask.verdict), outcome(ask)),
-        Cell::plain(&ask.by.to_string()),
+        Cell::plain(&deciders(&ask.by, &ask.with)),
         Cell::plain(&origin),
         Cell::plain(&ask.title),
     ]

@@ -18,6 +18,7 @@ mod connect;
 mod context;
 mod docs;
 mod doctor;
+mod duty;
 mod edit;
 mod exit;
 mod files;
@@ -126,6 +127,8 @@ enum CliCommand {
     Status(status::StatusArgs),
     /// Show who could answer a call, and why
     Approvers(approvers::ApproversArgs),
+    /// Show who is on duty by the rotas of the config
+    Duty(duty::DutyArgs),
     /// List what waits for an answer
     Pending(pending::PendingArgs),
     /// List what was asked before, or show one ask in whole
@@ -223,6 +226,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Answer(args) => wait(answer::answer(context, args)),
         CliCommand::Pause(args) => wait(pause::pause(context, &args)),
         CliCommand::Resume(args) => wait(pause::resume(context, &args)),
+        CliCommand::Duty(args) => duty::run(context, &args),
         CliCommand::Reload(args) => wait(reload::run(context, &args)),
         CliCommand::Undo(args) => wait(answer::undo(context, args)),
         CliCommand::Grants(args) => wait(grants::run(context, args)),

@@ -128,6 +128,7 @@ fn what_our_parser_takes_for_a_decision_the_guardrail_denies() {
         "token",
         "add",
         "rotate",
+        "duty",
         "-",
     ];
     let ours = Ours { programs: vec!["countersign".to_owned()], ..Ours::default() };

@@ -1,14 +1,19 @@
 //! `[[people]]` and `[[groups]]`: who answers under a name.
 
+use super::hours::{hour_span, zone};
 use super::node::{ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, id_of, list, number, text};
 use super::values::token;
 use crate::{
-    gate::people::{NamedPerson, People, RoleGroup},
+    gate::{
+        hours::Hours,
+        people::{NamedPerson, People, QuietException, QuietHours, RoleGroup},
+    },
     platforms::Registered,
     text::line,
 };
 use countersign_port::{IdForm, Names};
+use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables of a list with their places.
@@ -52,6 +57,8 @@ fn person(section: &mut Section<'_>, platforms: &[Registered]) -> Option<NamedPe
     identities.extend(token.iter().map(|token| ("api".to_owned(), [token.id()].into())));
     let groups = section.get("groups", |node| list(node)?.iter().map(group_name).collect());
     let hosts = section.get("hosts", |node| each(node).iter().map(text).collect());
+    let zone = section.get("zone", zone);
+    let quiet = quiet(section, zone.as_ref());
     let name = name?;
     if identities.is_empty() {
         let known = platforms.iter().map(|it| it.name).collect::<Vec<_>>().join("`, `");
@@ -60,7 +67,24 @@ fn person(section: &mut Section<'_>, platforms: &[Registered]) -> Option<NamedPe
         ));
     }
     let (groups, hosts) = (groups.unwrap_or_default(), hosts.unwrap_or_default());
-    Some(NamedPerson { name, identities, token, groups, hosts })
+    Some(NamedPerson { name, identities, token, groups, hosts, zone, quiet })
+}
+
+/// When a person gets no direct messages.
+fn quiet(section: &mut Section<'_>, zone: Option<&TimeZone>) -> Option<QuietHours> {
+    let span = section.get("quiet", hour_span);
+    let except = section.get("quiet_except", |node| match text(node)?.as_str() {
+        "critical" => Ok(QuietException::Critical),
+        "nothing" => Ok(QuietException::Nothing),
+        _ => Err("wants \"critical\" or \"nothing\"".to_owned()),
+    });
+    let (from, until) = span?;
+    let Some(zone) = zone.cloned() else {
+        section.problem("has `quiet` hours without a `zone`, such as \"Europe/Rome\"");
+        return None;
+    };
+    let hours = Hours { from, until, days: Vec::new(), zone };
+    Some(QuietHours { hours, except: except.unwrap_or_default() })
 }
 
 fn group(section: &mut Section<'_>, platforms: &[Registered]) -> Option<RoleGroup> {

@@ -30,8 +30,8 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 7] =
-    ["approvers", "people", "groups", "answer_rules", "routes", "limits", "agents"];
+const LAST_SECTIONS: [&str; 8] =
+    ["approvers", "people", "groups", "answer_rules", "routes", "rotas", "limits", "agents"];
 
 /// Reads a config.
 ///
@@ -276,8 +276,8 @@ impl ConfigReader<'_> {
     }
 
     fn routes(&mut self, people: &People, chats: &mut [ChatAccount]) -> Routes {
-        let entries = self.entries("routes");
-        routes::read(entries, people, chats, &mut self.problems)
+        let [entries, rotas] = ["routes", "rotas"].map(|name| self.entries(name));
+        routes::read(entries, rotas, people, chats, &mut self.problems)
     }
 
     /// Removes a list of tables, each written as [[name]], from the tree.

@@ -2,52 +2,47 @@
 
 use super::answer_rules::known_group;
 use super::conditions::{self, texts};
+use super::hours::hours;
 use super::model::ChatAccount;
 use super::node::{ConfigNode, ConfigValue};
 use super::people::{ConfigEntries, group_name};
-use super::section::{Section, nearest, text};
+use super::rotas;
+use super::section::{Section, nearest};
+use super::values::length;
 use crate::gate::{
     Routes,
     answer_rules::AskConditions,
     ask::plan::PlannedTarget,
-    hours::Hours,
     people::{NamedPerson, People},
-    routes::{RouteTarget, TargetRoute},
+    rota::Rota,
+    routes::{RouteEscalation, RouteTarget, TargetRoute},
 };
 use countersign_port::Target;
-use jiff::{
-    civil::{Time, Weekday},
-    tz::TimeZone,
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
 };
-use std::collections::BTreeMap;
-
-const DAYS: [(&str, Weekday); 7] = [
-    ("mon", Weekday::Monday),
-    ("tue", Weekday::Tuesday),
-    ("wed", Weekday::Wednesday),
-    ("thu", Weekday::Thursday),
-    ("fri", Weekday::Friday),
-    ("sat", Weekday::Saturday),
-    ("sun", Weekday::Sunday),
-];
 
 /// What routes can name.
 struct RouteNames<'a> {
     people: &'a People,
     chats: &'a [ChatAccount],
     direct: BTreeMap<String, Vec<PlannedTarget>>,
+    rotas: &'a [Rota],
 }
 
 /// Reads the routes, for these people and chats, and notes with each chat whom routes write to.
 pub(super) fn read(
     entries: ConfigEntries,
+    rotas: ConfigEntries,
     people: &People,
     chats: &mut [ChatAccount],
     problems: &mut Vec<String>,
 ) -> Routes {
     problems.extend(same_names(chats));
     let direct = people.named.iter().map(|it| (it.name.clone(), direct(it, chats))).collect();
-    let names = RouteNames { people, chats, direct };
+    let rotas = rotas::read(rotas, people, problems);
+    let names = RouteNames { people, chats, direct, rotas: &rotas };
     let mut list: Vec<TargetRoute> = Vec::new();
     for (at, (place, table)) in entries.into_iter().enumerate() {
         let mut section = Section::new("[routes]", Some(place.clone()), table, problems);
@@ -63,13 +58,13 @@ pub(super) fn read(
         }
     }
     let direct = names.direct;
-    if !list.is_empty() {
-        for chat in chats {
-            let of_all = direct.values().flatten().filter(|it| it.adapter == chat.name());
-            chat.direct = of_all.map(|it| Target(it.target.clone())).collect();
-        }
+    let written_to = written_to(&list, people, &rotas);
+    for chat in chats {
+        let of_them = direct.iter().filter(|(name, _)| written_to.contains(name.as_str()));
+        let here = of_them.flat_map(|(_, it)| it).filter(|it| it.adapter == chat.name());
+        chat.direct = here.map(|it| Target(it.target.clone())).collect();
     }
-    Routes { list, direct }
+    Routes { list, direct, rotas }
 }
 
 fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> TargetRoute {
@@ -79,15 +74,41 @@ fn route(section: &mut Section<'_>, names: &RouteNames<'_>, at: usize) -> Target
     let targets = |node: &ConfigNode| {
         texts(node)?.iter().map(|name| names.target(name)).collect::<Result<Vec<_>, _>>()
     };
-    let to = section.need("to", "name the targets, such as [\"inbox\"]", targets);
+    let to = section.get("to", targets);
     let fallback = section.get("fallback", targets);
+    let remind = section.get("remind", times).unwrap_or_default();
+    let escalate = section.tables("escalate", "routes.escalate", |entry| {
+        let after = entry.need("after", "say when, such as \"5m\"", length);
+        let to = entry.need("to", "name the group or the targets", targets);
+        Some(RouteEscalation { after_ms: ms(after?), to: to? })
+    });
+    if !["to", "remind", "escalate"].iter().any(|key| section.has(key)) {
+        section.problem("says nothing; give `to`, `remind` or `escalate`");
+    }
+    if !section.has("to") && fallback.is_some() {
+        section.problem("has a `fallback` without `to`");
+    }
     TargetRoute {
         name: name.unwrap_or_else(|| format!("route {}", at.saturating_add(1))),
         when,
         during,
         to: to.unwrap_or_default(),
         fallback: fallback.unwrap_or_default(),
+        remind,
+        escalate,
     }
+}
+
+/// One length of time or a list of them; milliseconds.
+fn times(node: &ConfigNode) -> Result<Vec<i64>, String> {
+    match node.value() {
+        ConfigValue::List(list) => list.iter().map(|it| length(it).map(ms)).collect(),
+        _ => Ok(vec![ms(length(node)?)]),
+    }
+}
+
+fn ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl RouteNames<'_> {
@@ -98,9 +119,10 @@ impl RouteNames<'_> {
             None => self.chat(name),
             Some(("person", name)) => self.person(name),
             Some(("group", name)) => self.group(name),
+            Some(("duty", name)) => self.duty(name),
             Some((kind, _)) => Err(format!(
                 "names `{kind}:`; a target is \"inbox\", the name of a chat's target, \
-                 \"person:NAME\" or \"group:NAME\""
+                 \"person:NAME\", \"group:NAME\" or \"duty:NAME\""
             )),
         }
     }
@@ -141,6 +163,15 @@ impl RouteNames<'_> {
         }
     }
 
+    fn duty(&self, name: &str) -> Result<RouteTarget, String> {
+        let known: Vec<&str> = self.rotas.iter().map(|rota| rota.name.as_str()).collect();
+        match (known.contains(&name), nearest(name, &known)) {
+            (true, _) => Ok(RouteTarget::Duty(name.to_owned())),
+            (false, Some(near)) => Err(format!("names the rota `{name}`; did you mean `{near}`?")),
+            (false, None) => Err(format!("names the rota `{name}`, which is not in [[rotas]]")),
+        }
+    }
+
     // Members by a role are known to their platform only when they press.
     fn group(&self, name: &str) -> Result<RouteTarget, String> {
         let place = super::node::ConfigPlace::Env(String::new());
@@ -166,6 +197,27 @@ fn direct(person: &NamedPerson, chats: &[ChatAccount]) -> Vec<PlannedTarget> {
     chats.iter().filter_map(on).collect()
 }
 
+/// The people whom routes write to, now or at another time.
+fn written_to<'a>(
+    list: &'a [TargetRoute],
+    people: &'a People,
+    rotas: &'a [Rota],
+) -> BTreeSet<&'a str> {
+    let escalated = |route: &'a TargetRoute| route.escalate.iter().flat_map(|it| &it.to);
+    let all =
+        |route: &'a TargetRoute| route.to.iter().chain(&route.fallback).chain(escalated(route));
+    let names = |target: &'a RouteTarget| match target {
+        RouteTarget::Inbox | RouteTarget::Chat(_) => Vec::new(),
+        RouteTarget::Person(name) => vec![name.as_str()],
+        RouteTarget::Group(group) => people.members(group).collect(),
+        RouteTarget::Duty(name) => {
+            let rota = rotas.iter().filter(|rota| rota.name == *name);
+            rota.flat_map(|rota| &rota.people).map(String::as_str).collect()
+        }
+    };
+    list.iter().flat_map(all).flat_map(names).collect()
+}
+
 fn same_names(chats: &[ChatAccount]) -> Vec<String> {
     let mut seen: Vec<&str> = Vec::new();
     let mut twice = Vec::new();
@@ -176,56 +228,4 @@ fn same_names(chats: &[ChatAccount]) -> Vec<String> {
         }
     }
     twice
-}
-
-/// Reads `time`, `days` and `zone`.
-pub(super) fn hours(section: &mut Section<'_>) -> Option<Hours> {
-    let time = section.get("time", span);
-    let days = section.get("days", days);
-    let zone = section.get("zone", zone);
-    if time.is_none() && days.is_none() {
-        return None;
-    }
-    let (from, until) = time.unwrap_or((Time::MIN, Time::MIN));
-    let Some(zone) = zone else {
-        section.problem("has hours without a `zone`, such as \"Europe/Rome\"");
-        return None;
-    };
-    Some(Hours { from, until, days: days.unwrap_or_default(), zone })
-}
-
-/// Two times of the day.
-fn span(node: &ConfigNode) -> Result<(Time, Time), String> {
-    let wanted = || "wants hours such as \"22:00-06:00\"".to_owned();
-    let text = text(node)?;
-    let (from, until) = text.split_once('-').ok_or_else(wanted)?;
-    let read = |text: &str| clock_time(text).ok_or_else(wanted);
-    Ok((read(from)?, read(until)?))
-}
-
-/// A time of the day, such as `9:00`.
-pub(super) fn clock_time(text: &str) -> Option<Time> {
-    let (hour, minute) = text.trim().split_once(':')?;
-    Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
-}
-
-fn days(node: &ConfigNode) -> Result<Vec<Weekday>, String> {
-    let day = |name: &String| {
-        let found = DAYS.iter().find(|(day, _)| day == name);
-        found.map(|(_, day)| *day).ok_or_else(|| {
-            format!("names the day `{name}`; the days are mon, tue, wed, thu, fri, sat, sun")
-        })
-    };
-    texts(node)?.iter().map(day).collect()
-}
-
-/// A time zone by its name.
-pub(super) fn zone(node: &ConfigNode) -> Result<TimeZone, String> {
-    let name = text(node)?;
-    TimeZone::get(&name).map_err(|_| {
-        format!(
-            "names the time zone `{name}`, which this machine does not know; \
-                 names are such as \"Europe/Rome\""
-        )
-    })
 }

@@ -40,6 +40,11 @@ impl<'a> Section<'a> {
             .ok()
     }
 
+    /// Whether a key is written.
+    pub fn has(&self, key: &str) -> bool {
+        self.table.iter().any(|(name, ..)| name == key)
+    }
+
     /// Reads a required key; `hint` tells the operator what to write.
     pub fn need<T>(
         &mut self,

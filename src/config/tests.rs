@@ -14,7 +14,7 @@ use crate::{
         ask::plan::PlannedTarget,
         hours::Hours,
         people::{NamedPerson, People, RoleGroup},
-        routes::{RouteTarget, TargetRoute},
+        routes::{RouteEscalation, RouteTarget, TargetRoute},
     },
     platforms::{BUILT_IN, Registered},
     secret::{Secret, Token},
@@ -336,7 +336,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
-             answer_rules, routes, limits, agents",
+             answer_rules, routes, rotas, limits, agents",
         ]
     );
     assert_eq!(
@@ -558,6 +558,7 @@ fn people_are_read_with_their_identities_and_groups() {
         token: None,
         groups: ids(&["ops", "leads"]),
         hosts: ids(&["mill"]),
+        ..NamedPerson::default()
     };
     let ben = NamedPerson {
         name: "Ben".into(),
@@ -565,6 +566,7 @@ fn people_are_read_with_their_identities_and_groups() {
         token: Some(token),
         groups: ids(&[]),
         hosts: ids(&[]),
+        ..NamedPerson::default()
     };
     let roles = [("discord".to_owned(), ids(&["118"]))].into();
     let groups = vec![RoleGroup { name: "ops".into(), roles }];
@@ -727,6 +729,8 @@ fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
         zone = "Europe/Rome"
         to = ["deploys", "person:Ana", "group:ops"]
         fallback = "room"
+        remind = ["2m", "10m"]
+        escalate = [{ after = "5m", to = "group:ops" }]
         [[routes]]
         to = "inbox"
     "#;
@@ -752,6 +756,11 @@ fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
             RouteTarget::Group("ops".into()),
         ],
         fallback: vec![RouteTarget::Chat(planned("telegram", "-100", "room"))],
+        remind: vec![120_000, 600_000],
+        escalate: vec![RouteEscalation {
+            after_ms: 300_000,
+            to: vec![RouteTarget::Group("ops".into())],
+        }],
     };
     let rest = TargetRoute {
         name: "route 2".into(),
@@ -759,7 +768,7 @@ fn routes_name_targets_people_and_groups_and_chats_know_whom_they_write_to() {
         ..TargetRoute::default()
     };
     let direct = [("Ana".to_owned(), ana), ("Ben".to_owned(), vec![])].into();
-    assert_eq!(config.routes, Routes { list: vec![night, rest], direct });
+    assert_eq!(config.routes, Routes { list: vec![night, rest], direct, rotas: vec![] });
     let direct: Vec<_> = config.chats.iter().map(|chat| chat.direct.clone()).collect();
     assert_eq!(direct, [[Target("11".into())], [Target("@22".into())]]);
     // Nobody is written to for nothing.
@@ -787,7 +796,7 @@ fn every_mistake_in_routes_is_reported_with_its_place() {
         time = "22-6"
         [[routes]]
         tool = "e"
-        to = "duty:ops"
+        to = "team:ops"
         days = "fri"
         [[routes]]
         to = "room"
@@ -801,15 +810,15 @@ fn every_mistake_in_routes_is_reported_with_its_place() {
     assert_eq!(
         said,
         [
-            "has no `to`; name the targets, such as [\"inbox\"]",
+            "says nothing; give `to`, `remind` or `escalate`",
             "`to` names the target `rom`; did you mean `room`?",
             "`to` names `Anna`, who is not in [[people]]; did you mean `Ana`?",
             "`to` names `Ben`, who is in no chat that is set up",
             "`time` wants hours such as \"22:00-06:00\"",
             "`to` names the group `dev`, of whom nobody is in a chat by name",
             "has hours without a `zone`, such as \"Europe/Rome\"",
-            "`to` names `duty:`; a target is \"inbox\", the name of a chat's target, \
-             \"person:NAME\" or \"group:NAME\"",
+            "`to` names `team:`; a target is \"inbox\", the name of a chat's target, \
+             \"person:NAME\", \"group:NAME\" or \"duty:NAME\"",
             "`zone` names the time zone `Europe/Roma`, which this machine does not know; names \
              are such as \"Europe/Rome\"",
             "is never reached, because `route 7` before it has no condition",

@@ -160,6 +160,7 @@ impl AnswerRule {
         Requirement {
             rule: self.name.clone(),
             group: self.group.clone(),
+            also: Vec::new(),
             approvals: self.approvals.clamp(1, at_most),
             deny: self.deny.clamp(1, at_most),
             count: match self.count {

@@ -3,18 +3,20 @@
 
 use super::{
     Policy, SubmitError, Workers,
-    answer_rules::{self, SeenCall},
+    answer_rules::SeenCall,
     approvers::Approvers,
-    ask::{Ask, By, Decision, State, plan::RoutePlan, requirement::Requirement},
+    ask::{Ask, By, Decision, State},
     call::Call,
     granted_rules::{self, grants_of},
+    handling::Handling,
     in_force::InForce,
     large::{self, Large},
     layers::{self, Runtime},
+    routes::Moment,
 };
 use crate::{
     clock, links,
-    store::{SessionContext, Store, StoreError},
+    store::{Grant, SessionContext, Store, StoreError},
 };
 use countersign_policy::{self as policy, BriefDecision, Layers, Mode, Rule, Rules, Verdict};
 use countersign_profiles::{CallEnd, EvaluationContext};
@@ -138,22 +140,30 @@ impl Evaluator {
     }
 
     /// Whose answers an ask about this call needs and where it is shown, as the config says.
-    pub(super) async fn handling(
-        &self,
-        call: &Call,
-        decided: &policy::Decision,
-    ) -> (Vec<Requirement>, Option<RoutePlan>) {
+    pub(super) async fn handling(&self, call: &Call, decided: &policy::Decision) -> Handling {
         let (choices, now) = (self.in_force.now(), clock::now_ms());
         let (Approvers { rules, people, .. }, routes) = (&choices.approvers, &choices.routes);
         if rules.is_empty() && routes.list.is_empty() {
-            return (Vec::new(), None);
+            return Handling::default();
         }
         let facts = self.facts(call).await;
         let (effects, critical) = (&decided.effects, decided.critical);
         let seen = SeenCall { call, facts: &facts, effects, critical };
-        let required = || answer_rules::requirements(rules, people, seen);
-        let look = || (required(), routes.plan(people, seen, now));
+        // FAIL-CLOSED: where it is not known who is there, everybody is told.
+        let absent = self.store.absent(now).await.unwrap_or_default();
+        let at = Moment { now_ms: now, absent: &absent };
+        let look = || Handling::of(rules, people, routes, seen, at);
         self.beside(large::bytes(call), look).await
+    }
+
+    /// Whether there is any answer rule.
+    pub(super) fn has_answer_rules(&self) -> bool {
+        !self.in_force.now().approvers.rules.is_empty()
+    }
+
+    /// The ask at which a grant was made, as long as it is kept.
+    pub(super) async fn ask_of(&self, grant: &Grant) -> Result<Option<Ask>, StoreError> {
+        self.store.whole_ask(&grant.ask).await
     }
 
     /// The call as policy sees it, with where its paths lead.
@@ -175,7 +185,7 @@ impl Evaluator {
 
     /// The state of the session that a call is made in; without a mode of its own it has the
     /// configured one.
-    async fn session_context(&self, call: &Call) -> Result<SessionContext, StoreError> {
+    pub(super) async fn session_context(&self, call: &Call) -> Result<SessionContext, StoreError> {
         let mut session =
             self.store.session_context(&call.agent, &call.session, clock::now_ms()).await?;
         session.grants.retain(|grant| granted_rules::is_literal(&grant.rule));

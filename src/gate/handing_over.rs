@@ -2,13 +2,14 @@
 
 use super::{
     Gate,
-    ask::plan::PlannedTarget,
+    ask::{Ask, plan::PlannedTarget},
     in_force::{INBOX, new_card},
 };
 use crate::{
     store::{Delivery, NewCard, StoreError},
     text::{brief, line},
 };
+use tokio_util::sync::CancellationToken;
 
 /// How much of a platform's reason a card shows; characters.
 const REASON: usize = 160;
@@ -28,7 +29,7 @@ impl Gate {
         why: &str,
     ) -> Result<(), StoreError> {
         let store = &self.open.store;
-        let Some(ask) = store.whole_ask(id).await?.filter(super::ask::Ask::is_open) else {
+        let Some(ask) = store.whole_ask(id).await?.filter(Ask::is_open) else {
             return Ok(());
         };
         let Some(plan) = &ask.body.plan else { return Ok(()) };
@@ -51,6 +52,13 @@ impl Gate {
             self.open.changed();
         }
         Ok(())
+    }
+}
+
+impl Gate {
+    /// Reminds of open asks and asks others too, when it is time, until told to stop.
+    pub async fn take_steps(&self, stop: CancellationToken) {
+        self.steps.run(stop).await;
     }
 }
 

@@ -26,6 +26,7 @@ mod expiry;
 mod granted_rules;
 mod grants;
 mod handing_over;
+mod handling;
 pub mod hours;
 mod in_force;
 mod knocks;
@@ -35,10 +36,12 @@ mod limits;
 mod load;
 mod monotonic;
 mod open_asks;
+mod outranking;
 mod pairings;
 mod pause;
 pub mod people;
 mod policy;
+mod presence;
 mod quorum;
 mod rate;
 mod reconsider;
@@ -46,12 +49,15 @@ mod refusal;
 mod remote;
 mod reply;
 mod retention;
+pub mod rota;
 pub mod routes;
 mod rules_file;
 mod sessions;
 mod settings;
 mod sign_ins;
 mod signing_in;
+mod steps;
+mod stopping;
 mod submit;
 mod submit_error;
 mod trial;
@@ -73,6 +79,7 @@ pub use limits::{Limits, TooMuch};
 pub use pairings::{KnockOutcome, Knocker, PairingState};
 pub use pause::{PauseOutcome, sentence as pause_sentence};
 pub use policy::Policy;
+pub use presence::{DutyTurn, NotNamed};
 pub use reply::{Reply, Told, fault_sentence};
 pub use routes::Routes;
 pub use rules_file::RulesFile;
@@ -98,6 +105,7 @@ use pause::PauseSwitch;
 use retention::Retention;
 use sessions::Sessions;
 use std::sync::Arc;
+use steps::StepTaker;
 use submit::Submissions;
 use tokio::sync::watch;
 use trial::RuleTrials;
@@ -125,6 +133,7 @@ pub struct Gate {
     sessions: Sessions,
     retention: Retention,
     agent_tokens: Arc<AgentTokens>,
+    steps: StepTaker,
 }
 
 impl Gate {
@@ -183,6 +192,7 @@ impl Gate {
         };
         let sessions = Sessions { store, in_force: in_force.clone(), callers: callers.clone() };
         let doors = InboxDoor::new(in_force.clone());
+        let steps = StepTaker { open: open.clone(), in_force: in_force.clone() };
         let retention = Retention { open: open.clone(), in_force: in_force.clone() };
         Arc::new(Self {
             open,
@@ -203,6 +213,7 @@ impl Gate {
             sessions,
             retention,
             agent_tokens,
+            steps,
         })
     }
 
@@ -278,21 +289,5 @@ impl Gate {
         self.in_force.replace(choices).await;
         // The deadlines of open asks are looked at under the new choices.
         self.open.changed();
-    }
-
-    /// Lets every waiter go with the ask as it is; no caller that leaves now closes its ask.
-    pub fn stop(&self) {
-        self.open.stopping.cancel();
-    }
-
-    /// Waits until [`Gate::stop`] is called.
-    pub async fn stopped(&self) {
-        self.open.stopping.cancelled().await;
-    }
-
-    /// Whether [`Gate::stop`] was called.
-    #[must_use]
-    pub fn is_stopping(&self) -> bool {
-        self.open.stopping.is_cancelled()
     }
 }

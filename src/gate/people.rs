@@ -1,6 +1,8 @@
 //! The people who may answer under a name, and the groups that they are in. Pure.
 
+use super::hours::Hours;
 use crate::secret::TokenHash;
+use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everybody who has a name in the config, and what makes somebody a member of a group.
@@ -25,6 +27,10 @@ pub struct NamedPerson {
     pub groups: BTreeSet<String>,
     /// The machines whose agents work for them.
     pub hosts: BTreeSet<String>,
+    /// Whose clock their hours and times go by.
+    pub zone: Option<TimeZone>,
+    /// When they get no direct messages.
+    pub quiet: Option<QuietHours>,
 }
 
 /// A group whose members are known to a platform.
@@ -34,6 +40,34 @@ pub struct RoleGroup {
     pub name: String,
     /// The ids of its roles, by the platform's name.
     pub roles: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Hours in which a person gets no direct messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuietHours {
+    /// When.
+    pub hours: Hours,
+    /// What is sent nonetheless.
+    pub except: QuietException,
+}
+
+/// What a person gets in their quiet hours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QuietException {
+    /// Critical requests.
+    #[default]
+    Critical,
+    /// Nothing.
+    Nothing,
+}
+
+impl QuietHours {
+    /// Whether a request waits for their end.
+    #[must_use]
+    pub fn hold(&self, critical: bool, now_ms: i64) -> bool {
+        let breaks_through = critical && self.except == QuietException::Critical;
+        self.hours.include(now_ms) && !breaks_through
+    }
 }
 
 impl People {

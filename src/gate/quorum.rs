@@ -37,14 +37,15 @@ pub(super) fn may_answer(ask: &Ask, people: &People, by: &Approver) -> Result<()
     }
     let why = admits(first).err().unwrap_or(Ineligible::Nameless);
     Err(match &why {
-        Ineligible::NotInGroup(group) => format!("{why} {}", who_can(people, group)),
+        Ineligible::NotInGroup(_) => format!("{why} {}", who_can(people, first)),
         Ineligible::Nameless | Ineligible::Requester => why.to_string(),
     })
 }
 
-fn who_can(people: &People, group: &str) -> String {
-    let mut names: Vec<&str> = people.members(group).collect();
-    if people.groups.iter().any(|it| it.name == group) {
+fn who_can(people: &People, required: &Requirement) -> String {
+    let groups = || required.group.iter().chain(&required.also);
+    let mut names: Vec<&str> = groups().flat_map(|group| people.members(group)).collect();
+    if people.groups.iter().any(|it| groups().any(|group| *group == it.name)) {
         names.push("whoever has its role");
     }
     match names.is_empty() {
@@ -106,7 +107,7 @@ pub(super) fn sentence(ask: &Ask) -> String {
     let denies = last.answer.decision == Decision::Deny;
     let counts = ask.body.requirements.iter().map(|it| {
         let tally = it.tally(&ask.votes);
-        let of = it.group.as_ref().map(|group| format!(" of {group}")).unwrap_or_default();
+        let of = it.groups().map(|group| format!(" of {group}")).unwrap_or_default();
         match denies {
             true => format!("{} of {} denials{of}", tally.denied.len(), it.denials()),
             false => format!("{} of {} approvals{of}", tally.approved.len(), it.needed()),

@@ -7,7 +7,6 @@ use super::{
     ask::{
         Ask, Body, Silence,
         pause::{Pause, PauseMode},
-        requirement::Requirement,
     },
     attach::Callers,
     call::{Accepts, Call},
@@ -114,6 +113,11 @@ impl Submissions {
             ruling.verdict = Verdict::Ask;
             ruling.reason = "a question is answered by a person".to_owned();
         }
+        if ruling.verdict == Verdict::Allow
+            && let Some(why) = self.evaluator.outranked(&call, &ruling).await?
+        {
+            (ruling.verdict, ruling.rule, ruling.reason) = (Verdict::Ask, None, why);
+        }
         // INVARIANT: read after the decision, so that no decision from before the pause is told
         // after it.
         let held = match self.open.store.pause().await? {
@@ -134,9 +138,7 @@ impl Submissions {
             self.note(&call, &ruling, &digest).await?;
             return Ok(Opened::Ruled(Box::new(ruling)));
         }
-        let (requirements, plan) = self.evaluator.handling(&call, &ruling).await;
-        // What a rule allowed but for the pause needs nobody in particular.
-        let requirements = if held { Vec::new() } else { requirements };
+        let handling = self.evaluator.handling(&call, &ruling).await;
         let (now, since) = (clock::now_ms(), Instant::now());
         let attended = attended
             && self.in_force.system().prompt_behaviour().on_disconnect != OnDisconnect::Keep;
@@ -145,7 +147,7 @@ impl Submissions {
             id: id.to_owned(),
             deadline_at: self.deadlines.deadline(&call, now),
             attended,
-            body: requiring(requirements, Body { held, plan, ..self.body(call, ruling, problem) }),
+            body: handling.on(Body { held, ..self.body(call, ruling, problem) }),
             digest,
             daemon: self.open.daemon.clone(),
             attached: here.into_iter().collect(),
@@ -256,6 +258,7 @@ impl Submissions {
             prompt: ruling.prompt,
             requirements: Vec::new(),
             plan: None,
+            steps: Vec::new(),
             owner: call.owner.clone(),
             call,
         }
@@ -286,11 +289,4 @@ impl Submissions {
         }
         Ok(self.open.store.note(clock::now_ms(), "ruled", None, &data).await?)
     }
-}
-
-/// The body of an ask that these have to answer.
-// FAIL-CLOSED: silence approves nothing that needs certain people.
-fn requiring(requirements: Vec<Requirement>, body: Body) -> Body {
-    let silence = if requirements.is_empty() { body.silence } else { Silence::Deny };
-    Body { requirements, silence, ..body }
 }

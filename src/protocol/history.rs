@@ -95,6 +95,9 @@ pub struct HistoryEntry {
     pub scope: Option<Scope>,
     /// Who decided.
     pub by: By,
+    /// Who decided with them, where several people had to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<By>,
     /// Through what a person decided: the name of a platform, `inbox` or `api`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,

@@ -241,13 +241,16 @@ async fn insert(
     let left_ms = new.deadline_at.map(|at| at.saturating_sub(new.created_at).max(1));
     let stopped = pause::held(tx, dialect).await?.map(|_| StoppedClock { left_ms });
     let opened = new.opened(stopped);
+    let first_step = new.body.steps.first().map(|step| step.after_ms);
     let call = &new.body.call;
     let body = write("body", &new.body)?;
     let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let done = sqlx::query(
         "INSERT INTO ask (id, agent, session, key, state, version, body, digest, progress, \
-         attended, keepers, created_at, deadline_at, bytes, critical, left_ms, routed) \
-         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+         attended, keepers, created_at, deadline_at, bytes, critical, left_ms, routed, \
+         step_at, step_left_ms) \
+         VALUES ($1, $2, $3, $4, 'open', 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+         $16, $17) \
          ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
@@ -265,6 +268,8 @@ async fn insert(
     .bind(i64::from(new.body.critical))
     .bind(stopped.map(|clock| clock.left_ms.unwrap_or(-1)))
     .bind(i64::from(new.body.plan.is_some()))
+    .bind(first_step.filter(|_| stopped.is_none()).map(|after| new.created_at + after))
+    .bind(first_step.filter(|_| stopped.is_some()))
     .execute(&mut *tx)
     .await?;
     if done.rows_affected() == 0 {

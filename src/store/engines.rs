@@ -68,8 +68,8 @@ impl Store {
     /// Moves an ask `ms` milliseconds into the past, as a clock that jumps forward does.
     pub(crate) async fn shift(&self, ask: &str, ms: i64) {
         let shift = sqlx::query(
-            "UPDATE ask SET created_at = created_at - $2, deadline_at = deadline_at - $2 \
-             WHERE id = $1",
+            "UPDATE ask SET created_at = created_at - $2, deadline_at = deadline_at - $2, \
+             step_at = step_at - $2 WHERE id = $1",
         );
         assert_eq!(self.execute(shift.bind(ask.to_owned()).bind(ms)).await.unwrap(), 1);
     }

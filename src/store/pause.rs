@@ -49,7 +49,8 @@ impl Store {
                 let stopped = sqlx::query(
                     "UPDATE ask SET left_ms = CASE WHEN deadline_at IS NULL THEN -1 \
                      WHEN deadline_at <= $1 THEN 1 ELSE deadline_at - $1 END, \
-                     deadline_at = NULL, version = version + 1 \
+                     deadline_at = NULL, step_left_ms = CASE WHEN step_at <= $1 THEN 1 \
+                     ELSE step_at - $1 END, step_at = NULL, version = version + 1 \
                      WHERE state = 'open' AND left_ms IS NULL",
                 );
                 stopped.bind(new.since).execute(&mut *tx).await?;
@@ -81,7 +82,8 @@ impl Store {
                 off.execute(&mut *tx).await?;
                 let runs = sqlx::query(
                     "UPDATE ask SET deadline_at = CASE WHEN left_ms < 0 THEN NULL \
-                     ELSE $1 + left_ms END, left_ms = NULL, version = version + 1 \
+                     ELSE $1 + left_ms END, left_ms = NULL, step_at = $1 + step_left_ms, \
+                     step_left_ms = NULL, version = version + 1 \
                      WHERE state = 'open' AND left_ms IS NOT NULL",
                 );
                 runs.bind(now).execute(&mut *tx).await?;

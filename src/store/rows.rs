@@ -1,15 +1,17 @@
 //! Rows of asks, and columns of JSON.
 
 use super::StoreError;
-use crate::ask::{Answer, Ask, Body, Decision, State, StoppedClock, attached::AttachedDaemons};
+use crate::ask::{
+    Answer, Ask, Body, Decision, State, StoppedClock, attached::AttachedDaemons, step::widen,
+};
 use sqlx::{Row, any::AnyRow};
 
 /// The columns that [`ask`] reads. No other table has columns of these names.
 // A macro and no constant: `concat!` takes literals only, and sqlx wants static SQL.
 macro_rules! columns {
     () => {
-        "id, body, digest, state, progress, votes, version, attended, keepers, created_at, \
-         deadline_at, left_ms, answer"
+        "id, body, digest, state, progress, votes, steps_done, version, attended, keepers, \
+         created_at, deadline_at, left_ms, answer"
     };
 }
 pub(super) use columns;
@@ -68,6 +70,10 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
     // The owner is stored beside the call, because the digest of the call does not cover it.
     body.call.owner.clone_from(&body.owner);
     let state = if body.call.questions.is_empty() { state } else { as_answered(state) };
+    let steps_done: i64 = row.try_get("steps_done")?;
+    let steps_done = usize::try_from(steps_done).unwrap_or(usize::MAX);
+    let done = steps_done.min(body.steps.len());
+    widen(&mut body.requirements, body.steps.get(..done).unwrap_or_default());
     let progress: String = row.try_get("progress")?;
     let votes: Option<String> = row.try_get("votes")?;
     let votes = votes.map(|json| read("votes", &json)).transpose()?.unwrap_or_default();
@@ -77,6 +83,7 @@ fn as_written(row: &AnyRow) -> Result<Ask, StoreError> {
         digest: row.try_get("digest")?,
         state,
         progress: read("progress", &progress)?,
+        steps_done,
         votes,
         version: row.try_get("version")?,
         attended: row.try_get::<i64, _>("attended")? != 0,

@@ -53,6 +53,8 @@ mod critical;
 mod discord;
 mod disk;
 #[cfg(all(feature = "telegram", feature = "discord"))]
+mod duty;
+#[cfg(all(feature = "telegram", feature = "discord"))]
 mod edit;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod floods;
@@ -94,6 +96,8 @@ mod slack;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;
+#[cfg(all(feature = "telegram", feature = "discord"))]
+mod unanswered;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod votes;
 #[cfg(all(feature = "telegram", feature = "discord"))]

@@ -91,11 +91,22 @@ async fn a_request_goes_where_its_route_leads_and_any_other_goes_everywhere() {
     assert_eq!(team.answered(&id).await, "deny");
 
     // No route fits.
+    daemon.ask(&shell("git push origin two")).await;
+    telegram.card(ANA.id).await;
     daemon.ask(&shell("make other")).await;
     telegram.card(GROUP).await;
     telegram.card(FORUM).await;
     discord.until(|it| !it.is_over() && it.text.contains("make other")).await;
-    assert_eq!(team.chats(), [GROUP, FORUM]);
+    assert_eq!(team.chats(), [GROUP, FORUM, ANA.id]);
+    // In the group nobody is told what only Ana sees; in private she is told all.
+    let told = async |chat| {
+        let asked = telegram.say(chat, "/pending", ANA);
+        telegram.answer_to(chat, asked).await
+    };
+    let in_group = told(GROUP).await;
+    assert!(in_group.contains("make other") && !in_group.contains("push"), "{in_group}");
+    let alone = told(ANA.id).await;
+    assert!(alone.contains("make other") && alone.contains("git push origin two"), "{alone}");
     assert_eq!(telegram.violations(), Vec::<String>::new());
     assert_eq!(discord.violations(), Vec::<String>::new());
 }

@@ -234,6 +234,54 @@ async fn nobody_changes_a_call_that_several_people_approve() {
 }
 
 #[tokio::test]
+async fn a_vote_from_the_terminal_ends_as_pending_and_the_history_names_all_voters() {
+    let team = Team::new("").await;
+    let tokens = team
+        .config
+        .replacen("telegram = 4211\n", "telegram = 4211\ntoken = \"of Ana alone\"\n", 1)
+        .replacen("telegram = 4212\n", "telegram = 4212\ntoken = \"of Ben alone\"\n", 1);
+    let daemon = Daemon::start(&tokens).await;
+    let id = daemon.ask(&push()).await;
+    let approve = async |token: &str| {
+        let mut command = daemon.command(&["approve", &id]);
+        let ended = command.env("COUNTERSIGN_APPROVER_TOKEN", token).output().await.unwrap();
+        (ended.status.code(), String::from_utf8(ended.stdout).unwrap())
+    };
+    assert_eq!(approve("of Ana alone").await, (Some(8), format!("{ONE_OF_TWO}\n")));
+    assert_eq!(approve("of Ben alone").await, (Some(0), "Approved once.\n".to_owned()));
+    assert_eq!(approve("of Ben alone").await.0, Some(1), "it was decided before");
+    let listed = daemon.command(&["history"]).output().await.unwrap().stdout;
+    let listed = String::from_utf8(listed).unwrap();
+    assert!(listed.contains("Ana and Ben"), "{listed}");
+}
+
+#[tokio::test]
+async fn a_grant_that_one_person_made_does_not_stand_for_two() {
+    let team = Team::new("").await;
+    let (people, rules) = team.config.split_once("[[answer_rules]]").unwrap();
+    let daemon = Daemon::start(people).await;
+    team.discord.until_online().await;
+    let always = async |id: &str| {
+        let card = team.telegram.card(GROUP).await;
+        let told = team.press(&card, "Always: git push origin main", ANA).await;
+        assert!(told.starts_with("Approved, and always from now on"), "{told}");
+        assert_eq!(daemon.closed(id).await["answer"]["scope"], "always");
+    };
+    always(&daemon.ask(&push()).await).await;
+    assert_eq!(daemon.call(&push()).await.1["verdict"], "allow");
+    // Now two people have to agree: what Ana granted alone covers no part of such a call.
+    daemon.write_config(&format!("{people}[[answer_rules]]{rules}"));
+    assert!(daemon.command(&["reload"]).output().await.unwrap().status.success());
+    for command in ["git push origin main", "true && git push origin main"] {
+        let waiting = daemon.waiting(shell(command));
+        let card = team.card(command).await;
+        assert!(card.text.contains("0 of 2 approved (ops)."), "{}", card.text);
+        assert_eq!(team.press(&card, "Deny", BEN).await, "Denied.");
+        assert_eq!(waiting.await.unwrap()["verdict"], "deny");
+    }
+}
+
+#[tokio::test]
 async fn votes_at_two_daemons_of_one_store_add_up() {
     let Some(postgres) = Postgres::fresh().await else { return };
     let team = Team::new(&postgres.config()).await;

@@ -34,8 +34,8 @@ use crate::render::draw;
 use crate::rest::Rest;
 use crate::shared::DiscordBot;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
-    Target, Turns,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
+    SendError, Signals, Target, Turns,
 };
 use std::sync::Arc;
 
@@ -97,6 +97,18 @@ impl Adapter for Discord {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.0.update(message, card).await
+    }
+
+    async fn remind(
+        &self,
+        target: &Target,
+        message: &MessageRef,
+        reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        let channel = &*self.0.channel(target).await?;
+        let card = message.0.split_once('/').map_or("", |(_, card)| card);
+        let sent = self.0.rest.post(channel, &MessageBody::reminder(reminder, card)).await;
+        sent.map(drop).map_err(|problem| problem.send_error(channel))
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

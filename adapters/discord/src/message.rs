@@ -2,10 +2,11 @@
 
 use crate::markdown::{one_line, sentence_with_link};
 use crate::{render::RenderedCard, sheet::TextFile};
-use countersign_port::Card;
+use countersign_port::{Card, Reminder};
 use serde::{Deserialize, Serialize};
 use serenity::all::{
     CreateActionRow, CreateAllowedMentions, CreateInputText, InputTextStyle, MessageFlags, RoleId,
+    UserId,
 };
 
 /// The id of the one input of a modal.
@@ -104,6 +105,19 @@ impl MessageBody {
         let mut body = Self::of(RenderedCard { content, rows: Vec::new(), files: Vec::new() }, &[]);
         let message_id = to.to_owned();
         body.message_reference = Some(Reference { message_id, fail_if_not_exists: false });
+        body
+    }
+
+    /// A reminder in reply to a card. It mentions these people and nobody else.
+    pub(crate) fn reminder(reminder: &Reminder, to: &str) -> Self {
+        let mut body = Self::reply(&reminder.text, to);
+        body.content.insert_str(0, "⏰ ");
+        let ids = reminder.people.iter().filter_map(|it| it.id.parse().ok());
+        let people: Vec<UserId> = ids.filter(|id| *id > 0).map(UserId::new).collect();
+        for person in &people {
+            body.content.push_str(&format!(" <@{person}>"));
+        }
+        body.allowed_mentions = CreateAllowedMentions::new().users(people).replied_user(false);
         body
     }
 
@@ -208,7 +222,7 @@ mod tests {
 
     use super::*;
     use crate::render::draw;
-    use countersign_port::testkit::sample_card;
+    use countersign_port::{Mention, testkit::sample_card};
     use serde_json::{Value, json};
 
     fn posted(rings: Rings<'_>) -> Value {
@@ -229,6 +243,19 @@ mod tests {
         let card = sample_card("ls");
         let edit = serde_json::to_value(MessageBody::edit(draw(&card), &[])).unwrap();
         assert_eq!(edit["allowed_mentions"]["roles"], json!([]));
+    }
+
+    #[test]
+    fn a_reminder_mentions_people_by_their_numbers_and_nobody_else() {
+        let person = |id: &str| Mention { id: id.to_owned(), name: "@everyone".to_owned() };
+        let people = vec![person("42"), person("@everyone"), person("0")];
+        let reminder = Reminder { text: "<@7> waits".to_owned(), people };
+        let body = serde_json::to_value(MessageBody::reminder(&reminder, "9")).unwrap();
+        assert!(body["content"].as_str().unwrap().ends_with(" waits <@42>"), "{body}");
+        let mentions = &body["allowed_mentions"];
+        assert_eq!((&mentions["users"], &mentions["parse"]), (&json!(["42"]), &json!([])));
+        assert_eq!(mentions["replied_user"], json!(false));
+        assert_eq!(body["message_reference"]["message_id"], "9");
     }
 
     #[test]

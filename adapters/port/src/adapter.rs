@@ -1,6 +1,6 @@
 //! What an adapter does.
 
-use crate::{Card, Lead, MessageRef, Pace, Presses, SendError, Signals, Target};
+use crate::{Card, Lead, MessageRef, Pace, Presses, Reminder, SendError, Signals, Target};
 use std::{fmt, ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +51,20 @@ pub trait Adapter: Send + Sync {
     /// # Errors
     /// See [`SendError`].
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError>;
+
+    /// Reminds of a posted card, in reply to it. A platform whose cards are in sight all the time
+    /// has nothing to do.
+    ///
+    /// # Errors
+    /// See [`SendError`]; the core retries as the error says.
+    async fn remind(
+        &self,
+        _target: &Target,
+        _message: &MessageRef,
+        _reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        Ok(())
+    }
 
     /// Shows what people have to know of the bridge itself, such as a chat where presses are not
     /// received; an empty list when all is well. A platform without a place for it shows nothing.

@@ -26,6 +26,7 @@ mod press;
 mod prompt;
 mod pull;
 mod recent;
+mod remind;
 mod render;
 mod retry;
 mod send;
@@ -35,8 +36,8 @@ mod telling;
 use address::Chat;
 use api::BotApi;
 use countersign_port::{
-    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, SendError, Signals,
-    Target,
+    Adapter, CancellationToken, Card, Lead, MessageRef, Pace, Posting, Presses, Reminder,
+    SendError, Signals, Target,
 };
 use send::CardSender;
 use std::sync::Arc;
@@ -106,6 +107,15 @@ impl Adapter for Telegram {
 
     async fn update(&self, message: &MessageRef, card: &Card) -> Result<(), SendError> {
         self.cards.update(message, card).await
+    }
+
+    async fn remind(
+        &self,
+        target: &Target,
+        message: &MessageRef,
+        reminder: &Reminder,
+    ) -> Result<(), SendError> {
+        self.cards.remind(target, message, reminder).await
     }
 
     async fn run(&self, presses: Arc<dyn Presses>, stop: CancellationToken) {

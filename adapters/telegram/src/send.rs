@@ -26,7 +26,7 @@ const REMEMBERED: usize = 2_048;
 
 /// Sends and redraws cards.
 pub(crate) struct CardSender {
-    api: BotApi,
+    pub(crate) api: BotApi,
     bell: Bell,
     memory: Mutex<Memory>,
 }
@@ -165,7 +165,7 @@ impl CardSender {
     }
 
     /// What a failure means for the core; a time to wait is remembered for its chat.
-    fn heeded(&self, failure: Failure, chat: Chat) -> SendError {
+    pub(crate) fn heeded(&self, failure: Failure, chat: Chat) -> SendError {
         let error = send_error(failure, chat);
         if let SendError::Retry { after, .. } = error {
             self.memory().quiet.put(chat.id, Instant::now() + after);

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 fn requirement(approvals: u32, deny: u32) -> Requirement {
     let (count, exclude) = (VoteCount::People, Exclusion::Nobody);
-    Requirement { rule: "r".into(), group: Some("ops".into()), approvals, deny, count, exclude }
+    let (rule, group, also) = ("r".into(), Some("ops".into()), Vec::new());
+    Requirement { rule, group, also, approvals, deny, count, exclude }
 }
 
 fn by(platform: &str, id: &str, name: &str) -> By {

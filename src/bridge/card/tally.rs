@@ -29,7 +29,7 @@ pub(super) fn draw(ask: &Ask, sheet: &mut Sheet, details: &mut Sheet) {
 
 /// One requirement: "1 of 2 approved (ops): Ana".
 fn told(requirement: &Requirement, votes: &[Vote]) -> String {
-    let group = requirement.group.as_deref().map(line);
+    let group = requirement.groups().map(|groups| line(&groups));
     let tally = requirement.tally(votes);
     let of = group.as_ref().map(|group| format!(" ({group})")).unwrap_or_default();
     if let (1, 1, Some(group)) = (requirement.needed(), requirement.denials(), group) {

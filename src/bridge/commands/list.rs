@@ -8,6 +8,12 @@ const ID: CommandParameter = CommandParameter {
     required: true,
 };
 
+const TIME: CommandParameter = CommandParameter {
+    name: "time",
+    description: "How long, such as 20m, or `until 18:00`",
+    required: false,
+};
+
 /// Every command, in the order in which people see them.
 pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
     BotCommand { name: "pending", description: "What waits for an answer", parameters: &[] },
@@ -74,6 +80,18 @@ pub(in crate::bridge) const COMMANDS: &[BotCommand] = &[
         }],
     },
     BotCommand { name: "resume", description: "End the pause", parameters: &[] },
+    BotCommand {
+        name: "away",
+        description: "Get no direct messages and no duty until /back",
+        parameters: &[TIME],
+    },
+    BotCommand { name: "back", description: "End /away and /snooze", parameters: &[] },
+    BotCommand {
+        name: "snooze",
+        description: "Get no direct messages and no reminders for a while",
+        parameters: &[TIME],
+    },
+    BotCommand { name: "duty", description: "Who is on duty", parameters: &[] },
     BotCommand { name: "help", description: "These commands", parameters: &[] },
 ];
 

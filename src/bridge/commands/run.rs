@@ -25,7 +25,7 @@ use crate::{
 use countersign_port::{CommandCall, CommandReply, Outcome, ReplyPiece};
 
 /// How many asks or grants are listed.
-const LISTED: usize = 15;
+pub(super) const LISTED: usize = 15;
 /// How much of an agent's text a list shows; characters.
 const SHORT: usize = 60;
 
@@ -69,7 +69,7 @@ impl CommandRun<'_> {
             return Ok(CommandReply::words(Outcome::NotAllowed, ELSEWHERE));
         }
         match call.name.as_str() {
-            "pending" => self.pending().await,
+            "pending" => self.pending(call).await,
             "grants" => self.grants().await,
             "status" => self.status().await,
             "approve" => self.approve(call).await,
@@ -79,20 +79,12 @@ impl CommandRun<'_> {
             "login" => Ok(login(self.gate, self.who, call)),
             "pause" => self.pause(&call.rest).await,
             "resume" => Ok(switched(self.gate.resume(self.who).await?)),
+            "away" => self.away(&call.rest).await,
+            "back" => self.back().await,
+            "snooze" => self.snooze(&call.rest).await,
+            "duty" => self.duty().await,
             _ => Ok(CommandReply::words(Outcome::Unknown, NO_COMMAND)),
         }
-    }
-
-    async fn pending(&self) -> Result<CommandReply, StoreError> {
-        let asks = self.store.asks_in("open", None).await?.asks;
-        let all = usize::try_from(self.store.count_open().await?).unwrap_or_default();
-        let mut lines: Vec<_> = asks.iter().take(LISTED).map(waiting).collect();
-        match all.checked_sub(lines.len()) {
-            _ if lines.is_empty() => lines.push(words("Nothing waits.")),
-            Some(more @ 1..) => lines.push(words(format!("… and {more} more."))),
-            _ => {}
-        }
-        Ok(CommandReply { outcome: Outcome::Noted, lines })
     }
 
     async fn grants(&self) -> Result<CommandReply, StoreError> {
@@ -237,19 +229,6 @@ fn help(approver: bool) -> CommandReply {
     CommandReply { outcome, lines }
 }
 
-fn waiting(ask: &Ask) -> Vec<ReplyPiece> {
-    let card = card::picture(ask);
-    let mut about = format!(" · {}", short(&ask.body.call.agent));
-    if let Some(deadline) = card.deadline {
-        let left = (deadline - clock::now_ms()).max(0);
-        about.push_str(&format!(" · {} left", clock::span(left)));
-    }
-    if ask.body.critical {
-        about.push_str(" · critical");
-    }
-    vec![words_of(format!("{} ", ask.id)), literal(&card.title), words_of(about)]
-}
-
 fn granted(grant: &Grant) -> Vec<ReplyPiece> {
     let until = match (grant.scope, grant.expires_at) {
         (GrantScope::Always, _) => "always".to_owned(),
@@ -272,19 +251,19 @@ fn unknown(sentence: String) -> CommandReply {
     CommandReply::words(Outcome::Unknown, sentence)
 }
 
-fn words(words: impl Into<String>) -> Vec<ReplyPiece> {
+pub(super) fn words(words: impl Into<String>) -> Vec<ReplyPiece> {
     vec![words_of(words)]
 }
 
-fn words_of(words: impl Into<String>) -> ReplyPiece {
+pub(super) fn words_of(words: impl Into<String>) -> ReplyPiece {
     ReplyPiece::Words(words.into())
 }
 
-fn literal(text: &str) -> ReplyPiece {
+pub(super) fn literal(text: &str) -> ReplyPiece {
     ReplyPiece::Literal(short(text))
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let text = line(text);
     match text.char_indices().nth(SHORT) {
         Some(_) => text.chars().take(SHORT - 1).chain(['…']).collect(),

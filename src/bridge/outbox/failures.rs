@@ -10,6 +10,9 @@ use countersign_port::{RetryScope, SendError, Target};
 use serde_json::json;
 use std::time::Duration;
 
+/// What could not be sent for the moment is tried again then.
+pub(super) const LATER: Duration = Duration::from_secs(5);
+
 impl OutboxWorker {
     /// Notes that a card could not be sent. `Some`: nothing more for so long.
     pub(super) async fn failed(

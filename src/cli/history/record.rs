@@ -1,6 +1,7 @@
 //! One ask in whole.
 
 use crate::{
+    ask::deciders,
     cli::{Exit, say, terminal, when::when_in_full},
     client::Client,
 };
@@ -29,7 +30,7 @@ fn lines(record: &AskRecord) -> Vec<String> {
         line("why", &ask.why),
     ];
     if let Some(closed) = &record.closed {
-        let by = ask.answer.as_ref().map(|answer| format!(" by {}", answer.by));
+        let by = ask.answer.as_ref().map(|it| format!(" by {}", deciders(&it.by, &it.with)));
         let text = format!("{}{}", when_in_full(closed), by.unwrap_or_default());
         lines.push(line(ended(ask.state), &text));
     }

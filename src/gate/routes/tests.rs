@@ -25,7 +25,7 @@ fn people() -> People {
 /// Routes to people, of whom Cid cannot be written to.
 fn routes(list: &[TargetRoute]) -> Routes {
     let direct = ["Ana", "Ben"].map(|name| (name.to_owned(), vec![planned(name)]));
-    Routes { list: list.to_vec(), direct: direct.into() }
+    Routes { list: list.to_vec(), direct: direct.into(), rotas: Vec::new() }
 }
 
 fn plan_at(routes: &Routes, command: &str, now: &str) -> Option<(String, Vec<String>)> {
@@ -35,7 +35,8 @@ fn plan_at(routes: &Routes, command: &str, now: &str) -> Option<(String, Vec<Str
     let (effects, critical) = (&decided.effects[..], decided.critical);
     let seen = SeenCall { call: &call, facts: &facts, effects, critical };
     let now = now.parse::<Timestamp>().unwrap().as_millisecond();
-    let plan = routes.plan(&people(), seen, now)?;
+    let absent = AbsentPeople::default();
+    let plan = routes.plan(&people(), seen, Moment { now_ms: now, absent: &absent })?;
     Some((plan.route, plan.targets.into_iter().map(|target| target.name).collect()))
 }
 

@@ -91,6 +91,10 @@ pub(super) fn pings(body: &Value) -> bool {
     for role in body["allowed_mentions"]["roles"].as_array().into_iter().flatten() {
         content = content.replace(&format!("<@&{}>", role.as_str().unwrap_or_default()), "");
     }
+    // A person who is named on purpose; the fake keeps whom a message mentions in its content.
+    for user in body["allowed_mentions"]["users"].as_array().into_iter().flatten() {
+        content = content.replace(&format!("<@{}>", user.as_str().unwrap_or_default()), "");
+    }
     let mentions = ["@everyone", "@here", "<@"].iter().any(|mention| content.contains(mention));
     let allowed = &body["allowed_mentions"];
     let silent = ["users"].iter().all(|key| allowed[key].as_array().is_none_or(Vec::is_empty))

@@ -40,6 +40,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("disconnect", OwnCommand::Decides),
     ("status", OwnCommand::Tells),
     ("approvers", OwnCommand::Has(&["explain"])),
+    ("duty", OwnCommand::Tells),
     ("pending", OwnCommand::Tells),
     ("history", OwnCommand::Tells),
     ("log", OwnCommand::TellsWithout("export")),
