@@ -1,6 +1,7 @@
 //! The config: one file, with every key also settable from the environment. Every mistake is
 //! reported with its place.
 
+mod agents;
 mod answer_rules;
 mod approvers;
 mod chats;
@@ -11,6 +12,7 @@ mod hours;
 mod limits;
 mod lists;
 mod load;
+mod log;
 mod model;
 mod node;
 mod people;
@@ -30,6 +32,7 @@ pub use error::ConfigError;
 pub use limits::LimitSettings;
 pub(crate) use load::named;
 pub use load::{secret_files, version};
+pub use log::{LogSettings, LogWebhook, SyslogAddress};
 pub use model::{
     AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
     PublicUrl, PushSetting, StoreSettings, TimeoutAnswer,

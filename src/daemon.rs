@@ -7,6 +7,7 @@ mod in_force;
 mod inherited;
 mod leading;
 mod listen;
+mod log_delivery;
 mod ours;
 mod reload;
 mod store;
@@ -147,6 +148,8 @@ pub async fn run(
     let in_force =
         InForceLog { store: store.clone(), gate: gate.clone(), reloader: reloader.clone() };
     tasks.spawn(in_force.keep(stop.clone()));
+    let (settings, name) = (config.log.clone(), daemon.clone());
+    tasks.spawn(log_delivery::deliver(settings, store.clone(), name, stop.clone()));
     let (sealer, stops) = (log.clone(), stop.clone());
     tasks.spawn(async move { sealer.keep_sealed(stops).await });
     spawn(&mut tasks, &gate, &stop, |gate, _| async move { gate.cancel_orphans().await });

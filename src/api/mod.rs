@@ -9,6 +9,7 @@ mod authenticate;
 mod calls;
 mod error;
 mod events;
+mod executions;
 mod grants;
 mod handle;
 mod health;
@@ -56,6 +57,8 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::ANSWER, post(asks::answer))
         .route(routes::UNDO, post(asks::undo))
         .route(routes::CANCEL, post(asks::cancel))
+        .route(routes::TOKEN, get(executions::token))
+        .route(routes::EXECUTIONS, post(executions::report))
         .route(routes::EVENTS, get(events::stream))
         .route(routes::HISTORY, get(history::list))
         .route(routes::RECORD, get(history::get))

@@ -1,6 +1,6 @@
 //! What an ask resolved to, and who decided.
 
-use super::{Scope, proposed::UpdatedInput};
+use super::{Scope, execution::Execution, proposed::UpdatedInput};
 use countersign_profiles::OnDeny;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,9 @@ pub struct Answer {
     pub with: Vec<By>,
     /// When, Unix milliseconds.
     pub at: i64,
+    /// What became of the approved call, where its caller reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Execution>,
 }
 
 /// Which rules an answer stored, and what became of them.
@@ -119,6 +122,7 @@ impl Answer {
             by,
             with: Vec::new(),
             at,
+            execution: None,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod attached;
 mod body;
 pub mod call;
 pub mod edit;
+pub mod execution;
 mod extent;
 mod for_policy;
 pub mod late;

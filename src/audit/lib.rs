@@ -9,9 +9,11 @@ mod export;
 mod fields;
 mod key;
 mod row;
+mod token;
 
 pub use check::{LogCheck, LogProblem, ProvenLog};
 pub use checkpoint::{Checkpoint, LogHead};
 pub use export::{LogHeader, LogLine};
 pub use key::{PublicKey, SigningKey, UnusableKey};
 pub use row::LogRow;
+pub use token::{ExecutionToken, RefusedToken};

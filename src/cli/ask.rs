@@ -9,6 +9,7 @@ use super::{
 use crate::{
     client::{Client, Decided, Ending, Submitted},
     gate::{
+        ask::Decision,
         call::{Accepts, Call},
         question::{Choice, Question},
     },
@@ -53,9 +54,12 @@ pub(super) struct AskArgs {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
+    /// Print the execution token of what a person approved, for `countersign verify`
+    #[arg(long, conflicts_with_all = ["json", "question", "no_wait", "wait"])]
+    token: bool,
     /// Read calls as lines of JSON on stdin and write their decisions as lines on stdout
     #[arg(long, conflicts_with_all = [
-        "json", "command", "args", "tool", "question", "no_wait", "wait", "accept_edits",
+        "json", "command", "args", "tool", "question", "no_wait", "wait", "accept_edits", "token",
     ])]
     jsonl: bool,
     /// Take a changed call too: then `verdict` is "edited", and only `updated_input` may run
@@ -72,6 +76,7 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
         return ask_lines::run(client, args.caller).await;
     }
     let (json, no_wait, longest, edits) = (args.json, args.no_wait, args.wait, args.accept_edits);
+    let token = args.token;
     let mut call = call(args)?;
     if edits {
         call.accepts.push(Accepts::UpdatedInput);
@@ -85,10 +90,14 @@ pub(super) async fn run(context: &Context, args: AskArgs) -> Result<Exit> {
     if let Some(longest) = longest {
         return wait_at_most(&client, &call, Duration::from_secs(longest), json).await;
     }
+    let mut asked = None;
     let waited = asking::wait(&client, &call, |id| {
+        asked = Some(id.to_owned());
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
-    });
-    match waited.await? {
+    })
+    .await?;
+    match waited {
+        Some(decided) if token => print_token(&client, asked, &decided).await,
         Some(decided) => print(&call, &decided, json),
         None => Ok(Exit::Interrupted),
     }
@@ -147,6 +156,19 @@ fn print(call: &Call, decided: &Decided, json: bool) -> Result<Exit> {
             lines.iter().try_for_each(|line| say::answer(line))?;
         }
         None => say::out(&asking::sentence(decided))?,
+    }
+    Ok(asking::exit(decided))
+}
+
+/// Prints nothing but the token to stdout; nothing at all where there is none.
+async fn print_token(client: &Client, asked: Option<String>, decided: &Decided) -> Result<Exit> {
+    say::aside(&asking::sentence(decided));
+    match (decided.decision, asked) {
+        (Decision::Approve, Some(id)) => say::out(&client.execution_token(&id).await?.token)?,
+        (Decision::Approve, None) => {
+            say::aside("Nobody was asked, so there is no token: what the rules allow needs none.");
+        }
+        (Decision::Deny | Decision::Answer | Decision::Edit, _) => {}
     }
     Ok(asking::exit(decided))
 }

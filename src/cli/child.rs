@@ -1,8 +1,9 @@
 //! A program that we run and whose input and output are ours.
 
 use super::token;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use std::{
+    io,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -20,17 +21,30 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// If it cannot be started.
 pub(super) fn start(words: &[String]) -> Result<Child> {
     let (program, arguments) = words.split_first().context("no program")?;
-    Command::new(program)
-        .args(arguments)
-        // SECURITY: the program that asks must not be able to answer for a person.
-        .env_remove(token::VARIABLE)
-        .env_remove(format!("{}_FILE", token::VARIABLE))
+    Command::from(command(program, arguments))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         // If we fail before the farewell, it must not run on without us.
         .kill_on_drop(true)
         .spawn()
         .with_context(|| format!("{program} cannot be started"))
+}
+
+/// The command, without our tokens.
+pub(super) fn command(program: &str, arguments: &[String]) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    command.args(arguments);
+    // SECURITY: what asks, or runs, must not be able to answer for a person.
+    command.env_remove(token::VARIABLE).env_remove(format!("{}_FILE", token::VARIABLE));
+    command
+}
+
+/// Why it could not be started.
+pub(super) fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => anyhow!("{program}: there is no such program"),
+        _ => anyhow!("{program}: {error}"),
+    }
 }
 
 /// Waits for a program whose input is closed to exit, then kills it.

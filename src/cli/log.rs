@@ -2,7 +2,7 @@
 
 mod csv;
 mod export;
-mod verify;
+pub(super) mod verify;
 mod words;
 
 use super::{

@@ -43,6 +43,7 @@ mod pending;
 mod pipes;
 mod policy;
 mod reload;
+mod reported;
 mod restore;
 mod run;
 mod say;
@@ -55,6 +56,7 @@ pub(crate) mod terminal;
 mod tests;
 mod token;
 mod up;
+mod verify;
 mod wait;
 mod waiting_line;
 mod watch;
@@ -109,6 +111,8 @@ enum CliCommand {
     Ask(ask::AskArgs),
     /// Ask whether a command may run, and run it if so
     Run(run::RunArgs),
+    /// Check that a person approved exactly this command, and that it runs once
+    Verify(verify::VerifyTokenArgs),
     /// Be the hook of an agent: its JSON on stdin, the decision on stdout
     Hook(hook::HookArgs),
     /// Be the host of an engine: run it, and answer for its requests
@@ -206,6 +210,7 @@ fn dispatch(context: &Context, command: CliCommand) -> Result<Exit> {
         CliCommand::Doctor(args) => wait(doctor::run(context, &args)),
         CliCommand::Ask(args) => wait(ask::run(context, args)),
         CliCommand::Run(args) => run::run(context, args),
+        CliCommand::Verify(args) => wait(verify::run(context, args)),
         CliCommand::Hook(args) => Ok(hook::run(context, &args)),
         CliCommand::Host(args) => wait(host::run(context, args)),
         CliCommand::Acp(args) => wait(acp::run(context, args)),

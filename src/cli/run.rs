@@ -3,16 +3,17 @@
 use super::{
     Context, Exit, asking,
     caller::{self, Caller},
-    say, token, wait,
+    child, reported, say, wait,
 };
-use crate::gate::ask::Decision;
+use crate::{client::Ending, gate::ask::Decision};
 use anyhow::{Result, anyhow};
-use std::{io, os::unix::process::CommandExt, process::Command};
+use std::os::unix::process::CommandExt;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The card shows the command exactly as it will run. Once allowed it runs in place of this process,
-with its own input, output and exit code. Otherwise it does not run: 3 denied, 5 nobody answered
+The card shows the command exactly as it will run. Once allowed it runs with the input, output and
+exit code of this process. What a person approved is reported back: the card says when it was
+started and with which exit code it ended. Otherwise it does not run: 3 denied, 5 nobody answered
 in time.
 A shell's own words need a shell: countersign run -- bash -c 'make && make install'")]
 pub(super) struct RunArgs {
@@ -27,14 +28,19 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
     let RunArgs { caller, command } = args;
     let call = caller.call("shell_exec", caller::shell(&command)?)?;
     let client = context.client()?;
+    let mut asked = None;
     let waited = wait(asking::wait(&client, &call, |id| {
+        asked = Some(id.to_owned());
         say::aside(&format!("waiting for an answer to {id}; Ctrl-C cancels it"));
     }))?;
     let Some(decided) = waited else { return Ok(Exit::Interrupted) };
     say::aside(&asking::sentence(&decided));
     // FAIL-CLOSED: only an approval runs the command.
     match decided.decision {
-        Decision::Approve => Err(become_it(&command)),
+        Decision::Approve => match (asked, &decided.ending) {
+            (Some(id), Ending::Answered(_)) => reported::run(&client, &id, &command),
+            _ => Err(become_it(&command)),
+        },
         Decision::Answer => Err(anyhow!("a question was answered; nothing was approved")),
         Decision::Edit => Err(anyhow!("the command was changed; it is not run")),
         Decision::Deny => Ok(asking::exit(&decided)),
@@ -45,14 +51,5 @@ pub(super) fn run(context: &Context, args: RunArgs) -> Result<Exit> {
 fn become_it(words: &[String]) -> anyhow::Error {
     let Some((program, arguments)) = words.split_first() else { return anyhow!("no command") };
     // `exec` and not a child: signals, the terminal and the exit code are then the command's own.
-    let error = Command::new(program)
-        .args(arguments)
-        // SECURITY: the command must not be able to answer for the person who approved it.
-        .env_remove(token::VARIABLE)
-        .env_remove(format!("{}_FILE", token::VARIABLE))
-        .exec();
-    match error.kind() {
-        io::ErrorKind::NotFound => anyhow!("{program}: there is no such program"),
-        _ => anyhow!("{program}: {error}"),
-    }
+    child::not_started(program, &child::command(program, arguments).exec())
 }

@@ -1,7 +1,9 @@
 //! What is kept, as the client reads it.
 
-use crate::{Client, error::ClientError, events::Events};
-use countersign_protocol::{AskRecord, HistoryPage, HistoryQuery, LogReply};
+use crate::{Client, PATIENCE, error::ClientError, events::Events};
+use countersign_protocol::{
+    AskRecord, ExecutionReply, ExecutionRequest, HistoryPage, HistoryQuery, LogReply, TokenReply,
+};
 
 impl Client {
     /// A page of closed asks, latest first.
@@ -35,6 +37,27 @@ impl Client {
     /// [`ClientError`]
     pub async fn record(&self, id: &str) -> Result<AskRecord, ClientError> {
         self.get(&["v1", "history", id], &[]).await
+    }
+
+    /// The execution token of an approved ask.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Rejected`] where the ask has none.
+    pub async fn execution_token(&self, id: &str) -> Result<TokenReply, ClientError> {
+        self.get(&["v1", "asks", id, "token"], &[]).await
+    }
+
+    /// Reports that the call of this token starts, or with which exit code it ended.
+    ///
+    /// # Errors
+    /// [`ClientError`]; a call that is to start may not run then.
+    pub async fn report_execution(
+        &self,
+        token: &str,
+        exit: Option<i32>,
+    ) -> Result<ExecutionReply, ClientError> {
+        let report = ExecutionRequest { token: token.to_owned(), exit };
+        self.post(&["v1", "executions"], &[], &report, PATIENCE).await
     }
 
     /// A page of the log behind row `after`, up to row `until` or the newest checkpoint.

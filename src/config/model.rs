@@ -1,6 +1,7 @@
 //! The configurable settings.
 
 use super::limits::LimitSettings;
+use super::log::LogSettings;
 use crate::{
     gate::{Routes, answer_rules::AnswerRule, approvers::Members, people::People},
     platforms::Registered,
@@ -47,6 +48,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// The agents whose servers the daemon watches.
     pub agents: AgentSettings,
+    /// Where the rows of the log are sent.
+    pub log: LogSettings,
 }
 
 impl AgentSettings {

@@ -1,14 +1,13 @@
 //! Builds a [`Config`] from TOML and the environment.
 
 use super::model::{
-    AgentSettings, ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings,
-    StoreSettings,
+    ApproverSettings, ChatAccount, Config, DaemonSettings, PolicySettings, StoreSettings,
 };
 use super::node::{self, ConfigNode, ConfigPlace, ConfigTable, ConfigValue};
 use super::section::{Section, flag, nearest, secret, text, wants};
 use super::values::{
-    address, default_address, hosts, length, on_timeout, optional, profile, public_url, push,
-    servers, token, tools,
+    address, default_address, hosts, length, on_timeout, profile, public_url, push, servers, token,
+    tools,
 };
 use super::{
     answer_rules, approvers, chats, lists, people, people::ConfigEntries, routes, secrets,
@@ -30,8 +29,8 @@ pub(super) const PREFIX: &str = "COUNTERSIGN__";
 
 /// The sections of every program; those of its platforms are listed between them.
 const SECTIONS: [&str; 4] = ["daemon", "client", "store", "policy"];
-const LAST_SECTIONS: [&str; 8] =
-    ["approvers", "people", "groups", "answer_rules", "routes", "rotas", "limits", "agents"];
+const LAST_SECTIONS: [&str; 9] =
+    ["approvers", "people", "groups", "answer_rules", "routes", "rotas", "limits", "agents", "log"];
 
 /// Reads a config.
 ///
@@ -59,6 +58,8 @@ pub(super) fn config(
     }
     // Compared before the sections are read, while every token still has its place.
     reader.problems.extend(secrets::shared(&reader.root, &secrets::keys(platforms)));
+    let base = reader.base.clone();
+    let resolve = |path: &str| places.resolve(&base, path);
     // Read first: the defaults of client and store depend on its paths.
     let daemon = reader.daemon();
     let left_out = reader.left_out();
@@ -79,7 +80,8 @@ pub(super) fn config(
         approvers,
         routes,
         limits: super::limits::read(reader.section("limits")),
-        agents: reader.agents(),
+        agents: super::agents::read(reader.section("agents"), resolve),
+        log: super::log::read(reader.section("log"), resolve),
     };
     reader.leftovers();
     if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
@@ -228,15 +230,6 @@ impl ConfigReader<'_> {
         section.finish();
         let beside = || Database::Sqlite(state_dir.join("countersign.db"));
         StoreSettings { database: database.unwrap_or_else(beside), keep }
-    }
-
-    fn agents(&mut self) -> AgentSettings {
-        let (places, base) = (self.places, self.base.clone());
-        let mut section = self.section("agents");
-        let codex = section.get("codex", optional).flatten();
-        let agents = AgentSettings { codex: codex.map(|folder| places.resolve(&base, &folder)) };
-        section.finish();
-        agents
     }
 
     fn policy(&mut self) -> PolicySettings {

@@ -11,11 +11,12 @@ use countersign_port::Takes;
 pub(super) type SecretKey = (&'static str, &'static str);
 
 /// The keys with secrets in every program.
-const KEYS: [SecretKey; 4] = [
+const KEYS: [SecretKey; 5] = [
     ("daemon", "agent_token"),
     ("daemon", "approver_token"),
     ("client", "token"),
     ("store", "url"),
+    ("log", "webhook_secret"),
 ];
 
 /// All keys with secrets; each can also be read from the file that its `…_FILE` variable names.

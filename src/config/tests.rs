@@ -104,6 +104,7 @@ fn defaults() -> Config {
         routes: Routes::default(),
         limits: LimitSettings::default(),
         agents: AgentSettings::default(),
+        log: LogSettings::default(),
     }
 }
 
@@ -228,6 +229,11 @@ fn everything_can_be_set() {
         open_megabytes_per_agent = 5
         [agents]
         codex = "~/.codex"
+        [log]
+        file = "log.jsonl"
+        syslog = "udp://log.example:514"
+        webhook = "https://logs.example/x"
+        webhook_secret = "signs"
         "#,
     )
     .unwrap();
@@ -295,6 +301,14 @@ fn everything_can_be_set() {
             },
         },
         agents: AgentSettings { codex: Some("/home/ana/.codex".into()) },
+        log: LogSettings {
+            file: Some("/etc/log.jsonl".into()),
+            syslog: Some(SyslogAddress::Udp("log.example:514".into())),
+            webhook: Some(LogWebhook {
+                url: "https://logs.example/x".into(),
+                secret: Secret::new("signs"),
+            }),
+        },
     };
     assert_eq!(config, expected);
 }
@@ -336,7 +350,7 @@ fn unknown_names_are_mistakes_with_their_place_and_the_nearest_valid_one() {
             "/etc/c.toml:2:2: unknown section [polcy]; did you mean [policy]?",
             "/etc/c.toml:1:1: unknown key `top` outside a section; the sections are daemon, \
              client, store, policy, telegram, discord, slack, approvers, people, groups, \
-             answer_rules, routes, rotas, limits, agents",
+             answer_rules, routes, rotas, limits, agents, log",
         ]
     );
     assert_eq!(
@@ -824,4 +838,18 @@ fn every_mistake_in_routes_is_reported_with_its_place() {
             "is never reached, because `route 7` before it has no condition",
         ]
     );
+}
+
+#[test]
+fn where_the_log_is_sent_is_checked_when_it_is_read() {
+    let unix = read("[log]\nsyslog = \"unix:/dev/log\"\n").unwrap().log;
+    assert_eq!(unix.syslog, Some(SyslogAddress::Unix("/dev/log".into())));
+    let wanted = "wants \"udp://HOST:PORT\", \"tcp://HOST:PORT\" or \"unix:/dev/log\"";
+    for no in ["udp://log.example", "log.example:514", "unix:log", "tcp:log.example:1", ""] {
+        let said = mistakes(&format!("[log]\nsyslog = \"{no}\"\n"));
+        assert_eq!(said, [format!("/etc/c.toml:2:1: [log] `syslog` {wanted}")], "{no}");
+    }
+    let unsigned = mistakes("[log]\nwebhook = \"https://logs.example\"\n");
+    assert!(unsigned.len() == 1 && unsigned[0].contains("`webhook_secret`"), "{unsigned:?}");
+    assert_eq!(mistakes("[log]\nwebhook = \"ftp://x\"\nwebhook_secret = \"s\"\n").len(), 1);
 }

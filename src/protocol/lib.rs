@@ -7,6 +7,7 @@
 mod asks;
 mod calls;
 mod events;
+mod executions;
 mod grants;
 mod history;
 mod log;
@@ -27,6 +28,7 @@ pub use asks::{
 };
 pub use calls::{CallReply, SubmitRequest};
 pub use events::{EventView, EventsQuery, ForgottenView};
+pub use executions::{ExecutionReply, ExecutionRequest, TokenReply};
 pub use grants::{GrantReach, GrantView, GrantsPage, RevokeReply};
 pub use history::{
     AskRecord, DeliveryView, HistoryEntry, HistoryPage, HistoryQuery, HistoryVerdict,

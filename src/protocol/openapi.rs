@@ -5,12 +5,12 @@ mod operation;
 
 use crate::{
     AddTokenRequest, AnswerReply, AnswerRequest, AskRecord, AskView, AsksPage, AsksQuery,
-    CallReply, CancelRequest, CancelledReply, ErrorReply, EventView, EventsQuery, ExplainReply,
-    ExplainRequest, ForgottenView, GrantsPage, HistoryPage, HistoryQuery, LogQuery, LogReply,
-    ModeReply, ModeRequest, NewTokenReply, NonceReply, PairingReply, PairingRequest, PairingView,
-    PauseReply, PauseRequest, ReadyReply, ReloadReply, RevokeReply, RevokedTokenReply,
-    RotateTokenRequest, SessionRequest, SessionsPage, SubmitRequest, TokensPage, TrialReply,
-    TrialRequest, WaitQuery, routes,
+    CallReply, CancelRequest, CancelledReply, ErrorReply, EventView, EventsQuery, ExecutionReply,
+    ExecutionRequest, ExplainReply, ExplainRequest, ForgottenView, GrantsPage, HistoryPage,
+    HistoryQuery, LogQuery, LogReply, ModeReply, ModeRequest, NewTokenReply, NonceReply,
+    PairingReply, PairingRequest, PairingView, PauseReply, PauseRequest, ReadyReply, ReloadReply,
+    RevokeReply, RevokedTokenReply, RotateTokenRequest, SessionRequest, SessionsPage,
+    SubmitRequest, TokenReply, TokensPage, TrialReply, TrialRequest, WaitQuery, routes,
 };
 use operation::{Operation, RouteAccess, described};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -100,6 +100,11 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("post", routes::CANCEL, "Cancel an ask", RouteAccess::Agent)
             .body::<CancelRequest>(generator)
             .reply::<AskView>(generator, "200", "The ask"),
+        Operation::new("get", routes::TOKEN, "Get an execution token", RouteAccess::Agent)
+            .reply::<TokenReply>(generator, "200", "It lets exactly the approved call run, once"),
+        Operation::new("post", routes::EXECUTIONS, "Report an execution", RouteAccess::Agent)
+            .body::<ExecutionRequest>(generator)
+            .reply::<ExecutionReply>(generator, "200", "It is noted; at a start, the call may run"),
         Operation::new("get", routes::EVENTS, "Follow what happens", RouteAccess::Agent)
             .query::<EventsQuery>(generator)
             .stream(

@@ -7,7 +7,7 @@ use sqlx::{
 };
 
 /// All steps in order. A released step is never edited: sqlx compares checksums of those applied.
-const STEPS: [(i64, &str, &str); 24] = [
+const STEPS: [(i64, &str, &str); 25] = [
     (1, "start", include_str!("migrations/0001_start.sql")),
     (2, "pulse", include_str!("migrations/0002_pulse.sql")),
     (3, "lease", include_str!("migrations/0003_lease.sql")),
@@ -32,6 +32,7 @@ const STEPS: [(i64, &str, &str); 24] = [
     (22, "agent_token", include_str!("migrations/0022_agent_token.sql")),
     (23, "steps", include_str!("migrations/0023_steps.sql")),
     (24, "presence", include_str!("migrations/0024_presence.sql")),
+    (25, "log_sent", include_str!("migrations/0025_log_sent.sql")),
 ];
 
 /// Brings the tables up to date. If they are, it runs no DDL, so that afterwards a read/write

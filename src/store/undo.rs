@@ -103,12 +103,12 @@ impl Store {
     }
 }
 
-fn with_answer(seen: &Ask, answer: Answer) -> Ask {
+pub(super) fn with_answer(seen: &Ask, answer: Answer) -> Ask {
     Ask { state: State::Answered(answer), version: seen.version + 1, ..seen.clone() }
 }
 
 /// Writes the answer of an ask that was answered a version before; whether it was.
-async fn replace(tx: &mut Tx, after: &Ask) -> Result<bool, StoreError> {
+pub(super) async fn replace(tx: &mut Tx, after: &Ask) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "UPDATE ask SET answer = $3, version = version + 1 \
          WHERE id = $1 AND version = $2 AND state = 'answered'",

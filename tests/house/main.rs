@@ -8,6 +8,7 @@
 )]
 
 mod crates;
+mod metrics;
 mod names;
 mod pages;
 mod routes;

@@ -2,7 +2,7 @@
 
 use crate::{
     clock,
-    gate::ask::{Answer, Ask, By, Decision, Scope, State},
+    gate::ask::{Answer, Ask, By, Decision, Scope, State, execution::Execution},
     text::{brief, line},
 };
 use countersign_profiles::{GrantLifetime, OnDeny};
@@ -17,7 +17,14 @@ pub(super) fn of(ask: &Ask, answer: &Answer) -> String {
         .undone
         .as_ref()
         .map(|undone| format!(" · undone by {}, {}", who(&undone.by), clock::short(undone.at)));
-    ended(ask, answer) + &undone.unwrap_or_default()
+    ended(ask, answer) + &ran(answer) + &undone.unwrap_or_default()
+}
+
+/// When its call was started, and how it ended.
+fn ran(answer: &Answer) -> String {
+    let Some(Execution { started_at, end }) = &answer.execution else { return String::new() };
+    let end = end.map(|end| format!(" → exit {}", end.exit)).unwrap_or_default();
+    format!(" → started {}{end}", clock::short(*started_at))
 }
 
 fn ended(ask: &Ask, answer: &Answer) -> String {

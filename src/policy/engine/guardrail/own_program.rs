@@ -31,6 +31,7 @@ pub const COMMANDS: &[(&str, OwnCommand)] = &[
     ("doctor", OwnCommand::TellsWithout("--fix")),
     ("ask", OwnCommand::Asks),
     ("run", OwnCommand::Asks),
+    ("verify", OwnCommand::Asks),
     ("hook", OwnCommand::Asks),
     ("host", OwnCommand::Asks),
     ("acp", OwnCommand::Asks),

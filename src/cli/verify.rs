@@ -1,0 +1,115 @@
+//! `countersign verify TOKEN -- CMD`: checks that a person approved exactly this command, and that
+//! it runs once.
+
+use super::{Context, Exit, caller, exit::Misused, log::verify::public_key, say};
+use crate::{
+    audit::{ExecutionToken, RefusedToken},
+    client::ClientError,
+    clock,
+};
+use anyhow::{Context as _, Result};
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+For scripts and jobs that run what somebody approved elsewhere:
+  TOKEN=$(countersign ask --token -- make deploy)
+  countersign verify \"$TOKEN\" -- make deploy && make deploy
+
+The words and the folder have to be those that were approved. With --key and --spent no daemon is
+needed; otherwise the daemon checks the token and remembers that it was used.
+The exit code is 0 if the command may run, and 6 if not.")]
+pub(super) struct VerifyTokenArgs {
+    /// The execution token
+    token: String,
+    /// The public key of the daemon that signed it, or a file with the key
+    #[arg(long, value_name = "KEY", requires = "spent")]
+    key: Option<String>,
+    /// The folder in which used tokens are remembered, for all that could use this one
+    #[arg(long, value_name = "FOLDER", requires = "key")]
+    spent: Option<PathBuf>,
+    /// The tool, when it is not the shell
+    #[arg(long, default_value = "shell_exec", value_name = "NAME")]
+    tool: String,
+    /// The tool's arguments, as JSON
+    #[arg(long, value_name = "JSON", conflicts_with = "command")]
+    args: Option<String>,
+    /// The command, after --
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, args: VerifyTokenArgs) -> Result<Exit> {
+    let digest = digest(&args)?;
+    let token: ExecutionToken = match args.token.parse() {
+        Ok(token) => token,
+        Err(why) => return Ok(refused(&why)),
+    };
+    if token.digest != digest {
+        return Ok(refused(&RefusedToken::OtherCall));
+    }
+    let checked = match (&args.key, &args.spent) {
+        (Some(key), Some(spent)) => {
+            let (key, now) = (public_key(key)?, clock::now_ms() / 1_000);
+            match token.check(&key, &digest, now) {
+                Ok(()) => spend(&token, spent)?,
+                Err(why) => Err(why),
+            }
+        }
+        _ => match context.client()?.report_execution(&token.to_string(), None).await {
+            Ok(_) => Ok(()),
+            Err(ClientError::Rejected(why) | ClientError::Refused(why)) => {
+                say::aside(&format!("Refused: {why}"));
+                return Ok(Exit::Unproven);
+            }
+            // FAIL-CLOSED: without the daemon nobody knows whether it was used.
+            Err(error) => return Err(error.into()),
+        },
+    };
+    match checked {
+        Ok(()) => {
+            say::aside(&format!("Approved, and not used before: {}", token.ask));
+            Ok(Exit::Good)
+        }
+        Err(why) => Ok(refused(&why)),
+    }
+}
+
+fn refused(why: &RefusedToken) -> Exit {
+    say::aside(&format!("Refused: {why}"));
+    Exit::Unproven
+}
+
+fn digest(args: &VerifyTokenArgs) -> Result<String> {
+    let given = match &args.args {
+        Some(json) => serde_json::from_str(json).context("--args is not JSON")?,
+        None if args.command.is_empty() => {
+            let say = "say what is to run: -- CMD, or --args JSON";
+            return Err(Misused(say.into()).into());
+        }
+        None => caller::shell_or_text(&args.command)?,
+    };
+    let cwd = std::env::current_dir().context("the current folder is not there")?;
+    Ok(ExecutionToken::digest_of(&args.tool, &given, Some(&cwd.display().to_string())))
+}
+
+/// Remembers that a token is used.
+// INVARIANT: the file is created once: of all who use a token one succeeds.
+fn spend(token: &ExecutionToken, folder: &Path) -> Result<Result<(), RefusedToken>> {
+    let cannot = || format!("--spent {}", folder.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
+    let file = folder.join(token.name());
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
+        Ok(file) => {
+            file.sync_all().with_context(cannot)?;
+            Ok(Ok(()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Err(RefusedToken::Used)),
+        Err(error) => Err(error).with_context(cannot),
+    }
+}

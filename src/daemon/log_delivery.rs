@@ -1,0 +1,141 @@
+//! Sends the rows of the log to a file, a syslog receiver and a web address.
+//!
+//! Rows are read from the store once they are signed, so nothing here can delay a call: a
+//! destination that is down gets them later. Each row is sent at least once, in order.
+
+mod file;
+mod syslog;
+mod webhook;
+
+use crate::{
+    audit::LogLine,
+    config::{LogSettings, LogWebhook, SyslogAddress},
+    store::{LogPage, Store, StoreError},
+};
+use std::{path::PathBuf, time::Duration};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How often it is looked for new rows.
+const LOOK: Duration = Duration::from_secs(1);
+/// The longest pause between two attempts.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How long this daemon sends for all that share the store, unless it says again that it does.
+const LEASE: Duration = Duration::from_secs(150);
+
+/// A place that takes the rows of the log.
+enum LogDestination {
+    File(PathBuf),
+    Syslog(SyslogAddress),
+    Webhook(Box<LogWebhook>),
+}
+
+/// Sends the log to what the config names, until told to stop.
+pub(super) async fn deliver(
+    settings: LogSettings,
+    store: Store,
+    daemon: String,
+    stop: CancellationToken,
+) {
+    let LogSettings { file, syslog, webhook } = settings;
+    let destinations = [
+        file.map(LogDestination::File),
+        syslog.map(LogDestination::Syslog),
+        webhook.map(|webhook| LogDestination::Webhook(Box::new(webhook))),
+    ];
+    let mut tasks = JoinSet::new();
+    for destination in destinations.into_iter().flatten() {
+        let delivery = LogDelivery { destination, store: store.clone(), daemon: daemon.clone() };
+        let stop = stop.clone();
+        tasks.spawn(async move { stop.run_until_cancelled(delivery.keep()).await });
+    }
+    while tasks.join_next().await.is_some() {}
+}
+
+/// One destination and what it needs.
+struct LogDelivery {
+    destination: LogDestination,
+    store: Store,
+    daemon: String,
+}
+
+impl LogDelivery {
+    /// Sends new rows for as long as it is polled.
+    async fn keep(&self) {
+        let (name, mut pause) = (self.destination.name(), LOOK);
+        loop {
+            match self.send_all(&name).await {
+                Ok(()) => pause = LOOK,
+                Err(why) => {
+                    tracing::warn!(destination = name, why, "the log is sent there later");
+                    pause = (pause * 2).min(LONGEST);
+                }
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Sends what is new, if no other daemon does.
+    async fn send_all(&self, name: &str) -> Result<(), String> {
+        let failed = |error: StoreError| error.to_string();
+        // A read first: a lease costs two commits, and mostly there is nothing new.
+        if self.unsent(name).await?.is_none() {
+            return Ok(());
+        }
+        let lease = format!("log/{name}");
+        let Some(fence) =
+            self.store.take_lease(&lease, &self.daemon, LEASE).await.map_err(failed)?
+        else {
+            return Ok(());
+        };
+        let sent = self.send_pages(name).await;
+        self.store.release_lease(&fence).await.map_err(failed)?;
+        sent
+    }
+
+    // INVARIANT: rows count as sent only once the destination has taken them.
+    async fn send_pages(&self, name: &str) -> Result<(), String> {
+        while let Some(page) = self.unsent(name).await? {
+            let rows = page.lines.iter().filter_map(|line| match line {
+                LogLine::Row(row, _) => Some(row.seq),
+                LogLine::Checkpoint(_) => None,
+            });
+            let Some(last) = rows.max() else { return Ok(()) };
+            match &self.destination {
+                LogDestination::File(path) => file::append(path.clone(), &page.lines).await?,
+                LogDestination::Syslog(address) => syslog::send(address, &page.lines).await?,
+                LogDestination::Webhook(webhook) => webhook::post(webhook, &page.lines).await?,
+            }
+            let noted = self.store.note_log_sent(name, last).await;
+            noted.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The next rows that are signed and not sent.
+    async fn unsent(&self, name: &str) -> Result<Option<LogPage>, String> {
+        let page = async { self.store.log_page(self.store.log_sent(name).await?, None).await };
+        let page = page.await.map_err(|error: StoreError| error.to_string())?;
+        Ok(page.filter(|page| !page.lines.is_empty()))
+    }
+}
+
+impl LogDestination {
+    /// The name under which it is remembered what it has taken; no secret is in it.
+    fn name(&self) -> String {
+        match self {
+            Self::File(path) => format!("file {}", path.display()),
+            Self::Syslog(SyslogAddress::Udp(host)) => format!("syslog udp {host}"),
+            Self::Syslog(SyslogAddress::Tcp(host)) => format!("syslog tcp {host}"),
+            Self::Syslog(SyslogAddress::Unix(path)) => format!("syslog {}", path.display()),
+            // An address may contain a token in its path or query.
+            Self::Webhook(webhook) => {
+                let host = reqwest::Url::parse(&webhook.url).ok();
+                let host = host.and_then(|url| url.host_str().map(str::to_owned));
+                let digest = crate::digest::sha256_hex(webhook.url.as_bytes());
+                let digest: String = digest.chars().take(8).collect();
+                format!("webhook {} {digest}", host.unwrap_or_default())
+            }
+        }
+    }
+}

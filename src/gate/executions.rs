@@ -1,0 +1,125 @@
+//! Execution bound to the answer: an approved call gets a token that lets exactly it run, once.
+
+use super::{
+    ask::{
+        Ask, Decision, State,
+        execution::{Execution, ExecutionEnd},
+    },
+    open_asks::OpenAsks,
+};
+use crate::{
+    audit::{ExecutionToken, PublicKey, RefusedToken, SigningKey},
+    clock,
+    store::{Closed, StoreError},
+};
+use std::sync::Arc;
+
+/// How long after the approval its call may start, in seconds.
+const VALID: i64 = 600;
+/// How often a row that changed meanwhile is read again.
+const TRIES: usize = 7;
+
+/// What became of a report about an execution.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub enum ExecutionNoted {
+    /// It is noted, at this ask.
+    Noted(Box<Ask>),
+    /// The token lets nothing run.
+    Refused(RefusedToken),
+}
+
+/// The token for the call of this ask, if a person or a grant approved it and its time is not over.
+#[must_use]
+pub fn token(ask: &Ask, key: &SigningKey, now_ms: i64) -> Option<ExecutionToken> {
+    let State::Answered(answer) = &ask.state else { return None };
+    let expires = answer.at / 1_000 + VALID;
+    let digest = approved(ask)?;
+    (now_ms / 1_000 < expires).then(|| ExecutionToken::sign(key, &ask.id, &digest, expires))
+}
+
+/// The digest of what may run because of this ask.
+// FAIL-CLOSED: of a changed call only the changed one, and nothing because of a question.
+fn approved(ask: &Ask) -> Option<String> {
+    let State::Answered(answer) = &ask.state else { return None };
+    let call = &ask.body.call;
+    let args = match (answer.decision, &answer.updated) {
+        (Decision::Approve, None) if !ask.is_question() => &call.args,
+        (Decision::Edit, Some(updated)) => &updated.args,
+        _ => return None,
+    };
+    Some(ExecutionToken::digest_of(&call.tool, args, call.cwd.as_deref()))
+}
+
+impl OpenAsks {
+    /// Notes that the call of this token starts now.
+    ///
+    /// # Errors
+    /// When the store fails; then the call may not start.
+    // INVARIANT: of all who start the call of one token one succeeds.
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        token: &ExecutionToken,
+        key: &PublicKey,
+    ) -> Result<ExecutionNoted, StoreError> {
+        let now = clock::now_ms();
+        self.report(token, key, |before| match before {
+            Some(_) => Err(RefusedToken::Used),
+            None if token.expires <= now / 1_000 => Err(RefusedToken::Expired),
+            None => Ok(Execution { started_at: now, end: None }),
+        })
+        .await
+    }
+
+    /// Notes how the call of this token ended.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn finish(
+        self: &Arc<Self>,
+        token: &ExecutionToken,
+        key: &PublicKey,
+        exit: i32,
+    ) -> Result<ExecutionNoted, StoreError> {
+        let end = Some(ExecutionEnd { at: clock::now_ms(), exit });
+        self.report(token, key, |before| match before {
+            Some(Execution { started_at, end: None }) => {
+                Ok(Execution { started_at: *started_at, end })
+            }
+            Some(_) => Err(RefusedToken::Used),
+            // It was never started here.
+            None => Err(RefusedToken::OtherCall),
+        })
+        .await
+    }
+
+    async fn report(
+        self: &Arc<Self>,
+        token: &ExecutionToken,
+        key: &PublicKey,
+        next: impl Fn(Option<&Execution>) -> Result<Execution, RefusedToken>,
+    ) -> Result<ExecutionNoted, StoreError> {
+        for _ in 0..TRIES {
+            let Some(ask) = self.store.whole_ask(&token.ask).await? else {
+                return Ok(ExecutionNoted::Refused(RefusedToken::OtherCall));
+            };
+            let Some(digest) = approved(&ask) else {
+                return Ok(ExecutionNoted::Refused(RefusedToken::OtherCall));
+            };
+            // Its time is looked at where it starts: it may end later.
+            if let Err(refused) = token.check(key, &digest, i64::MIN) {
+                return Ok(ExecutionNoted::Refused(refused));
+            }
+            let before = ask.answer().and_then(|answer| answer.execution.as_ref());
+            let execution = match next(before) {
+                Ok(execution) => execution,
+                Err(refused) => return Ok(ExecutionNoted::Refused(refused)),
+            };
+            if let Closed::Won(ask) = self.store.note_execution(&ask, execution).await? {
+                self.changed();
+                return Ok(ExecutionNoted::Noted(Box::new(ask)));
+            }
+        }
+        Err(StoreError::Late)
+    }
+}

@@ -1,0 +1,45 @@
+//! Started and finished calls: one compare-and-set each, with its event.
+
+use super::{
+    Closed, Store, StoreError,
+    asks::fetch,
+    cards, events,
+    undo::{replace, with_answer},
+};
+use crate::ask::{Ask, execution::Execution};
+use serde_json::json;
+
+impl Store {
+    /// Notes that the call of this answered ask was started, or has ended, if the row is still as
+    /// seen.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is changed.
+    pub async fn note_execution(
+        &self,
+        seen: &Ask,
+        execution: Execution,
+    ) -> Result<Closed, StoreError> {
+        let Some(answer) = seen.answer() else { return Ok(Closed::Lost(seen.clone())) };
+        let (kind, at, data) = match execution.end {
+            None => ("started", execution.started_at, json!({"digest": seen.digest})),
+            Some(end) => ("finished", end.at, json!({"exit": end.exit})),
+        };
+        let mut answer = answer.clone();
+        answer.execution = Some(execution);
+        let after = with_answer(seen, answer);
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                if !replace(tx, &after).await? {
+                    return Ok(fetch(tx, &after.id).await?.map_or(Closed::Unknown, Closed::Lost));
+                }
+                cards::want(tx, &after.id).await?;
+                events::append(tx, at, kind, Some(&after.id), &data).await?;
+                Ok(Closed::Won(after))
+            })
+        });
+        let changed = changed.await?;
+        self.tell();
+        Ok(changed)
+    }
+}

@@ -1,0 +1,115 @@
+//! `ask --token`, `verify` and `run`: execution bound to the answer.
+
+use crate::{
+    daemon::{AGENT, APPROVER, Daemon, shell},
+    process::{Ended, Process, run, start},
+};
+use serde_json::{Value, json};
+
+const APPROVE: &str = "approve";
+
+/// A token for `make deploy` in the daemon's folder, as a script gets it.
+async fn token(daemon: &Daemon) -> (String, String) {
+    let mut asking = start(daemon, &["ask", "--token", "--", "make", "deploy"]);
+    let id = asking.waits_for().await;
+    assert_eq!(daemon.answer(&id, &json!({ "decision": APPROVE })).await.0, 200);
+    let ended = asking.ends().await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    (id, ended.stdout.trim().to_owned())
+}
+
+async fn verify(daemon: &Daemon, token: &str, more: &[&str]) -> Ended {
+    run(daemon, &[&["verify", token], more].concat()).await
+}
+
+fn refused(ended: &Ended, wanted: &str) {
+    assert_eq!(ended.code, Some(6), "{ended:?}");
+    assert!(ended.stderr.contains(wanted), "{wanted}: {ended:?}");
+}
+
+#[tokio::test]
+async fn a_token_lets_exactly_the_approved_command_run_and_once() {
+    let daemon = Daemon::start("").await;
+    let (id, token) = token(&daemon).await;
+    let words = ["--", "make", "deploy"];
+    refused(&verify(&daemon, &token, &["--", "make", "deploy", "now"]).await, "another call");
+    let elsewhere = {
+        let mut command = daemon.command(&[&["verify", &token], &words[..]].concat());
+        command.current_dir("/");
+        Process::start(command).ends().await
+    };
+    refused(&elsewhere, "another folder");
+    let mut changed = token.clone();
+    let last = changed.pop().unwrap();
+    changed.push(if last == '0' { '1' } else { '0' });
+    refused(&verify(&daemon, &changed, &words).await, "not signed");
+    refused(&verify(&daemon, "cst1.x", &words).await, "no execution token");
+    let good = verify(&daemon, &token, &words).await;
+    assert_eq!(good.code, Some(0), "{good:?}");
+    refused(&verify(&daemon, &token, &words).await, "used before");
+    let shown = run(&daemon, &["history", &id]).await;
+    assert!(shown.stdout.contains("→ started "), "{shown:?}");
+}
+
+#[tokio::test]
+async fn a_token_is_checked_offline_with_the_public_key_and_a_folder_of_used_ones() {
+    let mut daemon = Daemon::start("").await;
+    let (_, token) = token(&daemon).await;
+    let key = run(&daemon, &["log", "key"]).await.stdout.trim().to_owned();
+    assert!(daemon.stop().await);
+    let words = ["--", "make", "deploy"];
+    // FAIL-CLOSED: nobody knows whether it was used.
+    let nobody = verify(&daemon, &token, &words).await;
+    assert_eq!(nobody.code, Some(1), "{nobody:?}");
+    let spent = daemon.dir.path().join("spent").display().to_string();
+    let offline =
+        |key: &str| vec!["--key".to_owned(), key.to_owned(), "--spent".into(), spent.clone()];
+    let check = async |key: &str| {
+        let offline = offline(key);
+        let more: Vec<&str> = offline.iter().map(String::as_str).chain(words).collect();
+        verify(&daemon, &token, &more).await
+    };
+    refused(&check(&"0".repeat(64)).await, "not signed");
+    let at_once = futures::future::join_all((0..5).map(|_| check(&key))).await;
+    let allowed = at_once.iter().filter(|ended| ended.code == Some(0)).count();
+    assert_eq!(allowed, 1, "{at_once:?}");
+    refused(&check(&key).await, "used before");
+}
+
+#[tokio::test]
+async fn run_reports_when_it_started_and_its_exit_code_to_the_card_and_the_log() {
+    let daemon = Daemon::start("").await;
+    let mut running = start(&daemon, &["run", "--", "sh", "-c", "env | grep -c APPROVER; exit 7"]);
+    let id = running.waits_for().await;
+    assert_eq!(daemon.answer(&id, &json!({ "decision": APPROVE })).await.0, 200);
+    let ended = running.ends().await;
+    assert_eq!(ended.code, Some(7), "{ended:?}");
+    let shown = run(&daemon, &["history", &id]).await;
+    assert!(shown.stdout.contains("→ started ") && shown.stdout.contains(" → exit 7"), "{shown:?}");
+    let log = run(&daemon, &["log", "--json", "--kind", "finished"]).await;
+    let event: Value = serde_json::from_str(&log.stdout).unwrap();
+    assert_eq!((&event["ask"]["id"], &event["data"]), (&json!(id), &json!({"exit": 7})));
+}
+
+#[tokio::test]
+async fn nobody_gets_a_token_for_what_was_not_approved_or_is_anothers() {
+    let daemon = Daemon::start("").await;
+    let open = daemon.ask(&shell("make deploy")).await;
+    let of = |id: &str| format!("/v1/asks/{id}/token");
+    assert_eq!(daemon.get(&of(&open), AGENT).await.0, 409, "it is open");
+    assert_eq!(daemon.answer(&open, &json!({"decision": "deny"})).await.0, 200);
+    assert_eq!(daemon.get(&of(&open), AGENT).await.0, 409, "it is denied");
+    let (id, token) = token(&daemon).await;
+    // It came over the socket; the agents' token on TCP is another handle.
+    assert_eq!(daemon.get(&of(&id), AGENT).await.0, 403);
+    assert_eq!(daemon.get(&of(&id), APPROVER).await.0, 200);
+    // An end without a start is no report.
+    let end = json!({"token": token, "exit": 0});
+    assert_eq!(daemon.post("/v1/executions", AGENT, &end).await.0, 403);
+    let starts = (0..8).map(|_| async {
+        daemon.post("/v1/executions", AGENT, &json!({ "token": token })).await.0
+    });
+    let mut codes = futures::future::join_all(starts).await;
+    codes.sort_unstable();
+    assert_eq!(codes, [200, 409, 409, 409, 409, 409, 409, 409]);
+}
