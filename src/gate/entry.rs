@@ -258,7 +258,7 @@ impl Gate {
 
     /// Writes allowed calls to the log until told to stop.
     pub async fn keep_allowed_calls(&self, stop: CancellationToken) {
-        self.allowed.keep_written(stop).await;
+        self.submissions.allowed.keep_written(stop).await;
     }
 
     /// Ends the times in which answers can be undone until told to stop.

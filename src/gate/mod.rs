@@ -129,7 +129,6 @@ pub struct Gate {
     submissions: Arc<Submissions>,
     pause: Arc<PauseSwitch>,
     uses: Arc<GrantUses>,
-    allowed: Arc<AllowedCalls>,
     trials: RuleTrials,
     knocks: Knocks,
     doors: InboxDoor,
@@ -179,7 +178,7 @@ impl Gate {
             deadlines: deadlines.clone(),
             callers: callers.clone(),
             uses: uses.clone(),
-            allowed: allowed.clone(),
+            allowed,
             agent_tokens: agent_tokens.clone(),
         });
         let pause = Arc::new(PauseSwitch {
@@ -209,7 +208,6 @@ impl Gate {
             submissions,
             pause,
             uses,
-            allowed,
             trials,
             knocks: Knocks::default(),
             doors,
