@@ -57,7 +57,7 @@ pub fn router(api: Api, surface: Surface) -> Router {
         .route(routes::ANSWER, post(asks::answer))
         .route(routes::UNDO, post(asks::undo))
         .route(routes::CANCEL, post(asks::cancel))
-        .route(routes::TOKEN, get(executions::token))
+        .route(routes::EXECUTION_TOKEN, get(executions::token))
         .route(routes::EXECUTIONS, post(executions::report))
         .route(routes::EVENTS, get(events::stream))
         .route(routes::HISTORY, get(history::list))

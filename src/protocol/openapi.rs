@@ -100,8 +100,17 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         Operation::new("post", routes::CANCEL, "Cancel an ask", RouteAccess::Agent)
             .body::<CancelRequest>(generator)
             .reply::<AskView>(generator, "200", "The ask"),
-        Operation::new("get", routes::TOKEN, "Get an execution token", RouteAccess::Agent)
-            .reply::<TokenReply>(generator, "200", "It lets exactly the approved call run, once"),
+        Operation::new(
+            "get",
+            routes::EXECUTION_TOKEN,
+            "Get an execution token",
+            RouteAccess::Agent,
+        )
+        .reply::<TokenReply>(
+            generator,
+            "200",
+            "It lets exactly the approved call run, once",
+        ),
         Operation::new("post", routes::EXECUTIONS, "Report an execution", RouteAccess::Agent)
             .body::<ExecutionRequest>(generator)
             .reply::<ExecutionReply>(generator, "200", "It is noted; at a start, the call may run"),

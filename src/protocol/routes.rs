@@ -13,7 +13,7 @@ pub const UNDO: &str = "/v1/asks/{id}/undo";
 /// Cancels an ask.
 pub const CANCEL: &str = "/v1/asks/{id}/cancel";
 /// The execution token of an approved ask.
-pub const TOKEN: &str = "/v1/asks/{id}/token";
+pub const EXECUTION_TOKEN: &str = "/v1/asks/{id}/token";
 /// Reports that an approved call starts, or has ended.
 pub const EXECUTIONS: &str = "/v1/executions";
 /// Lists closed asks.
