@@ -1,13 +1,13 @@
 //! `/v1/asks/{id}/token` and `/v1/executions`: execution bound to the answer.
 
 use super::{
-    asks::{found, no_such},
+    asks::find,
     error::{ApiError, json},
     handle::Handle,
+    reader::AskReader,
     state::Api,
 };
 use crate::{
-    ask::owner::Owner,
     audit::{ExecutionToken, RefusedToken},
     clock,
     gate::{ExecutionNoted, execution_token},
@@ -25,19 +25,20 @@ use countersign_protocol::{ExecutionReply, ExecutionRequest, TokenReply};
 pub(super) async fn token(
     State(api): State<Api>,
     Extension(handle): Extension<Handle>,
-    Extension(owner): Extension<Owner>,
+    reader: AskReader,
     Path(id): Path<String>,
 ) -> Result<Json<TokenReply>, ApiError> {
-    let id = found(&api, &id).await?;
-    let ask = api.store.whole_ask(&id).await?.ok_or_else(|| no_such(&id))?;
-    let its = ask.body.owner.as_ref().is_some_and(|of| of.is_of_handle(&owner));
-    if !its && handle != Handle::Approver {
+    let ask = find(&api, &id, &reader).await?;
+    if !reader.is_caller_of(&ask) && handle != Handle::Approver {
         return Err(ApiError::forbidden("the token of a call is for the agent that submitted it"));
     }
     let token = execution_token(&ask, api.log.key(), clock::now_ms()).ok_or_else(|| {
         ApiError::new(
             StatusCode::CONFLICT,
-            format!("`{id}` is not approved, or was for longer than 10 minutes: it has no token"),
+            format!(
+                "`{}` is not approved, or was for longer than 10 minutes: it has no token",
+                ask.id
+            ),
         )
     })?;
     let expires = clock::rfc3339(token.expires * 1_000);

@@ -101,7 +101,7 @@ async fn nobody_gets_a_token_for_what_was_not_approved_or_is_anothers() {
     assert_eq!(daemon.get(&of(&open), AGENT).await.0, 409, "it is denied");
     let (id, token) = token(&daemon).await;
     // It came over the socket; the agents' token on TCP is another handle.
-    assert_eq!(daemon.get(&of(&id), AGENT).await.0, 403);
+    assert_eq!(daemon.get(&of(&id), AGENT).await.0, 404);
     assert_eq!(daemon.get(&of(&id), APPROVER).await.0, 200);
     // An end without a start is no report.
     let end = json!({"token": token, "exit": 0});
