@@ -32,9 +32,6 @@ mod line;
 mod postgres;
 #[path = "../support/server.rs"]
 mod server;
-#[path = "../support/slack.rs"]
-#[cfg(feature = "slack")]
-mod slack_server;
 #[path = "../support/telegram.rs"]
 #[cfg(feature = "telegram")]
 mod telegram_server;
@@ -91,8 +88,6 @@ mod rules;
 mod shared;
 #[cfg(all(feature = "telegram", feature = "discord"))]
 mod sign_in;
-#[cfg(feature = "slack")]
-mod slack;
 mod store;
 #[cfg(feature = "telegram")]
 mod telegram;

@@ -217,33 +217,6 @@ async fn from_nothing_to_an_answered_test_card_in_discord() {
     assert_eq!(discord.violations(), Vec::<String>::new());
 }
 
-#[cfg(feature = "slack")]
-#[tokio::test]
-async fn from_nothing_to_an_answered_test_card_in_slack() {
-    use crate::slack_server::{FakeSlack, Person, Told};
-    let (slack, machine) = (FakeSlack::start().await, Machine::new());
-    let direct = "D0000000009";
-    slack.add_channel(direct, "");
-    let tokens = format!("{}\n{}", slack.token(), slack.app_token());
-    let mut connecting = machine.connect("slack", &tokens, slack.url(), &["--yes"]);
-    connecting.says("The tokens are fakebot in Test Team's.").await;
-    let _daemon = machine.serve().await;
-    let code = connecting.code().await;
-    let ana = Person::new("U0000004211", "Ana");
-    assert_eq!(slack.say(direct, &code, &ana).await, Told::Privately(ARRIVED.to_owned()));
-    connecting.says("Press its button").await;
-    let card = slack.until(|it| it.text.contains("Does this card reach you?")).await;
-    assert!(card.reference.starts_with(direct), "{}", card.reference);
-    slack.press(&card.reference, "Yes, it works", &ana).await;
-    let ended = connecting.ends().await;
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    machine.report("slack");
-    let config = machine.config_text();
-    assert!(config.contains(&format!("targets = [{{ channel = \"{direct}\" }}]")), "{config}");
-    assert!(config.contains("slack = [\"T0000000001/U0000004211\"]"), "{config}");
-    assert_eq!(slack.violations(), Vec::<String>::new());
-}
-
 #[tokio::test]
 async fn a_code_is_used_once_and_a_second_person_learns_no_more_than_a_stranger() {
     let (telegram, machine) = (Telegram::start().await, Machine::new());
