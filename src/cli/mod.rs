@@ -57,6 +57,7 @@ mod tests;
 mod token;
 mod up;
 mod verify;
+mod version;
 mod wait;
 mod waiting_line;
 mod watch;
@@ -68,6 +69,7 @@ use clap_complete::CompleteEnv;
 use context::Context;
 use exit::Exit;
 use std::{path::PathBuf, process::ExitCode};
+use version::VERSION;
 use wait::wait;
 
 /// The approval bridge between AI agents and the people who answer for them.
@@ -80,9 +82,6 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 }
-
-/// The version with the commit and its date, where the build knew them.
-const VERSION: &str = env!("COUNTERSIGN_VERSION");
 
 const FIRST_STEPS: &str = "\
 First steps:

@@ -1,9 +1,10 @@
 //! `countersign` without a command: says what is set up and what to do next.
 
 use super::{
-    Context, Exit, VERSION,
+    Context, Exit,
     installed::{ConfigState, Installed},
     say,
+    version::VERSION,
 };
 use crate::agents::HookAgent;
 use anyhow::Result;

@@ -3,7 +3,7 @@
 use super::{Context, Exit, say};
 use crate::{
     clock,
-    store::{Remembered, Restored, Since, private, restore},
+    store::{Remembered, RestoredStore, Since, private, restore},
 };
 use anyhow::{Result, anyhow};
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Stop the daemon first, and run it as the daemon's user. The backup is checked, and brought to this
 version's tables. The store that was there is kept beside the new one. What was taken back after the
-backup stays taken back: revoked grants and tokens, closed asks, a pause. A store on PostgreSQL is restored
-with pg_restore.")]
+backup stays taken back: revoked grants and tokens, closed asks, a pause. A store on PostgreSQL is
+restored with pg_restore.")]
 pub(super) struct RestoreArgs {
     /// A file that `countersign backup` made
     file: PathBuf,
@@ -30,7 +30,7 @@ pub(super) async fn run(context: &Context, args: RestoreArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-fn told(store: &str, restored: &Restored) -> Vec<String> {
+fn told(store: &str, restored: &RestoredStore) -> Vec<String> {
     let mut lines = vec![format!("{store} is the backup now; {}.", waiting(restored))];
     if let Some(replaced) = &restored.replaced {
         lines.push(format!("The store that was there is kept as {}.", replaced.display()));
@@ -47,7 +47,7 @@ fn told(store: &str, restored: &Restored) -> Vec<String> {
     lines
 }
 
-fn waiting(restored: &Restored) -> String {
+fn waiting(restored: &RestoredStore) -> String {
     match (restored.open, restored.overdue) {
         (0, _) => "no ask waits in it".to_owned(),
         (open, 0) => format!("{} in it", wait(open)),

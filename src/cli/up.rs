@@ -2,6 +2,7 @@
 
 mod background;
 mod service;
+mod started;
 
 use super::{
     Context, Exit, connect, init,
@@ -107,14 +108,6 @@ async fn daemon(context: &Context, config: &Config, args: &UpArgs) -> Result<()>
         sleep(LOOK).await;
     }
     say::out(&format!("daemon    runs {}", how.what))
-}
-
-/// A daemon that was started.
-struct Started {
-    /// As what it runs.
-    what: String,
-    /// Where its log is.
-    log: String,
 }
 
 /// Connects the agents that are here.

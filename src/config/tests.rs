@@ -126,7 +126,7 @@ fn every_key_of_the_template_is_a_known_one() {
         (plain || line.starts_with('[')).then_some(line)
     });
     let sections = template.lines().filter(|line| line.starts_with("# ["));
-    assert_eq!((keys.count(), sections.count()), (47, 3));
+    assert_eq!((keys.count(), sections.count()), (51, 3));
     let uncommented: String = template
         .lines()
         .map(|line| {
@@ -847,7 +847,7 @@ fn where_the_log_is_sent_is_checked_when_it_is_read() {
     let wanted = "wants \"udp://HOST:PORT\", \"tcp://HOST:PORT\" or \"unix:/dev/log\"";
     for no in ["udp://log.example", "log.example:514", "unix:log", "tcp:log.example:1", ""] {
         let said = mistakes(&format!("[log]\nsyslog = \"{no}\"\n"));
-        assert_eq!(said, [format!("/etc/c.toml:2:1: [log] `syslog` {wanted}")], "{no}");
+        assert_eq!(said, [format!("/etc/c.toml:2:10: [log] `syslog` {wanted}")], "{no}");
     }
     let unsigned = mistakes("[log]\nwebhook = \"https://logs.example\"\n");
     assert!(unsigned.len() == 1 && unsigned[0].contains("`webhook_secret`"), "{unsigned:?}");

@@ -13,9 +13,16 @@ use crate::{
 };
 use countersign_port::NamedAdapter;
 use serde_json::json;
-use std::{fmt::Write, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    fmt::Write,
+    io::{self, IsTerminal, Write as _},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
 
 /// Prints the addresses and the set-up to stderr, and to stdout the one line that scripts wait for.
+// SECURITY: the link lets in whoever has it, so it is in no log: stderr has it only on a terminal.
 pub(super) fn greet(
     config: &Config,
     local: &listen::InboxAddress,
@@ -27,7 +34,8 @@ pub(super) fn greet(
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<9} {value}");
     };
-    line("inbox", &local.url());
+    let opens = || "`countersign open` opens it".to_owned();
+    line("inbox", &if io::stderr().is_terminal() { local.url() } else { opens() });
     line("agents", &format!("{} and http://{address}", config.daemon.socket.display()));
     line("store", &config.store.database.to_string());
     if config.policy.profile != Profile::Standard {
@@ -40,7 +48,7 @@ pub(super) fn greet(
     }
     line("answering", &answering(&who));
     say(&text);
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     // Flushed, because stdout may be a pipe on which a script waits for this line.
     let _ = writeln!(out, "ready {}", local.url()).and_then(|()| out.flush());
 }
@@ -126,5 +134,5 @@ fn happened(ask: &Ask) -> String {
 
 fn say(text: &str) {
     // A closed stderr is no reason to stop.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

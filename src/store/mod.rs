@@ -75,7 +75,7 @@ pub use presence::{Absence, AbsentPeople};
 pub use reconcile::Belongs;
 pub use remembered::Remembered;
 pub use replaced::Since;
-pub use restore::{RestoreError, Restored, restore};
+pub use restore::{RestoreError, RestoredStore, restore};
 pub use sealer::{LogSealer, known_head};
 pub use sessions::SessionContext;
 pub use steps::{DueReminder, DueStep, TakenStep};

@@ -62,7 +62,7 @@ pub enum RestoreError {
 
 /// A restored store.
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoredStore {
     /// The number of asks that wait for a person.
     pub open: i64,
     /// Of these, the number whose deadline has passed: they expire when the daemon starts.
@@ -82,7 +82,7 @@ pub async fn restore(
     from: &Path,
     known: &Remembered,
     now: i64,
-) -> Result<Restored, RestoreError> {
+) -> Result<RestoredStore, RestoreError> {
     let Some(file) = database.file() else { return Err(RestoreError::Server) };
     if !from.is_file() {
         return Err(RestoreError::NoBackup(from.to_owned()));
@@ -98,7 +98,9 @@ pub async fn restore(
     let part = beside(file, ".restoring");
     let done = prepared(file, from, &part, known, now).await;
     let done = match done {
-        Ok(restored) => swap(file, &part, now).map(|replaced| Restored { replaced, ..restored }),
+        Ok(restored) => {
+            swap(file, &part, now).map(|replaced| RestoredStore { replaced, ..restored })
+        }
         Err(error) => Err(error),
     };
     for end in ["", "-wal", "-shm", "-journal", ".lock"] {
@@ -114,7 +116,7 @@ async fn prepared(
     part: &Path,
     known: &Remembered,
     now: i64,
-) -> Result<Restored, RestoreError> {
+) -> Result<RestoredStore, RestoreError> {
     let unreadable = |why: String| RestoreError::Unreadable { at: from.to_owned(), why };
     let refused = |source| RestoreError::Refused { at: from.to_owned(), source };
     match backup::copy(&Database::Sqlite(from.to_owned()), part).await {
@@ -135,7 +137,7 @@ async fn prepared(
     // Everything is in the one file that takes the store's name.
     match fs::metadata(beside(part, "-wal")) {
         Ok(log) if log.len() > 0 => Err(unreadable("its copy could not be completed".to_owned())),
-        _ => Ok(Restored { open, overdue, replaced: None, since }),
+        _ => Ok(RestoredStore { open, overdue, replaced: None, since }),
     }
 }
 

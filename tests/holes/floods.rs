@@ -2,7 +2,7 @@
 //! grow with them, over restarts too. `COUNTERSIGN_LARGE=516` tries more.
 
 use crate::{
-    daemon::{AGENT, Daemon, shell},
+    daemon::{AGENT, APPROVER, Daemon, shell},
     inbox_visitor::Visitor,
 };
 use countersign::{
@@ -154,13 +154,14 @@ async fn row_15_hundreds_of_large_asks_take_bounded_memory_and_a_restart_takes_n
         println!("ready after {:?}", began.elapsed());
         let mut silent = Vec::new();
         for _ in 0..8 {
-            let request = daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(AGENT);
+            let request =
+                daemon.http.get(format!("{}/v1/events", daemon.url)).bearer_auth(APPROVER);
             silent.push(request.send().await.unwrap());
         }
         assert_eq!(daemon.get("/healthz", AGENT).await.0, 200);
         let small = daemon.ask(&shell(&format!("git push origin {round}"))).await;
         let new = daemon.ask(&large(round, "tester")).await;
-        let (status, page) = daemon.get("/v1/asks", AGENT).await;
+        let (status, page) = daemon.get("/v1/asks", APPROVER).await;
         assert_eq!((status, page["asks"].as_array().unwrap().len()), (200, 1));
         let visitor = Visitor::enter(&daemon.inbox).await;
         let mut board = visitor.follow().await;

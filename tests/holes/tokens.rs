@@ -152,7 +152,7 @@ async fn row_4_over_http_commands_work_as_over_the_socket() {
     let approved = process::run(&daemon, &["approve", &id]).await;
     assert_eq!(approved.short(), (Some(0), "Approved once.\n"), "{approved:?}");
     assert_eq!(ask.ends().await.code, Some(0));
-    let mut wrong = daemon.command(&["pending"]);
+    let mut wrong = daemon.command(&["ask", "--", "git", "push"]);
     wrong.env("COUNTERSIGN__CLIENT__TOKEN", "wrong");
     let wrong = Process::start(wrong).ends().await;
     assert_eq!(wrong.code, Some(4), "{wrong:?}");

@@ -209,7 +209,7 @@ async fn the_time_of_an_ask_that_is_shown_late_starts_when_it_is_shown() {
         assert!(ask.is_open() && given > 55_000, "of 100 s, 20 would be left: {given}");
         let kinds = store.events_after(0, 99).await.unwrap();
         let kinds: Vec<_> = kinds.iter().map(|event| event.kind.as_str()).collect();
-        assert_eq!(kinds, ["asked", "postponed"]);
+        assert_eq!(kinds, ["asked", "postponed", "shown"]);
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! The daemon as a process of its own, where no service manager starts it.
 
-use super::Started;
+use super::started::Started;
 use crate::{cli::Context, config::Config, store::private};
 use anyhow::{Context as _, Result, anyhow};
 use std::{

@@ -1,6 +1,6 @@
 //! The daemon as a service of this user: systemd, or launchd on macOS.
 
-use super::Started;
+use super::started::Started;
 use crate::cli::{Context, connect, files, say};
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::{

@@ -105,20 +105,9 @@ impl DaemonConnection {
             Ok(nonce) => nonce,
             Err(refused) => return Ok(refused),
         };
-        let target = match (request.url().path(), request.url().query()) {
-            (path, Some(query)) => format!("{path}?{query}"),
-            (path, None) => path.to_owned(),
-        };
-        let method = request.method().clone();
-        let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default().to_vec();
-        let about = proof::ProvenRequest {
-            nonce: &nonce,
-            method: method.as_str(),
-            target: &target,
-            body: &body,
-        };
-        let masked = about.mask(token).ok_or_else(|| self.stranger("the token cannot be shown"))?;
-        self.set(&mut request, &format!("{SCHEME}{nonce}:{masked}"))?;
+        let parts = SignedParts::of(&request);
+        let about = parts.under(&nonce);
+        self.sign(&mut request, &about, token)?;
         let (status, text, proof) = self.exchange(request).await?;
         let right = about.reply(&TokenHash::of(token.reveal()), status.as_u16(), text.as_bytes());
         match right.is_some() && right == proof {
@@ -134,7 +123,8 @@ impl DaemonConnection {
 
     /// Opens a stream of events.
     // SECURITY: a stream has no end that could be proved, so it is read only where something else
-    // proves the server: TLS, or the socket, which only the daemon's user can make.
+    // proves the server: TLS, or the socket, which only the daemon's user can make. The socket
+    // gives an agent's handle, which reads its own asks: a token that reads more is shown there.
     pub(super) async fn stream(
         &self,
         asked: &ApiRequest<'_>,
@@ -144,7 +134,15 @@ impl DaemonConnection {
         let mut request = self.request(asked)?;
         *request.timeout_mut() = None;
         match (special.or(self.token.as_ref()), &self.server) {
-            (_, Server::Unix(_)) => {}
+            (None, Server::Unix(_)) => {}
+            (Some(token), Server::Unix(_)) => {
+                let nonce = self.nonce().await?.map_err(|(status, _)| ClientError::Lost {
+                    server: self.server.to_string(),
+                    why: format!("the daemon answered {status}"),
+                })?;
+                let parts = SignedParts::of(&request);
+                self.sign(&mut request, &parts.under(&nonce), token)?;
+            }
             (Some(token), Server::Http(url)) if url.scheme() == "https" => {
                 self.set(&mut request, &format!("Bearer {}", token.reveal()))?;
             }
@@ -190,6 +188,17 @@ impl DaemonConnection {
         };
         let request = request.timeout(asked.timeout).build();
         request.map_err(|error| ClientError::SetUp(error.to_string()))
+    }
+
+    /// Shows a token without sending it.
+    fn sign(
+        &self,
+        request: &mut Request,
+        about: &proof::ProvenRequest<'_>,
+        token: &Secret,
+    ) -> Result<(), ClientError> {
+        let masked = about.mask(token).ok_or_else(|| self.stranger("the token cannot be shown"))?;
+        self.set(request, &format!("{SCHEME}{}:{masked}", about.nonce))
     }
 
     fn set(&self, request: &mut Request, value: &str) -> Result<(), ClientError> {
@@ -242,6 +251,29 @@ impl DaemonConnection {
             true => ClientError::Unreachable { server, why },
             false => ClientError::Lost { server, why },
         }
+    }
+}
+
+/// What a token proof covers of a request.
+struct SignedParts {
+    method: Method,
+    target: String,
+    body: Vec<u8>,
+}
+
+impl SignedParts {
+    fn of(request: &Request) -> Self {
+        let target = match (request.url().path(), request.url().query()) {
+            (path, Some(query)) => format!("{path}?{query}"),
+            (path, None) => path.to_owned(),
+        };
+        let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default().to_vec();
+        Self { method: request.method().clone(), target, body }
+    }
+
+    fn under<'a>(&'a self, nonce: &'a str) -> proof::ProvenRequest<'a> {
+        let Self { method, target, body } = self;
+        proof::ProvenRequest { nonce, method: method.as_str(), target, body }
     }
 }
 
