@@ -141,7 +141,8 @@ fn every_key_of_the_template_is_a_known_one() {
     let hash = |digit: &str| format!("sha256:{}", digit.repeat(64));
     let filled =
         uncommented.replacen("sha256:…", &hash("0"), 1).replacen("sha256:…", &hash("1"), 1);
-    let config = read(&filled.replacen("\"…\"", "\"agent\"", 1)).unwrap();
+    let filled = filled.replacen("\"…\"", "\"agent\"", 1).replacen("\"…\"", "\"bot\"", 1);
+    let config = read(&filled).unwrap();
     let targets: Vec<_> = config.chats.iter().map(|it| (it.name(), it.targets.len())).collect();
     assert_eq!(targets, [("telegram", 2), ("discord", 1), ("slack", 1)]);
     assert_eq!(config.approvers.inbox, Some(true));
